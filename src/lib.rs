@@ -1,0 +1,21 @@
+//! Warplock proves that a GPU kernel's synchronization cannot deadlock, for any thread count,
+//! trip count or block-sparse pattern, or finds the smallest input that hangs it.
+//!
+//! Data flows one way: [`text`] becomes a [`protocol`]; its reference meaning is in
+//! [`semantics`]; [`encoding`] turns it into formulas that look for a failure and [`proof`]
+//! looks for a reason why there is none; what they find is a [`witness`] or a [`certificate`],
+//! each checked by code of its own before it becomes a [`verdict`], which [`report`] words.
+//! [`tensors`] reads and writes the block-sparse arrays that kernels are given.
+//!
+//! The library never prints and never reads user configuration.
+
+pub mod certificate;
+pub mod encoding;
+pub mod proof;
+pub mod protocol;
+pub mod report;
+pub mod semantics;
+pub mod tensors;
+pub mod text;
+pub mod verdict;
+pub mod witness;

@@ -1,0 +1,383 @@
+//! The protocol: what a `.wlk` file means once every name is resolved and every type checked.
+//!
+//! This is the one structure that the interpreter, the encoders, the proof search, the
+//! certificate checker and the reports read. It carries source spans so that any of them can
+//! point at the text, and nothing about how it will be decided.
+
+mod expr;
+
+pub use expr::BinaryOp;
+pub use expr::Expr;
+pub use expr::ParamId;
+pub use expr::VarId;
+
+/// A half-open byte range of the protocol's source text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Span {
+    /// Offset of the first byte.
+    pub start: usize,
+    /// Offset one past the last byte.
+    pub end: usize,
+}
+
+/// A pattern, by its position in [`Protocol::patterns`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PatternId(pub usize);
+
+/// A synchronization object, by its position in [`Protocol::objects`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ObjectId(pub usize);
+
+/// A statement, numbered in text order over all roles, from 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct StmtId(pub usize);
+
+/// A complete protocol.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Protocol {
+    /// The name after `protocol`.
+    pub name: String,
+    /// The source text, for spans and for the digest in certificates.
+    pub source: String,
+    /// Parameters in declaration order.
+    pub params: Vec<Param>,
+    /// Assumptions of the file, then those given on the command line.
+    pub assumptions: Vec<Assumption>,
+    /// Every bound name of the protocol.
+    pub vars: Vec<Var>,
+    /// Block-sparse patterns.
+    pub patterns: Vec<Pattern>,
+    /// Semaphores and barriers.
+    pub objects: Vec<Object>,
+    /// The concurrent programs.
+    pub roles: Vec<Role>,
+    /// What the file expects of its own verdicts.
+    pub expectations: Vec<Expectation>,
+    /// How many [`StmtId`]s are in use.
+    pub stmt_count: usize,
+}
+
+/// A parameter and the values it ranges over.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Param {
+    /// Its name; unique in the protocol.
+    pub name: String,
+    /// The values.
+    pub domain: Domain,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// The declared values of a parameter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Domain {
+    /// `lo..`: every integer from `lo` on.
+    AtLeast(i64),
+    /// `lo..=hi`, both included.
+    Range(i64, i64),
+    /// `{a, b, c}`, ascending and without repeats.
+    Set(Vec<i64>),
+}
+
+/// A condition that narrows the domain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Assumption {
+    /// A truth value over parameters only.
+    pub condition: Expr,
+    /// As the user wrote it; printed with every verdict.
+    pub text: String,
+    /// Where; `None` for one given on the command line.
+    pub span: Option<Span>,
+}
+
+/// A bound name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Var {
+    /// As written; not unique.
+    pub name: String,
+    /// Where it is bound.
+    pub span: Span,
+}
+
+/// A relation over tile coordinates: which tiles are visited.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pattern {
+    /// Its name.
+    pub name: String,
+    /// How many values each coordinate takes, over parameters only; at least two coordinates.
+    pub extents: Vec<Expr>,
+    /// `None`: any relation, an input. Otherwise the names of the coordinates and the
+    /// condition that defines it.
+    pub definition: Option<(Vec<VarId>, Expr)>,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// A family of synchronization objects of one kind, indexed like an array.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Object {
+    /// Its name.
+    pub name: String,
+    /// Extent of each index, over parameters only; empty for a single object.
+    pub extents: Vec<Expr>,
+    /// What kind it is.
+    pub kind: ObjectKind,
+    /// Where it is declared.
+    pub span: Span,
+}
+
+/// The kinds of synchronization objects.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ObjectKind {
+    /// A counter in global memory. The payload is its value at the start.
+    Semaphore(Initial),
+    /// An mbarrier that completes a phase after this many arrivals.
+    Mbarrier {
+        /// Expected arrivals per phase, over parameters only.
+        arrivals: Expr,
+    },
+    /// One of a CTA's named barriers; the count is given at each use.
+    Named,
+}
+
+/// The value of a semaphore before the grid starts.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Initial {
+    /// This value, over parameters only.
+    Value(Expr),
+    /// Memory that was not cleared: any integer from 0 on, per element, an input.
+    Any,
+}
+
+/// A family of identical programs, one per combination of index values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Role {
+    /// Its name.
+    pub name: String,
+    /// The indices, outermost first. An extent may use parameters only.
+    pub indices: Vec<Index>,
+    /// How its members start. `None`: all run from the beginning (threads or warps of a CTA).
+    pub launch: Option<Launch>,
+    /// The program.
+    pub body: Vec<Stmt>,
+    /// Where it is declared (its header).
+    pub span: Span,
+}
+
+/// An index of a role: `name in 0..extent`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Index {
+    /// The bound name.
+    pub var: VarId,
+    /// How many values it takes; none when this is 0 or less.
+    pub extent: Expr,
+}
+
+/// How the CTAs of a grid get onto the machine.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Launch {
+    /// In which order they start.
+    pub order: LaunchOrder,
+    /// How many may be resident at once: started and not finished.
+    pub resident: Resident,
+}
+
+/// The order in which CTAs start.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LaunchOrder {
+    /// Lexicographic over these keys, the most significant first. Every index of the role
+    /// appears once.
+    Sorted(Vec<LaunchKey>),
+    /// Any order at all: whichever CTA the machine picks next.
+    Any,
+}
+
+/// One key of a launch order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaunchKey {
+    /// Position in [`Role::indices`].
+    pub index: usize,
+    /// Whether larger values start first.
+    pub descending: bool,
+}
+
+/// How many CTAs may be resident at once.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Resident {
+    /// At most this many (at least 1), over parameters only.
+    AtMost(Expr),
+    /// The machine holds the whole grid.
+    All,
+}
+
+/// A statement and where it stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stmt {
+    /// Its number.
+    pub id: StmtId,
+    /// Where it stands; for a compound statement, its header.
+    pub span: Span,
+    /// What it does.
+    pub kind: StmtKind,
+}
+
+/// One element of an object family.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// The family.
+    pub object: ObjectId,
+    /// One expression per extent.
+    pub index: Vec<Expr>,
+}
+
+/// How a semaphore wait compares.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Comparison {
+    /// Passes only at the very value: an overshoot never returns.
+    Equal,
+    /// Passes from the value on.
+    AtLeast,
+}
+
+/// The statements.
+#[derive(Debug, Clone, PartialEq)]
+pub enum StmtKind {
+    /// Blocks until the semaphore compares so with the value.
+    Wait {
+        /// The semaphore.
+        cell: Cell,
+        /// How.
+        comparison: Comparison,
+        /// With what.
+        value: Expr,
+    },
+    /// Adds to a semaphore, atomically. The amount must not be negative.
+    Add {
+        /// The semaphore.
+        cell: Cell,
+        /// How much.
+        amount: Expr,
+    },
+    /// Sets a semaphore (a reset), atomically.
+    Set {
+        /// The semaphore.
+        cell: Cell,
+        /// To what.
+        value: Expr,
+    },
+    /// Arrives on an mbarrier without blocking.
+    Arrive {
+        /// The mbarrier.
+        cell: Cell,
+        /// How many arrivals, at least 1.
+        count: Expr,
+    },
+    /// Blocks while the mbarrier's phase bit equals the parity (`try_wait.parity` in a loop).
+    WaitParity {
+        /// The mbarrier.
+        cell: Cell,
+        /// 0 or 1.
+        parity: Expr,
+    },
+    /// Registers 32 threads at a named barrier and blocks until the generation completes.
+    Sync {
+        /// The named barrier.
+        cell: Cell,
+        /// Threads that complete a generation, a multiple of 32.
+        count: Expr,
+    },
+    /// Registers 32 threads at a named barrier without blocking.
+    BarArrive {
+        /// The named barrier.
+        cell: Cell,
+        /// Threads that complete a generation, a multiple of 32.
+        count: Expr,
+    },
+    /// Work on data (`accumulate dQ[m]`): no effect on synchronization, kept for reports.
+    Access {
+        /// `accumulate`, `read` or `write`.
+        verb: String,
+        /// What, as written.
+        target: String,
+    },
+    /// Runs one of two blocks.
+    If {
+        /// The condition, a truth value.
+        condition: Expr,
+        /// Taken when it holds.
+        then: Vec<Stmt>,
+        /// Taken when it does not.
+        otherwise: Vec<Stmt>,
+    },
+    /// Runs the block once per value.
+    For {
+        /// The loop variable.
+        var: VarId,
+        /// Which values, in which order.
+        over: Iteration,
+        /// The block.
+        body: Vec<Stmt>,
+    },
+    /// Declares a local variable or assigns to it.
+    Assign {
+        /// The variable.
+        var: VarId,
+        /// Its new value.
+        value: Expr,
+    },
+    /// Leaves the program (a CTA with nothing to do).
+    Return,
+    /// Leaves the innermost loop.
+    Break,
+}
+
+/// What a loop runs over.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Iteration {
+    /// The integers of `lo..hi`; none when `hi <= lo`.
+    Range {
+        /// The first value.
+        lo: Expr,
+        /// One past the last value.
+        hi: Expr,
+        /// Whether it runs from `hi - 1` down to `lo`.
+        descending: bool,
+    },
+    /// The values of the pattern's last coordinate at which it holds, the others being fixed.
+    Row {
+        /// The pattern.
+        pattern: PatternId,
+        /// One expression for each coordinate but the last.
+        row: Vec<Expr>,
+        /// In which order.
+        order: RowOrder,
+    },
+}
+
+/// The order in which a row's entries are visited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RowOrder {
+    /// As the input lists them: any order, but one per row, the same in every loop over it.
+    Given,
+    /// From the smallest to the largest.
+    Ascending,
+    /// From the largest to the smallest.
+    Descending,
+    /// Any order, chosen anew each time a loop runs.
+    Any,
+}
+
+/// An `expect` line: a verdict that the file claims for itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Expectation {
+    /// The property's name, as in [`crate::verdict::Property::name`].
+    pub property: String,
+    /// The expected verdict word, lower case: `proved`, `refuted`, `bounded` or `unknown`.
+    pub verdict: String,
+    /// `at N = 2, M = 1`: values the smallest counterexample must have.
+    pub at: Vec<(ParamId, i64)>,
+    /// `assuming E, ...`: further assumptions under which the expectation holds.
+    pub assuming: Vec<Assumption>,
+    /// Where it stands.
+    pub span: Span,
+}

@@ -1,0 +1,2 @@
+//! Reference semantics: what every statement does, written once.
+pub mod input;

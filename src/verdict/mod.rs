@@ -1,0 +1,62 @@
+//! Verdicts: what was decided about a property, and what the decision rests on.
+
+use serde::Serialize;
+
+/// A property a protocol can be checked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Property {
+    /// No reachable state in which nobody can step and not everybody has finished.
+    Deadlock,
+    /// No phase completes with an arrival missing that belonged to it.
+    EarlyCompletion,
+    /// No parity wait whose barrier moved on by two phases; no `==` wait that was overshot.
+    LappedWait,
+    /// No generation takes more arrivals than it expects.
+    OverArrival,
+    /// Expected and delivered transaction bytes agree.
+    TxMismatch,
+    /// Nothing is used before its initialization is visible.
+    Uninitialized,
+    /// No two unordered accesses to one slot, one of them a write.
+    Race,
+    /// Every read sees the write it is meant to see.
+    StaleRead,
+    /// Pools of registers and tensor memory suffice.
+    Resources,
+}
+
+impl Property {
+    /// Every property, in the order of the command contract.
+    pub const ALL: [Property; 9] = [
+        Property::Deadlock,
+        Property::EarlyCompletion,
+        Property::LappedWait,
+        Property::OverArrival,
+        Property::TxMismatch,
+        Property::Uninitialized,
+        Property::Race,
+        Property::StaleRead,
+        Property::Resources,
+    ];
+
+    /// The name used in files, options and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Property::Deadlock => "deadlock",
+            Property::EarlyCompletion => "early_completion",
+            Property::LappedWait => "lapped_wait",
+            Property::OverArrival => "over_arrival",
+            Property::TxMismatch => "tx_mismatch",
+            Property::Uninitialized => "uninitialized",
+            Property::Race => "race",
+            Property::StaleRead => "stale_read",
+            Property::Resources => "resources",
+        }
+    }
+
+    /// The property of that name.
+    pub fn from_name(name: &str) -> Option<Property> {
+        Property::ALL.into_iter().find(|p| p.name() == name)
+    }
+}
