@@ -1,2 +1,24 @@
 //! Reference semantics: what every statement does, written once.
+//!
+//! [`eval`] gives expressions their value, [`unfold`] turns a protocol and one [`input`] into
+//! an [`instance`] (straight-line programs over flat cells), and [`step`] says what one step
+//! of one member does. Everything else only drives `step`: [`simulate`] along one schedule,
+//! [`greedy`] to the end of a large concrete input, [`explore`] through every schedule and
+//! [`inputs`] through every input at given parameters.
+
+pub mod error;
+pub mod eval;
+pub mod explore;
 pub mod input;
+pub mod inputs;
+pub mod instance;
+pub mod pattern;
+pub mod step;
+pub mod symmetry;
+mod table;
+pub mod unfold;
+
+#[cfg(test)]
+mod explore_tests;
+#[cfg(test)]
+pub(crate) mod samples;

@@ -1,0 +1,152 @@
+//! What can be wrong with an input, or with a protocol at an input, before anything runs.
+
+use thiserror::Error;
+
+use crate::protocol::Span;
+
+/// A fault and the place in the protocol where it shows.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{fault}")]
+pub struct RunError {
+    /// What is wrong.
+    pub fault: Fault,
+    /// The declaration or statement it was found at, where there is one.
+    pub span: Option<Span>,
+}
+
+impl RunError {
+    /// The fault at a place.
+    pub fn at(fault: Fault, span: Span) -> RunError {
+        RunError {
+            fault,
+            span: Some(span),
+        }
+    }
+}
+
+impl From<Fault> for RunError {
+    fn from(fault: Fault) -> RunError {
+        RunError { fault, span: None }
+    }
+}
+
+/// The ways in which a protocol and an input do not make a runnable instance.
+///
+/// The messages are lowercase fragments that fit after "cannot run: ".
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Fault {
+    /// A value does not fit 64 bits.
+    #[error("arithmetic overflow")]
+    Overflow,
+    /// A quotient or remainder by zero or a negative number.
+    #[error("division by {0}: a divisor must be positive")]
+    Division(i64),
+    /// An exclusive or of something else than phases.
+    #[error("`^` applied to {0}: both sides must be 0 or 1")]
+    NotAPhase(i64),
+    /// A wait for a parity that is none.
+    #[error("parity {0}: a parity is 0 or 1")]
+    Parity(i64),
+    /// A name is read before it has a value, or refers to nothing.
+    #[error("`{0}` has no value here")]
+    Unset(String),
+    /// An index outside an object's extent.
+    #[error("index {index} of `{object}` is outside 0..{extent}")]
+    IndexOutOfRange {
+        /// The object's name.
+        object: String,
+        /// The offending index.
+        index: i64,
+        /// How many values it may take.
+        extent: i64,
+    },
+    /// The wrong number of indices or coordinates.
+    #[error("`{name}` takes {expected} indices, not {found}")]
+    Arity {
+        /// The object's, pattern's or role's name.
+        name: String,
+        /// How many it takes.
+        expected: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// An operation that does not exist on this kind of object.
+    #[error("`{0}` is not an object of the kind this operation needs")]
+    WrongKind(String),
+    /// A semaphore is given a negative amount.
+    #[error("amount {0}: a semaphore is never decreased by adding")]
+    NegativeAmount(i64),
+    /// An mbarrier with no arrivals to wait for, or an arrive that arrives nothing.
+    #[error("arrival count {0}: it must be at least 1")]
+    ArrivalCount(i64),
+    /// A thread count that no number of warps makes up.
+    #[error("thread count {0}: it must be a positive multiple of 32")]
+    ThreadCount(i64),
+    /// No CTA may run at all.
+    #[error("{0} resident CTAs: at least one must be resident")]
+    Resident(i64),
+    /// The input has no value, or too many, for the parameters.
+    #[error("the input gives {found} parameter values, the protocol has {expected}")]
+    ParamCount {
+        /// Declared parameters.
+        expected: usize,
+        /// Values given.
+        found: usize,
+    },
+    /// A parameter outside its declared values.
+    #[error("parameter {name} = {value} is outside its domain")]
+    OutsideDomain {
+        /// The parameter's name.
+        name: String,
+        /// The offending value.
+        value: i64,
+    },
+    /// The parameters do not satisfy an assumption.
+    #[error("the parameters violate the assumption `{0}`")]
+    AssumptionViolated(String),
+    /// The input gives entries for a number of patterns that the protocol does not have.
+    #[error("the input gives {found} patterns, the protocol has {expected}")]
+    PatternCount {
+        /// Declared patterns.
+        expected: usize,
+        /// Patterns given.
+        found: usize,
+    },
+    /// An entry outside a pattern's extents.
+    #[error("pattern `{pattern}` has no entry {entry:?}: outside its extents")]
+    EntryOutOfRange {
+        /// The pattern's name.
+        pattern: String,
+        /// The offending entry.
+        entry: Vec<i64>,
+    },
+    /// Entries given for a pattern that the protocol defines.
+    #[error("pattern `{0}` is defined by the protocol and takes no entries")]
+    EntriesOfDefined(String),
+    /// A row order that is not an order of that row.
+    #[error("{given:?} is not an order of the row {row:?}")]
+    BadOrder {
+        /// The row's entries, ascending.
+        row: Vec<i64>,
+        /// What the input lists.
+        given: Vec<i64>,
+    },
+    /// An initial value for something that takes none, or a negative one.
+    #[error("the input gives `{object}`{index:?} the start value {value}, which it cannot have")]
+    BadInitial {
+        /// The object's name, or its position when there is no such object.
+        object: String,
+        /// The element.
+        index: Vec<i64>,
+        /// The offending value.
+        value: i64,
+    },
+    /// The instance is larger than the caller allows.
+    #[error("more than {limit} {what} are needed")]
+    TooLarge {
+        /// What is counted: `operations`, `members`, `cells`, ...
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+    },
+}

@@ -1,0 +1,162 @@
+//! An instance: a protocol at one input, as straight-line programs over numbered cells.
+//!
+//! Control flow depends on the input only and never on the value of a synchronization object,
+//! so the program of every member unfolds to a list of operations. Members are numbered role
+//! by role, and inside a role lexicographically by index values; cells likewise, object by
+//! object.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use crate::protocol::Comparison;
+use crate::protocol::ObjectId;
+use crate::protocol::Span;
+use crate::protocol::StmtId;
+
+/// A synchronization object's element, by its position in [`Instance::cells`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CellId(pub u32);
+
+/// A protocol at one input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    /// Every member of every role.
+    pub members: Vec<Member>,
+    /// Every element of every object: its kind and its start.
+    pub cells: Vec<CellStart>,
+    /// Per object: its name and which cells are its elements.
+    pub objects: Vec<ObjectLayout>,
+    /// Per role: its name, its members and how they start.
+    pub roles: Vec<RoleLayout>,
+    /// Per statement number: where it stands.
+    pub spans: Vec<Span>,
+}
+
+/// One member of a role.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    /// Position of the role.
+    pub role: usize,
+    /// Index values, outermost first.
+    pub index: Vec<i64>,
+    /// What it does, in order.
+    pub ops: Vec<Op>,
+}
+
+/// An operation of a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Op {
+    /// The statement it comes from.
+    pub stmt: StmtId,
+    /// The cell it works on.
+    pub cell: CellId,
+    /// What it does.
+    pub kind: OpKind,
+}
+
+/// What an operation does. Statements that touch no synchronization object leave none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum OpKind {
+    /// Blocks until the semaphore compares so with the value.
+    Wait(Comparison, i64),
+    /// Adds this amount, at least 0.
+    Add(i64),
+    /// Sets this value.
+    Set(i64),
+    /// Arrives this often on an mbarrier, at least once.
+    Arrive(i64),
+    /// Blocks while the phase bit equals this parity.
+    WaitParity(bool),
+    /// Registers a warp at a named barrier of this many threads and blocks.
+    Sync(i64),
+    /// Registers a warp at a named barrier of this many threads.
+    BarArrive(i64),
+}
+
+/// What a cell is and how it starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CellStart {
+    /// A semaphore with this value.
+    Semaphore(i64),
+    /// An mbarrier that expects this many arrivals per phase, at least 1.
+    Mbarrier(i64),
+    /// A named barrier with nobody registered.
+    Named,
+}
+
+/// Where the elements of an object are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ObjectLayout {
+    /// The object's name.
+    pub name: String,
+    /// Its extents, none below 0.
+    pub extents: Vec<i64>,
+    /// Its cells.
+    pub cells: Range<usize>,
+}
+
+/// Where the members of a role are and how they start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoleLayout {
+    /// The role's name.
+    pub name: String,
+    /// Its members.
+    pub members: Range<usize>,
+    /// `None`: they all run from the beginning.
+    pub launch: Option<LaunchPlan>,
+}
+
+/// How the members of a grid start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LaunchPlan {
+    /// Members in the order in which they start; `None`: any order.
+    pub order: Option<Vec<usize>>,
+    /// How many may have started and not finished; `None`: all of them.
+    pub resident: Option<usize>,
+}
+
+impl Instance {
+    /// How many operations all members have together.
+    pub fn op_count(&self) -> usize {
+        self.members.iter().map(|m| m.ops.len()).sum()
+    }
+
+    /// The member's name for reports: `cta[1]`, `thread[0][3]`, `load`.
+    pub fn member_name(&self, member: usize) -> String {
+        match self.members.get(member) {
+            Some(m) => indexed(self.roles.get(m.role).map_or("?", |r| &r.name), &m.index),
+            None => format!("?{member}"),
+        }
+    }
+
+    /// The object a cell belongs to and its index there.
+    pub fn cell_place(&self, cell: CellId) -> Option<(ObjectId, Vec<i64>)> {
+        let flat = cell.0 as usize;
+        let object = self.objects.iter().position(|o| o.cells.contains(&flat))?;
+        let layout = &self.objects[object];
+        let mut rest = (flat - layout.cells.start) as i64;
+        let mut index = vec![0; layout.extents.len()];
+        for (value, extent) in index.iter_mut().zip(&layout.extents).rev() {
+            *value = rest % extent;
+            rest /= extent;
+        }
+        Some((ObjectId(object), index))
+    }
+
+    /// The cell's name for reports: `dq[0]`, `acc_full`.
+    pub fn cell_name(&self, cell: CellId) -> String {
+        match self.cell_place(cell) {
+            Some((object, index)) => indexed(&self.objects[object.0].name, &index),
+            None => format!("?{}", cell.0),
+        }
+    }
+}
+
+fn indexed(name: &str, index: &[i64]) -> String {
+    let mut out = name.to_owned();
+    for value in index {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "[{value}]");
+    }
+    out
+}

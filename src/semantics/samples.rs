@@ -1,0 +1,359 @@
+//! Protocols for tests, built without the parser.
+
+use crate::protocol::*;
+
+use super::input::Input;
+
+/// A protocol under construction.
+pub(crate) struct Builder {
+    protocol: Protocol,
+}
+
+pub(crate) fn int(value: i64) -> Expr {
+    Expr::Int(value)
+}
+
+pub(crate) fn op(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    Expr::binary(op, a, b)
+}
+
+pub(crate) fn launch(descending: bool, resident: Expr) -> Option<Launch> {
+    Some(Launch {
+        order: LaunchOrder::Sorted(vec![LaunchKey {
+            index: 0,
+            descending,
+        }]),
+        resident: Resident::AtMost(resident),
+    })
+}
+
+impl Builder {
+    pub(crate) fn new(name: &str) -> Builder {
+        Builder {
+            protocol: Protocol {
+                name: name.to_owned(),
+                source: format!("protocol {name}\n"),
+                params: Vec::new(),
+                assumptions: Vec::new(),
+                vars: Vec::new(),
+                patterns: Vec::new(),
+                objects: Vec::new(),
+                roles: Vec::new(),
+                expectations: Vec::new(),
+                stmt_count: 0,
+            },
+        }
+    }
+
+    pub(crate) fn param(&mut self, name: &str, lo: i64) -> Expr {
+        self.protocol.params.push(Param {
+            name: name.to_owned(),
+            domain: Domain::AtLeast(lo),
+            span: Span::default(),
+        });
+        Expr::Param(ParamId(self.protocol.params.len() - 1))
+    }
+
+    pub(crate) fn var(&mut self, name: &str) -> VarId {
+        self.protocol.vars.push(Var {
+            name: name.to_owned(),
+            span: Span::default(),
+        });
+        VarId(self.protocol.vars.len() - 1)
+    }
+
+    pub(crate) fn assume(&mut self, condition: Expr, text: &str) {
+        self.protocol.assumptions.push(Assumption {
+            condition,
+            text: text.to_owned(),
+            span: None,
+        });
+    }
+
+    pub(crate) fn pattern(&mut self, name: &str, extents: Vec<Expr>) -> PatternId {
+        self.protocol.patterns.push(Pattern {
+            name: name.to_owned(),
+            extents,
+            definition: None,
+            span: Span::default(),
+        });
+        PatternId(self.protocol.patterns.len() - 1)
+    }
+
+    pub(crate) fn define(&mut self, pattern: PatternId, names: Vec<VarId>, condition: Expr) {
+        self.protocol.patterns[pattern.0].definition = Some((names, condition));
+    }
+
+    pub(crate) fn object(&mut self, name: &str, extents: Vec<Expr>, kind: ObjectKind) -> ObjectId {
+        self.protocol.objects.push(Object {
+            name: name.to_owned(),
+            extents,
+            kind,
+            span: Span::default(),
+        });
+        ObjectId(self.protocol.objects.len() - 1)
+    }
+
+    pub(crate) fn stmt(&mut self, kind: StmtKind) -> Stmt {
+        let id = self.protocol.stmt_count;
+        self.protocol.stmt_count += 1;
+        Stmt {
+            id: StmtId(id),
+            span: Span {
+                start: id,
+                end: id + 1,
+            },
+            kind,
+        }
+    }
+
+    pub(crate) fn role(
+        &mut self,
+        name: &str,
+        indices: Vec<(VarId, Expr)>,
+        launch: Option<Launch>,
+        body: Vec<Stmt>,
+    ) {
+        let indices = indices.into_iter();
+        self.protocol.roles.push(Role {
+            name: name.to_owned(),
+            indices: indices.map(|(var, extent)| Index { var, extent }).collect(),
+            launch,
+            body,
+            span: Span::default(),
+        });
+    }
+
+    pub(crate) fn build(self) -> Protocol {
+        self.protocol
+    }
+}
+
+/// Which lock value a block-sparse accumulation waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lock {
+    /// The column tile's own number.
+    Own,
+    /// Its rank among the visitors of the row tile.
+    Rank,
+}
+
+/// Parameters N, M, R; `wait dq[m] == lock; dq[m] += 1` for each m of row n.
+pub(crate) fn block_sparse(lock: Lock, descending: bool, order: RowOrder) -> Protocol {
+    let mut b = Builder::new("dq");
+    let (cols, rows, resident) = (b.param("N", 0), b.param("M", 0), b.param("R", 1));
+    let visits = b.pattern("visits", vec![cols.clone(), rows.clone()]);
+    let start = ObjectKind::Semaphore(Initial::Value(int(0)));
+    let dq = b.object("dq", vec![rows], start);
+    let (n, m, k) = (b.var("n"), b.var("m"), b.var("k"));
+    let cell = Cell {
+        object: dq,
+        index: vec![Expr::Var(m)],
+    };
+    let value = match lock {
+        Lock::Own => Expr::Var(n),
+        Lock::Rank => Expr::Count {
+            var: k,
+            lo: Box::new(int(0)),
+            hi: Box::new(Expr::Var(n)),
+            body: Box::new(Expr::Visits(visits, vec![Expr::Var(k), Expr::Var(m)])),
+        },
+    };
+    let wait = b.stmt(StmtKind::Wait {
+        cell: cell.clone(),
+        comparison: Comparison::Equal,
+        value,
+    });
+    let access = b.stmt(StmtKind::Access {
+        verb: "accumulate".to_owned(),
+        target: "dQ[m]".to_owned(),
+    });
+    let add = b.stmt(StmtKind::Add {
+        cell,
+        amount: int(1),
+    });
+    let body = b.stmt(StmtKind::For {
+        var: m,
+        over: Iteration::Row {
+            pattern: visits,
+            row: vec![Expr::Var(n)],
+            order,
+        },
+        body: vec![wait, access, add],
+    });
+    b.role(
+        "cta",
+        vec![(n, cols)],
+        launch(descending, resident),
+        vec![body],
+    );
+    b.build()
+}
+
+/// Parameters N, M, R; at m: `wait dq[m] == n`, then releases m - 1; at the end the last one.
+/// With `csr` rows come in the input's order and m - 1 is released after the first entry;
+/// otherwise each CTA visits `lo..hi` of its two-entry range pattern.
+pub(crate) fn delayed_release(guarded: bool, order: RowOrder) -> Protocol {
+    let mut b = Builder::new("delayed");
+    let (cols, rows) = (b.param("N", 0), b.param("M", 0));
+    let visits = b.pattern("visits", vec![cols.clone(), rows.clone()]);
+    let start = ObjectKind::Semaphore(Initial::Value(int(0)));
+    let dq = b.object("dq", vec![rows], start);
+    let (n, m, first, last) = (b.var("n"), b.var("m"), b.var("first"), b.var("last"));
+    let cell = |index| Cell {
+        object: dq,
+        index: vec![index],
+    };
+    let before = op(BinaryOp::Sub, Expr::Var(m), int(1));
+    let zero = b.stmt(StmtKind::Assign {
+        var: last,
+        value: int(0),
+    });
+    let fresh = b.stmt(StmtKind::Assign {
+        var: first,
+        value: int(1),
+    });
+    let wait = b.stmt(StmtKind::Wait {
+        cell: cell(Expr::Var(m)),
+        comparison: Comparison::Equal,
+        value: Expr::Var(n),
+    });
+    let release = b.stmt(StmtKind::Add {
+        cell: cell(before),
+        amount: int(1),
+    });
+    let not_first = op(BinaryOp::Eq, Expr::Var(first), int(0));
+    let in_range = op(BinaryOp::Ge, Expr::Var(m), int(1));
+    let release = b.stmt(StmtKind::If {
+        condition: op(BinaryOp::And, not_first, in_range),
+        then: vec![release],
+        otherwise: Vec::new(),
+    });
+    let seen = b.stmt(StmtKind::Assign {
+        var: first,
+        value: int(0),
+    });
+    let remember = b.stmt(StmtKind::Assign {
+        var: last,
+        value: Expr::Var(m),
+    });
+    let body = b.stmt(StmtKind::For {
+        var: m,
+        over: Iteration::Row {
+            pattern: visits,
+            row: vec![Expr::Var(n)],
+            order,
+        },
+        body: vec![wait, release, seen, remember],
+    });
+    let end = b.stmt(StmtKind::Add {
+        cell: cell(Expr::Var(last)),
+        amount: int(1),
+    });
+    let end = if guarded {
+        let visited = op(BinaryOp::Eq, Expr::Var(first), int(0));
+        b.stmt(StmtKind::If {
+            condition: visited,
+            then: vec![end],
+            otherwise: Vec::new(),
+        })
+    } else {
+        end
+    };
+    let all = Some(Launch {
+        order: LaunchOrder::Any,
+        resident: Resident::All,
+    });
+    b.role("cta", vec![(n, cols)], all, vec![zero, fresh, body, end]);
+    b.build()
+}
+
+/// Parameters T, N; two CTAs of T threads that arrive on both barriers and wait on their own,
+/// N rounds, the awaited parity flipping each round unless `fixed`.
+pub(crate) fn jacobi(fixed: bool) -> Protocol {
+    let mut b = Builder::new("jacobi");
+    let (threads, rounds) = (b.param("T", 1), b.param("N", 0));
+    let arrivals = op(BinaryOp::Mul, int(2), threads.clone());
+    let bar = b.object("bar", vec![int(2)], ObjectKind::Mbarrier { arrivals });
+    let (cta, t, i, phase) = (b.var("cta"), b.var("t"), b.var("i"), b.var("phase"));
+    let cell = |index| Cell {
+        object: bar,
+        index: vec![index],
+    };
+    let start = b.stmt(StmtKind::Assign {
+        var: phase,
+        value: int(0),
+    });
+    let own = b.stmt(StmtKind::Arrive {
+        cell: cell(Expr::Var(cta)),
+        count: int(1),
+    });
+    let peer = b.stmt(StmtKind::Arrive {
+        cell: cell(op(BinaryOp::Sub, int(1), Expr::Var(cta))),
+        count: int(1),
+    });
+    let wait = b.stmt(StmtKind::WaitParity {
+        cell: cell(Expr::Var(cta)),
+        parity: Expr::Var(phase),
+    });
+    let flip = b.stmt(StmtKind::Assign {
+        var: phase,
+        value: op(BinaryOp::Xor, Expr::Var(phase), int(i64::from(!fixed))),
+    });
+    let body = b.stmt(StmtKind::For {
+        var: i,
+        over: Iteration::Range {
+            lo: int(0),
+            hi: rounds,
+            descending: false,
+        },
+        body: vec![own, peer, wait, flip],
+    });
+    b.role(
+        "thread",
+        vec![(cta, int(2)), (t, threads)],
+        None,
+        vec![start, body],
+    );
+    b.build()
+}
+
+/// One role per warp; `(true, barrier, warps)` is a sync, `false` an arrive.
+pub(crate) fn warps(programs: &[&[(bool, i64, i64)]]) -> Protocol {
+    let mut b = Builder::new("warps");
+    let bar = b.object("bar", vec![int(16)], ObjectKind::Named);
+    for (position, program) in programs.iter().enumerate() {
+        let body = program.iter().map(|(sync, id, warps)| {
+            let cell = Cell {
+                object: bar,
+                index: vec![int(*id)],
+            };
+            let count = int(32 * warps);
+            b.stmt(if *sync {
+                StmtKind::Sync { cell, count }
+            } else {
+                StmtKind::BarArrive { cell, count }
+            })
+        });
+        let body = body.collect();
+        b.role(&format!("w{position}"), Vec::new(), None, body);
+    }
+    b.build()
+}
+
+/// The input with these parameters and, for the only pattern, these entries.
+pub(crate) fn input(params: &[i64], entries: &[[i64; 2]]) -> Input {
+    Input {
+        params: params.to_vec(),
+        patterns: vec![entries.iter().map(|e| e.to_vec()).collect()],
+        ..Input::default()
+    }
+}
+
+/// The input with these parameters of a protocol without patterns.
+pub(crate) fn plain(params: &[i64]) -> Input {
+    Input {
+        params: params.to_vec(),
+        ..Input::default()
+    }
+}
