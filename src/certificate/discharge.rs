@@ -1,0 +1,176 @@
+//! Having an obligation decided: by the linked Z3 in a fresh context, or by any SMT-LIB solver.
+//!
+//! Only `unsat` discharges. `sat`, `unknown`, a time-out, a parse error and a solver that dies
+//! are told apart for the report, and none of them counts.
+
+use std::io::Read;
+use std::path::PathBuf;
+use std::process::Command;
+use std::process::Stdio;
+use std::time::Duration;
+use std::time::Instant;
+
+use z3::SatResult;
+
+use super::obligation::Obligation;
+
+/// Which solver decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Solver {
+    /// The linked Z3.
+    BuiltIn,
+    /// A program that takes an SMT-LIB file as its last argument and prints its answer.
+    Program(PathBuf),
+}
+
+/// What a solver said about an obligation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// The negation is unsatisfiable: the obligation holds.
+    Discharged,
+    /// The negation is satisfiable: the obligation fails.
+    Fails,
+    /// No answer, with the reason.
+    Unknown(String),
+}
+
+/// Has one obligation decided within a time limit.
+pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> Answer {
+    match solver {
+        Solver::BuiltIn => built_in(obligation, limit),
+        Solver::Program(program) => external(obligation, program, limit),
+    }
+}
+
+/// Decides in a context of its own: a reused one gives run-dependent results.
+fn built_in(obligation: &Obligation, limit: Duration) -> Answer {
+    let script = obligation.script();
+    let expected = obligation.asserted().len();
+    let milliseconds = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX).max(1);
+    z3::with_z3_config(&z3::Config::new(), move || {
+        let solver = z3::Solver::new();
+        let mut params = z3::Params::new();
+        params.set_u32("timeout", milliseconds);
+        params.set_u32("random_seed", 0);
+        solver.set_params(&params);
+        solver.from_string(script);
+        // The C interface swallows parse errors and would answer about an empty problem.
+        let read = solver.get_assertions().len();
+        if read != expected {
+            return Answer::Unknown(format!("the solver read {read} of {expected} assertions"));
+        }
+        match solver.check() {
+            SatResult::Unsat => Answer::Discharged,
+            SatResult::Sat => Answer::Fails,
+            SatResult::Unknown => Answer::Unknown(
+                solver
+                    .get_reason_unknown()
+                    .unwrap_or_else(|| "no reason given".to_owned()),
+            ),
+        }
+    })
+}
+
+fn external(obligation: &Obligation, program: &PathBuf, limit: Duration) -> Answer {
+    match run(obligation, program, limit) {
+        Ok(output) => match output.split_whitespace().next() {
+            Some("unsat") => Answer::Discharged,
+            Some("sat") => Answer::Fails,
+            Some("unknown") => Answer::Unknown("the solver gave up".to_owned()),
+            _ => Answer::Unknown(format!(
+                "{} answered neither sat nor unsat: {}",
+                program.display(),
+                output.lines().next().unwrap_or("nothing")
+            )),
+        },
+        Err(reason) => Answer::Unknown(format!("{}: {reason}", program.display())),
+    }
+}
+
+fn run(obligation: &Obligation, program: &PathBuf, limit: Duration) -> Result<String, String> {
+    let file = tempfile::Builder::new()
+        .suffix(".smt2")
+        .tempfile()
+        .map_err(|e| e.to_string())?;
+    std::fs::write(file.path(), obligation.script()).map_err(|e| e.to_string())?;
+    let mut child = Command::new(program)
+        .arg(file.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|e| e.to_string())?;
+    let deadline = Instant::now() + limit;
+    loop {
+        match child.try_wait().map_err(|e| e.to_string())? {
+            Some(_) => break,
+            None if Instant::now() >= deadline => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err("time limit".to_owned());
+            }
+            None => std::thread::sleep(Duration::from_millis(5)),
+        }
+    }
+    let mut output = String::new();
+    if let Some(mut stdout) = child.stdout.take() {
+        stdout
+            .read_to_string(&mut output)
+            .map_err(|e| e.to_string())?;
+    }
+    Ok(output)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::certificate::term;
+
+    fn obligation(goal: term::Term) -> Obligation {
+        Obligation {
+            name: "test".to_owned(),
+            meaning: "a test".to_owned(),
+            declarations: vec!["(declare-const x Int)".to_owned()],
+            hypotheses: vec![
+                term::and([
+                    term::lt(&term::int(0), &term::name("x")),
+                    term::lt(&term::name("x"), &term::int(9)),
+                ]),
+                term::lt(&term::int(0), &term::name("x")),
+            ],
+            goal,
+        }
+    }
+
+    #[test]
+    fn only_unsat_discharges() {
+        let limit = Duration::from_secs(10);
+        let holds = obligation(term::le(&term::int(1), &term::name("x")));
+        assert_eq!(
+            discharge(&holds, &Solver::BuiltIn, limit),
+            Answer::Discharged
+        );
+        let fails = obligation(term::le(&term::int(2), &term::name("x")));
+        assert_eq!(discharge(&fails, &Solver::BuiltIn, limit), Answer::Fails);
+    }
+
+    #[test]
+    fn a_script_that_does_not_parse_is_unknown() {
+        let broken = obligation(term::le(&term::int(1), &term::name("undeclared")));
+        let answer = discharge(&broken, &Solver::BuiltIn, Duration::from_secs(10));
+        assert!(matches!(answer, Answer::Unknown(_)), "{answer:?}");
+    }
+
+    #[test]
+    fn a_missing_or_silent_program_is_unknown() {
+        let holds = obligation(term::le(&term::int(1), &term::name("x")));
+        for program in ["/nonexistent/solver", "true", "false"] {
+            let solver = Solver::Program(PathBuf::from(program));
+            let answer = discharge(&holds, &solver, Duration::from_secs(10));
+            assert!(
+                matches!(answer, Answer::Unknown(_)),
+                "{program}: {answer:?}"
+            );
+        }
+    }
+}

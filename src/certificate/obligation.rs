@@ -1,0 +1,51 @@
+//! An obligation: a statement that has to be valid, as a standalone SMT-LIB script.
+
+use super::term;
+use super::term::Term;
+
+/// A statement whose negation must be unsatisfiable.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Obligation {
+    /// A short name, unique in its certificate and usable as a file name.
+    pub name: String,
+    /// What it says, one sentence.
+    pub meaning: String,
+    /// Declarations, as SMT-LIB commands.
+    pub declarations: Vec<String>,
+    /// What may be assumed.
+    pub hypotheses: Vec<Term>,
+    /// What must follow.
+    pub goal: Term,
+}
+
+impl Obligation {
+    /// The script. A solver that answers `unsat` has discharged the obligation.
+    pub fn script(&self) -> String {
+        let mut text = format!(
+            "; {}\n; {}\n; Discharged by `unsat`.\n",
+            self.name, self.meaning
+        );
+        text.push_str("(set-logic ALL)\n");
+        for line in &self.declarations {
+            text.push_str(line);
+            text.push('\n');
+        }
+        for fact in self.asserted() {
+            text.push_str(&format!("(assert {fact})\n"));
+        }
+        text.push_str("(check-sat)\n");
+        text
+    }
+
+    /// The asserted formulas: the hypotheses and the negated goal.
+    pub fn asserted(&self) -> Vec<Term> {
+        let mut facts: Vec<Term> = self
+            .hypotheses
+            .iter()
+            .filter(|fact| fact.to_string() != "true")
+            .cloned()
+            .collect();
+        facts.push(term::not(self.goal.clone()));
+        facts
+    }
+}

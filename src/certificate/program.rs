@@ -1,0 +1,453 @@
+//! A grid's program as families of events.
+//!
+//! Control flow depends on inputs only, so a statement inside loops stands for the family of
+//! its executions: one for each value of the enclosing loop variables at which the path
+//! condition holds. This module lists those families for every wait and every increment,
+//! together with all expressions the program evaluates on the way (each must be well defined).
+//!
+//! Side conditions, refused with a reason where they fail: `return` and `break` only outside
+//! loops, no value carried from one loop iteration to the next, no reset, no barrier.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+use crate::protocol::BinaryOp;
+use crate::protocol::Cell;
+use crate::protocol::Comparison;
+use crate::protocol::Expr;
+use crate::protocol::Iteration;
+use crate::protocol::Role;
+use crate::protocol::RowOrder;
+use crate::protocol::Span;
+use crate::protocol::Stmt;
+use crate::protocol::StmtId;
+use crate::protocol::StmtKind;
+use crate::protocol::VarId;
+
+/// Why a rule does not apply to a protocol.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Unsupported {
+    /// A lowercase sentence fragment.
+    pub reason: String,
+    /// What it is about.
+    pub span: Option<Span>,
+}
+
+impl Unsupported {
+    /// Builds a refusal that points at the text.
+    pub fn at(span: Span, reason: impl Into<String>) -> Unsupported {
+        Unsupported {
+            reason: reason.into(),
+            span: Some(span),
+        }
+    }
+
+    /// Builds a refusal about the protocol as a whole.
+    pub fn whole(reason: impl Into<String>) -> Unsupported {
+        Unsupported {
+            reason: reason.into(),
+            span: None,
+        }
+    }
+}
+
+/// One enclosing loop of an event family.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Binder {
+    /// The loop variable.
+    pub var: VarId,
+    /// What it ranges over, with local variables replaced by their values.
+    pub over: Iteration,
+}
+
+/// The direction in which a loop runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// Smaller values first.
+    Up,
+    /// Larger values first.
+    Down,
+    /// Unknown: any order.
+    Open,
+}
+
+/// One step of the way from the top of the program to a statement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The statement at this position of a block.
+    Nth(usize),
+    /// The body of a loop over this variable.
+    Loop(VarId, Direction),
+}
+
+/// What an event does.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EventKind {
+    /// Waits on a semaphore.
+    Wait {
+        /// How it compares.
+        comparison: Comparison,
+        /// With what.
+        value: Expr,
+    },
+    /// Adds to a semaphore.
+    Add {
+        /// How much.
+        amount: Expr,
+    },
+}
+
+/// A family of events: the executions of one statement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    /// The statement.
+    pub stmt: StmtId,
+    /// Where it stands.
+    pub span: Span,
+    /// What it does.
+    pub kind: EventKind,
+    /// On which semaphore.
+    pub cell: Cell,
+    /// The enclosing loops, outermost first.
+    pub binders: Vec<Binder>,
+    /// The path condition over role indices and loop variables.
+    pub condition: Expr,
+    /// The way to the statement.
+    pub place: Vec<Place>,
+}
+
+/// An expression that the program evaluates, and when.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evaluation {
+    /// The enclosing loops, outermost first.
+    pub binders: Vec<Binder>,
+    /// The path condition under which it is evaluated.
+    pub condition: Expr,
+    /// The expression.
+    pub expr: Expr,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// The families of a program.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Program {
+    /// Waits and increments in text order.
+    pub events: Vec<Event>,
+    /// Everything evaluated on the way.
+    pub evaluations: Vec<Evaluation>,
+}
+
+/// Lists the event families of a role.
+///
+/// # Errors
+///
+/// Refuses programs outside the fragment named in the module comment.
+pub fn summarize(role: &Role) -> Result<Program, Unsupported> {
+    let mut walk = Walk {
+        program: Program::default(),
+    };
+    let mut path = Path {
+        binders: Vec::new(),
+        condition: Expr::Bool(true),
+        place: Vec::new(),
+        locals: HashMap::new(),
+    };
+    walk.block(&role.body, &mut path)?;
+    Ok(walk.program)
+}
+
+#[derive(Clone)]
+struct Path {
+    binders: Vec<Binder>,
+    condition: Expr,
+    place: Vec<Place>,
+    /// Values of local variables; `None` where a loop may have changed it.
+    locals: HashMap<VarId, Option<Expr>>,
+}
+
+struct Walk {
+    program: Program,
+}
+
+impl Walk {
+    /// Walks a block and returns the condition under which it leaves the program.
+    fn block(&mut self, block: &[Stmt], path: &mut Path) -> Result<Expr, Unsupported> {
+        let outer = path.condition.clone();
+        let mut left = Expr::Bool(false);
+        for (nth, stmt) in block.iter().enumerate() {
+            path.place.push(Place::Nth(nth));
+            let leaves = self.statement(stmt, path)?;
+            path.place.pop();
+            if leaves != Expr::Bool(false) {
+                path.condition =
+                    Expr::all([path.condition.clone(), Expr::Not(Box::new(leaves.clone()))]);
+                left = match left {
+                    Expr::Bool(false) => leaves,
+                    left => Expr::binary(BinaryOp::Or, left, leaves),
+                };
+            }
+        }
+        path.condition = outer;
+        Ok(left)
+    }
+
+    fn statement(&mut self, stmt: &Stmt, path: &mut Path) -> Result<Expr, Unsupported> {
+        let never = Expr::Bool(false);
+        match &stmt.kind {
+            StmtKind::Wait {
+                cell,
+                comparison,
+                value,
+            } => {
+                let value = self.evaluate(value, path, stmt.span)?;
+                let kind = EventKind::Wait {
+                    comparison: *comparison,
+                    value,
+                };
+                self.event(stmt, cell, kind, path)?;
+            }
+            StmtKind::Add { cell, amount } => {
+                let amount = self.evaluate(amount, path, stmt.span)?;
+                self.event(stmt, cell, EventKind::Add { amount }, path)?;
+            }
+            StmtKind::Access { .. } => {}
+            StmtKind::Assign { var, value } => {
+                let value = self.evaluate(value, path, stmt.span)?;
+                path.locals.insert(*var, Some(value));
+            }
+            StmtKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                return self.branch(stmt.span, condition, then, otherwise, path);
+            }
+            StmtKind::For { var, over, body } => self.repeat(stmt.span, *var, over, body, path)?,
+            StmtKind::Return => {
+                if !path.binders.is_empty() {
+                    return Err(Unsupported::at(stmt.span, "`return` inside a loop"));
+                }
+                return Ok(Expr::Bool(true));
+            }
+            StmtKind::Break => return Err(Unsupported::at(stmt.span, "`break`")),
+            StmtKind::Set { .. } => {
+                return Err(Unsupported::at(
+                    stmt.span,
+                    "a semaphore that is set rather than incremented",
+                ));
+            }
+            StmtKind::Arrive { .. }
+            | StmtKind::WaitParity { .. }
+            | StmtKind::Sync { .. }
+            | StmtKind::BarArrive { .. } => {
+                return Err(Unsupported::at(
+                    stmt.span,
+                    "a barrier beside the semaphores",
+                ));
+            }
+        }
+        Ok(never)
+    }
+
+    fn branch(
+        &mut self,
+        span: Span,
+        condition: &Expr,
+        then: &[Stmt],
+        otherwise: &[Stmt],
+        path: &mut Path,
+    ) -> Result<Expr, Unsupported> {
+        let condition = self.evaluate(condition, path, span)?;
+        let negated = Expr::Not(Box::new(condition.clone()));
+        let mut on_true = path.clone();
+        on_true.condition = Expr::all([path.condition.clone(), condition.clone()]);
+        let mut on_false = path.clone();
+        on_false.condition = Expr::all([path.condition.clone(), negated.clone()]);
+        let left_true = self.block(then, &mut on_true)?;
+        let left_false = self.block(otherwise, &mut on_false)?;
+        let changed: HashSet<VarId> = on_true
+            .locals
+            .keys()
+            .chain(on_false.locals.keys())
+            .copied()
+            .collect();
+        for var in changed {
+            let merged = match (on_true.locals.get(&var), on_false.locals.get(&var)) {
+                (Some(Some(a)), Some(Some(b))) if a == b => Some(a.clone()),
+                (Some(Some(a)), Some(Some(b))) => Some(Expr::If(
+                    Box::new(condition.clone()),
+                    Box::new(a.clone()),
+                    Box::new(b.clone()),
+                )),
+                _ => None,
+            };
+            path.locals.insert(var, merged);
+        }
+        Ok(match (left_true, left_false) {
+            (Expr::Bool(false), Expr::Bool(false)) => Expr::Bool(false),
+            (a, Expr::Bool(false)) => Expr::all([condition, a]),
+            (Expr::Bool(false), b) => Expr::all([negated, b]),
+            (a, b) => Expr::If(Box::new(condition), Box::new(a), Box::new(b)),
+        })
+    }
+
+    fn repeat(
+        &mut self,
+        span: Span,
+        var: VarId,
+        over: &Iteration,
+        body: &[Stmt],
+        path: &mut Path,
+    ) -> Result<(), Unsupported> {
+        let (over, direction) = match over {
+            Iteration::Range { lo, hi, descending } => {
+                let lo = self.evaluate(lo, path, span)?;
+                let hi = self.evaluate(hi, path, span)?;
+                let direction = if *descending {
+                    Direction::Down
+                } else {
+                    Direction::Up
+                };
+                (
+                    Iteration::Range {
+                        lo,
+                        hi,
+                        descending: *descending,
+                    },
+                    direction,
+                )
+            }
+            Iteration::Row {
+                pattern,
+                row,
+                order,
+            } => {
+                let row = row
+                    .iter()
+                    .map(|e| self.evaluate(e, path, span))
+                    .collect::<Result<Vec<_>, _>>()?;
+                let direction = match order {
+                    RowOrder::Ascending => Direction::Up,
+                    RowOrder::Descending => Direction::Down,
+                    RowOrder::Given | RowOrder::Any => Direction::Open,
+                };
+                (
+                    Iteration::Row {
+                        pattern: *pattern,
+                        row,
+                        order: *order,
+                    },
+                    direction,
+                )
+            }
+        };
+        // A variable that the body assigns has no closed form at the start of an iteration,
+        // nor after the loop.
+        let mut assigned = HashSet::new();
+        collect_assigned(body, &mut assigned);
+        for local in &assigned {
+            path.locals.insert(*local, None);
+        }
+        let mut inner = path.clone();
+        inner.binders.push(Binder { var, over });
+        inner.place.push(Place::Loop(var, direction));
+        self.block(body, &mut inner)?;
+        Ok(())
+    }
+
+    fn event(
+        &mut self,
+        stmt: &Stmt,
+        cell: &Cell,
+        kind: EventKind,
+        path: &Path,
+    ) -> Result<(), Unsupported> {
+        let index = cell
+            .index
+            .iter()
+            .map(|e| self.evaluate(e, path, stmt.span))
+            .collect::<Result<Vec<_>, _>>()?;
+        self.program.events.push(Event {
+            stmt: stmt.id,
+            span: stmt.span,
+            kind,
+            cell: Cell {
+                object: cell.object,
+                index,
+            },
+            binders: path.binders.clone(),
+            condition: path.condition.clone(),
+            place: path.place.clone(),
+        });
+        Ok(())
+    }
+
+    /// Replaces local variables by their values and records that the result is evaluated.
+    fn evaluate(&mut self, expr: &Expr, path: &Path, span: Span) -> Result<Expr, Unsupported> {
+        let mut used = HashSet::new();
+        free_vars(expr, &mut used);
+        if used
+            .iter()
+            .any(|var| matches!(path.locals.get(var), Some(None)))
+        {
+            return Err(Unsupported::at(
+                span,
+                "a local variable whose value is carried through a loop",
+            ));
+        }
+        let expr = expr.substitute(&|var| path.locals.get(&var).cloned().flatten());
+        self.program.evaluations.push(Evaluation {
+            binders: path.binders.clone(),
+            condition: path.condition.clone(),
+            expr: expr.clone(),
+            span,
+        });
+        Ok(expr)
+    }
+}
+
+fn collect_assigned(block: &[Stmt], into: &mut HashSet<VarId>) {
+    for stmt in block {
+        match &stmt.kind {
+            StmtKind::Assign { var, .. } => {
+                into.insert(*var);
+            }
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                collect_assigned(then, into);
+                collect_assigned(otherwise, into);
+            }
+            StmtKind::For { body, .. } => collect_assigned(body, into),
+            _ => {}
+        }
+    }
+}
+
+/// Adds every bound name that occurs in an expression, counting variables included.
+pub fn free_vars(expr: &Expr, into: &mut HashSet<VarId>) {
+    match expr {
+        Expr::Int(_) | Expr::Bool(_) | Expr::Param(_) => {}
+        Expr::Var(var) => {
+            into.insert(*var);
+        }
+        Expr::Neg(e) | Expr::Not(e) => free_vars(e, into),
+        Expr::Binary(_, a, b) => {
+            free_vars(a, into);
+            free_vars(b, into);
+        }
+        Expr::If(c, a, b) => {
+            free_vars(c, into);
+            free_vars(a, into);
+            free_vars(b, into);
+        }
+        Expr::Visits(_, at) => at.iter().for_each(|e| free_vars(e, into)),
+        Expr::Count { lo, hi, body, .. } => {
+            free_vars(lo, into);
+            free_vars(hi, into);
+            free_vars(body, into);
+        }
+    }
+}
