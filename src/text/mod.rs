@@ -9,6 +9,7 @@
 mod ast;
 mod diagnostic;
 mod format;
+mod narrow;
 mod operators;
 mod parse;
 mod render;
@@ -18,6 +19,8 @@ mod token;
 
 pub use diagnostic::Diagnostic;
 pub use diagnostic::Severity;
+pub use narrow::Narrowing;
+pub use narrow::narrow;
 pub use render::render;
 
 use crate::protocol::Assumption;
