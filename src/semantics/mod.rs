@@ -9,10 +9,12 @@
 pub mod error;
 pub mod eval;
 pub mod explore;
+pub mod greedy;
 pub mod input;
 pub mod inputs;
 pub mod instance;
 pub mod pattern;
+pub mod simulate;
 pub mod step;
 pub mod symmetry;
 mod table;
@@ -20,5 +22,7 @@ pub mod unfold;
 
 #[cfg(test)]
 mod explore_tests;
+#[cfg(test)]
+mod run_tests;
 #[cfg(test)]
 pub(crate) mod samples;

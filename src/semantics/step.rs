@@ -88,6 +88,15 @@ pub enum Action {
     Step(usize),
 }
 
+impl Action {
+    /// Who acts.
+    pub fn member(self) -> usize {
+        match self {
+            Action::Launch(member) | Action::Step(member) => member,
+        }
+    }
+}
+
 /// Why an action did not lead to a state.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum StepError {
