@@ -191,7 +191,7 @@ fn symmetry_changes_counts_only() {
 fn named_barrier_cases() {
     let s = |id, n| (true, id, n);
     let a = |id, n| (false, id, n);
-    let cases: [(&[&[(bool, i64, i64)]], bool); 6] = [
+    let cases: [(&[Program<'_>], bool); 6] = [
         (
             &[
                 &[a(0, 2)],

@@ -6,6 +6,7 @@
 //! [`greedy`] to the end of a large concrete input, [`explore`] through every schedule and
 //! [`inputs`] through every input at given parameters.
 
+mod admit;
 pub mod error;
 pub mod eval;
 pub mod explore;
@@ -14,7 +15,9 @@ pub mod input;
 pub mod inputs;
 pub mod instance;
 pub mod pattern;
+mod program;
 pub mod simulate;
+mod state;
 pub mod step;
 pub mod symmetry;
 mod table;

@@ -337,8 +337,11 @@ pub(crate) fn jacobi(fixed: bool) -> Protocol {
     b.build()
 }
 
-/// One role per warp; `(true, barrier, warps)` is a sync, `false` an arrive.
-pub(crate) fn warps(programs: &[&[(bool, i64, i64)]]) -> Protocol {
+/// The program of a warp: `(true, barrier, warps)` is a sync, `false` an arrive.
+pub(crate) type Program<'a> = &'a [(bool, i64, i64)];
+
+/// One role per warp.
+pub(crate) fn warps(programs: &[Program<'_>]) -> Protocol {
     let mut b = Builder::new("warps");
     let bar = b.object("bar", vec![int(16)], ObjectKind::Named);
     for (position, program) in programs.iter().enumerate() {
