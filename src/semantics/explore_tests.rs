@@ -115,29 +115,36 @@ fn rank_lock_needs_every_cta_when_launched_descending() {
 }
 
 #[test]
-fn delayed_release_cases() {
+fn delayed_release_on_an_empty_row_needs_its_guard() {
+    // The rows are [1,1) and [0,2).
     let ranges = input(&[2, 2], &[[1, 0], [1, 1]]);
-    for (guarded, hangs) in [(false, true), (true, true)] {
-        // CTA 1 waits for a release that the empty CTA 0 gives to dq[0] only when unguarded.
-        let protocol = delayed_release(guarded, RowOrder::Ascending);
-        assert_eq!(run(&protocol, &ranges, &COUNT_ALL).stuck.is_some(), hangs);
+    for guarded in [false, true] {
+        let protocol = delayed_release(Release::Neighbour, guarded, RowOrder::Ascending);
+        let found = run(&protocol, &ranges, &COUNT_ALL);
+        assert_eq!(found.stuck.is_none(), guarded);
     }
-    let protocol = delayed_release(true, RowOrder::Given);
-    let mut csr = input(&[2, 2], &[[0, 0], [0, 1], [1, 0], [1, 1]]);
-    assert_eq!(run(&protocol, &csr, &COUNT_ALL).stuck, None);
+}
+
+#[test]
+fn delayed_release_of_the_neighbour_hangs_on_listed_rows() {
+    let ascending = input(&[2, 2], &[[0, 0], [0, 1], [1, 0], [1, 1]]);
+    let mut listed = ascending.clone();
     for n in 0..2 {
         let key = OrderKey::Row {
             pattern: 0,
             row: vec![n],
         };
-        csr.orders.insert(key, vec![1, 0]);
+        listed.orders.insert(key, vec![1, 0]);
     }
-    assert!(run(&protocol, &csr, &COUNT_ALL).stuck.is_some());
+    let neighbour = delayed_release(Release::Neighbour, true, RowOrder::Given);
+    assert_eq!(run(&neighbour, &ascending, &COUNT_ALL).stuck, None);
+    assert!(run(&neighbour, &listed, &COUNT_ALL).stuck.is_some());
+    let previous = delayed_release(Release::Previous, true, RowOrder::Given);
+    assert_eq!(run(&previous, &listed, &COUNT_ALL).stuck, None);
 }
 
 #[test]
 fn jacobi_counts() {
-    // The states of design/prototypes/jacobi_explicit.py without its record of contributors.
     let flipping = jacobi(false);
     let fixed = jacobi(true);
     for (threads, rounds, states, fixed_states) in JACOBI {
@@ -154,7 +161,17 @@ fn jacobi_counts() {
     }
 }
 
-const JACOBI: [(i64, i64, u64, u64); 1] = [(1, 1, 12, 12)];
+/// Threads, rounds, states when the phase flips, states when it does not.
+const JACOBI: [(i64, i64, u64, u64); 8] = [
+    (1, 0, 1, 1),
+    (1, 1, 12, 12),
+    (1, 2, 27, 32),
+    (1, 3, 42, 48),
+    (2, 0, 1, 1),
+    (2, 1, 100, 100),
+    (2, 2, 427, 912),
+    (2, 3, 754, 4612),
+];
 
 #[test]
 fn symmetry_changes_counts_only() {
@@ -174,7 +191,7 @@ fn symmetry_changes_counts_only() {
 fn named_barrier_cases() {
     let s = |id, n| (true, id, n);
     let a = |id, n| (false, id, n);
-    let cases: [(&[&[(bool, i64, i64)]], bool); 6] = [
+    let cases: [(&[Program<'_>], bool); 6] = [
         (
             &[
                 &[a(0, 2)],

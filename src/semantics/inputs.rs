@@ -18,13 +18,13 @@ use crate::protocol::RowOrder;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 
+use super::admit::IndexValues;
 use super::error::Fault;
 use super::error::RunError;
 use super::eval::Env;
 use super::input::Input;
 use super::instance::Instance;
 use super::unfold::Choice;
-use super::unfold::IndexValues;
 use super::unfold::Limits;
 use super::unfold::check_params;
 use super::unfold::instantiate_with;

@@ -6,13 +6,18 @@
 //! [`greedy`] to the end of a large concrete input, [`explore`] through every schedule and
 //! [`inputs`] through every input at given parameters.
 
+mod admit;
 pub mod error;
 pub mod eval;
 pub mod explore;
+pub mod greedy;
 pub mod input;
 pub mod inputs;
 pub mod instance;
 pub mod pattern;
+mod program;
+pub mod simulate;
+mod state;
 pub mod step;
 pub mod symmetry;
 mod table;
@@ -20,5 +25,7 @@ pub mod unfold;
 
 #[cfg(test)]
 mod explore_tests;
+#[cfg(test)]
+mod run_tests;
 #[cfg(test)]
 pub(crate) mod samples;

@@ -124,6 +124,10 @@ impl Builder {
         });
     }
 
+    pub(crate) fn domain(&mut self, param: usize, domain: Domain) {
+        self.protocol.params[param].domain = domain;
+    }
+
     pub(crate) fn build(self) -> Protocol {
         self.protocol
     }
@@ -190,52 +194,75 @@ pub(crate) fn block_sparse(lock: Lock, descending: bool, order: RowOrder) -> Pro
     b.build()
 }
 
-/// Parameters N, M, R; at m: `wait dq[m] == n`, then releases m - 1; at the end the last one.
-/// With `csr` rows come in the input's order and m - 1 is released after the first entry;
-/// otherwise each CTA visits `lo..hi` of its two-entry range pattern.
-pub(crate) fn delayed_release(guarded: bool, order: RowOrder) -> Protocol {
+/// Which row tile a delayed release gives back.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Release {
+    /// The tile before in number, right for ascending rows only.
+    Neighbour,
+    /// The tile visited before.
+    Previous,
+}
+
+/// Parameters N, M; at m: waits for the rank, then releases an earlier tile; after the loop
+/// the last one, only if there was one when `guarded` and tile 0 otherwise.
+pub(crate) fn delayed_release(release: Release, guarded: bool, order: RowOrder) -> Protocol {
     let mut b = Builder::new("delayed");
     let (cols, rows) = (b.param("N", 0), b.param("M", 0));
     let visits = b.pattern("visits", vec![cols.clone(), rows.clone()]);
     let start = ObjectKind::Semaphore(Initial::Value(int(0)));
     let dq = b.object("dq", vec![rows], start);
-    let (n, m, first, last) = (b.var("n"), b.var("m"), b.var("first"), b.var("last"));
-    let cell = |index| Cell {
-        object: dq,
-        index: vec![index],
+    let (n, m, k, j) = (b.var("n"), b.var("m"), b.var("k"), b.var("j"));
+    let last = b.var("last");
+    let count = |var, hi, at: [Expr; 2]| Expr::Count {
+        var,
+        lo: Box::new(int(0)),
+        hi: Box::new(hi),
+        body: Box::new(Expr::Visits(visits, at.to_vec())),
     };
-    let before = op(BinaryOp::Sub, Expr::Var(m), int(1));
-    let zero = b.stmt(StmtKind::Assign {
+    let rank = count(k, Expr::Var(n), [Expr::Var(k), Expr::Var(m)]);
+    let smaller = count(j, Expr::Var(m), [Expr::Var(n), Expr::Var(j)]);
+    let add = |b: &mut Builder, index| {
+        b.stmt(StmtKind::Add {
+            cell: Cell {
+                object: dq,
+                index: vec![index],
+            },
+            amount: int(1),
+        })
+    };
+    let when = |b: &mut Builder, condition, then| {
+        b.stmt(StmtKind::If {
+            condition,
+            then: vec![then],
+            otherwise: Vec::new(),
+        })
+    };
+    let visited = op(BinaryOp::Ge, Expr::Var(last), int(0));
+    let none = b.stmt(StmtKind::Assign {
         var: last,
-        value: int(0),
-    });
-    let fresh = b.stmt(StmtKind::Assign {
-        var: first,
-        value: int(1),
+        value: int(-1),
     });
     let wait = b.stmt(StmtKind::Wait {
-        cell: cell(Expr::Var(m)),
+        cell: Cell {
+            object: dq,
+            index: vec![Expr::Var(m)],
+        },
         comparison: Comparison::Equal,
-        value: Expr::Var(n),
+        value: rank,
     });
-    let release = b.stmt(StmtKind::Add {
-        cell: cell(before),
-        amount: int(1),
-    });
-    let not_first = op(BinaryOp::Eq, Expr::Var(first), int(0));
-    let in_range = op(BinaryOp::Ge, Expr::Var(m), int(1));
-    let release = b.stmt(StmtKind::If {
-        condition: op(BinaryOp::And, not_first, in_range),
-        then: vec![release],
-        otherwise: Vec::new(),
-    });
-    let seen = b.stmt(StmtKind::Assign {
-        var: first,
-        value: int(0),
-    });
+    let (condition, earlier, remembered) = match release {
+        Release::Neighbour => (
+            op(BinaryOp::Gt, smaller, int(0)),
+            op(BinaryOp::Sub, Expr::Var(m), int(1)),
+            op(BinaryOp::Max, Expr::Var(last), Expr::Var(m)),
+        ),
+        Release::Previous => (visited.clone(), Expr::Var(last), Expr::Var(m)),
+    };
+    let earlier = add(&mut b, earlier);
+    let earlier = when(&mut b, condition, earlier);
     let remember = b.stmt(StmtKind::Assign {
         var: last,
-        value: Expr::Var(m),
+        value: remembered,
     });
     let body = b.stmt(StmtKind::For {
         var: m,
@@ -244,19 +271,11 @@ pub(crate) fn delayed_release(guarded: bool, order: RowOrder) -> Protocol {
             row: vec![Expr::Var(n)],
             order,
         },
-        body: vec![wait, release, seen, remember],
+        body: vec![wait, earlier, remember],
     });
-    let end = b.stmt(StmtKind::Add {
-        cell: cell(Expr::Var(last)),
-        amount: int(1),
-    });
+    let end = add(&mut b, op(BinaryOp::Max, Expr::Var(last), int(0)));
     let end = if guarded {
-        let visited = op(BinaryOp::Eq, Expr::Var(first), int(0));
-        b.stmt(StmtKind::If {
-            condition: visited,
-            then: vec![end],
-            otherwise: Vec::new(),
-        })
+        when(&mut b, visited, end)
     } else {
         end
     };
@@ -264,7 +283,7 @@ pub(crate) fn delayed_release(guarded: bool, order: RowOrder) -> Protocol {
         order: LaunchOrder::Any,
         resident: Resident::All,
     });
-    b.role("cta", vec![(n, cols)], all, vec![zero, fresh, body, end]);
+    b.role("cta", vec![(n, cols)], all, vec![none, body, end]);
     b.build()
 }
 
@@ -318,8 +337,11 @@ pub(crate) fn jacobi(fixed: bool) -> Protocol {
     b.build()
 }
 
-/// One role per warp; `(true, barrier, warps)` is a sync, `false` an arrive.
-pub(crate) fn warps(programs: &[&[(bool, i64, i64)]]) -> Protocol {
+/// The program of a warp: `(true, barrier, warps)` is a sync, `false` an arrive.
+pub(crate) type Program<'a> = &'a [(bool, i64, i64)];
+
+/// One role per warp.
+pub(crate) fn warps(programs: &[Program<'_>]) -> Protocol {
     let mut b = Builder::new("warps");
     let bar = b.object("bar", vec![int(16)], ObjectKind::Named);
     for (position, program) in programs.iter().enumerate() {

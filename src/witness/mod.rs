@@ -1,1 +1,156 @@
-//! (being written)
+//! Counterexamples as files, and their replay.
+//!
+//! A witness carries everything a stranger needs to see a kernel hang: the protocol's text,
+//! the input and the schedule. Nothing in it is believed: [`replay`] rebuilds the input, lets
+//! the reference semantics take every action, and compares what it ends in with what the file
+//! says. It accepts exactly the runs that [`crate::semantics::step`] accepts.
+
+mod describe;
+mod record;
+mod replay;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::Serialize;
+
+pub use describe::line;
+pub use describe::shown;
+pub use describe::wanted;
+pub use record::record;
+pub use record::sha256_hex;
+pub use replay::ReplayError;
+pub use replay::Replayed;
+pub use replay::replay;
+
+/// The version of the file format that this program writes and reads.
+pub const SCHEMA: u32 = 1;
+
+/// A counterexample.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Witness {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Always `warplock`.
+    pub tool: String,
+    /// The version of the program that wrote it.
+    pub version: String,
+    /// The protocol's name.
+    pub protocol: String,
+    /// The protocol's text.
+    pub source: String,
+    /// SHA-256 of the text, 64 lower case hexadecimal digits.
+    pub source_sha256: String,
+    /// Assumptions beside those in the text, as written.
+    pub assumptions: Vec<String>,
+    /// The violated property's name.
+    pub property: String,
+    /// The value of every parameter.
+    pub parameters: BTreeMap<String, i64>,
+    /// The entries of every pattern that the protocol leaves open, ascending.
+    pub patterns: BTreeMap<String, Vec<Vec<i64>>>,
+    /// Row orders that matter; other rows are visited in ascending order.
+    pub orders: Vec<OrderEntry>,
+    /// Start values that the protocol leaves open; others are 0.
+    pub initial: Vec<StartEntry>,
+    /// What happens, in order.
+    pub schedule: Vec<ScheduleEntry>,
+    /// What each member that started and did not finish waits for at the end.
+    pub blocked: Vec<BlockedEntry>,
+    /// The names of the members that never start.
+    pub unstarted: Vec<String>,
+}
+
+/// The order in which a row is visited.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum OrderEntry {
+    /// By every loop that takes the input's order.
+    Row {
+        /// The pattern's name.
+        pattern: String,
+        /// The fixed coordinates.
+        row: Vec<i64>,
+        /// The row's entries as visited.
+        order: Vec<i64>,
+    },
+    /// By one run of one loop.
+    Loop {
+        /// The loop's statement number.
+        statement: usize,
+        /// The role's name.
+        role: String,
+        /// The member's index values.
+        member: Vec<i64>,
+        /// How often it has run the loop before.
+        run: usize,
+        /// The row's entries as visited.
+        order: Vec<i64>,
+    },
+}
+
+/// The start value of one semaphore.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StartEntry {
+    /// The object's name.
+    pub object: String,
+    /// The element.
+    pub index: Vec<i64>,
+    /// Its value before anything runs.
+    pub value: i64,
+}
+
+/// One action of the schedule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum ScheduleEntry {
+    /// A member starts.
+    Launch {
+        /// Its number.
+        launch: usize,
+        /// Its name.
+        member: String,
+    },
+    /// A member does its next operation.
+    Step {
+        /// Its number.
+        step: usize,
+        /// Its name.
+        member: String,
+    },
+}
+
+/// What a member waits for at the end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BlockedEntry {
+    /// The member's name.
+    pub member: String,
+    /// The number of the statement it is at.
+    pub statement: usize,
+    /// The line of the text on which that stands, from 1.
+    pub line: usize,
+    /// The object's element.
+    pub object: String,
+    /// What it waits for there, see [`wanted`].
+    pub wants: String,
+    /// What there is instead, see [`shown`].
+    pub value: String,
+}
+
+impl Witness {
+    /// The file's content.
+    pub fn to_json(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string_pretty(self).map(|text| text + "\n")
+    }
+
+    /// Reads a file's content, without replaying it.
+    pub fn from_json(bytes: &[u8]) -> Result<Witness, serde_json::Error> {
+        serde_json::from_slice(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

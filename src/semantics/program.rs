@@ -1,0 +1,344 @@
+//! The program of one member: its statements in the order in which they run.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::ops::Range;
+
+use crate::protocol::Cell;
+use crate::protocol::Iteration;
+use crate::protocol::PatternId;
+use crate::protocol::RowOrder;
+use crate::protocol::Stmt;
+use crate::protocol::StmtId;
+use crate::protocol::StmtKind;
+
+use super::error::Fault;
+use super::error::RunError;
+use super::eval::Env;
+use super::input::Input;
+use super::input::OrderKey;
+use super::instance::CellId;
+use super::instance::CellStart;
+use super::instance::ObjectLayout;
+use super::instance::Op;
+use super::instance::OpKind;
+
+/// A row order that the protocol leaves open and that a run of it made use of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// What is ordered.
+    pub key: OrderKey,
+    /// The row's entries, ascending; at least two.
+    pub row: Vec<i64>,
+}
+
+/// What a statement does to the statements after it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Flow {
+    Onward,
+    Break,
+    Return,
+}
+
+/// Walks the programs of all members, one after the other.
+pub(super) struct Walker<'a> {
+    pub(super) input: &'a Input,
+    pub(super) env: Env<'a>,
+    pub(super) objects: Vec<ObjectLayout>,
+    pub(super) cells: Vec<CellStart>,
+    /// How many operations all members may have, and have so far.
+    op_limit: u64,
+    op_count: u64,
+    /// The member being walked, and how often each of its loops of open order has run.
+    role: usize,
+    index: Vec<i64>,
+    ops: Vec<Op>,
+    runs: BTreeMap<StmtId, usize>,
+    /// The open row orders met so far, and what they are the orders of.
+    choices: Vec<Choice>,
+    chosen: BTreeSet<OrderKey>,
+}
+
+impl<'a> Walker<'a> {
+    pub(super) fn new(input: &'a Input, env: Env<'a>, op_limit: u64) -> Walker<'a> {
+        Walker {
+            input,
+            env,
+            objects: Vec::new(),
+            cells: Vec::new(),
+            op_limit,
+            op_count: 0,
+            role: 0,
+            index: Vec::new(),
+            ops: Vec::new(),
+            runs: BTreeMap::new(),
+            choices: Vec::new(),
+            chosen: BTreeSet::new(),
+        }
+    }
+
+    /// The operations of one member, whose indices have their values in `env`.
+    pub(super) fn walk(
+        &mut self,
+        role: usize,
+        index: &[i64],
+        body: &[Stmt],
+    ) -> Result<Vec<Op>, RunError> {
+        self.role = role;
+        self.index = index.to_vec();
+        self.runs.clear();
+        self.block(body)?;
+        let mut ops = std::mem::take(&mut self.ops);
+        ops.shrink_to_fit();
+        Ok(ops)
+    }
+
+    /// The open row orders met, in the order met.
+    pub(super) fn into_choices(self) -> Vec<Choice> {
+        self.choices
+    }
+
+    fn block(&mut self, body: &[Stmt]) -> Result<Flow, RunError> {
+        for stmt in body {
+            let flow = match &stmt.kind {
+                StmtKind::If {
+                    condition,
+                    then,
+                    otherwise,
+                } => {
+                    let holds = self.env.truth(condition);
+                    let holds = holds.map_err(|f| RunError::at(f, stmt.span))?;
+                    self.block(if holds { then } else { otherwise })?
+                }
+                StmtKind::For { var, over, body } => {
+                    let values = self.iteration(stmt.id, over);
+                    let values = values.map_err(|f| RunError::at(f, stmt.span))?;
+                    let mut flow = Flow::Onward;
+                    for value in values {
+                        let bound = self.env.tick().and_then(|()| self.env.set(*var, value));
+                        bound.map_err(|f| RunError::at(f, stmt.span))?;
+                        flow = self.block(body)?;
+                        if flow != Flow::Onward {
+                            break;
+                        }
+                    }
+                    if flow == Flow::Break {
+                        Flow::Onward
+                    } else {
+                        flow
+                    }
+                }
+                StmtKind::Return => Flow::Return,
+                StmtKind::Break => Flow::Break,
+                _ => {
+                    self.simple(stmt).map_err(|f| RunError::at(f, stmt.span))?;
+                    Flow::Onward
+                }
+            };
+            if flow != Flow::Onward {
+                return Ok(flow);
+            }
+        }
+        Ok(Flow::Onward)
+    }
+
+    fn iteration(&mut self, stmt: StmtId, over: &Iteration) -> Result<Values, Fault> {
+        match over {
+            Iteration::Range { lo, hi, descending } => {
+                let (lo, hi) = (self.env.value(lo)?, self.env.value(hi)?);
+                Ok(if *descending {
+                    Values::Down((lo..hi).rev())
+                } else {
+                    Values::Up(lo..hi)
+                })
+            }
+            Iteration::Row {
+                pattern,
+                row,
+                order,
+            } => {
+                let row = self.env.values(row)?;
+                let values = self.row(stmt, *pattern, row, *order)?;
+                Ok(Values::Listed(values.into_iter()))
+            }
+        }
+    }
+
+    fn row(
+        &mut self,
+        stmt: StmtId,
+        pattern: PatternId,
+        row: Vec<i64>,
+        order: RowOrder,
+    ) -> Result<Vec<i64>, Fault> {
+        let mut ascending = self.env.pattern(pattern)?.row(&row);
+        let key = match order {
+            RowOrder::Ascending => return Ok(ascending),
+            RowOrder::Descending => {
+                ascending.reverse();
+                return Ok(ascending);
+            }
+            RowOrder::Given => OrderKey::Row {
+                pattern: pattern.0,
+                row,
+            },
+            RowOrder::Any => {
+                let run = self.runs.entry(stmt).or_default();
+                *run += 1;
+                OrderKey::Loop {
+                    stmt: stmt.0,
+                    role: self.role,
+                    member: self.index.clone(),
+                    run: *run - 1,
+                }
+            }
+        };
+        let given = self.input.orders.get(&key);
+        if let Some(given) = given {
+            let mut sorted = given.clone();
+            sorted.sort_unstable();
+            if sorted != ascending {
+                return Err(Fault::BadOrder {
+                    row: ascending,
+                    given: given.clone(),
+                });
+            }
+        }
+        let values = given.unwrap_or(&ascending).clone();
+        if ascending.len() > 1 && self.chosen.insert(key.clone()) {
+            let row = ascending;
+            self.choices.push(Choice { key, row });
+        }
+        Ok(values)
+    }
+
+    /// A statement that is neither compound nor a jump.
+    fn simple(&mut self, stmt: &Stmt) -> Result<(), Fault> {
+        let env = &mut self.env;
+        env.tick()?;
+        let (cell, kind) = match &stmt.kind {
+            StmtKind::Wait {
+                cell,
+                comparison,
+                value,
+            } => (cell, OpKind::Wait(*comparison, env.value(value)?)),
+            StmtKind::Add { cell, amount } => match env.value(amount)? {
+                amount if amount < 0 => return Err(Fault::NegativeAmount(amount)),
+                amount => (cell, OpKind::Add(amount)),
+            },
+            StmtKind::Set { cell, value } => (cell, OpKind::Set(env.value(value)?)),
+            StmtKind::Arrive { cell, count } => match env.value(count)? {
+                count if count < 1 => return Err(Fault::ArrivalCount(count)),
+                count => (cell, OpKind::Arrive(count)),
+            },
+            StmtKind::WaitParity { cell, parity } => match env.value(parity)? {
+                parity @ 0..=1 => (cell, OpKind::WaitParity(parity == 1)),
+                parity => return Err(Fault::Parity(parity)),
+            },
+            StmtKind::Sync { cell, count } => {
+                (cell, OpKind::Sync(thread_count(env.value(count)?)?))
+            }
+            StmtKind::BarArrive { cell, count } => {
+                (cell, OpKind::BarArrive(thread_count(env.value(count)?)?))
+            }
+            StmtKind::Assign { var, value } => {
+                let value = env.value(value)?;
+                return env.set(*var, value);
+            }
+            StmtKind::Access { .. }
+            | StmtKind::If { .. }
+            | StmtKind::For { .. }
+            | StmtKind::Return
+            | StmtKind::Break => return Ok(()),
+        };
+        let cell = self.cell(cell, &kind)?;
+        self.op_count += 1;
+        // A program counter has 32 bits, one value of which means "not started".
+        if self.op_count > self.op_limit.min(u64::from(u32::MAX) - 1) {
+            return Err(Fault::TooLarge {
+                what: "operations",
+                limit: self.op_limit,
+            });
+        }
+        self.ops.push(Op {
+            stmt: stmt.id,
+            cell,
+            kind,
+        });
+        Ok(())
+    }
+
+    fn cell(&mut self, cell: &Cell, kind: &OpKind) -> Result<CellId, Fault> {
+        let index = self.env.values(&cell.index)?;
+        let flat = flat_cell(&self.objects, cell.object.0, &index)?;
+        let fits = matches!(
+            (self.cells[flat], kind),
+            (
+                CellStart::Semaphore(_),
+                OpKind::Wait(..) | OpKind::Add(_) | OpKind::Set(_)
+            ) | (
+                CellStart::Mbarrier(_),
+                OpKind::Arrive(_) | OpKind::WaitParity(_)
+            ) | (CellStart::Named, OpKind::Sync(_) | OpKind::BarArrive(_))
+        );
+        if !fits {
+            return Err(Fault::WrongKind(self.objects[cell.object.0].name.clone()));
+        }
+        u32::try_from(flat).map(CellId).map_err(|_| Fault::Overflow)
+    }
+}
+
+/// The values a loop runs over.
+enum Values {
+    Up(Range<i64>),
+    Down(std::iter::Rev<Range<i64>>),
+    Listed(std::vec::IntoIter<i64>),
+}
+
+impl Iterator for Values {
+    type Item = i64;
+
+    fn next(&mut self) -> Option<i64> {
+        match self {
+            Values::Up(range) => range.next(),
+            Values::Down(range) => range.next(),
+            Values::Listed(values) => values.next(),
+        }
+    }
+}
+
+pub(super) fn flat_cell(
+    objects: &[ObjectLayout],
+    object: usize,
+    index: &[i64],
+) -> Result<usize, Fault> {
+    let layout = objects
+        .get(object)
+        .ok_or_else(|| Fault::Unset(format!("object {object}")))?;
+    if index.len() != layout.extents.len() {
+        return Err(Fault::Arity {
+            name: layout.name.clone(),
+            expected: layout.extents.len(),
+            found: index.len(),
+        });
+    }
+    let mut flat = 0;
+    for (index, extent) in index.iter().zip(&layout.extents) {
+        if !(0..*extent).contains(index) {
+            return Err(Fault::IndexOutOfRange {
+                object: layout.name.clone(),
+                index: *index,
+                extent: *extent,
+            });
+        }
+        flat = flat * extent + index;
+    }
+    Ok(layout.cells.start + flat as usize)
+}
+
+fn thread_count(count: i64) -> Result<i64, Fault> {
+    if count < 1 || count % 32 != 0 {
+        return Err(Fault::ThreadCount(count));
+    }
+    Ok(count)
+}

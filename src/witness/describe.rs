@@ -1,0 +1,44 @@
+//! Words for what a member waits for and for what there is instead.
+
+use crate::protocol::Comparison;
+use crate::protocol::Span;
+use crate::semantics::instance::Instance;
+use crate::semantics::instance::OpKind;
+use crate::semantics::step::CellState;
+
+/// What an operation needs of its cell: `== 1`, `>= 4`, `phase != 0`, `64 threads`; `nothing`
+/// for one that never blocks.
+pub fn wanted(kind: OpKind) -> String {
+    match kind {
+        OpKind::Wait(Comparison::Equal, value) => format!("== {value}"),
+        OpKind::Wait(Comparison::AtLeast, value) => format!(">= {value}"),
+        OpKind::WaitParity(parity) => format!("phase != {}", u8::from(parity)),
+        OpKind::Sync(count) => format!("{count} threads"),
+        OpKind::Add(_) | OpKind::Set(_) | OpKind::Arrive(_) | OpKind::BarArrive(_) => {
+            "nothing".to_owned()
+        }
+    }
+}
+
+/// The value of a cell: `0`, `phase 0, 2 pending`, `32 threads: w0`.
+pub fn shown(instance: &Instance, cell: &CellState) -> String {
+    match cell {
+        CellState::Semaphore(value) => value.to_string(),
+        CellState::Mbarrier { pending, phase } => {
+            format!("phase {}, {pending} pending", u8::from(*phase))
+        }
+        CellState::Named { registered, .. } => {
+            let names: Vec<String> = registered
+                .iter()
+                .map(|r| instance.member_name(r.member as usize))
+                .collect();
+            format!("{} threads: {}", 32 * names.len(), names.join(", "))
+        }
+    }
+}
+
+/// The line on which a span starts, from 1.
+pub fn line(source: &str, span: Span) -> usize {
+    let before = source.bytes().take(span.start);
+    1 + before.filter(|byte| *byte == b'\n').count()
+}

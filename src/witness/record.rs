@@ -1,0 +1,133 @@
+//! Makes a witness of a run.
+
+use sha2::Digest;
+use sha2::Sha256;
+
+use crate::protocol::Protocol;
+use crate::semantics::input::Input;
+use crate::semantics::input::OrderKey;
+use crate::semantics::instance::Instance;
+use crate::semantics::step;
+use crate::semantics::step::Action;
+use crate::semantics::step::State;
+use crate::semantics::unfold::Limits;
+use crate::semantics::unfold::instantiate_with;
+use crate::verdict::Property;
+
+use super::BlockedEntry;
+use super::OrderEntry;
+use super::ReplayError;
+use super::SCHEMA;
+use super::ScheduleEntry;
+use super::StartEntry;
+use super::Witness;
+use super::describe;
+use super::replay::run;
+
+/// The witness that this schedule makes the protocol hang at this input. It is an error if it
+/// does not. Row orders that play no part are left out.
+pub fn record(
+    protocol: &Protocol,
+    input: &Input,
+    schedule: &[Action],
+) -> Result<Witness, ReplayError> {
+    let (instance, choices) = instantiate_with(protocol, input, &Limits::default())?;
+    let state = run(&instance, schedule)?;
+    let orders = choices.iter().filter_map(|choice| {
+        let order = input.orders.get(&choice.key)?.clone();
+        Some(match &choice.key {
+            OrderKey::Row { pattern, row } => OrderEntry::Row {
+                pattern: protocol.patterns[*pattern].name.clone(),
+                row: row.clone(),
+                order,
+            },
+            OrderKey::Loop {
+                stmt,
+                role,
+                member,
+                run,
+            } => OrderEntry::Loop {
+                statement: *stmt,
+                role: protocol.roles[*role].name.clone(),
+                member: member.clone(),
+                run: *run,
+                order,
+            },
+        })
+    });
+    let params = protocol.params.iter().map(|p| p.name.clone());
+    let patterns = protocol.patterns.iter().zip(&input.patterns);
+    let initial = input.initial.iter();
+    Ok(Witness {
+        schema: SCHEMA,
+        tool: "warplock".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol: protocol.name.clone(),
+        source: protocol.source.clone(),
+        source_sha256: sha256_hex(protocol.source.as_bytes()),
+        assumptions: extra_assumptions(protocol),
+        property: Property::Deadlock.name().to_owned(),
+        parameters: params.zip(input.params.iter().copied()).collect(),
+        patterns: patterns
+            .filter(|(pattern, _)| pattern.definition.is_none())
+            .map(|(pattern, entries)| (pattern.name.clone(), entries.iter().cloned().collect()))
+            .collect(),
+        orders: orders.collect(),
+        initial: initial
+            .map(|((object, index), value)| StartEntry {
+                object: protocol.objects[*object].name.clone(),
+                index: index.clone(),
+                value: *value,
+            })
+            .collect(),
+        schedule: schedule.iter().map(|a| entry(&instance, *a)).collect(),
+        blocked: blocked_entries(protocol, &instance, &state),
+        unstarted: unstarted_names(&instance, &state),
+    })
+}
+
+/// The SHA-256 digest of some bytes as 64 lower case hexadecimal digits.
+pub fn sha256_hex(bytes: &[u8]) -> String {
+    let digest = Sha256::digest(bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The assumptions that are not in the protocol's text.
+pub(super) fn extra_assumptions(protocol: &Protocol) -> Vec<String> {
+    let extra = protocol.assumptions.iter().filter(|a| a.span.is_none());
+    extra.map(|a| a.text.clone()).collect()
+}
+
+pub(super) fn blocked_entries(
+    protocol: &Protocol,
+    instance: &Instance,
+    state: &State,
+) -> Vec<BlockedEntry> {
+    let blocked = step::blocked(instance, state).into_iter();
+    blocked
+        .map(|b| {
+            let span = instance.spans.get(b.op.stmt.0).copied().unwrap_or_default();
+            BlockedEntry {
+                member: instance.member_name(b.member),
+                statement: b.op.stmt.0,
+                line: describe::line(&protocol.source, span),
+                object: instance.cell_name(b.op.cell),
+                wants: describe::wanted(b.op.kind),
+                value: describe::shown(instance, &b.cell),
+            }
+        })
+        .collect()
+}
+
+pub(super) fn unstarted_names(instance: &Instance, state: &State) -> Vec<String> {
+    let members = step::unstarted(state).into_iter();
+    members.map(|m| instance.member_name(m)).collect()
+}
+
+fn entry(instance: &Instance, action: Action) -> ScheduleEntry {
+    let member = instance.member_name(action.member());
+    match action {
+        Action::Launch(launch) => ScheduleEntry::Launch { launch, member },
+        Action::Step(step) => ScheduleEntry::Step { step, member },
+    }
+}

@@ -1,0 +1,322 @@
+//! Replays a witness from nothing but the protocol and the file.
+
+use std::collections::BTreeSet;
+
+use thiserror::Error;
+
+use crate::protocol::Protocol;
+use crate::semantics::error::RunError;
+use crate::semantics::input::Input;
+use crate::semantics::input::OrderKey;
+use crate::semantics::instance::Instance;
+use crate::semantics::step;
+use crate::semantics::step::Action;
+use crate::semantics::step::State;
+use crate::semantics::step::StepError;
+use crate::semantics::step::Violation;
+use crate::semantics::unfold::Limits;
+use crate::semantics::unfold::instantiate_with;
+use crate::verdict::Property;
+
+use super::OrderEntry;
+use super::SCHEMA;
+use super::ScheduleEntry;
+use super::Witness;
+use super::record::blocked_entries;
+use super::record::extra_assumptions;
+use super::record::sha256_hex;
+use super::record::unstarted_names;
+
+/// A witness that holds, run again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Replayed {
+    /// The input it is about.
+    pub input: Input,
+    /// The protocol at that input.
+    pub instance: Instance,
+    /// What happened.
+    pub schedule: Vec<Action>,
+    /// The stuck state it ended in.
+    pub state: State,
+}
+
+/// Why a witness does not hold. The messages are fragments that fit after "failed to replay: ".
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ReplayError {
+    /// A file format that this program does not read.
+    #[error("the witness has schema {0}, this program reads {SCHEMA}")]
+    Schema(u32),
+    /// A file of another program.
+    #[error("the witness was written by `{0}`, not by warplock")]
+    Tool(String),
+    /// The embedded text is not the one the digest is of.
+    #[error("the digest {recorded} is not that of the embedded text, which is {actual}")]
+    Digest {
+        /// In the file.
+        recorded: String,
+        /// Of the text in the file.
+        actual: String,
+    },
+    /// The protocol to replay against has another text or name.
+    #[error("the witness is about another protocol")]
+    OtherProtocol,
+    /// The protocol was given other assumptions from outside its text.
+    #[error("the witness assumes {recorded:?}, the protocol was given {actual:?}")]
+    OtherAssumptions {
+        /// In the file.
+        recorded: Vec<String>,
+        /// Of the protocol.
+        actual: Vec<String>,
+    },
+    /// A property that no schedule alone violates, or no property at all.
+    #[error("a witness for the property `{0}` cannot be replayed")]
+    Property(String),
+    /// A name that the protocol does not have.
+    #[error("the protocol has no {what} `{name}` that takes a value")]
+    Unknown {
+        /// `parameter`, `pattern`, `object` or `role`.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// Something that the witness has to give and does not.
+    #[error("the {what} `{name}` is not given")]
+    Missing {
+        /// `parameter` or `pattern`.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// Something given twice.
+    #[error("{0} is given twice")]
+    Twice(String),
+    /// A row order that no loop of this run follows.
+    #[error("the row order {0:?} plays no part")]
+    UnusedOrder(OrderKey),
+    /// The input does not run.
+    #[error("{0}")]
+    Run(#[from] RunError),
+    /// An action with a member number that does not have that name.
+    #[error("action {position}: member {number} is not `{name}`")]
+    MemberName {
+        /// The action's position, from 0.
+        position: usize,
+        /// The member's number.
+        number: usize,
+        /// The name in the file.
+        name: String,
+    },
+    /// An action that cannot happen where it stands.
+    #[error("action {position} cannot happen: {action:?}")]
+    NotEnabled {
+        /// The action's position, from 0.
+        position: usize,
+        /// The action.
+        action: Action,
+    },
+    /// An action whose effect is undefined.
+    #[error("action {position} is undefined: {violation}")]
+    Violation {
+        /// The action's position, from 0.
+        position: usize,
+        /// What is undefined.
+        violation: Violation,
+    },
+    /// The schedule does not end in a stuck state.
+    #[error("the schedule does not end in a stuck state")]
+    NotStuck,
+    /// The final state is stuck, but not as the file says.
+    #[error("the members do not wait for what the witness says they wait for")]
+    OtherBlocked,
+}
+
+/// Replays a witness against the protocol that its text and assumptions make.
+pub fn replay(protocol: &Protocol, witness: &Witness) -> Result<Replayed, ReplayError> {
+    check_header(protocol, witness)?;
+    let input = input_of(protocol, witness)?;
+    let (instance, choices) = instantiate_with(protocol, &input, &Limits::default())?;
+    let used: BTreeSet<&OrderKey> = choices.iter().map(|choice| &choice.key).collect();
+    if let Some(key) = input.orders.keys().find(|key| !used.contains(key)) {
+        return Err(ReplayError::UnusedOrder(key.clone()));
+    }
+    let schedule = schedule_of(&instance, witness)?;
+    let state = run(&instance, &schedule)?;
+    if blocked_entries(protocol, &instance, &state) != witness.blocked
+        || unstarted_names(&instance, &state) != witness.unstarted
+    {
+        return Err(ReplayError::OtherBlocked);
+    }
+    Ok(Replayed {
+        input,
+        instance,
+        schedule,
+        state,
+    })
+}
+
+/// The stuck state that a schedule leads to.
+pub(super) fn run(instance: &Instance, schedule: &[Action]) -> Result<State, ReplayError> {
+    let mut state = step::initial(instance);
+    for (position, action) in schedule.iter().enumerate() {
+        step::apply(instance, &mut state, *action).map_err(|error| match error {
+            StepError::NotEnabled(action) => ReplayError::NotEnabled { position, action },
+            StepError::Violation(violation) => ReplayError::Violation {
+                position,
+                violation,
+            },
+        })?;
+    }
+    if !step::is_stuck(instance, &state) {
+        return Err(ReplayError::NotStuck);
+    }
+    Ok(state)
+}
+
+fn check_header(protocol: &Protocol, witness: &Witness) -> Result<(), ReplayError> {
+    if witness.schema != SCHEMA {
+        return Err(ReplayError::Schema(witness.schema));
+    }
+    if witness.tool != "warplock" {
+        return Err(ReplayError::Tool(witness.tool.clone()));
+    }
+    let actual = sha256_hex(witness.source.as_bytes());
+    if witness.source_sha256 != actual {
+        return Err(ReplayError::Digest {
+            recorded: witness.source_sha256.clone(),
+            actual,
+        });
+    }
+    if witness.source != protocol.source || witness.protocol != protocol.name {
+        return Err(ReplayError::OtherProtocol);
+    }
+    let actual = extra_assumptions(protocol);
+    if witness.assumptions != actual {
+        return Err(ReplayError::OtherAssumptions {
+            recorded: witness.assumptions.clone(),
+            actual,
+        });
+    }
+    if Property::from_name(&witness.property) != Some(Property::Deadlock) {
+        return Err(ReplayError::Property(witness.property.clone()));
+    }
+    Ok(())
+}
+
+fn input_of(protocol: &Protocol, witness: &Witness) -> Result<Input, ReplayError> {
+    let missing = |what, name: &str| ReplayError::Missing {
+        what,
+        name: name.to_owned(),
+    };
+    let mut input = Input::default();
+    for param in &protocol.params {
+        let value = witness.parameters.get(&param.name);
+        input
+            .params
+            .push(*value.ok_or_else(|| missing("parameter", &param.name))?);
+    }
+    for name in witness.parameters.keys() {
+        position("parameter", name, protocol.params.iter().map(|p| &p.name))?;
+    }
+    for pattern in &protocol.patterns {
+        let given = witness.patterns.get(&pattern.name);
+        let entries: BTreeSet<Vec<i64>> = match (&pattern.definition, given) {
+            (None, Some(entries)) => entries.iter().cloned().collect(),
+            (None, None) => return Err(missing("pattern", &pattern.name)),
+            (Some(_), _) => BTreeSet::new(),
+        };
+        if given.is_some_and(|given| given.len() > entries.len()) {
+            return Err(ReplayError::Twice(format!(
+                "an entry of `{}`",
+                pattern.name
+            )));
+        }
+        input.patterns.push(entries);
+    }
+    let open = protocol.patterns.iter().filter(|p| p.definition.is_none());
+    for name in witness.patterns.keys() {
+        position("pattern", name, open.clone().map(|p| &p.name))?;
+    }
+    for entry in &witness.orders {
+        let (key, order) = order_of(protocol, entry)?;
+        if input.orders.insert(key, order).is_some() {
+            return Err(ReplayError::Twice("the order of a row".to_owned()));
+        }
+    }
+    for start in &witness.initial {
+        let objects = protocol.objects.iter().map(|o| &o.name);
+        let object = position("object", &start.object, objects)?;
+        let key = (object, start.index.clone());
+        if input.initial.insert(key, start.value).is_some() {
+            return Err(ReplayError::Twice(format!(
+                "a start value of `{}`",
+                start.object
+            )));
+        }
+    }
+    Ok(input)
+}
+
+fn order_of(protocol: &Protocol, entry: &OrderEntry) -> Result<(OrderKey, Vec<i64>), ReplayError> {
+    Ok(match entry {
+        OrderEntry::Row {
+            pattern,
+            row,
+            order,
+        } => {
+            let patterns = protocol.patterns.iter().map(|p| &p.name);
+            let key = OrderKey::Row {
+                pattern: position("pattern", pattern, patterns)?,
+                row: row.clone(),
+            };
+            (key, order.clone())
+        }
+        OrderEntry::Loop {
+            statement,
+            role,
+            member,
+            run,
+            order,
+        } => {
+            let roles = protocol.roles.iter().map(|r| &r.name);
+            let key = OrderKey::Loop {
+                stmt: *statement,
+                role: position("role", role, roles)?,
+                member: member.clone(),
+                run: *run,
+            };
+            (key, order.clone())
+        }
+    })
+}
+
+fn position<'n>(
+    what: &'static str,
+    name: &str,
+    mut names: impl Iterator<Item = &'n String>,
+) -> Result<usize, ReplayError> {
+    names
+        .position(|known| known == name)
+        .ok_or_else(|| ReplayError::Unknown {
+            what,
+            name: name.to_owned(),
+        })
+}
+
+fn schedule_of(instance: &Instance, witness: &Witness) -> Result<Vec<Action>, ReplayError> {
+    let mut schedule = Vec::new();
+    for (position, entry) in witness.schedule.iter().enumerate() {
+        let (action, name) = match entry {
+            ScheduleEntry::Launch { launch, member } => (Action::Launch(*launch), member),
+            ScheduleEntry::Step { step, member } => (Action::Step(*step), member),
+        };
+        if instance.member_name(action.member()) != *name {
+            return Err(ReplayError::MemberName {
+                position,
+                number: action.member(),
+                name: name.clone(),
+            });
+        }
+        schedule.push(action);
+    }
+    Ok(schedule)
+}
