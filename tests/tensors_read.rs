@@ -276,6 +276,69 @@ fn limits_are_checked_while_reading() {
 }
 
 #[test]
+fn an_archive_is_not_unpacked_past_the_limit() {
+    let tiles = BlockSparse::from_rows(1, vec![(vec![0], vec![]); 50_000]).unwrap();
+    let bytes = to_npz(&tiles).unwrap();
+    assert!(bytes.len() < 200_000, "{}", bytes.len());
+    let options = ReadOptions {
+        max_elements: 1000,
+        ..ReadOptions::default()
+    };
+    let error = read_bytes(&bytes, Format::Npz, &options).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the element count up to full_block_cnt (shape [50000]) is 50000, above the limit of 1000"
+    );
+}
+
+fn tensors(header: &str, data: &[u8]) -> Result<BlockSparse, String> {
+    let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+    bytes.extend_from_slice(header.as_bytes());
+    bytes.extend_from_slice(data);
+    let read = read_bytes(&bytes, Format::Safetensors, &ReadOptions::default());
+    read.map_err(|error| error.to_string())
+}
+
+#[test]
+fn safetensors_headers_are_not_trusted() {
+    let entry = |shape: &str, start: u64, end: u64| {
+        format!(r#"{{"x": {{"dtype": "U8", "shape": {shape}, "data_offsets": [{start}, {end}]}}}}"#)
+    };
+    assert_eq!(
+        tensors(&entry("[2, 2]", 0, 4), &[0, 1, 1, 0])
+            .unwrap()
+            .len(),
+        2
+    );
+    let cases = [
+        (entry("[2, 2]", 0, 5), "x is at 0..5 of 4 bytes of data"),
+        (entry("[2, 2]", 3, 1), "x is at 3..1 of 4 bytes of data"),
+        (
+            entry("[2, 2]", u64::MAX - 3, u64::MAX),
+            "x is at 18446744073709551612..18446744073709551615 of 4 bytes of data",
+        ),
+        (
+            entry("[2, 1]", 0, 4),
+            "x of shape [2, 1] needs 2 bytes, there are 4",
+        ),
+        (
+            r#"{"x": 1, "x": 2}"#.to_owned(),
+            "invalid type: integer `1`, expected struct Tensor at line 1 column 7",
+        ),
+    ];
+    for (header, message) in cases {
+        let expected = format!("not valid safetensors: {message}");
+        assert_eq!(tensors(&header, &[0; 4]).unwrap_err(), expected);
+    }
+    assert!(tensors(&entry("[4294967296, 4294967296]", 0, 4), &[0; 4]).is_err());
+    let floats = entry("[2, 2]", 0, 4).replace("U8", "BF16");
+    assert_eq!(
+        tensors(&floats, &[0; 4]).unwrap_err(),
+        "x has dtype BF16; integers are expected (int32)"
+    );
+}
+
+#[test]
 fn every_writer_reads_back() {
     let kind = Random {
         n_blocks: 30,
