@@ -3,7 +3,7 @@
 //! An attention backward kernel is given, for every column tile `n` of keys, the row tiles `m`
 //! of queries it has to visit. [`BlockSparse`] is that relation with its visiting order, and it
 //! is always valid: every way to obtain one checks it or builds it correctly. It comes from a
-//! file ([`read`]), from the segment lengths of packed sequences ([`packing`]), from a causal or
+//! file ([`read()`]), from the segment lengths of packed sequences ([`packing`]), from a causal or
 //! sliding window ([`windows`]) or from a seed ([`synthetic`]); [`write`](mod@write) and
 //! [`torch`] turn it back into what a kernel is given.
 //!
@@ -15,6 +15,7 @@ mod forward;
 mod json;
 mod layout;
 mod matrix;
+mod memory;
 mod model;
 mod names;
 mod npy;

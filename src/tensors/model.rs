@@ -5,7 +5,7 @@
 //! Invariants: indices are below their extents, and no tile occurs twice in a row.
 
 use super::error::TensorError;
-use super::validate;
+use super::memory;
 
 /// Whether some or all elements of a visited tile are unmasked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -77,7 +77,7 @@ impl BlockSparse {
     where
         I: IntoIterator<Item = (Vec<u32>, Vec<u32>)>,
     {
-        validate::rows(m_blocks, rows)
+        memory::check(m_blocks, rows)
     }
 
     /// The number of column tiles N: how many CTAs there are.

@@ -4,17 +4,12 @@
 //! axis, then every entry. Entries are checked even where the structure is broken, as far as
 //! they can be attributed; repeats only where it is sound, since shifted rows would invent them.
 
-use super::array::Array;
 use super::error::Problem;
 use super::error::Problems;
-use super::error::TensorError;
 use super::layout::Lists;
-use super::layout::Named;
 use super::model::BlockSparse;
 use super::model::Builder;
 use super::model::ExtentSource;
-use super::names::Part;
-use super::names::Role;
 use super::options::ReadOptions;
 
 /// The lists of one direction, with the names of its axes for messages.
@@ -77,12 +72,19 @@ impl Direction<'_> {
             }
         };
         within(self.inner, extent as u64, options, problems)?;
+        let never = Seen {
+            row: u32::MAX,
+            at: 0,
+            full: false,
+        };
         let entries = Entries {
             direction: self,
-            extent,
             sound,
+            seen: vec![never; extent],
+            builder: Builder::new(),
+            problems: &mut *problems,
         };
-        let builder = entries.collect(rows, problems);
+        let builder = entries.collect(rows);
         problems.is_empty().then(|| builder.finish(extent, source))
     }
 }
@@ -199,78 +201,65 @@ fn largest_index(list: &Lists<'_>) -> Option<u64> {
     largest.and_then(|largest| u64::try_from(largest).ok())
 }
 
-struct Entries<'a, 'b> {
-    direction: &'a Direction<'b>,
-    extent: usize,
-    sound: bool,
-}
-
 /// Where an inner tile was last seen.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 struct Seen {
     row: u32,
     at: u32,
     full: bool,
 }
 
-impl Entries<'_, '_> {
-    fn collect(&self, rows: usize, problems: &mut Problems) -> Builder {
-        let never = Seen {
-            row: u32::MAX,
-            at: 0,
-            full: false,
-        };
-        let mut seen = vec![never; self.extent];
-        let mut builder = Builder::new();
+/// The pass over all entries, row by row.
+struct Entries<'a, 'b> {
+    direction: &'a Direction<'b>,
+    sound: bool,
+    seen: Vec<Seen>,
+    builder: Builder,
+    problems: &'a mut Problems,
+}
+
+impl<'b> Entries<'_, 'b> {
+    fn collect(mut self, rows: usize) -> Builder {
+        let direction = self.direction;
         let (mut mask_end, mut full_end) = (0, 0);
         for n in 0..rows {
-            if let Some(mask) = &self.direction.mask {
-                let range = row_range(mask, n, mask_end);
-                mask_end = range.end;
-                self.row(mask, false, n, range, &mut seen, &mut builder, problems);
+            if let Some(mask) = &direction.mask {
+                mask_end = self.row(mask, false, n, mask_end);
             }
-            builder.end_masks();
-            if let Some(full) = &self.direction.full {
-                let range = row_range(full, n, full_end);
-                full_end = range.end;
-                self.row(full, true, n, range, &mut seen, &mut builder, problems);
+            self.builder.end_masks();
+            if let Some(full) = &direction.full {
+                full_end = self.row(full, true, n, full_end);
             }
-            builder.end_row();
+            self.builder.end_row();
         }
-        builder
+        self.builder
     }
 
-    #[allow(
-        clippy::too_many_arguments,
-        reason = "the parts of one pass, each used once"
-    )]
-    fn row(
-        &self,
-        list: &Lists<'_>,
-        full: bool,
-        n: usize,
-        range: std::ops::Range<usize>,
-        seen: &mut [Seen],
-        builder: &mut Builder,
-        problems: &mut Problems,
-    ) {
+    /// Checks one row of a list; returns where the row ends.
+    fn row(&mut self, list: &Lists<'b>, full: bool, n: usize, start: usize) -> usize {
+        let range = row_range(list, n, start);
+        let end = range.end;
         for at in range {
             let value = list.index.get(at);
             let m = usize::try_from(value).ok();
-            let Some(mark) = m.and_then(|m| seen.get_mut(m)) else {
-                problems.push(self.out_of_range(list, n, at, value));
+            let Some(mark) = m.and_then(|m| self.seen.get_mut(m)) else {
+                let problem = self.out_of_range(list, n, at, value);
+                self.problems.push(problem);
                 continue;
             };
-            if mark.row == n as u32 && self.sound {
-                problems.push(self.repeat(list, full, n, at, value, *mark));
-            }
+            let before = *mark;
             *mark = Seen {
                 row: n as u32,
                 at: at as u32,
                 full,
             };
-            builder.tile(value as u32);
+            if before.row == n as u32 && self.sound {
+                let problem = self.repeat(list, full, n, at, value, before);
+                self.problems.push(problem);
+            }
+            self.builder.tile(value as u32);
         }
+        end
     }
 
     fn out_of_range(&self, list: &Lists<'_>, row: usize, at: usize, value: i64) -> Problem {
@@ -289,7 +278,7 @@ impl Entries<'_, '_> {
                 row,
                 value,
                 inner: self.direction.inner,
-                blocks: self.extent,
+                blocks: self.seen.len(),
             },
         }
     }
@@ -327,57 +316,4 @@ impl Entries<'_, '_> {
             },
         }
     }
-}
-
-/// Checks lists that were built in memory, under the default limits.
-///
-/// # Errors
-/// As for a file with these lists.
-pub(super) fn rows<I>(m_blocks: usize, rows: I) -> Result<BlockSparse, TensorError>
-where
-    I: IntoIterator<Item = (Vec<u32>, Vec<u32>)>,
-{
-    let mut counts = [Vec::new(), Vec::new()];
-    let mut indices = [Vec::new(), Vec::new()];
-    let options = ReadOptions::default();
-    for (mask, full) in rows {
-        for (side, list) in [mask, full].into_iter().enumerate() {
-            counts[side].push(list.len() as i64);
-            indices[side].extend(list.into_iter().map(i64::from));
-        }
-        let found = indices[0].len() + indices[1].len();
-        if found as u64 > options.element_limit() {
-            return Err(Problem::TooLarge {
-                what: "the number of visited tiles".to_owned(),
-                found: format!("at least {found}"),
-                limit: options.element_limit(),
-            }
-            .into());
-        }
-    }
-    let mut problems = Problems::default();
-    let mut named = Named::default();
-    let sides = [(false, "mask"), (true, "full")];
-    for ((full, side), (count, index)) in sides.into_iter().zip(counts.into_iter().zip(indices)) {
-        for (part, suffix, values) in [(Part::Count, "cnt", count), (Part::Index, "idx", index)] {
-            let name = format!("{side}_block_{suffix}");
-            let array = Array::from_integers(&name, vec![values.len()], values);
-            let role = Role::List {
-                forward: false,
-                full,
-                part,
-            };
-            named.insert(role, array, &mut problems);
-        }
-    }
-    let direction = Direction {
-        mask: named.list(false, false, &options, &mut problems),
-        full: named.list(false, true, &options, &mut problems),
-        outer: 'n',
-        inner: 'm',
-    };
-    let inner = Some((m_blocks, ExtentSource::Caller));
-    let built = direction.check(inner, &options, &mut problems);
-    problems.into_result()?;
-    built.ok_or_else(|| Problem::NoArrays.into())
 }
