@@ -15,6 +15,18 @@ impl fmt::Display for Term {
     }
 }
 
+impl Term {
+    /// Whether it is an integer literal.
+    pub fn is_literal(&self) -> bool {
+        let digits = self
+            .0
+            .strip_prefix("(- ")
+            .and_then(|t| t.strip_suffix(')'))
+            .unwrap_or(&self.0);
+        !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit())
+    }
+}
+
 /// A declared constant.
 pub fn name(name: &str) -> Term {
     Term(name.to_owned())

@@ -13,8 +13,14 @@
 //! `H`, so adding them never excludes a real counterexample. Two counts share an `H` only if
 //! their bodies are the same text after translation.
 //!
+//! **Products and quotients of unknowns.** Solvers are weak at nonlinear arithmetic, so
+//! [`Translator::axioms`] also instantiates, for the products and symbolic divisors that occur,
+//! `a = b * (a div b) + a mod b` with `0 <= a mod b < b` for `b > 0`, and for two multiples of one
+//! positive factor `x < y => x * b + b <= y * b`. Both are theorems of integer arithmetic.
+//!
 //! Side condition, refused where it fails: a count's body contains no other count.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 
@@ -59,8 +65,15 @@ pub struct Translator<'p> {
     params: Vec<Term>,
     constants: BTreeSet<String>,
     prefixes: Vec<(String, Prefix)>,
+    /// Per factor, what it is multiplied with.
+    multiples: BTreeMap<Term, BTreeSet<Term>>,
+    /// Dividends and symbolic divisors.
+    quotients: BTreeSet<(Term, Term)>,
     inside_count: bool,
 }
+
+/// More pairs of multiples than this are more of a burden than a help.
+const MULTIPLE_PAIRS: usize = 60;
 
 impl<'p> Translator<'p> {
     /// A translator in which the listed parameters have fixed values.
@@ -81,6 +94,8 @@ impl<'p> Translator<'p> {
             params,
             constants: BTreeSet::new(),
             prefixes: Vec::new(),
+            multiples: BTreeMap::new(),
+            quotients: BTreeSet::new(),
             inside_count: false,
         }
     }
@@ -132,9 +147,18 @@ impl<'p> Translator<'p> {
                 match op {
                     BinaryOp::Add => term::sum([a, b]),
                     BinaryOp::Sub => term::sub(&a, &b),
-                    BinaryOp::Mul => term::apply("*", &[a, b]),
-                    BinaryOp::Div => term::apply("div", &[a, b]),
-                    BinaryOp::Mod => term::apply("mod", &[a, b]),
+                    BinaryOp::Mul => {
+                        self.note_product(&a, &b);
+                        term::apply("*", &[a, b])
+                    }
+                    BinaryOp::Div => {
+                        self.note_quotient(&a, &b);
+                        term::apply("div", &[a, b])
+                    }
+                    BinaryOp::Mod => {
+                        self.note_quotient(&a, &b);
+                        term::apply("mod", &[a, b])
+                    }
                     BinaryOp::Min => term::ite(&term::le(&a, &b), &a, &b),
                     BinaryOp::Max => term::ite(&term::le(&a, &b), &b, &a),
                     BinaryOp::Xor => term::ite(&term::eq(&a, &b), &term::int(0), &term::int(1)),
@@ -172,6 +196,29 @@ impl<'p> Translator<'p> {
                 )
             }
         })
+    }
+
+    fn note_product(&mut self, a: &Term, b: &Term) {
+        // What depends on a counting variable means nothing outside its count.
+        if a.is_literal() || b.is_literal() || self.inside_count {
+            return;
+        }
+        self.multiples
+            .entry(a.clone())
+            .or_default()
+            .insert(b.clone());
+        self.multiples
+            .entry(b.clone())
+            .or_default()
+            .insert(a.clone());
+    }
+
+    fn note_quotient(&mut self, a: &Term, b: &Term) {
+        if b.is_literal() || self.inside_count {
+            return;
+        }
+        self.quotients.insert((a.clone(), b.clone()));
+        self.note_product(&term::apply("div", &[a.clone(), b.clone()]), b);
     }
 
     /// Whether the pattern holds at these coordinates: false outside its extents.
@@ -237,7 +284,42 @@ impl<'p> Translator<'p> {
         body
     }
 
-    /// The facts about the prefix counts that occur so far.
+    /// Facts about products and quotients that occur so far.
+    fn arithmetic(&self) -> Vec<Term> {
+        let zero = term::int(0);
+        let mut facts = Vec::new();
+        for (a, b) in &self.quotients {
+            let quotient = term::apply("div", &[a.clone(), b.clone()]);
+            let remainder = term::apply("mod", &[a.clone(), b.clone()]);
+            let product = term::apply("*", &[quotient, b.clone()]);
+            facts.push(term::or([
+                term::le(b, &zero),
+                term::and([
+                    term::eq(a, &term::sum([product, remainder.clone()])),
+                    term::within(&zero, &remainder, b),
+                ]),
+            ]));
+        }
+        let mut monotone = Vec::new();
+        for (factor, others) in &self.multiples {
+            let times = |x: &Term| term::apply("*", &[x.clone(), factor.clone()]);
+            for x in others {
+                for y in others.iter().filter(|y| *y != x) {
+                    monotone.push(term::or([
+                        term::le(factor, &zero),
+                        term::le(y, x),
+                        term::le(&term::sum([times(x), factor.clone()]), &times(y)),
+                    ]));
+                }
+            }
+        }
+        if monotone.len() <= MULTIPLE_PAIRS {
+            facts.extend(monotone);
+        }
+        facts
+    }
+
+    /// The facts about the counts, products and quotients that occur so far.
     pub fn axioms(&mut self) -> Result<Vec<Term>, Unsupported> {
         let mut facts = Vec::new();
         for position in 0..self.prefixes.len() {
@@ -276,6 +358,7 @@ impl<'p> Translator<'p> {
                 }
             }
         }
+        facts.extend(self.arithmetic());
         Ok(facts)
     }
 
