@@ -18,6 +18,9 @@ pub struct Limits {
     pub members: u64,
     /// Cells of all objects together.
     pub cells: u64,
+    /// Tiles of one pattern that the protocol defines, and of all patterns together where
+    /// they are enumerated.
+    pub tiles: u64,
     /// Expression nodes and statements evaluated.
     pub work: u64,
 }
@@ -28,6 +31,7 @@ impl Default for Limits {
             ops: 50_000_000,
             members: 10_000_000,
             cells: 10_000_000,
+            tiles: 1 << 26,
             work: 4_000_000_000,
         }
     }
@@ -102,16 +106,13 @@ pub fn pattern_data(
                     found: names.len(),
                 });
             }
-            let mut entries = Vec::new();
-            for values in IndexValues::new(&extents) {
-                for (name, value) in names.iter().zip(&values) {
+            size(&extents, limits.tiles, 0, "tiles")?;
+            PatternData::defined(&pattern.name, &extents, |at| {
+                for (name, value) in names.iter().zip(at) {
                     env.set(*name, *value)?;
                 }
-                if env.truth(condition)? {
-                    entries.push(values);
-                }
-            }
-            PatternData::new(&pattern.name, &extents, entries.iter().map(Vec::as_slice))
+                env.truth(condition)
+            })
         })();
         done.push(data.map_err(|fault| RunError::at(fault, pattern.span))?);
     }

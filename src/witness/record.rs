@@ -12,7 +12,6 @@ use crate::semantics::step::Action;
 use crate::semantics::step::State;
 use crate::semantics::unfold::Limits;
 use crate::semantics::unfold::instantiate_with;
-use crate::verdict::Property;
 
 use super::BlockedEntry;
 use super::OrderEntry;
@@ -24,15 +23,16 @@ use super::Witness;
 use super::describe;
 use super::replay::run;
 
-/// The witness that this schedule makes the protocol hang at this input. It is an error if it
-/// does not. Row orders that play no part are left out.
+/// The witness that this schedule makes the protocol hang at this input, or that its last
+/// action arrives on an mbarrier that had fewer arrivals pending. It is an error if it does
+/// neither. Row orders that play no part are left out.
 pub fn record(
     protocol: &Protocol,
     input: &Input,
     schedule: &[Action],
 ) -> Result<Witness, ReplayError> {
     let (instance, choices) = instantiate_with(protocol, input, &Limits::default())?;
-    let state = run(&instance, schedule)?;
+    let (property, state) = run(&instance, schedule)?;
     let orders = choices.iter().filter_map(|choice| {
         let order = input.orders.get(&choice.key)?.clone();
         Some(match &choice.key {
@@ -66,7 +66,7 @@ pub fn record(
         source: protocol.source.clone(),
         source_sha256: sha256_hex(protocol.source.as_bytes()),
         assumptions: extra_assumptions(protocol),
-        property: Property::Deadlock.name().to_owned(),
+        property: property.name().to_owned(),
         parameters: params.zip(input.params.iter().copied()).collect(),
         patterns: patterns
             .filter(|(pattern, _)| pattern.definition.is_none())

@@ -14,6 +14,7 @@ use crate::semantics::step::Action;
 use crate::semantics::step::State;
 use crate::semantics::step::StepError;
 use crate::semantics::step::Violation;
+use crate::semantics::step::ViolationKind;
 use crate::semantics::unfold::Limits;
 use crate::semantics::unfold::instantiate_with;
 use crate::verdict::Property;
@@ -34,9 +35,11 @@ pub struct Replayed {
     pub input: Input,
     /// The protocol at that input.
     pub instance: Instance,
-    /// What happened.
+    /// What happens.
     pub schedule: Vec<Action>,
-    /// The stuck state it ended in.
+    /// The property it violates.
+    pub property: Property,
+    /// The stuck state it ends in; for an over-arrival, the state before the last action.
     pub state: State,
 }
 
@@ -68,8 +71,8 @@ pub enum ReplayError {
         /// Of the protocol.
         actual: Vec<String>,
     },
-    /// A property that no schedule alone violates, or no property at all.
-    #[error("a witness for the property `{0}` cannot be replayed")]
+    /// The schedule violates another property than the file says.
+    #[error("the schedule does not violate the property `{0}`")]
     Property(String),
     /// A name that the protocol does not have.
     #[error("the protocol has no {what} `{name}` that takes a value")]
@@ -140,7 +143,10 @@ pub fn replay(protocol: &Protocol, witness: &Witness) -> Result<Replayed, Replay
         return Err(ReplayError::UnusedOrder(key.clone()));
     }
     let schedule = schedule_of(&instance, witness)?;
-    let state = run(&instance, &schedule)?;
+    let (property, state) = run(&instance, &schedule)?;
+    if property.name() != witness.property {
+        return Err(ReplayError::Property(witness.property.clone()));
+    }
     if blocked_entries(protocol, &instance, &state) != witness.blocked
         || unstarted_names(&instance, &state) != witness.unstarted
     {
@@ -150,26 +156,41 @@ pub fn replay(protocol: &Protocol, witness: &Witness) -> Result<Replayed, Replay
         input,
         instance,
         schedule,
+        property,
         state,
     })
 }
 
-/// The stuck state that a schedule leads to.
-pub(super) fn run(instance: &Instance, schedule: &[Action]) -> Result<State, ReplayError> {
+/// The property that a schedule violates, and the stuck state it leads to or the state before
+/// its over-arrival.
+pub(super) fn run(
+    instance: &Instance,
+    schedule: &[Action],
+) -> Result<(Property, State), ReplayError> {
     let mut state = step::initial(instance);
     for (position, action) in schedule.iter().enumerate() {
-        step::apply(instance, &mut state, *action).map_err(|error| match error {
-            StepError::NotEnabled(action) => ReplayError::NotEnabled { position, action },
-            StepError::Violation(violation) => ReplayError::Violation {
-                position,
-                violation,
-            },
-        })?;
+        let is_last = position + 1 == schedule.len();
+        match step::apply(instance, &mut state, *action) {
+            Ok(()) => {}
+            Err(StepError::NotEnabled(action)) => {
+                return Err(ReplayError::NotEnabled { position, action });
+            }
+            Err(StepError::Violation(violation)) => {
+                let over = matches!(violation.kind, ViolationKind::OverArrival { .. });
+                if over && is_last {
+                    return Ok((Property::OverArrival, state));
+                }
+                return Err(ReplayError::Violation {
+                    position,
+                    violation,
+                });
+            }
+        }
     }
     if !step::is_stuck(instance, &state) {
         return Err(ReplayError::NotStuck);
     }
-    Ok(state)
+    Ok((Property::Deadlock, state))
 }
 
 fn check_header(protocol: &Protocol, witness: &Witness) -> Result<(), ReplayError> {
@@ -195,9 +216,6 @@ fn check_header(protocol: &Protocol, witness: &Witness) -> Result<(), ReplayErro
             recorded: witness.assumptions.clone(),
             actual,
         });
-    }
-    if Property::from_name(&witness.property) != Some(Property::Deadlock) {
-        return Err(ReplayError::Property(witness.property.clone()));
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use crate::semantics::input::OrderKey;
 use crate::semantics::samples::*;
 use crate::semantics::step::Action;
 use crate::semantics::unfold::instantiate;
+use crate::verdict::Property;
 
 use super::*;
 
@@ -124,8 +125,10 @@ fn every_lie_is_found() {
     assert_eq!(refused(&|w| w.protocol.clear()), ReplayError::OtherProtocol);
     let assuming = refused(&|w| w.assumptions.push("N > 0".to_owned()));
     assert!(matches!(assuming, ReplayError::OtherAssumptions { .. }));
-    let property = refused(&|w| w.property = "race".to_owned());
-    assert_eq!(property, ReplayError::Property("race".to_owned()));
+    for other in ["race", "over_arrival"] {
+        let property = refused(&|w| w.property = other.to_owned());
+        assert_eq!(property, ReplayError::Property(other.to_owned()));
+    }
     let unknown = refused(&|w| {
         w.parameters.insert("Q".to_owned(), 1);
     });
@@ -190,6 +193,22 @@ fn every_lie_is_found() {
     );
     let never = refused(&|w| w.unstarted.push("cta[1]".to_owned()));
     assert_eq!(never, ReplayError::OtherBlocked);
+}
+
+#[test]
+fn an_over_arrival_is_replayed_too() {
+    let protocol = arrives(2, &[1, 2]);
+    let instance = instantiate(&protocol, &plain(&[])).expect("a valid input");
+    let found = explore(&instance, &Options::default());
+    let (trace, _) = found.violation.expect("two arrive where one is pending");
+    let witness = record(&protocol, &plain(&[]), &trace).expect("it violates");
+    assert_eq!(witness.property, "over_arrival");
+    let replayed = replay(&protocol, &witness).expect("it violates");
+    assert_eq!(replayed.property, Property::OverArrival);
+    let mut longer = trace.clone();
+    longer.push(trace[0]);
+    let error = record(&protocol, &plain(&[]), &longer).expect_err("nothing follows");
+    assert!(matches!(error, ReplayError::Violation { position: 1, .. }));
 }
 
 #[test]
