@@ -6,8 +6,54 @@
 //! guesses artefacts from concrete runs, nor with [`crate::encoding`], which looks for failures.
 
 pub mod discharge;
+pub mod manifest;
 pub mod obligation;
 pub mod program;
 pub mod term;
 pub mod ticket;
 pub mod translate;
+
+use std::time::Duration;
+
+use crate::protocol::Domain;
+use crate::protocol::Protocol;
+
+/// What every verdict about a protocol rests on: its domain and its assumptions, and that the
+/// machine makes progress.
+pub fn environment(protocol: &Protocol) -> Vec<String> {
+    let mut all = Vec::new();
+    for param in &protocol.params {
+        all.push(match &param.domain {
+            Domain::AtLeast(lo) => format!("{} >= {lo}", param.name),
+            Domain::Range(lo, hi) => format!("{lo} <= {} <= {hi}", param.name),
+            Domain::Set(values) => {
+                let values: Vec<String> = values.iter().map(i64::to_string).collect();
+                format!("{} in {{{}}}", param.name, values.join(", "))
+            }
+        });
+    }
+    all.extend(protocol.assumptions.iter().map(|assumption| assumption.text.clone()));
+    all.push("a resident CTA that can go on eventually does".to_owned());
+    all.push("semaphore operations are atomic and seen in one order by everyone".to_owned());
+    all
+}
+
+/// Whether no parameter values satisfy the domain and the assumptions; `false` when undecided.
+pub fn domain_is_empty(protocol: &Protocol, limit: Duration) -> bool {
+    let mut terms = translate::Translator::new(protocol, &[]);
+    let mut hypotheses = terms.domain();
+    for assumption in &protocol.assumptions {
+        match terms.expr(&assumption.condition, &translate::Env::new()) {
+            Ok(fact) => hypotheses.push(fact),
+            Err(_) => return false,
+        }
+    }
+    let empty = obligation::Obligation {
+        name: "domain".to_owned(),
+        meaning: "the domain is empty".to_owned(),
+        declarations: terms.declarations(),
+        hypotheses,
+        goal: term::boolean(false),
+    };
+    discharge::discharge(&empty, &discharge::Solver::BuiltIn, limit) == discharge::Answer::Discharged
+}

@@ -1,1 +1,109 @@
-//! (being written)
+//! The protocol language: from the text of a `.wlk` file to a resolved
+//! [`Protocol`](crate::protocol::Protocol), or to what is wrong with it.
+//!
+//! The text is cut into tokens, parsed into a syntax tree, and resolved: names get their
+//! meaning, types are checked, `let`s are expanded. Every step is bounded, so that no input,
+//! however long or deeply nested, exhausts memory or the stack. The language itself is
+//! described in `docs/language.md`.
+
+mod ast;
+mod diagnostic;
+mod format;
+mod narrow;
+mod operators;
+mod parse;
+mod render;
+mod resolve;
+mod suggest;
+mod token;
+
+pub use diagnostic::Diagnostic;
+pub use diagnostic::Severity;
+pub use narrow::Narrowing;
+pub use narrow::narrow;
+pub use render::render;
+
+use crate::protocol::Assumption;
+use crate::protocol::Protocol;
+use crate::protocol::Span;
+
+/// The largest text that is read, in bytes.
+pub const MAX_SOURCE_BYTES: usize = 1 << 20;
+
+/// Reads a protocol.
+///
+/// Fails with one or more findings, in text order, when the bytes are not UTF-8 or too many,
+/// when the text does not parse, or when it has no meaning. The spans of the findings are byte
+/// ranges of `source`.
+pub fn load(source: &[u8]) -> Result<Protocol, Vec<Diagnostic>> {
+    let source = checked(source)?;
+    let (file, _) = parse::parse(source)?;
+    resolve::resolve(source, &file)
+}
+
+/// Reads a condition over the parameters and `let`s of a protocol, as given on the command
+/// line. The result is not added to the protocol's assumptions; names that the condition binds
+/// are added to its `vars`.
+///
+/// Fails like [`load`]; the spans are byte ranges of `text`.
+pub fn parse_expression(
+    protocol: &mut Protocol,
+    text: &str,
+) -> Result<Assumption, Vec<Diagnostic>> {
+    checked(text.as_bytes())?;
+    let condition = parse::parse_expression(text)?;
+    let source = protocol.source.clone();
+    let Ok((file, _)) = parse::parse(&source) else {
+        let span = Span {
+            start: 0,
+            end: text.len(),
+        };
+        return Err(vec![Diagnostic::error(
+            span,
+            "the protocol was not read from a text, so its names are not known",
+        )]);
+    };
+    let wording = format::expression(&condition);
+    resolve::resolve_assumption(protocol, &file, &condition, wording)
+}
+
+/// The text of a source, if it is short enough, UTF-8 and free of characters that would make
+/// it look different from what it is.
+fn checked(source: &[u8]) -> Result<&str, Vec<Diagnostic>> {
+    if source.len() > MAX_SOURCE_BYTES {
+        let message = format!(
+            "the text has {} bytes; at most {MAX_SOURCE_BYTES} are read",
+            source.len()
+        );
+        return Err(vec![Diagnostic::error(Span::default(), message)]);
+    }
+    let text = std::str::from_utf8(source).map_err(|error| {
+        let start = error.valid_up_to();
+        let end = start + error.error_len().unwrap_or(source.len() - start);
+        vec![
+            Diagnostic::error(
+                Span { start, end },
+                format!("the text is not UTF-8 from byte {start} on"),
+            )
+            .label("expected UTF-8"),
+        ]
+    })?;
+    match text.char_indices().find(|(_, c)| deceptive(*c)) {
+        None => Ok(text),
+        Some((start, c)) => {
+            let end = start + c.len_utf8();
+            let message = format!("control character {} in the text", c.escape_unicode());
+            Err(vec![
+                Diagnostic::error(Span { start, end }, message)
+                    .label("expected visible characters, spaces and line ends"),
+            ])
+        }
+    }
+}
+
+/// Whether a character could make a terminal or an editor show something else than the text:
+/// control characters, and marks that reorder what follows.
+fn deceptive(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\r' | '\t'))
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}

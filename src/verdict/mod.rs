@@ -1,5 +1,9 @@
 //! Verdicts: what was decided about a property, and what the decision rests on.
 
+pub mod deadlock;
+pub mod decision;
+mod grid;
+
 use serde::Serialize;
 
 /// A property a protocol can be checked for.

@@ -1,0 +1,34 @@
+//! The reversed causal lock of clusters, with a bound counted in tiles of one CTA.
+//!
+//! Two CTAs of a cluster share a key tile, but the number of key tiles that clamps n_max is
+//! counted in tiles of one CTA. Where the clamp matters, turns begin above 0 and the first
+//! never comes. Reported as flash-attention #2549; lengths (129, 256) and (257, 256) hang.
+protocol n_bound_per_cta
+
+param sq in 1..  // query length
+param sk in 1..  // key length
+
+let Tm = 128  // rows of a query tile
+let Tn = 256  // rows of the key tile of a cluster of two CTAs
+let M = ceil_div(sq, Tm)
+let N = ceil_div(sk, Tn)
+
+// The first query tile that sees key tile n, and one past the last key tile that m sees.
+let m_min(n) = max(0, (n * Tn + sq - sk) / Tm)
+let n_max(m) = min(ceil_div(sk, Tn / 2), ceil_div((m + 1) * Tm + sk - sq, Tn))
+
+semaphore dq[M] = 0
+
+grid cluster[n in 0..N] launch descending resident 1.. {
+    for m in m_min(n)..M {
+        wait dq[m] == n_max(m) - 1 - n
+        accumulate dQ[m]
+        dq[m] += 1
+    }
+}
+
+expect deadlock: refuted at sq = 1, sk = 130, R = 1
+expect deadlock: refuted assuming sq == 129, sk == 256
+expect deadlock: refuted assuming sq == 257, sk == 256
+expect deadlock: proved assuming sq == 128, sk == 256
+expect deadlock: proved assuming sq == 512, sk == 512

@@ -1,0 +1,365 @@
+//! A certificate as files: a manifest and one SMT-LIB script per obligation.
+//!
+//! The manifest embeds the protocol's text, the narrowing of its domain, the rule and its
+//! artefact. Checking starts from that text again: it is parsed, the obligations are derived
+//! anew, compared with the recorded scripts to the letter, and discharged. An edited text,
+//! artefact, domain or script is noticed, and so is a certificate for another protocol.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::Serialize;
+use sha2::Digest;
+use sha2::Sha256;
+
+use super::discharge;
+use super::discharge::Answer;
+use super::discharge::Solver;
+use super::obligation::Obligation;
+use super::ticket;
+use super::ticket::Ticket;
+use crate::protocol::Protocol;
+use crate::text;
+use crate::text::Narrowing;
+
+/// The version of the certificate format.
+pub const SCHEMA: u32 = 1;
+
+/// The largest manifest that is read, in bytes.
+const MAX_MANIFEST_BYTES: u64 = 16 << 20;
+
+/// The name of the manifest in a certificate's folder.
+pub const MANIFEST: &str = "manifest.json";
+
+/// A rule and what makes it applicable.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "rule", content = "artefact", rename_all = "snake_case", deny_unknown_fields)]
+pub enum Argument {
+    /// See [`super::ticket`].
+    Ticket(Ticket),
+}
+
+impl Argument {
+    /// The rule's name.
+    pub fn rule(&self) -> &'static str {
+        match self {
+            Argument::Ticket(_) => "ticket",
+        }
+    }
+}
+
+/// The manifest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Certificate {
+    /// The format's version.
+    pub schema: u32,
+    /// The program that wrote it.
+    pub tool: String,
+    /// Its version.
+    pub version: String,
+    /// The protocol's name.
+    pub protocol: String,
+    /// The property that is proved.
+    pub property: String,
+    /// SHA-256 of `source`, in hexadecimal.
+    pub sha256: String,
+    /// The protocol's text.
+    pub source: String,
+    /// How the domain was narrowed from outside the text.
+    pub narrowing: Narrowing,
+    /// What the proof rests on, for readers; checked to be what the checker derives.
+    pub assumptions: Vec<String>,
+    /// The argument.
+    pub argument: Argument,
+    /// The obligations.
+    pub obligations: Vec<Entry>,
+}
+
+/// One obligation of a manifest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Its script's file name in the certificate's folder.
+    pub file: String,
+    /// SHA-256 of the script, in hexadecimal.
+    pub sha256: String,
+    /// What it says.
+    pub meaning: String,
+}
+
+/// Why a certificate was not accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum Rejection {
+    /// It cannot be read or written.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// Which file.
+        path: PathBuf,
+        /// What went wrong.
+        reason: String,
+    },
+    /// It is damaged, or not about what it says it is about.
+    #[error("{0}")]
+    Mismatch(String),
+    /// An obligation was not discharged.
+    #[error("obligation {name} was not discharged: {reason} ({meaning})")]
+    Open {
+        /// Which.
+        name: String,
+        /// What it says.
+        meaning: String,
+        /// What the solver said.
+        reason: String,
+    },
+}
+
+/// What the checker did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    /// How many obligations were discharged.
+    pub obligations: usize,
+    /// The protocol's name.
+    pub protocol: String,
+    /// The property.
+    pub property: String,
+    /// The rule.
+    pub rule: &'static str,
+    /// What the proof rests on.
+    pub assumptions: Vec<String>,
+}
+
+/// Writes an argument down as a certificate, with the obligations derived from it.
+///
+/// # Errors
+///
+/// An argument that does not fit the protocol.
+pub fn issue(
+    source: &str,
+    narrowing: &Narrowing,
+    property: &str,
+    argument: Argument,
+) -> Result<(Certificate, Vec<Obligation>), Rejection> {
+    let protocol = load(source, narrowing)?;
+    let obligations = derive(&protocol, &argument)?;
+    let certificate = Certificate {
+        schema: SCHEMA,
+        tool: "warplock".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol: protocol.name.clone(),
+        property: property.to_owned(),
+        sha256: digest(source),
+        source: source.to_owned(),
+        narrowing: narrowing.clone(),
+        assumptions: assumptions(&protocol, &argument),
+        argument,
+        obligations: obligations
+            .iter()
+            .map(|obligation| Entry {
+                file: format!("{}.smt2", obligation.name),
+                sha256: digest(&obligation.script()),
+                meaning: obligation.meaning.clone(),
+            })
+            .collect(),
+    };
+    Ok((certificate, obligations))
+}
+
+/// Checks a certificate: derives its obligations anew, compares, and has each discharged.
+/// `each` limits the time for one obligation; `tell` is told which one is next.
+///
+/// # Errors
+///
+/// Says why the certificate is not accepted.
+pub fn check(
+    certificate: &Certificate,
+    solver: &Solver,
+    each: Duration,
+    tell: &dyn Fn(&str),
+) -> Result<Checked, Rejection> {
+    let obligations = verify(certificate)?;
+    for obligation in &obligations {
+        tell(&obligation.meaning);
+        let open = |reason: String| Rejection::Open {
+            name: obligation.name.clone(),
+            meaning: obligation.meaning.clone(),
+            reason,
+        };
+        match discharge::discharge(obligation, solver, each) {
+            Answer::Discharged => {}
+            Answer::Fails => return Err(open("the solver found a counterexample to it".to_owned())),
+            Answer::Unknown(reason) => return Err(open(reason)),
+        }
+    }
+    Ok(Checked {
+        obligations: obligations.len(),
+        protocol: certificate.protocol.clone(),
+        property: certificate.property.clone(),
+        rule: certificate.argument.rule(),
+        assumptions: certificate.assumptions.clone(),
+    })
+}
+
+/// Derives the obligations anew and compares everything the manifest records with them.
+fn verify(certificate: &Certificate) -> Result<Vec<Obligation>, Rejection> {
+    let mismatch = |what: String| Err(Rejection::Mismatch(what));
+    if certificate.schema != SCHEMA {
+        return mismatch(format!(
+            "certificate format {} is not the known format {SCHEMA}",
+            certificate.schema
+        ));
+    }
+    if digest(&certificate.source) != certificate.sha256 {
+        return mismatch("the embedded protocol does not match its digest".to_owned());
+    }
+    let protocol = load(&certificate.source, &certificate.narrowing)?;
+    if protocol.name != certificate.protocol {
+        return mismatch(format!(
+            "the certificate is for `{}` but embeds `{}`",
+            certificate.protocol, protocol.name
+        ));
+    }
+    if certificate.property != "deadlock" {
+        return mismatch(format!(
+            "the {} rule proves `deadlock`, not `{}`",
+            certificate.argument.rule(),
+            certificate.property
+        ));
+    }
+    if assumptions(&protocol, &certificate.argument) != certificate.assumptions {
+        return mismatch("the recorded assumptions are not those of the proof".to_owned());
+    }
+    let obligations = derive(&protocol, &certificate.argument)?;
+    let derived: BTreeMap<String, String> = obligations
+        .iter()
+        .map(|o| (format!("{}.smt2", o.name), digest(&o.script())))
+        .collect();
+    let recorded: BTreeMap<String, String> =
+        certificate.obligations.iter().map(|e| (e.file.clone(), e.sha256.clone())).collect();
+    if recorded.len() != certificate.obligations.len() {
+        return mismatch("an obligation is recorded twice".to_owned());
+    }
+    if let Some((file, _)) = derived.iter().find(|(file, sha)| recorded.get(*file) != Some(*sha)) {
+        return mismatch(format!("{file} is missing from the manifest or differs from what the rule requires"));
+    }
+    if let Some(file) = recorded.keys().find(|file| !derived.contains_key(*file)) {
+        return mismatch(format!("{file} is recorded but the rule does not require it"));
+    }
+    Ok(obligations)
+}
+
+/// Writes a certificate into a folder of its own below `into`, and returns that folder. Files
+/// appear under their final names only when they are complete.
+///
+/// # Errors
+///
+/// Names the file that could not be written.
+pub fn write(
+    certificate: &Certificate,
+    obligations: &[Obligation],
+    into: &Path,
+) -> Result<PathBuf, Rejection> {
+    let failed = |path: &Path| {
+        let path = path.to_owned();
+        move |error: std::io::Error| Rejection::File { path: path.clone(), reason: error.to_string() }
+    };
+    let manifest = serde_json::to_string_pretty(certificate)
+        .map_err(|error| Rejection::Mismatch(error.to_string()))?;
+    let short = &digest(&manifest)[..12];
+    let folder = into.join(format!("{}-{}-{short}", certificate.protocol, certificate.property));
+    fs::create_dir_all(into).map_err(failed(into))?;
+    let partial = tempfile::Builder::new()
+        .prefix(".certificate-")
+        .tempdir_in(into)
+        .map_err(failed(into))?;
+    for obligation in obligations {
+        let path = partial.path().join(format!("{}.smt2", obligation.name));
+        fs::write(&path, obligation.script()).map_err(failed(&path))?;
+    }
+    let path = partial.path().join(MANIFEST);
+    let mut file = fs::File::create(&path).map_err(failed(&path))?;
+    file.write_all(manifest.as_bytes()).map_err(failed(&path))?;
+    file.sync_all().map_err(failed(&path))?;
+    // The name is a digest of the content: a folder that is already there holds the same.
+    if !folder.exists() {
+        if let Err(error) = fs::rename(partial.path(), &folder) {
+            if !folder.exists() {
+                return Err(failed(&folder)(error));
+            }
+        }
+    }
+    Ok(folder)
+}
+
+/// Reads a certificate from its folder or its manifest, and compares the scripts beside it.
+///
+/// # Errors
+///
+/// Names the file that is missing, unreadable, damaged or different from the manifest.
+pub fn read(path: &Path) -> Result<Certificate, Rejection> {
+    let manifest = if path.is_dir() { path.join(MANIFEST) } else { path.to_owned() };
+    let failed = |path: &Path, reason: String| Rejection::File { path: path.to_owned(), reason };
+    let size = fs::metadata(&manifest).map_err(|e| failed(&manifest, e.to_string()))?.len();
+    if size > MAX_MANIFEST_BYTES {
+        return Err(failed(&manifest, format!("{size} bytes are more than a manifest has")));
+    }
+    let content = fs::read(&manifest).map_err(|e| failed(&manifest, e.to_string()))?;
+    let certificate: Certificate =
+        serde_json::from_slice(&content).map_err(|e| failed(&manifest, e.to_string()))?;
+    let folder = manifest.parent().unwrap_or_else(|| Path::new("."));
+    for entry in &certificate.obligations {
+        // A name that leads out of the folder is not one that was written here.
+        if Path::new(&entry.file).components().count() != 1 {
+            return Err(failed(&manifest, format!("`{}` is not a file of the certificate", entry.file)));
+        }
+        let script = folder.join(&entry.file);
+        let text = fs::read_to_string(&script).map_err(|e| failed(&script, e.to_string()))?;
+        if digest(&text) != entry.sha256 {
+            return Err(failed(&script, "the script differs from the one the manifest records".to_owned()));
+        }
+    }
+    Ok(certificate)
+}
+
+/// What a proof by this argument rests on beyond the protocol's text.
+pub fn assumptions(protocol: &Protocol, argument: &Argument) -> Vec<String> {
+    let Argument::Ticket(ticket) = argument;
+    let mut all = super::environment(protocol);
+    if ticket.residency == ticket::Residency::WholeGrid {
+        all.push("all CTAs of the grid are resident at once".to_owned());
+    } else {
+        all.push("CTAs start in the declared launch order, which CUDA does not promise".to_owned());
+    }
+    all
+}
+
+fn derive(protocol: &Protocol, argument: &Argument) -> Result<Vec<Obligation>, Rejection> {
+    let Argument::Ticket(ticket) = argument;
+    ticket::obligations(protocol, ticket).map_err(|refused| {
+        Rejection::Mismatch(format!("the rule does not apply to the protocol: {refused}"))
+    })
+}
+
+fn load(source: &str, narrowing: &Narrowing) -> Result<Protocol, Rejection> {
+    let refused = |problems: Vec<text::Diagnostic>| {
+        let first = problems.first().map_or_else(String::new, |d| d.message.clone());
+        Rejection::Mismatch(format!("the embedded protocol is not valid: {first}"))
+    };
+    let mut protocol = text::load(source.as_bytes()).map_err(refused)?;
+    text::narrow(&mut protocol, narrowing).map_err(refused)?;
+    Ok(protocol)
+}
+
+/// SHA-256 in hexadecimal.
+pub fn digest(text: &str) -> String {
+    let mut out = String::new();
+    for byte in Sha256::digest(text.as_bytes()) {
+        out.push_str(&format!("{byte:02x}"));
+    }
+    out
+}

@@ -1,0 +1,449 @@
+//! The smallest failing input of a box.
+//!
+//! The formula of [`super::stuck`] is solved once; if it has a model, objectives are minimised
+//! one after the other by bisection, each fixed at its least value before the next. Parameters
+//! with a listed set of values are tried one combination at a time, because they tend to be
+//! tile sizes, and with them fixed the arithmetic is linear.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use std::time::Instant;
+
+use z3::Model;
+use z3::Params;
+use z3::SatResult;
+use z3::Solver;
+use z3::ast::Int;
+
+use super::evaluate::Evaluator;
+use super::stuck;
+use super::stuck::Run;
+use super::unroll;
+use super::unroll::EventKind;
+use super::unroll::OrderOwner;
+use super::unroll::Unrolled;
+use super::value::Num;
+use super::value::Truth;
+use crate::protocol::Domain;
+use crate::protocol::Expr;
+use crate::protocol::ParamId;
+use crate::protocol::PatternId;
+use crate::protocol::Protocol;
+use crate::protocol::Resident;
+use crate::semantics::input::Input;
+use crate::semantics::input::OrderKey;
+
+/// What is made as small as possible.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Objective {
+    /// The value of a parameter.
+    Param(ParamId),
+    /// The number of entries of all patterns together.
+    Entries,
+    /// The sum of the initial values of semaphores whose memory is not cleared.
+    Initial,
+}
+
+/// A run to a stuck state, to be replayed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The input.
+    pub input: Input,
+    /// The schedule.
+    pub schedule: Vec<Move>,
+    /// Whether every objective reached its least value inside the box.
+    pub minimal: bool,
+}
+
+/// One action of a schedule: who, by role position and index values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Move {
+    /// Whether the member starts, rather than executes its next operation.
+    pub starts: bool,
+    /// Position of the role.
+    pub role: usize,
+    /// Index values of the member.
+    pub member: Vec<i64>,
+}
+
+/// The result of a search.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// A stuck state, not yet replayed.
+    Stuck(Box<Candidate>),
+    /// No input of the box can get stuck.
+    Nothing,
+    /// No answer, with the reason.
+    Unknown(String),
+    /// A construct this encoding does not know.
+    Unsupported(String),
+}
+
+/// How long to search and when to stop.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits<'a> {
+    /// When the search must be over.
+    pub deadline: Instant,
+    /// Set from outside to end the search.
+    pub cancel: &'a AtomicBool,
+}
+
+impl Limits<'_> {
+    /// The time left, `None` when the search must end.
+    fn left(&self) -> Option<Duration> {
+        if self.cancel.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+    }
+}
+
+/// The default order: parameters as declared, then entries, then residency, then initial values.
+pub fn default_objectives(protocol: &Protocol) -> Vec<Objective> {
+    let mut resident = BTreeSet::new();
+    for role in &protocol.roles {
+        if let Some(Resident::AtMost(limit)) = role.launch.as_ref().map(|l| &l.resident) {
+            params_of(limit, &mut resident);
+        }
+    }
+    let (late, early): (Vec<ParamId>, Vec<ParamId>) =
+        (0..protocol.params.len()).map(ParamId).partition(|id| resident.contains(id));
+    let mut order: Vec<Objective> = early.into_iter().map(Objective::Param).collect();
+    order.push(Objective::Entries);
+    order.extend(late.into_iter().map(Objective::Param));
+    order.push(Objective::Initial);
+    order
+}
+
+fn params_of(expr: &Expr, into: &mut BTreeSet<ParamId>) {
+    match expr {
+        Expr::Param(id) => {
+            into.insert(*id);
+        }
+        Expr::Neg(e) | Expr::Not(e) => params_of(e, into),
+        Expr::Binary(_, a, b) => {
+            params_of(a, into);
+            params_of(b, into);
+        }
+        Expr::If(c, a, b) => {
+            params_of(c, into);
+            params_of(a, into);
+            params_of(b, into);
+        }
+        Expr::Int(_) | Expr::Bool(_) | Expr::Var(_) | Expr::Visits(..) | Expr::Count { .. } => {}
+    }
+}
+
+/// Searches the box in which every extent and loop is at most `size`.
+pub fn smallest(
+    protocol: &Protocol,
+    size: i64,
+    objectives: &[Objective],
+    limits: &Limits<'_>,
+) -> Found {
+    let combinations = listed_combinations(protocol);
+    let mut best: Option<(Vec<i64>, Candidate)> = None;
+    for fixed in combinations {
+        match in_box(protocol, &fixed, size, objectives, limits) {
+            Found::Stuck(candidate) => {
+                let key = rank(protocol, objectives, &candidate.input);
+                if best.as_ref().is_none_or(|(least, _)| key < *least) {
+                    best = Some((key, *candidate));
+                }
+            }
+            Found::Nothing => {}
+            other if best.is_none() => return other,
+            _ => break,
+        }
+    }
+    match best {
+        Some((_, candidate)) => Found::Stuck(Box::new(candidate)),
+        None => Found::Nothing,
+    }
+}
+
+/// The values of the objectives at an input.
+pub fn rank(protocol: &Protocol, objectives: &[Objective], input: &Input) -> Vec<i64> {
+    let open = protocol.patterns.iter().zip(&input.patterns);
+    let entries = open.filter(|(p, _)| p.definition.is_none()).map(|(_, e)| e.len() as i64).sum();
+    objectives
+        .iter()
+        .map(|objective| match objective {
+            Objective::Param(id) => input.params[id.0],
+            Objective::Entries => entries,
+            Objective::Initial => input.initial.values().sum(),
+        })
+        .collect()
+}
+
+/// Every combination of the parameters with a listed set of values.
+fn listed_combinations(protocol: &Protocol) -> Vec<Vec<(ParamId, i64)>> {
+    let mut all = vec![Vec::new()];
+    for (at, param) in protocol.params.iter().enumerate() {
+        let Domain::Set(values) = &param.domain else { continue };
+        // Beyond this many the parameter stays symbolic.
+        if all.len() * values.len() > 64 {
+            continue;
+        }
+        let mut longer = Vec::new();
+        for chosen in all {
+            for value in values {
+                let mut chosen: Vec<(ParamId, i64)> = chosen.clone();
+                chosen.push((ParamId(at), *value));
+                longer.push(chosen);
+            }
+        }
+        all = longer;
+    }
+    all
+}
+
+fn in_box(
+    protocol: &Protocol,
+    fixed: &[(ParamId, i64)],
+    size: i64,
+    objectives: &[Objective],
+    limits: &Limits<'_>,
+) -> Found {
+    // A context of its own: results do not depend on what was solved before.
+    z3::with_z3_config(&z3::Config::new(), || {
+        let mut evaluator = Evaluator::new(protocol, fixed, size);
+        let unrolled = match unroll::unroll(&mut evaluator) {
+            Ok(unrolled) => unrolled,
+            Err(construct) => return Found::Unsupported(construct),
+        };
+        let run = stuck::stuck(&mut evaluator, &unrolled);
+        let solver = Solver::new();
+        for constraint in evaluator.constraints.iter().chain(&run.constraints) {
+            solver.assert(constraint);
+        }
+        let mut search = Search { evaluator, unrolled, run, solver, limits };
+        search.solve(objectives)
+    })
+}
+
+struct Search<'a, 'p> {
+    evaluator: Evaluator<'p>,
+    unrolled: Unrolled,
+    run: Run,
+    solver: Solver,
+    limits: &'a Limits<'a>,
+}
+
+impl Search<'_, '_> {
+    fn check(&self) -> Result<SatResult, String> {
+        let Some(left) = self.limits.left() else { return Err("time limit".to_owned()) };
+        let mut params = Params::new();
+        params.set_u32("timeout", u32::try_from(left.as_millis()).unwrap_or(u32::MAX).max(1));
+        params.set_u32("random_seed", 0);
+        self.solver.set_params(&params);
+        match self.solver.check() {
+            SatResult::Unknown => {
+                Err(self.solver.get_reason_unknown().unwrap_or_else(|| "no reason given".to_owned()))
+            }
+            answer => Ok(answer),
+        }
+    }
+
+    fn solve(&mut self, objectives: &[Objective]) -> Found {
+        match self.check() {
+            Ok(SatResult::Sat) => {}
+            Ok(_) => return Found::Nothing,
+            Err(reason) => return Found::Unknown(reason),
+        }
+        let Some(mut best) = self.model() else {
+            return Found::Unknown("the solver gave no model".to_owned());
+        };
+        let mut minimal = true;
+        for objective in objectives {
+            let Num::Term(term) = self.objective(objective) else { continue };
+            let mut low = self.least(objective);
+            let Some(mut value) = number(&best, &term) else { continue };
+            while low < value {
+                let middle = low + (value - low) / 2;
+                self.solver.push();
+                self.solver.assert(term.le(Int::from_i64(middle)));
+                match self.check() {
+                    Ok(SatResult::Sat) => match self.model() {
+                        Some(model) => {
+                            value = number(&model, &term).unwrap_or(middle);
+                            best = model;
+                        }
+                        None => minimal = false,
+                    },
+                    Ok(_) => low = middle + 1,
+                    Err(_) => minimal = false,
+                }
+                self.solver.pop(1);
+                if !minimal {
+                    break;
+                }
+            }
+            self.solver.assert(term.le(Int::from_i64(value)));
+        }
+        Found::Stuck(Box::new(self.candidate(&best, minimal)))
+    }
+
+    fn model(&self) -> Option<Model> {
+        self.solver.get_model()
+    }
+
+    fn objective(&mut self, objective: &Objective) -> Num {
+        match objective {
+            Objective::Param(id) => self.evaluator.params[id.0].clone(),
+            Objective::Initial => {
+                Num::sum(self.run.initial.iter().map(|(_, _, value)| Num::Term(value.clone())))
+            }
+            Objective::Entries => {
+                let mut counts = Vec::new();
+                for (at, pattern) in self.evaluator.protocol.patterns.iter().enumerate() {
+                    if pattern.definition.is_none() {
+                        for coordinates in grid(&vec![self.evaluator.size; pattern.extents.len()]) {
+                            let at_known: Vec<Num> =
+                                coordinates.into_iter().map(Num::Known).collect();
+                            counts.push(self.evaluator.visits(PatternId(at), &at_known).count());
+                        }
+                    }
+                }
+                Num::sum(counts)
+            }
+        }
+    }
+
+    fn least(&self, objective: &Objective) -> i64 {
+        match objective {
+            Objective::Param(id) => match &self.evaluator.protocol.params[id.0].domain {
+                Domain::AtLeast(lo) | Domain::Range(lo, _) => *lo,
+                Domain::Set(values) => values.first().copied().unwrap_or(0),
+            },
+            Objective::Entries | Objective::Initial => 0,
+        }
+    }
+
+    fn candidate(&mut self, model: &Model, minimal: bool) -> Candidate {
+        let protocol = self.evaluator.protocol;
+        let params: Vec<i64> =
+            self.evaluator.params.iter().map(|value| known(model, value)).collect();
+        let mut patterns = Vec::new();
+        for (at, pattern) in protocol.patterns.iter().enumerate() {
+            let mut entries = BTreeSet::new();
+            if pattern.definition.is_none() {
+                for coordinates in grid(&vec![self.evaluator.size; pattern.extents.len()]) {
+                    let at_known: Vec<Num> = coordinates.iter().copied().map(Num::Known).collect();
+                    let visited = self.evaluator.visits(PatternId(at), &at_known);
+                    if holds(model, &visited) {
+                        entries.insert(coordinates);
+                    }
+                }
+            }
+            patterns.push(entries);
+        }
+        let orders = self.orders(model);
+        let mut initial = BTreeMap::new();
+        for (object, index, value) in &self.run.initial {
+            let index: Vec<i64> = index.iter().map(|x| known(model, x)).collect();
+            let value = number(model, value).unwrap_or(0);
+            if value != 0 {
+                initial.insert((*object, index), value);
+            }
+        }
+        let schedule = self.schedule(model);
+        Candidate { input: Input { params, patterns, orders, initial }, schedule, minimal }
+    }
+
+    fn orders(&self, model: &Model) -> BTreeMap<OrderKey, Vec<i64>> {
+        let mut orders = BTreeMap::new();
+        let mut runs: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        for (order, guard) in self.unrolled.orders.iter().zip(&self.unrolled.order_guards) {
+            if !holds(model, guard) {
+                continue;
+            }
+            let mut entries: Vec<(i64, i64)> = (0..)
+                .zip(order.visited.iter().zip(&order.position))
+                .filter(|(_, (visited, _))| holds(model, visited))
+                .map(|(entry, (_, position))| (number(model, position).unwrap_or(0), entry))
+                .collect();
+            entries.sort_unstable();
+            let key = match &order.owner {
+                OrderOwner::Row { pattern, row } => {
+                    OrderKey::Row { pattern: pattern.0, row: row.clone() }
+                }
+                OrderOwner::Run { stmt, member } => {
+                    let run = runs.entry((stmt.0, *member)).or_default();
+                    *run += 1;
+                    let who = &self.unrolled.members[*member];
+                    OrderKey::Loop {
+                        stmt: stmt.0,
+                        role: who.role,
+                        member: who.index.clone(),
+                        run: *run - 1,
+                    }
+                }
+            };
+            orders.insert(key, entries.into_iter().map(|(_, entry)| entry).collect());
+        }
+        orders
+    }
+
+    fn schedule(&self, model: &Model) -> Vec<Move> {
+        let mut moves = Vec::new();
+        for (m, member) in self.unrolled.members.iter().enumerate() {
+            let act = |starts| Move { starts, role: member.role, member: member.index.clone() };
+            let launched = self.evaluator.protocol.roles[member.role].launch.is_some();
+            if launched && holds(model, &self.run.started[m]) {
+                moves.push((number(model, &self.run.start[m]).unwrap_or(0), 0, act(true)));
+            }
+            for (e, event) in member.events.iter().enumerate() {
+                if holds(model, &self.run.executed[m][e]) {
+                    // An addition at the time of a wait does not count for it.
+                    let class = match event.kind {
+                        EventKind::Wait { .. } => 1,
+                        EventKind::Add { .. } => 2,
+                    };
+                    let time = number(model, &self.run.time[m][e]).unwrap_or(0);
+                    moves.push((time, class, act(false)));
+                }
+            }
+        }
+        moves.sort_by_key(|(time, class, _)| (*time, *class));
+        moves.into_iter().map(|(_, _, act)| act).collect()
+    }
+}
+
+/// Every point of a grid, the last coordinate fastest.
+fn grid(extents: &[i64]) -> Vec<Vec<i64>> {
+    let mut points = vec![Vec::new()];
+    for extent in extents {
+        let mut longer = Vec::new();
+        for point in points {
+            for value in 0..*extent {
+                let mut point: Vec<i64> = point.clone();
+                point.push(value);
+                longer.push(point);
+            }
+        }
+        points = longer;
+    }
+    points
+}
+
+fn number(model: &Model, term: &Int) -> Option<i64> {
+    model.eval(term, true)?.as_i64()
+}
+
+fn known(model: &Model, value: &Num) -> i64 {
+    match value {
+        Num::Known(value) => *value,
+        Num::Term(term) => number(model, term).unwrap_or(0),
+    }
+}
+
+fn holds(model: &Model, truth: &Truth) -> bool {
+    match truth {
+        Truth::Known(value) => *value,
+        Truth::Term(term) => model.eval(term, true).and_then(|v| v.as_bool()).unwrap_or(false),
+    }
+}

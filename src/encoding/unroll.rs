@@ -1,0 +1,477 @@
+//! A protocol written out inside a box: every execution of every statement, with the condition
+//! under which it takes place.
+//!
+//! CTAs and loop iterations are concrete; whether they exist is symbolic. Where the order of a
+//! row is open, each entry gets a position variable, and program order between two entries is
+//! the order of their positions. A body that carries values from entry to entry is unrolled by
+//! position instead: the entry at each position is then symbolic.
+
+use z3::ast::Ast;
+use z3::ast::Bool;
+use z3::ast::Int;
+
+use super::evaluate::Env;
+use super::evaluate::Evaluator;
+use super::evaluate::Value;
+use super::value::Num;
+use super::value::Truth;
+use crate::protocol::Cell;
+use crate::protocol::Comparison;
+use crate::protocol::Iteration;
+use crate::protocol::ObjectId;
+use crate::protocol::PatternId;
+use crate::protocol::Protocol;
+use crate::protocol::RowOrder;
+use crate::protocol::Stmt;
+use crate::protocol::StmtId;
+use crate::protocol::StmtKind;
+use crate::protocol::VarId;
+
+/// What an event does.
+#[derive(Debug, Clone)]
+pub enum EventKind {
+    /// Waits on a semaphore.
+    Wait {
+        /// How it compares.
+        comparison: Comparison,
+        /// With what.
+        value: Num,
+    },
+    /// Adds to a semaphore.
+    Add {
+        /// How much.
+        amount: Num,
+    },
+}
+
+/// One execution of a statement by one member.
+#[derive(Debug, Clone)]
+pub struct Event {
+    /// The statement.
+    pub stmt: StmtId,
+    /// What it does.
+    pub kind: EventKind,
+    /// The semaphore family.
+    pub object: ObjectId,
+    /// Which element.
+    pub index: Vec<Num>,
+    /// Whether the member's program contains it.
+    pub guard: Truth,
+    place: Vec<Step>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    /// In program order.
+    Nth(usize),
+    /// Entry of an order: position of the order in [`Unrolled::orders`], and the entry.
+    Entry(usize, i64),
+}
+
+/// The order in which a row is visited, where the protocol leaves it open.
+#[derive(Debug, Clone)]
+pub struct OpenOrder {
+    /// Whose order it is.
+    pub owner: OrderOwner,
+    /// Which entries the row has.
+    pub visited: Vec<Truth>,
+    /// The position of each entry, if the row has it.
+    pub position: Vec<Int>,
+}
+
+/// Whose order an [`OpenOrder`] is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum OrderOwner {
+    /// A row's: all loops over it share the order.
+    Row {
+        /// The pattern.
+        pattern: PatternId,
+        /// The fixed coordinates.
+        row: Vec<i64>,
+    },
+    /// One run of a loop.
+    Run {
+        /// The loop.
+        stmt: StmtId,
+        /// Position in [`Unrolled::members`].
+        member: usize,
+    },
+}
+
+/// A member of a role, if the role is large enough to have it.
+#[derive(Debug, Clone)]
+pub struct Member {
+    /// Position of the role.
+    pub role: usize,
+    /// Its index values.
+    pub index: Vec<i64>,
+    /// Whether it exists.
+    pub exists: Truth,
+    /// What it may execute.
+    pub events: Vec<Event>,
+}
+
+/// A protocol written out.
+pub struct Unrolled {
+    /// Every member the box has room for, role by role, in index order.
+    pub members: Vec<Member>,
+    /// Open row orders; runs of one loop by one member in program order.
+    pub orders: Vec<OpenOrder>,
+    /// For each order, the condition under which the loop runs at all.
+    pub order_guards: Vec<Truth>,
+}
+
+/// Writes a protocol out.
+///
+/// # Errors
+///
+/// A lowercase fragment that names a construct this encoding does not know.
+pub fn unroll(evaluator: &mut Evaluator<'_>) -> Result<Unrolled, String> {
+    let protocol = evaluator.protocol;
+    let mut unroll = Unroll {
+        evaluator,
+        protocol,
+        done: Unrolled { members: Vec::new(), orders: Vec::new(), order_guards: Vec::new() },
+        events: Vec::new(),
+        place: Vec::new(),
+        returned: Truth::Known(false),
+        broken: Truth::Known(false),
+        in_open_loop: false,
+    };
+    for role in 0..protocol.roles.len() {
+        unroll.role(role)?;
+    }
+    Ok(unroll.done)
+}
+
+/// Whether `a` comes before `b` in the program of their common member.
+pub fn precedes(orders: &[OpenOrder], a: &Event, b: &Event) -> Truth {
+    for (x, y) in a.place.iter().zip(&b.place) {
+        match (x, y) {
+            (Step::Nth(x), Step::Nth(y)) if x != y => return Truth::Known(x < y),
+            (Step::Entry(order, x), Step::Entry(_, y)) if x != y => {
+                let position = &orders[*order].position;
+                let (x, y) = (&position[*x as usize], &position[*y as usize]);
+                return Truth::Term(x.lt(y.clone()));
+            }
+            _ => {}
+        }
+    }
+    Truth::Known(false)
+}
+
+struct Unroll<'e, 'p> {
+    evaluator: &'e mut Evaluator<'p>,
+    protocol: &'p Protocol,
+    done: Unrolled,
+    events: Vec<Event>,
+    place: Vec<Step>,
+    returned: Truth,
+    broken: Truth,
+    in_open_loop: bool,
+}
+
+impl Unroll<'_, '_> {
+    fn role(&mut self, at: usize) -> Result<(), String> {
+        let role = &self.protocol.roles[at];
+        let mut indices: Vec<(Vec<i64>, Truth)> = vec![(Vec::new(), Truth::Known(true))];
+        for index in &role.indices {
+            let extent = self.evaluator.num(&index.extent, &Env::new());
+            let values = self.evaluator.range(&Num::Known(0), &extent);
+            indices = indices
+                .into_iter()
+                .flat_map(|(prefix, exists)| {
+                    values.iter().map(move |(value, inside)| {
+                        let mut prefix = prefix.clone();
+                        prefix.push(*value);
+                        (prefix, Truth::all([exists.clone(), inside.clone()]))
+                    })
+                })
+                .collect();
+        }
+        for (index, exists) in indices {
+            let mut env: Env = role
+                .indices
+                .iter()
+                .zip(&index)
+                .map(|(declared, value)| (declared.var, Value::Num(Num::Known(*value))))
+                .collect();
+            self.returned = Truth::Known(false);
+            self.block(&role.body, &exists, &mut env)?;
+            let events = std::mem::take(&mut self.events);
+            self.done.members.push(Member { role: at, index, exists, events });
+        }
+        Ok(())
+    }
+
+    /// The condition under which the next statement of a path is reached.
+    fn reached(&self, path: &Truth) -> Truth {
+        Truth::all([path.clone(), self.returned.not(), self.broken.not()])
+    }
+
+    fn block(&mut self, block: &[Stmt], path: &Truth, env: &mut Env) -> Result<(), String> {
+        for (nth, stmt) in block.iter().enumerate() {
+            let guard = self.reached(path);
+            if guard.is_never() {
+                continue;
+            }
+            self.place.push(Step::Nth(nth));
+            self.statement(stmt, &guard, env)?;
+            self.place.pop();
+        }
+        Ok(())
+    }
+
+    fn statement(&mut self, stmt: &Stmt, guard: &Truth, env: &mut Env) -> Result<(), String> {
+        match &stmt.kind {
+            StmtKind::Wait { cell, comparison, value } => {
+                let value = self.evaluator.under(guard, |e| e.num(value, env));
+                let kind = EventKind::Wait { comparison: *comparison, value };
+                self.event(stmt, cell, kind, guard, env);
+            }
+            StmtKind::Add { cell, amount } => {
+                let amount = self.evaluator.under(guard, |e| e.num(amount, env));
+                self.event(stmt, cell, EventKind::Add { amount }, guard, env);
+            }
+            StmtKind::Access { .. } => {}
+            StmtKind::Assign { var, value } => {
+                let new = self.evaluator.under(guard, |e| e.num(value, env));
+                let merged = match env.get(var) {
+                    Some(Value::Num(old)) => guard.choose(&new, old),
+                    _ => new,
+                };
+                env.insert(*var, Value::Num(merged));
+            }
+            StmtKind::If { condition, then, otherwise } => {
+                let holds = self.evaluator.under(guard, |e| e.truth(condition, env));
+                let then_path = Truth::all([guard.clone(), holds.clone()]);
+                let else_path = Truth::all([guard.clone(), holds.not()]);
+                self.place.push(Step::Nth(0));
+                self.block(then, &then_path, env)?;
+                self.place.pop();
+                self.place.push(Step::Nth(1));
+                self.block(otherwise, &else_path, env)?;
+                self.place.pop();
+            }
+            StmtKind::For { var, over, body } => self.repeat(stmt.id, *var, over, body, guard, env)?,
+            StmtKind::Return => self.returned = Truth::any([self.returned.clone(), guard.clone()]),
+            StmtKind::Break => self.broken = Truth::any([self.broken.clone(), guard.clone()]),
+            StmtKind::Set { .. } => return Err("a semaphore that is set".to_owned()),
+            StmtKind::Arrive { .. } | StmtKind::WaitParity { .. } => return Err("an mbarrier".to_owned()),
+            StmtKind::Sync { .. } | StmtKind::BarArrive { .. } => {
+                return Err("a named barrier".to_owned());
+            }
+        }
+        Ok(())
+    }
+
+    fn event(&mut self, stmt: &Stmt, cell: &Cell, kind: EventKind, guard: &Truth, env: &Env) {
+        let index: Vec<Num> =
+            self.evaluator.under(guard, |e| cell.index.iter().map(|i| e.num(i, env)).collect());
+        // An index out of range is an error of the interpreter's, not a hang.
+        for (value, extent) in index.iter().zip(&self.protocol.objects[cell.object.0].extents) {
+            self.evaluator.under(guard, |e| {
+                let extent = e.num(extent, &Env::new());
+                e.require(&Num::Known(0).at_most(value));
+                e.require(&value.less(&extent));
+            });
+        }
+        if let EventKind::Add { amount } = &kind {
+            self.evaluator.under(guard, |e| e.require(&Num::Known(0).at_most(amount)));
+        }
+        self.events.push(Event {
+            stmt: stmt.id,
+            kind,
+            object: cell.object,
+            index,
+            guard: guard.clone(),
+            place: self.place.clone(),
+        });
+    }
+
+    fn repeat(
+        &mut self,
+        stmt: StmtId,
+        var: VarId,
+        over: &Iteration,
+        body: &[Stmt],
+        guard: &Truth,
+        env: &mut Env,
+    ) -> Result<(), String> {
+        let outer = std::mem::replace(&mut self.broken, Truth::Known(false));
+        match over {
+            Iteration::Range { lo, hi, descending } => {
+                let (lo, hi) = self.evaluator.under(guard, |e| (e.num(lo, env), e.num(hi, env)));
+                let mut values = self.evaluator.under(guard, |e| e.range(&lo, &hi));
+                if *descending {
+                    values.reverse();
+                }
+                self.iterations(var, values, body, guard, env)?;
+            }
+            Iteration::Row { pattern, row, order } => {
+                let row: Vec<Num> =
+                    self.evaluator.under(guard, |e| row.iter().map(|x| e.num(x, env)).collect());
+                let visited = self.row(*pattern, &row, guard);
+                match order {
+                    RowOrder::Ascending | RowOrder::Descending => {
+                        let mut values: Vec<(i64, Truth)> = (0..).zip(visited).collect();
+                        if *order == RowOrder::Descending {
+                            values.reverse();
+                        }
+                        self.iterations(var, values, body, guard, env)?;
+                    }
+                    RowOrder::Given | RowOrder::Any => {
+                        let owner = self.owner(stmt, *pattern, &row, *order)?;
+                        let order = self.open_order(owner, visited, guard);
+                        if carries_state(body) {
+                            self.by_position(order, var, body, guard, env)?;
+                        } else {
+                            self.by_entry(order, var, body, guard, env)?;
+                        }
+                    }
+                }
+            }
+        }
+        self.broken = outer;
+        Ok(())
+    }
+
+    fn iterations(
+        &mut self,
+        var: VarId,
+        values: Vec<(i64, Truth)>,
+        body: &[Stmt],
+        guard: &Truth,
+        env: &mut Env,
+    ) -> Result<(), String> {
+        for (nth, (value, inside)) in values.into_iter().enumerate() {
+            env.insert(var, Value::Num(Num::Known(value)));
+            let path = Truth::all([guard.clone(), inside]);
+            self.place.push(Step::Nth(nth));
+            self.block(body, &path, env)?;
+            self.place.pop();
+        }
+        Ok(())
+    }
+
+    /// Which entries of the box a row has.
+    fn row(&mut self, pattern: PatternId, row: &[Num], guard: &Truth) -> Vec<Truth> {
+        (0..self.evaluator.size)
+            .map(|value| {
+                let mut at = row.to_vec();
+                at.push(Num::Known(value));
+                self.evaluator.under(guard, |e| e.visits(pattern, &at))
+            })
+            .collect()
+    }
+
+    fn owner(
+        &self,
+        stmt: StmtId,
+        pattern: PatternId,
+        row: &[Num],
+        order: RowOrder,
+    ) -> Result<OrderOwner, String> {
+        if order == RowOrder::Any {
+            if self.in_open_loop {
+                return Err("a row in any order inside another such loop".to_owned());
+            }
+            return Ok(OrderOwner::Run { stmt, member: self.done.members.len() });
+        }
+        let known = row.iter().map(|x| match x {
+            Num::Known(value) => Ok(*value),
+            Num::Term(_) => Err("a row as given whose number depends on parameters".to_owned()),
+        });
+        Ok(OrderOwner::Row { pattern, row: known.collect::<Result<_, _>>()? })
+    }
+
+    fn open_order(&mut self, owner: OrderOwner, visited: Vec<Truth>, guard: &Truth) -> usize {
+        if let OrderOwner::Row { .. } = &owner {
+            if let Some(known) = self.done.orders.iter().position(|order| order.owner == owner) {
+                let guards = &mut self.done.order_guards[known];
+                *guards = Truth::any([guards.clone(), guard.clone()]);
+                return known;
+            }
+        }
+        let length = Num::sum(visited.iter().map(Truth::count));
+        let position: Vec<Int> = visited.iter().map(|_| Int::fresh_const("position")).collect();
+        for (at, present) in visited.iter().enumerate() {
+            let here = Num::Term(position[at].clone());
+            let fits = Truth::all([Num::Known(0).at_most(&here), here.less(&length)]);
+            self.push_constraint(&present.implies(&fits));
+            for (earlier, other) in visited.iter().enumerate().take(at) {
+                let same = Truth::Term(Ast::eq(&position[earlier], position[at].clone()));
+                let both = Truth::all([present.clone(), other.clone()]);
+                self.push_constraint(&both.implies(&same.not()));
+            }
+        }
+        self.done.orders.push(OpenOrder { owner, visited, position });
+        self.done.order_guards.push(guard.clone());
+        self.done.orders.len() - 1
+    }
+
+    fn push_constraint(&mut self, constraint: &Truth) {
+        let term: Bool = constraint.term();
+        self.evaluator.constraints.push(term);
+    }
+
+    fn by_entry(
+        &mut self,
+        order: usize,
+        var: VarId,
+        body: &[Stmt],
+        guard: &Truth,
+        env: &mut Env,
+    ) -> Result<(), String> {
+        let visited = self.done.orders[order].visited.clone();
+        let outer = std::mem::replace(&mut self.in_open_loop, true);
+        for (value, present) in (0..).zip(visited) {
+            env.insert(var, Value::Num(Num::Known(value)));
+            let path = Truth::all([guard.clone(), present]);
+            self.place.push(Step::Entry(order, value));
+            self.block(body, &path, env)?;
+            self.place.pop();
+        }
+        self.in_open_loop = outer;
+        Ok(())
+    }
+
+    fn by_position(
+        &mut self,
+        order: usize,
+        var: VarId,
+        body: &[Stmt],
+        guard: &Truth,
+        env: &mut Env,
+    ) -> Result<(), String> {
+        let OpenOrder { visited, position, .. } = self.done.orders[order].clone();
+        let length = Num::sum(visited.iter().map(Truth::count));
+        for nth in 0..visited.len() {
+            let slot = Num::Known(nth as i64);
+            let entry = Num::sum(visited.iter().zip(&position).enumerate().map(
+                |(value, (present, position))| {
+                    let here = Num::Term(position.clone()).equals(&slot);
+                    let chosen = Truth::all([present.clone(), here]);
+                    chosen.choose(&Num::Known(value as i64), &Num::Known(0))
+                },
+            ));
+            env.insert(var, Value::Num(entry));
+            let path = Truth::all([guard.clone(), slot.less(&length)]);
+            self.place.push(Step::Nth(nth));
+            self.block(body, &path, env)?;
+            self.place.pop();
+        }
+        Ok(())
+    }
+}
+
+/// Whether one iteration of a body can affect the next.
+fn carries_state(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Assign { .. } | StmtKind::Return | StmtKind::Break => true,
+        StmtKind::If { then, otherwise, .. } => carries_state(then) || carries_state(otherwise),
+        StmtKind::For { body, .. } => carries_state(body),
+        _ => false,
+    })
+}
+

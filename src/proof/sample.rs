@@ -1,0 +1,100 @@
+//! Random small concrete inputs of a protocol, for guessing what might hold of all of them.
+//!
+//! Nothing here is sound or has to be: a guess that the samples support still has to be proved.
+//! A fixed seed makes results reproducible.
+
+use std::collections::BTreeSet;
+
+use rand::RngExt;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use crate::protocol::Domain;
+use crate::protocol::Protocol;
+use crate::semantics::input::Input;
+use crate::semantics::instance::Instance;
+use crate::semantics::pattern::PatternData;
+use crate::semantics::unfold;
+use crate::semantics::unfold::Limits;
+
+/// Draws up to `wanted` inputs in the domain, with their instances.
+pub fn instances(protocol: &Protocol, wanted: usize, seed: u64) -> Vec<(Input, Instance)> {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    let limits = Limits { ops: 4_000, members: 64, cells: 4_000, work: 2_000_000 };
+    let mut found = Vec::new();
+    // Assumptions may reject most draws; far more tries than samples find what there is.
+    for attempt in 0..wanted * 40 {
+        if found.len() == wanted {
+            break;
+        }
+        // Small values first and often; larger ones reach several tiles of a sequence.
+        let scale = [1, 2, 3, 4, 6, 12, 150, 600, 1500][attempt % 9];
+        let params: Vec<i64> =
+            protocol.params.iter().map(|param| draw(&param.domain, scale, &mut rng)).collect();
+        if unfold::check_params(protocol, &params).is_err() {
+            continue;
+        }
+        let mut input = Input {
+            params,
+            patterns: vec![BTreeSet::new(); protocol.patterns.len()],
+            ..Input::default()
+        };
+        if fill_patterns(protocol, &mut input, &limits, &mut rng).is_none() {
+            continue;
+        }
+        if let Ok((instance, _)) = unfold::instantiate_with(protocol, &input, &limits) {
+            found.push((input, instance));
+        }
+    }
+    found
+}
+
+fn draw(domain: &Domain, scale: i64, rng: &mut ChaCha8Rng) -> i64 {
+    match domain {
+        Domain::AtLeast(lo) => lo.saturating_add(rng.random_range(0..=scale)),
+        Domain::Range(lo, hi) => rng.random_range(*lo..=(*hi).min(lo.saturating_add(scale)).max(*lo)),
+        Domain::Set(values) if values.is_empty() => 0,
+        Domain::Set(values) => values[rng.random_range(0..values.len())],
+    }
+}
+
+fn fill_patterns(
+    protocol: &Protocol,
+    input: &mut Input,
+    limits: &Limits,
+    rng: &mut ChaCha8Rng,
+) -> Option<()> {
+    if protocol.patterns.iter().all(|pattern| pattern.definition.is_some()) {
+        return Some(());
+    }
+    // The extents, from the pattern data of the still empty input.
+    let extents: Vec<Vec<i64>> = unfold::pattern_data(protocol, input, limits)
+        .ok()?
+        .iter()
+        .map(PatternData::extents)
+        .map(<[i64]>::to_vec)
+        .collect();
+    for (at, pattern) in protocol.patterns.iter().enumerate() {
+        if pattern.definition.is_some() {
+            continue;
+        }
+        let tiles: i64 = extents[at].iter().product();
+        if tiles > 2_000 {
+            return None;
+        }
+        let density = [0.2, 0.5, 0.8, 1.0][rng.random_range(0..4)];
+        for tile in 0..tiles {
+            if rng.random_bool(density) {
+                let mut rest = tile;
+                let mut entry: Vec<i64> = Vec::new();
+                for extent in extents[at].iter().rev() {
+                    entry.push(rest % extent);
+                    rest /= extent;
+                }
+                entry.reverse();
+                input.patterns[at].insert(entry);
+            }
+        }
+    }
+    Some(())
+}

@@ -1,0 +1,251 @@
+//! The syntax tree: what the text says, before any name means anything.
+//!
+//! The resolver turns it into a [`crate::protocol::Protocol`], the formatter back into text.
+
+use crate::protocol::BinaryOp;
+use crate::protocol::Comparison;
+use crate::protocol::RowOrder;
+use crate::protocol::Span;
+
+/// A whole text.
+#[derive(Debug)]
+pub(super) struct File {
+    pub(super) header: Span,
+    pub(super) name: Name,
+    pub(super) items: Vec<Item>,
+}
+
+/// A name where it stands.
+#[derive(Debug, Clone)]
+pub(super) struct Name {
+    pub(super) text: String,
+    pub(super) span: Span,
+}
+
+/// A declaration.
+#[derive(Debug)]
+pub(super) struct Item {
+    /// The whole of it; for a role, the header without the brace.
+    pub(super) span: Span,
+    pub(super) kind: ItemKind,
+}
+
+#[derive(Debug)]
+pub(super) enum ItemKind {
+    Param { name: Name, domain: Domain },
+    Assume(Expr),
+    Let(Let),
+    Pattern { name: Name, shape: PatternShape },
+    Object(Object),
+    Role(Role),
+    Expect(Expect),
+}
+
+#[derive(Debug)]
+pub(super) enum Domain {
+    AtLeast(i64),
+    Range(i64, i64),
+    /// As written: in any order.
+    Set(Vec<(i64, Span)>),
+}
+
+#[derive(Debug)]
+pub(super) struct Let {
+    pub(super) name: Name,
+    /// Empty for a constant.
+    pub(super) params: Vec<Name>,
+    pub(super) body: Expr,
+}
+
+#[derive(Debug)]
+pub(super) enum PatternShape {
+    Free(Vec<Expr>),
+    Defined(Vec<(Name, Expr)>, Expr),
+}
+
+#[derive(Debug)]
+pub(super) struct Object {
+    pub(super) name: Name,
+    pub(super) extents: Vec<Expr>,
+    pub(super) kind: ObjectKind,
+}
+
+#[derive(Debug)]
+pub(super) enum ObjectKind {
+    /// `None`: `any`.
+    Semaphore(Option<Expr>),
+    Mbarrier(Expr),
+    Named,
+}
+
+#[derive(Debug)]
+pub(super) struct Role {
+    pub(super) name: Name,
+    pub(super) indices: Vec<(Name, Expr)>,
+    /// `Some` for a grid.
+    pub(super) launch: Option<Launch>,
+    /// Whether the members are marked as warps.
+    pub(super) warp: bool,
+    pub(super) body: Block,
+}
+
+#[derive(Debug)]
+pub(super) struct Launch {
+    pub(super) order: Option<LaunchOrder>,
+    pub(super) resident: Option<Resident>,
+}
+
+#[derive(Debug)]
+pub(super) enum LaunchOrder {
+    Ascending,
+    Descending,
+    Any,
+    /// The keys, and whether each is descending.
+    Keys(Vec<(Name, bool)>),
+}
+
+#[derive(Debug)]
+pub(super) enum Resident {
+    /// `1..`
+    Open(Span),
+    AtMost(Expr),
+    All,
+}
+
+#[derive(Debug)]
+pub(super) struct Expect {
+    pub(super) property: Name,
+    pub(super) verdict: Name,
+    pub(super) at: Vec<(Name, i64, Span)>,
+    pub(super) assuming: Vec<Expr>,
+}
+
+/// Statements between braces.
+#[derive(Debug)]
+pub(super) struct Block {
+    pub(super) open: Span,
+    pub(super) stmts: Vec<Stmt>,
+    pub(super) close: Span,
+}
+
+#[derive(Debug)]
+pub(super) struct Stmt {
+    /// The whole of it; for a compound statement, the header without the brace.
+    pub(super) span: Span,
+    pub(super) kind: StmtKind,
+}
+
+#[derive(Debug)]
+pub(super) enum StmtKind {
+    /// Without a comparison: a parity wait.
+    Wait {
+        cell: Cell,
+        comparison: Option<Comparison>,
+        value: Expr,
+    },
+    Arrive {
+        cell: Cell,
+        count: Option<Expr>,
+    },
+    Sync {
+        cell: Cell,
+        count: Expr,
+    },
+    /// `+=` (`add`) or `=`, on a semaphore or a variable.
+    Update {
+        cell: Cell,
+        add: bool,
+        value: Expr,
+    },
+    Var {
+        name: Name,
+        value: Expr,
+    },
+    Access {
+        verb: &'static str,
+        target: Cell,
+    },
+    If {
+        condition: Expr,
+        then: Block,
+        otherwise: Option<Else>,
+    },
+    For {
+        name: Name,
+        over: Iteration,
+        body: Block,
+    },
+    Return,
+    Break,
+}
+
+#[derive(Debug)]
+pub(super) enum Else {
+    Block(Block),
+    If(Box<Stmt>),
+}
+
+#[derive(Debug)]
+pub(super) enum Iteration {
+    Range {
+        lo: Expr,
+        hi: Expr,
+        descending: bool,
+    },
+    Row {
+        pattern: Name,
+        row: Vec<Expr>,
+        order: RowOrder,
+        /// `row(...)` without the order.
+        span: Span,
+    },
+}
+
+/// `name[index, ...]`, or a bare name.
+#[derive(Debug)]
+pub(super) struct Cell {
+    pub(super) name: Name,
+    pub(super) index: Vec<Expr>,
+    pub(super) span: Span,
+}
+
+#[derive(Debug)]
+pub(super) struct Expr {
+    pub(super) span: Span,
+    /// Longest way down to a leaf, counting this node.
+    pub(super) depth: usize,
+    pub(super) kind: ExprKind,
+}
+
+#[derive(Debug)]
+pub(super) enum ExprKind {
+    Int(i64),
+    Bool(bool),
+    Name(String),
+    Call(Name, Vec<Expr>),
+    Visits(Name, Vec<Expr>),
+    Neg(Box<Expr>),
+    Not(Box<Expr>),
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    If(Box<Expr>, Box<Expr>, Box<Expr>),
+    Count {
+        var: Name,
+        lo: Box<Expr>,
+        hi: Box<Expr>,
+        body: Box<Expr>,
+    },
+}
+
+impl ExprKind {
+    /// The direct parts.
+    pub(super) fn children(&self) -> Vec<&Expr> {
+        match self {
+            ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Name(_) => Vec::new(),
+            ExprKind::Call(_, parts) | ExprKind::Visits(_, parts) => parts.iter().collect(),
+            ExprKind::Neg(e) | ExprKind::Not(e) => vec![e],
+            ExprKind::Binary(_, a, b) => vec![a, b],
+            ExprKind::If(c, a, b) => vec![c, a, b],
+            ExprKind::Count { lo, hi, body, .. } => vec![lo, hi, body],
+        }
+    }
+}

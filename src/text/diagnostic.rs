@@ -1,0 +1,74 @@
+//! What is wrong with a text, where, and what to do about it.
+
+use std::fmt;
+
+use crate::protocol::Span;
+
+/// How bad a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Severity {
+    /// The text has no meaning as it stands.
+    Error,
+    /// The text has a meaning, but probably not the intended one.
+    Warning,
+}
+
+/// One finding about a text.
+///
+/// Messages are lowercase fragments without a full stop. Spans are byte ranges of the text the
+/// finding is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// What is wrong, naming what was found.
+    pub message: String,
+    /// Where.
+    pub span: Span,
+    /// What was expected there, for display next to the place; may be empty.
+    pub label: String,
+    /// Other places that explain the finding, such as a first declaration.
+    pub related: Vec<(Span, String)>,
+    /// What the author can do about it.
+    pub hints: Vec<String>,
+}
+
+impl Diagnostic {
+    /// Builds an error without label, related places or hints.
+    pub fn error(span: Span, message: impl Into<String>) -> Diagnostic {
+        Diagnostic {
+            severity: Severity::Error,
+            message: message.into(),
+            span,
+            label: String::new(),
+            related: Vec::new(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// Says next to the place what was expected there.
+    pub fn label(mut self, label: impl Into<String>) -> Diagnostic {
+        self.label = label.into();
+        self
+    }
+
+    /// Points at another place that explains the finding.
+    pub fn related(mut self, span: Span, label: impl Into<String>) -> Diagnostic {
+        self.related.push((span, label.into()));
+        self
+    }
+
+    /// Adds advice.
+    pub fn hint(mut self, hint: impl Into<String>) -> Diagnostic {
+        self.hints.push(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Diagnostic {}

@@ -1,0 +1,414 @@
+//! Declarations.
+
+use super::Failed;
+use super::Parsed;
+use super::Parser;
+use crate::protocol::Span;
+use crate::text::ast::Domain;
+use crate::text::ast::Expect;
+use crate::text::ast::Expr;
+use crate::text::ast::File;
+use crate::text::ast::Item;
+use crate::text::ast::ItemKind;
+use crate::text::ast::Launch;
+use crate::text::ast::LaunchOrder;
+use crate::text::ast::Let;
+use crate::text::ast::Name;
+use crate::text::ast::Object;
+use crate::text::ast::ObjectKind;
+use crate::text::ast::PatternShape;
+use crate::text::ast::Resident;
+use crate::text::ast::Role;
+use crate::text::diagnostic::Diagnostic;
+use crate::text::token::Token;
+
+impl Parser<'_> {
+    /// A whole text. Errors in its declarations are reported and skipped.
+    pub(super) fn file(&mut self) -> Parsed<File> {
+        let start = self.span().start;
+        let name = match self.expect(Token::Protocol, "`protocol` and a name") {
+            Ok(_) => self.name("the protocol's name"),
+            Err(Failed) => Err(Failed),
+        };
+        let header = self.since(start);
+        let mut items = Vec::new();
+        if name.is_err() {
+            self.skip_item(self.at);
+        }
+        while self.peek() != Token::End {
+            let before = self.at;
+            match self.item() {
+                Ok(item) => items.push(item),
+                Err(Failed) => self.skip_item(before),
+            }
+        }
+        Ok(File {
+            header,
+            name: name?,
+            items,
+        })
+    }
+
+    fn skip_item(&mut self, before: usize) {
+        if self.at == before && self.peek() != Token::End && !self.peek().begins_item() {
+            self.bump();
+        }
+        while self.peek() != Token::End && !self.peek().begins_item() {
+            self.bump();
+        }
+    }
+
+    fn item(&mut self) -> Parsed<Item> {
+        let start = self.span().start;
+        let token = self.peek();
+        if !token.begins_item() {
+            return Err(self.no_item());
+        }
+        self.bump();
+        let kind = match token {
+            Token::Protocol => {
+                return Err(self.fail(Diagnostic::error(
+                    self.tokens[self.at - 1].span,
+                    "a text holds one protocol",
+                )));
+            }
+            Token::Param => self.param()?,
+            Token::Assume => ItemKind::Assume(self.expr()?),
+            Token::Let => self.binding()?,
+            Token::Pattern => self.pattern()?,
+            Token::Semaphore => self.semaphore()?,
+            Token::Mbarrier => self.mbarrier()?,
+            Token::Named => {
+                let (name, extents) = self.family()?;
+                let kind = ObjectKind::Named;
+                ItemKind::Object(Object {
+                    name,
+                    extents,
+                    kind,
+                })
+            }
+            Token::Grid | Token::Role => return self.role(start, token == Token::Grid),
+            _ => self.expectation()?,
+        };
+        Ok(Item {
+            span: self.since(start),
+            kind,
+        })
+    }
+
+    fn no_item(&mut self) -> Failed {
+        let (token, span) = (self.peek(), self.span());
+        let found = self.slice(span);
+        if token == Token::CloseBrace {
+            return self.fail(
+                Diagnostic::error(span, "this `}` closes nothing").label("expected a declaration"),
+            );
+        }
+        if token.begins_statement() {
+            return self.fail(
+                Diagnostic::error(span, format!("`{found}` stands outside every role"))
+                    .label("expected a declaration")
+                    .hint("statements belong inside `role NAME { ... }` or `grid NAME { ... }`"),
+            );
+        }
+        let words = [
+            "protocol",
+            "param",
+            "assume",
+            "let",
+            "pattern",
+            "semaphore",
+            "mbarrier",
+            "named",
+            "grid",
+            "role",
+            "expect",
+        ];
+        let diagnostic =
+            Diagnostic::error(span, format!("expected a declaration, found `{found}`"))
+                .label("expected a declaration");
+        self.fail(match super::super::suggest::nearest(found, words) {
+            Some(word) => diagnostic.hint(format!("did you mean `{word}`?")),
+            None => diagnostic.hint(format!(
+                "a declaration begins with one of: {}",
+                words.join(", ")
+            )),
+        })
+    }
+
+    fn param(&mut self) -> Parsed<ItemKind> {
+        let name = self.name("the parameter's name")?;
+        self.token(Token::In)?;
+        let domain = if self.eat(Token::OpenBrace) {
+            Domain::Set(self.list(Token::CloseBrace, |p| {
+                let start = p.span().start;
+                let value = p.int("an integer")?;
+                Ok((value, p.since(start)))
+            })?)
+        } else {
+            self.interval()?
+        };
+        Ok(ItemKind::Param { name, domain })
+    }
+
+    fn interval(&mut self) -> Parsed<Domain> {
+        let start = self.span().start;
+        let lo = self.int("an integer or `{`")?;
+        if self.eat(Token::DotDotEqual) {
+            let hi = self.int("an integer, the last value")?;
+            if hi < lo {
+                let span = self.since(start);
+                return Err(self.fail(
+                    Diagnostic::error(span, "this domain is empty")
+                        .label(format!("expected a last value of {lo} or more")),
+                ));
+            }
+            return Ok(Domain::Range(lo, hi));
+        }
+        self.expect(Token::DotDot, "`..` or `..=`")?;
+        if matches!(self.peek(), Token::Int | Token::Minus) {
+            let hi = self.int("an integer")?;
+            let span = self.since(start);
+            return Err(self.fail(
+                Diagnostic::error(span, "a parameter's domain includes its last value")
+                    .label("expected `..=` before the last value")
+                    .hint(format!(
+                        "write `{lo}..={hi}` if {hi} is a value of it, `{lo}..={}` if not",
+                        hi - 1
+                    )),
+            ));
+        }
+        Ok(Domain::AtLeast(lo))
+    }
+
+    fn binding(&mut self) -> Parsed<ItemKind> {
+        let name = self.name("a name")?;
+        let params = match self.eat(Token::OpenParen) {
+            true => self.list(Token::CloseParen, |p| p.name("a name"))?,
+            false => Vec::new(),
+        };
+        self.expect(Token::Equal, "`=`")?;
+        let body = self.expr()?;
+        Ok(ItemKind::Let(Let { name, params, body }))
+    }
+
+    fn pattern(&mut self) -> Parsed<ItemKind> {
+        let name = self.name("the pattern's name")?;
+        self.expect(Token::OpenBracket, "`[`")?;
+        let defined = self.peek() == Token::Name && self.lexeme(1).token == Token::In;
+        let shape = if defined {
+            let coordinates = self.list(Token::CloseBracket, Self::index)?;
+            self.expect(Token::Equal, "`=` and the condition")?;
+            PatternShape::Defined(coordinates, self.expr()?)
+        } else {
+            let extents = self.list(Token::CloseBracket, Self::expr)?;
+            if self.peek() == Token::Equal {
+                return Err(self.fail(
+                    Diagnostic::error(
+                        self.span(),
+                        "the coordinates of this definition have no names",
+                    )
+                    .label("expected the next declaration")
+                    .hint(format!(
+                        "write `pattern {}[n in 0..N, m in 0..M] = ...`",
+                        name.text
+                    )),
+                ));
+            }
+            PatternShape::Free(extents)
+        };
+        Ok(ItemKind::Pattern { name, shape })
+    }
+
+    /// `name in 0..extent`.
+    fn index(&mut self) -> Parsed<(Name, Expr)> {
+        let name = self.name("a name for the index")?;
+        self.token(Token::In)?;
+        let span = self.span();
+        if self.expect(Token::Int, "`0..`").is_err() {
+            return Err(Failed);
+        }
+        if self.slice(span) != "0" {
+            return Err(
+                self.fail(Diagnostic::error(span, "an index counts from 0").label("expected `0`"))
+            );
+        }
+        self.half_open()?;
+        let extent = self.expr()?;
+        Ok((name, extent))
+    }
+
+    fn family(&mut self) -> Parsed<(Name, Vec<Expr>)> {
+        let cell = self.cell("a name")?;
+        Ok((cell.name, cell.index))
+    }
+
+    fn semaphore(&mut self) -> Parsed<ItemKind> {
+        let (name, extents) = self.family()?;
+        self.expect(Token::Equal, "`=` and the value at the start")?;
+        let initial = match self.eat(Token::Any) {
+            true => None,
+            false => Some(self.expr()?),
+        };
+        let kind = ObjectKind::Semaphore(initial);
+        Ok(ItemKind::Object(Object {
+            name,
+            extents,
+            kind,
+        }))
+    }
+
+    fn mbarrier(&mut self) -> Parsed<ItemKind> {
+        let (name, extents) = self.family()?;
+        self.expect(Token::OpenBrace, "`{ arrivals: COUNT }`")?;
+        self.word("arrivals")?;
+        self.token(Token::Colon)?;
+        let arrivals = self.expr()?;
+        self.expect(Token::CloseBrace, "an operator or `}`")?;
+        let kind = ObjectKind::Mbarrier(arrivals);
+        Ok(ItemKind::Object(Object {
+            name,
+            extents,
+            kind,
+        }))
+    }
+
+    fn role(&mut self, start: usize, grid: bool) -> Parsed<Item> {
+        let name = self.name("a name")?;
+        let mut indices = Vec::new();
+        while self.eat(Token::OpenBracket) {
+            indices.push(self.index()?);
+            if self.peek() == Token::Comma {
+                return Err(self.fail(
+                    Diagnostic::error(self.span(), "each index has brackets of its own")
+                        .label("expected an operator or `]`")
+                        .hint("write `[a in 0..A][b in 0..B]`"),
+                ));
+            }
+            self.expect(Token::CloseBracket, "an operator or `]`")?;
+        }
+        let launch = match grid {
+            true => Some(self.launch()?),
+            false => None,
+        };
+        let warp = !grid && self.eat(Token::Warp);
+        let span = self.since(start);
+        if self.peek() != Token::OpenBrace {
+            return Err(self.unexpected(match grid {
+                true => "`launch`, `resident` or `{`",
+                false => "`[`, `warp` or `{`",
+            }));
+        }
+        let body = self.block()?;
+        let role = Role {
+            name,
+            indices,
+            launch,
+            warp,
+            body,
+        };
+        Ok(Item {
+            span,
+            kind: ItemKind::Role(role),
+        })
+    }
+
+    fn launch(&mut self) -> Parsed<Launch> {
+        let order = match self.eat(Token::Launch) {
+            true => Some(self.launch_order()?),
+            false => None,
+        };
+        let resident = match self.eat(Token::Resident) {
+            true => Some(self.resident()?),
+            false => None,
+        };
+        if resident.is_some() && order.is_none() && self.peek() == Token::Launch {
+            return Err(self.fail(
+                Diagnostic::error(self.span(), "`launch` comes before `resident`")
+                    .label("expected `{`"),
+            ));
+        }
+        Ok(Launch { order, resident })
+    }
+
+    fn launch_order(&mut self) -> Parsed<LaunchOrder> {
+        let order = match self.peek() {
+            Token::Ascending => LaunchOrder::Ascending,
+            Token::Descending => LaunchOrder::Descending,
+            Token::Any => LaunchOrder::Any,
+            Token::Name => return self.launch_keys(),
+            _ => return Err(self.unexpected("`ascending`, `descending`, `any` or an index")),
+        };
+        self.bump();
+        Ok(order)
+    }
+
+    fn launch_keys(&mut self) -> Parsed<LaunchOrder> {
+        let mut keys = Vec::new();
+        loop {
+            let name = self.name("an index")?;
+            let descending = match self.peek() {
+                Token::Ascending => false,
+                Token::Descending => true,
+                _ => return Err(self.unexpected("`ascending` or `descending`")),
+            };
+            self.bump();
+            keys.push((name, descending));
+            if !self.eat(Token::Comma) {
+                return Ok(LaunchOrder::Keys(keys));
+            }
+        }
+    }
+
+    fn resident(&mut self) -> Parsed<Resident> {
+        if self.eat(Token::All) {
+            return Ok(Resident::All);
+        }
+        let start = self.span().start;
+        let bound = self.expr()?;
+        if !self.eat(Token::DotDot) {
+            return Ok(Resident::AtMost(bound));
+        }
+        let span: Span = self.since(start);
+        if self.slice(bound.span) != "1" {
+            return Err(self.fail(
+                Diagnostic::error(span, "open residency begins at 1")
+                    .label("expected `1..`")
+                    .hint("declare a parameter with that domain and write `resident NAME`"),
+            ));
+        }
+        Ok(Resident::Open(span))
+    }
+
+    fn expectation(&mut self) -> Parsed<ItemKind> {
+        let property = self.name("a property")?;
+        self.token(Token::Colon)?;
+        let verdict = self.name("a verdict")?;
+        let mut at = Vec::new();
+        if self.eat(Token::At) {
+            loop {
+                let name = self.name("a parameter")?;
+                self.token(Token::Equal)?;
+                let start = self.span().start;
+                let value = self.int("an integer")?;
+                at.push((name, value, self.since(start)));
+                if !self.eat(Token::Comma) {
+                    break;
+                }
+            }
+        }
+        let mut assuming = Vec::new();
+        if self.eat(Token::Assuming) {
+            assuming.push(self.expr()?);
+            while self.eat(Token::Comma) {
+                assuming.push(self.expr()?);
+            }
+        }
+        Ok(ItemKind::Expect(Expect {
+            property,
+            verdict,
+            at,
+            assuming,
+        }))
+    }
+}

@@ -1,0 +1,353 @@
+//! Statements and blocks.
+
+use super::Failed;
+use super::Parsed;
+use super::Parser;
+use crate::protocol::Comparison;
+use crate::protocol::RowOrder;
+use crate::protocol::Span;
+use crate::text::ast::Block;
+use crate::text::ast::Cell;
+use crate::text::ast::Else;
+use crate::text::ast::Iteration;
+use crate::text::ast::Stmt;
+use crate::text::ast::StmtKind;
+use crate::text::diagnostic::Diagnostic;
+use crate::text::token::Token;
+
+/// How many tokens the indices of an assignment's target may have for it to be recognised
+/// after a part that may be left out.
+const LOOKAHEAD: usize = 256;
+
+impl Parser<'_> {
+    /// A block. Errors in its statements are reported and skipped.
+    pub(super) fn block(&mut self) -> Parsed<Block> {
+        let open = self.token(Token::OpenBrace)?;
+        let mut stmts = Vec::new();
+        loop {
+            match self.peek() {
+                Token::CloseBrace => break,
+                token if token == Token::End || token.begins_item() => {
+                    return Err(self.unclosed(open));
+                }
+                _ => {
+                    let before = self.at;
+                    match self.nested(Self::stmt) {
+                        Ok(stmt) => stmts.push(stmt),
+                        Err(Failed) => self.skip_statement(before),
+                    }
+                }
+            }
+        }
+        let close = self.bump().span;
+        Ok(Block { open, stmts, close })
+    }
+
+    fn unclosed(&mut self, open: Span) -> Failed {
+        let span = self.span();
+        let found = match self.peek() {
+            Token::End => Token::End.text().to_owned(),
+            token => token.text().to_owned(),
+        };
+        self.fail(
+            Diagnostic::error(span, format!("expected `}}`, found {found}"))
+                .label("expected a statement or `}`")
+                .related(open, "this block is not closed"),
+        )
+    }
+
+    /// Skips to where a statement may begin or the block ends; braces are skipped in pairs.
+    fn skip_statement(&mut self, before: usize) {
+        if self.at == before {
+            self.bump();
+        }
+        let mut open = 0_usize;
+        loop {
+            let token = self.peek();
+            match token {
+                Token::End => return,
+                _ if token.begins_item() => return,
+                Token::OpenBrace => open += 1,
+                Token::CloseBrace if open == 0 => return,
+                Token::CloseBrace => {
+                    open -= 1;
+                    if open == 0 {
+                        self.bump();
+                        if self.peek() != Token::Else {
+                            return;
+                        }
+                    }
+                }
+                _ if open == 0 && (token.begins_statement() || self.begins_update()) => return,
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+
+    /// Whether `name =`, `name +=` or the same with indices stands here.
+    fn begins_update(&self) -> bool {
+        if self.peek() != Token::Name {
+            return false;
+        }
+        let mut ahead = 1;
+        let mut open = 0_usize;
+        loop {
+            match self.lexeme(ahead).token {
+                Token::OpenBracket => open += 1,
+                Token::CloseBracket if open > 0 => open -= 1,
+                token if open == 0 => return matches!(token, Token::Equal | Token::PlusEqual),
+                Token::End | Token::OpenBrace | Token::CloseBrace => return false,
+                _ => {}
+            }
+            ahead += 1;
+            if ahead > LOOKAHEAD {
+                return false;
+            }
+        }
+    }
+
+    fn stmt(&mut self) -> Parsed<Stmt> {
+        let start = self.span().start;
+        let kind = match self.peek() {
+            Token::Wait => self.wait()?,
+            Token::Arrive => {
+                self.bump();
+                let cell = self.cell("a barrier")?;
+                let count = match self.begins_count() {
+                    true => Some(self.expr()?),
+                    false => None,
+                };
+                StmtKind::Arrive { cell, count }
+            }
+            Token::Sync => {
+                self.bump();
+                let cell = self.cell("a named barrier")?;
+                let count = self.expr()?;
+                StmtKind::Sync { cell, count }
+            }
+            Token::Accumulate => self.access("accumulate")?,
+            Token::Read => self.access("read")?,
+            Token::Write => self.access("write")?,
+            Token::Var => {
+                self.bump();
+                let name = self.name("a name for the variable")?;
+                self.token(Token::Equal)?;
+                let value = self.expr()?;
+                StmtKind::Var { name, value }
+            }
+            Token::If => return self.condition(),
+            Token::For => return self.iteration(),
+            Token::Return => {
+                self.bump();
+                StmtKind::Return
+            }
+            Token::Break => {
+                self.bump();
+                StmtKind::Break
+            }
+            Token::Name => self.update()?,
+            _ => return Err(self.unexpected("a statement or `}`")),
+        };
+        Ok(Stmt {
+            span: self.since(start),
+            kind,
+        })
+    }
+
+    /// Whether what follows `arrive bar[i]` is its count and not the next statement.
+    fn begins_count(&self) -> bool {
+        match self.peek() {
+            Token::Int | Token::OpenParen | Token::Minus | Token::Count => true,
+            Token::Name => !self.begins_update(),
+            _ => false,
+        }
+    }
+
+    pub(super) fn cell(&mut self, what: &str) -> Parsed<Cell> {
+        let name = self.name(what)?;
+        let start = name.span.start;
+        let index = match self.eat(Token::OpenBracket) {
+            true => self.list(Token::CloseBracket, Self::expr)?,
+            false => Vec::new(),
+        };
+        if !index.is_empty() && self.peek() == Token::OpenBracket {
+            let span = self.span();
+            return Err(self.fail(
+                Diagnostic::error(span, "one pair of brackets holds every index")
+                    .label("expected no second `[`")
+                    .hint(format!("write `{}[i, j]`", name.text)),
+            ));
+        }
+        Ok(Cell {
+            name,
+            index,
+            span: self.since(start),
+        })
+    }
+
+    fn wait(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        let cell = self.cell("a semaphore or a barrier")?;
+        let comparison = match self.peek() {
+            Token::EqualEqual => Some(Comparison::Equal),
+            Token::GreaterEqual => Some(Comparison::AtLeast),
+            Token::Equal | Token::NotEqual | Token::Less | Token::LessEqual | Token::Greater => {
+                let span = self.span();
+                let found = self.slice(span);
+                return Err(self.fail(
+                    Diagnostic::error(span, format!("a wait cannot compare with `{found}`"))
+                        .label("expected `==` or `>=`")
+                        .hint("`== E` passes at that very value, `>= E` from it on"),
+                ));
+            }
+            _ => None,
+        };
+        if comparison.is_some() {
+            self.bump();
+        } else if self.peek().begins_statement() && self.peek() != Token::If
+            || matches!(self.peek(), Token::CloseBrace | Token::End)
+            || self.begins_update()
+        {
+            return Err(
+                self.unexpected("`==` or `>=` and a value (semaphore), or a parity (mbarrier)")
+            );
+        }
+        let value = self.expr()?;
+        Ok(StmtKind::Wait {
+            cell,
+            comparison,
+            value,
+        })
+    }
+
+    fn access(&mut self, verb: &'static str) -> Parsed<StmtKind> {
+        self.bump();
+        let target = self.cell("what it works on")?;
+        Ok(StmtKind::Access { verb, target })
+    }
+
+    fn update(&mut self) -> Parsed<StmtKind> {
+        if self.lexeme(1).token == Token::Name {
+            let found = self.slice(self.span());
+            let close = super::super::suggest::nearest(
+                found,
+                [
+                    "wait",
+                    "arrive",
+                    "sync",
+                    "accumulate",
+                    "read",
+                    "write",
+                    "var",
+                    "if",
+                    "for",
+                    "return",
+                    "break",
+                ],
+            );
+            let diagnostic =
+                Diagnostic::error(self.span(), format!("no statement begins with `{found}`"))
+                    .label("expected a statement");
+            return Err(self.fail(match close {
+                Some(word) => diagnostic.hint(format!("did you mean `{word}`?")),
+                None => diagnostic,
+            }));
+        }
+        let cell = self.cell("a semaphore or a variable")?;
+        let add = match self.peek() {
+            Token::PlusEqual => true,
+            Token::Equal => false,
+            _ => return Err(self.unexpected("`=` or `+=`")),
+        };
+        self.bump();
+        let value = self.expr()?;
+        Ok(StmtKind::Update { cell, add, value })
+    }
+
+    fn condition(&mut self) -> Parsed<Stmt> {
+        let start = self.bump().span.start;
+        let condition = self.expr()?;
+        let span = self.since(start);
+        if self.peek() == Token::Then {
+            return Err(self.fail(
+                Diagnostic::error(self.span(), "an `if` statement has no `then`")
+                    .label("expected `{`")
+                    .hint("`if C then A else B` is an expression; a statement is `if C { ... }`"),
+            ));
+        }
+        let then = self.block()?;
+        let otherwise = if !self.eat(Token::Else) {
+            None
+        } else if self.peek() == Token::If {
+            Some(Else::If(Box::new(self.nested(Self::condition)?)))
+        } else {
+            Some(Else::Block(self.block()?))
+        };
+        let kind = StmtKind::If {
+            condition,
+            then,
+            otherwise,
+        };
+        Ok(Stmt { span, kind })
+    }
+
+    fn iteration(&mut self) -> Parsed<Stmt> {
+        let start = self.bump().span.start;
+        let name = self.name("a name for the loop variable")?;
+        self.token(Token::In)?;
+        let over = match self.peek() {
+            Token::Row => self.row()?,
+            _ => {
+                let lo = self.expr()?;
+                self.half_open()?;
+                let hi = self.expr()?;
+                let descending = self.eat(Token::Descending);
+                Iteration::Range { lo, hi, descending }
+            }
+        };
+        let span = self.since(start);
+        if self.peek() != Token::OpenBrace {
+            return Err(self.unexpected(match over {
+                Iteration::Range {
+                    descending: false, ..
+                } => "an operator, `descending` or `{`",
+                Iteration::Range { .. } => "`{`",
+                Iteration::Row { .. } => "`ascending`, `descending`, `any order` or `{`",
+            }));
+        }
+        let body = self.block()?;
+        let kind = StmtKind::For { name, over, body };
+        Ok(Stmt { span, kind })
+    }
+
+    fn row(&mut self) -> Parsed<Iteration> {
+        let start = self.bump().span.start;
+        self.token(Token::OpenParen)?;
+        let pattern = self.name("a pattern")?;
+        self.expect(Token::Comma, "`,` and the row's coordinate")?;
+        let row = self.list(Token::CloseParen, Self::expr)?;
+        let span = self.since(start);
+        let order = match self.peek() {
+            Token::Ascending => RowOrder::Ascending,
+            Token::Descending => RowOrder::Descending,
+            Token::Any => {
+                self.bump();
+                if self.peek() != Token::Order {
+                    return Err(self.unexpected("`order`"));
+                }
+                RowOrder::Any
+            }
+            _ => RowOrder::Given,
+        };
+        if order != RowOrder::Given {
+            self.bump();
+        }
+        Ok(Iteration::Row {
+            pattern,
+            row,
+            order,
+            span,
+        })
+    }
+}

@@ -1,0 +1,165 @@
+//! Resolution: names get their meaning, types are checked, `let`s are expanded.
+//!
+//! All names of a text live in one namespace and are visible from their declaration on. An
+//! unknown or ill-typed part is reported and replaced by a stand-in of unknown type, so
+//! resolution goes on and reports everything that is wrong at once.
+
+mod expand;
+mod expr;
+mod item;
+mod names;
+mod role;
+mod stmt;
+
+use std::collections::HashMap;
+
+use super::ast::File;
+use super::ast::Let;
+use super::diagnostic::Diagnostic;
+use super::parse::MAX_DIAGNOSTICS;
+use crate::protocol::Assumption;
+use crate::protocol::Expr;
+use crate::protocol::Protocol;
+use crate::protocol::Span;
+use names::Global;
+use names::Local;
+
+/// How many expression nodes a protocol may have once its `let`s are expanded.
+pub(super) const MAX_NODES: usize = 500_000;
+
+/// How deep an expression may be once its `let`s are expanded.
+pub(super) const MAX_EXPANDED_DEPTH: usize = 256;
+
+/// What an expression is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Type {
+    Int,
+    Bool,
+    /// Ill-formed, and already reported.
+    Unknown,
+}
+
+/// A resolved expression.
+#[derive(Debug, Clone)]
+struct Typed {
+    expr: Expr,
+    ty: Type,
+    /// Longest way down to a leaf, counting the root.
+    depth: usize,
+}
+
+/// Which names an expression may use.
+#[derive(Debug, Clone, Copy)]
+enum Reach {
+    /// Everything in scope.
+    All,
+    /// Parameters and `let`s only; the words say what the expression is.
+    Params(&'static str),
+}
+
+/// Resolves a whole text.
+pub(super) fn resolve(source: &str, file: &File) -> Result<Protocol, Vec<Diagnostic>> {
+    let mut resolver = Resolver::new(source, file);
+    resolver.items(&file.items, true);
+    resolver.finish()
+}
+
+/// Resolves an assumption in the scope of a protocol's parameters and `let`s. `file` is the
+/// protocol's own syntax tree. New bound names are added to the protocol.
+pub(super) fn resolve_assumption(
+    protocol: &mut Protocol,
+    file: &File,
+    condition: &super::ast::Expr,
+    text: String,
+) -> Result<Assumption, Vec<Diagnostic>> {
+    let mut resolver = Resolver::new("", file);
+    resolver.protocol.vars.clone_from(&protocol.vars);
+    resolver.items(&file.items, false);
+    resolver.diagnostics.clear();
+    let first_new = resolver.protocol.vars.len();
+    let condition = resolver.truth(condition, Reach::Params("an assumption"));
+    if !resolver.diagnostics.is_empty() {
+        return Err(resolver.diagnostics);
+    }
+    debug_assert!(first_new <= resolver.protocol.vars.len());
+    protocol.vars = resolver.protocol.vars;
+    Ok(Assumption {
+        condition,
+        text,
+        span: None,
+    })
+}
+
+struct Resolver<'f> {
+    file: &'f File,
+    protocol: Protocol,
+    globals: HashMap<&'f str, (Global, Span)>,
+    /// Where each name is declared, including names not yet in scope.
+    declared: HashMap<&'f str, Span>,
+    lets: Vec<&'f Let>,
+    locals: Vec<Local<'f>>,
+    /// The first local that is visible: inside a `let`, only its own.
+    floor: usize,
+    /// Loops around the current statement.
+    loops: usize,
+    /// Nodes that may still be made.
+    nodes: usize,
+    /// Whether it was reported that no more may be made.
+    exhausted: bool,
+    /// Calls in progress, for the bound on recursion.
+    depth: usize,
+    /// Where the outermost `let` being expanded is used.
+    call: Option<Span>,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl<'f> Resolver<'f> {
+    fn new(source: &str, file: &'f File) -> Resolver<'f> {
+        Resolver {
+            file,
+            protocol: Protocol {
+                name: file.name.text.clone(),
+                source: source.to_owned(),
+                params: Vec::new(),
+                assumptions: Vec::new(),
+                vars: Vec::new(),
+                patterns: Vec::new(),
+                objects: Vec::new(),
+                roles: Vec::new(),
+                expectations: Vec::new(),
+                stmt_count: 0,
+            },
+            globals: HashMap::new(),
+            declared: HashMap::new(),
+            lets: Vec::new(),
+            locals: Vec::new(),
+            floor: 0,
+            loops: 0,
+            nodes: MAX_NODES,
+            exhausted: false,
+            depth: 0,
+            call: None,
+            diagnostics: Vec::new(),
+        }
+    }
+
+    fn finish(mut self) -> Result<Protocol, Vec<Diagnostic>> {
+        if self.protocol.roles.is_empty() && self.diagnostics.is_empty() {
+            self.report(
+                Diagnostic::error(self.file.header, "this protocol has no role")
+                    .label("expected a `role` or a `grid` after it"),
+            );
+        }
+        if self.diagnostics.is_empty() {
+            return Ok(self.protocol);
+        }
+        self.diagnostics.sort_by_key(|d| d.span.start);
+        Err(self.diagnostics)
+    }
+
+    fn report(&mut self, diagnostic: Diagnostic) {
+        if self.diagnostics.len() < MAX_DIAGNOSTICS && !self.diagnostics.contains(&diagnostic) {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+}

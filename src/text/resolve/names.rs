@@ -1,0 +1,241 @@
+//! Names: the one namespace of a text and the scopes inside its roles.
+
+use std::collections::hash_map::Entry;
+
+use super::Reach;
+use super::Resolver;
+use super::Typed;
+use crate::protocol::ObjectId;
+use crate::protocol::ParamId;
+use crate::protocol::PatternId;
+use crate::protocol::Span;
+use crate::protocol::Var;
+use crate::protocol::VarId;
+use crate::text::ast::ItemKind;
+use crate::text::ast::Name;
+use crate::text::diagnostic::Diagnostic;
+use crate::text::suggest::nearest;
+
+/// The functions that need no declaration.
+pub(super) const BUILT_IN: [&str; 4] = ["min", "max", "ceil_div", "abs"];
+
+/// The name of the parameter that `resident 1..` declares.
+pub(super) const RESIDENT: &str = "R";
+
+/// What a name declared outside the roles stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Global {
+    Param(ParamId),
+    /// By position among the `let`s.
+    Let(usize),
+    /// A `let` whose own text is wrong; its uses are not reported again.
+    Broken,
+    Pattern(PatternId),
+    Object(ObjectId),
+    Role,
+}
+
+impl Global {
+    /// The kind, with its article.
+    pub(super) fn kind(self) -> &'static str {
+        match self {
+            Global::Param(_) => "a parameter",
+            Global::Let(_) | Global::Broken => "a `let`",
+            Global::Pattern(_) => "a pattern",
+            Global::Object(_) => "a synchronization object",
+            Global::Role => "a role",
+        }
+    }
+}
+
+/// A name bound inside a role, a definition or a `let`.
+#[derive(Debug, Clone)]
+pub(super) struct Local<'f> {
+    pub(super) name: &'f str,
+    pub(super) span: Span,
+    pub(super) binding: Binding,
+}
+
+/// What a local name stands for.
+#[derive(Debug, Clone)]
+pub(super) enum Binding {
+    /// A bound name that keeps its value; the words say what it is.
+    Fixed(VarId, &'static str),
+    /// A local variable.
+    Variable(VarId),
+    /// A parameter of a `let`: the argument, and whether it was used before.
+    Argument(Box<Typed>, bool),
+}
+
+/// What a name stands for.
+pub(super) enum Meaning {
+    Global(Global),
+    /// Position among the locals.
+    Local(usize),
+}
+
+impl<'f> Resolver<'f> {
+    /// Notes where every name is declared and reports those declared twice or built in.
+    pub(super) fn note_declarations(&mut self) {
+        let file = self.file;
+        for item in &file.items {
+            let name = match &item.kind {
+                ItemKind::Param { name, .. } | ItemKind::Pattern { name, .. } => name,
+                ItemKind::Let(it) => &it.name,
+                ItemKind::Object(it) => &it.name,
+                ItemKind::Role(it) => &it.name,
+                ItemKind::Assume(_) | ItemKind::Expect(_) => continue,
+            };
+            self.note_declaration(name);
+        }
+    }
+
+    fn note_declaration(&mut self, name: &'f Name) {
+        if BUILT_IN.contains(&name.text.as_str()) {
+            self.report_built_in(name);
+        }
+        match self.declared.entry(&name.text) {
+            Entry::Vacant(entry) => {
+                entry.insert(name.span);
+            }
+            Entry::Occupied(entry) => {
+                let first = *entry.get();
+                self.report_duplicate(name, first);
+            }
+        }
+    }
+
+    fn report_duplicate(&mut self, name: &Name, first: Span) {
+        self.report(
+            Diagnostic::error(name.span, format!("`{}` is declared twice", name.text))
+                .label("expected a name that is not in use")
+                .related(first, "first declared here")
+                .hint("all names of a text share one namespace: rename one of the two"),
+        );
+    }
+
+    fn report_built_in(&mut self, name: &Name) {
+        self.report(
+            Diagnostic::error(name.span, format!("`{}` is a built-in function", name.text))
+                .label("expected a name that is not in use"),
+        );
+    }
+
+    /// Brings a declared name into scope. The first declaration of a name wins.
+    pub(super) fn declare(&mut self, name: &'f Name, global: Global) {
+        self.globals
+            .entry(&name.text)
+            .or_insert((global, name.span));
+    }
+
+    /// Binds a local name to something new in the protocol.
+    pub(super) fn bind(&mut self, name: &'f Name, binding: impl FnOnce(VarId) -> Binding) -> VarId {
+        self.check_free(name);
+        let id = self.fresh(&name.text, name.span);
+        self.locals.push(Local {
+            name: &name.text,
+            span: name.span,
+            binding: binding(id),
+        });
+        id
+    }
+
+    /// A bound name of its own.
+    pub(super) fn fresh(&mut self, name: &str, span: Span) -> VarId {
+        self.protocol.vars.push(Var {
+            name: name.to_owned(),
+            span,
+        });
+        VarId(self.protocol.vars.len() - 1)
+    }
+
+    /// Reports a local name that hides another.
+    pub(super) fn check_free(&mut self, name: &'f Name) {
+        if BUILT_IN.contains(&name.text.as_str()) {
+            return self.report_built_in(name);
+        }
+        let hidden = self.locals[self.floor..]
+            .iter()
+            .find(|l| l.name == name.text)
+            .map(|l| l.span)
+            .or_else(|| self.declared.get(name.text.as_str()).copied());
+        if let Some(first) = hidden
+            && first != name.span
+        {
+            self.report_duplicate(name, first);
+        }
+    }
+
+    /// Looks a name up; reports it when it is unknown.
+    pub(super) fn look_up(&mut self, name: &str, span: Span, reach: Reach) -> Option<Meaning> {
+        let local = self.locals[self.floor..]
+            .iter()
+            .rposition(|l| l.name == name);
+        if let Some(at) = local {
+            return Some(Meaning::Local(self.floor + at));
+        }
+        if let Some((global, _)) = self.globals.get(name) {
+            return Some(Meaning::Global(*global));
+        }
+        let diagnostic = self.unknown(name, span, reach);
+        self.report(diagnostic);
+        None
+    }
+
+    fn unknown(&self, name: &str, span: Span, reach: Reach) -> Diagnostic {
+        if let Some(later) = self.declared.get(name) {
+            return Diagnostic::error(span, format!("`{name}` is used before its declaration"))
+                .label("expected a name declared above")
+                .related(*later, "declared here")
+                .hint("move the declaration up");
+        }
+        let diagnostic =
+            Diagnostic::error(span, format!("unknown name `{name}`")).label("not declared");
+        let locals = self.locals[self.floor..].iter().map(|l| l.name);
+        let known = locals.chain(self.globals.keys().copied()).chain(BUILT_IN);
+        let mut known: Vec<&str> = known.collect();
+        known.sort_unstable();
+        match (nearest(name, known), reach) {
+            (Some(close), _) => diagnostic.hint(format!("did you mean `{close}`?")),
+            (None, Reach::Params(what)) => {
+                diagnostic.hint(format!("{what} may use parameters and `let`s only"))
+            }
+            (None, Reach::All) if name == RESIDENT => {
+                diagnostic.hint("`R` is declared by a grid with `resident 1..`")
+            }
+            (None, Reach::All) => diagnostic.hint(format!(
+                "a value that may vary is declared with `param {name} in 1..`"
+            )),
+        }
+    }
+
+    /// Looks up a name that has to be a parameter.
+    pub(super) fn param(&mut self, name: &Name) -> Option<ParamId> {
+        match self.look_up(&name.text, name.span, Reach::All)? {
+            Meaning::Global(Global::Param(id)) => Some(id),
+            Meaning::Global(other) => self.wrong_kind(name, "a parameter", other.kind()),
+            Meaning::Local(_) => self.wrong_kind(name, "a parameter", "a local name"),
+        }
+    }
+
+    /// Looks up a name that has to be a pattern.
+    pub(super) fn pattern_named(&mut self, name: &Name, reach: Reach) -> Option<PatternId> {
+        match self.look_up(&name.text, name.span, reach)? {
+            Meaning::Global(Global::Pattern(id)) => Some(id),
+            Meaning::Global(other) => self.wrong_kind(name, "a pattern", other.kind()),
+            Meaning::Local(_) => self.wrong_kind(name, "a pattern", "a local name"),
+        }
+    }
+
+    /// Reports a name of the wrong kind.
+    pub(super) fn wrong_kind<T>(&mut self, name: &Name, wanted: &str, found: &str) -> Option<T> {
+        self.report(
+            Diagnostic::error(
+                name.span,
+                format!("`{}` is {found}, not {wanted}", name.text),
+            )
+            .label(format!("expected {wanted}")),
+        );
+        None
+    }
+}

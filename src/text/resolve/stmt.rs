@@ -1,0 +1,370 @@
+//! Statements: which object they work on, and scopes of blocks.
+
+use super::Reach;
+use super::Resolver;
+use super::names::Binding;
+use super::names::Global;
+use super::names::Meaning;
+use crate::protocol::Cell;
+use crate::protocol::Comparison;
+use crate::protocol::Expr;
+use crate::protocol::Iteration;
+use crate::protocol::ObjectId;
+use crate::protocol::ObjectKind;
+use crate::protocol::PatternId;
+use crate::protocol::Span;
+use crate::protocol::Stmt;
+use crate::protocol::StmtId;
+use crate::protocol::StmtKind;
+use crate::text::ast;
+use crate::text::ast::Block;
+use crate::text::ast::Else;
+use crate::text::ast::Name;
+use crate::text::diagnostic::Diagnostic;
+use crate::text::format::cell_text;
+
+/// What a statement needs its object to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Semaphore,
+    Mbarrier,
+    Named,
+}
+
+impl Kind {
+    fn of(kind: &ObjectKind) -> Kind {
+        match kind {
+            ObjectKind::Semaphore(_) => Kind::Semaphore,
+            ObjectKind::Mbarrier { .. } => Kind::Mbarrier,
+            ObjectKind::Named => Kind::Named,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Kind::Semaphore => "a semaphore",
+            Kind::Mbarrier => "an mbarrier",
+            Kind::Named => "a named barrier",
+        }
+    }
+
+    /// What can be done with it.
+    fn uses(self) -> &'static str {
+        match self {
+            Kind::Semaphore => {
+                "a semaphore takes `wait s == E`, `wait s >= E`, `s += E` and `s = E`"
+            }
+            Kind::Mbarrier => "an mbarrier takes `arrive b` and `wait b PARITY`",
+            Kind::Named => "a named barrier takes `sync b COUNT` and `arrive b COUNT`",
+        }
+    }
+}
+
+impl<'f> Resolver<'f> {
+    /// A block. Names bound in it end with it.
+    pub(super) fn block(&mut self, block: &'f Block) -> Vec<Stmt> {
+        let outer = self.locals.len();
+        let stmts = block.stmts.iter().map(|s| self.stmt(s)).collect();
+        self.locals.truncate(outer);
+        stmts
+    }
+
+    fn stmt(&mut self, stmt: &'f ast::Stmt) -> Stmt {
+        let id = StmtId(self.protocol.stmt_count);
+        self.protocol.stmt_count += 1;
+        Stmt {
+            id,
+            span: stmt.span,
+            kind: self.stmt_kind(stmt),
+        }
+    }
+
+    fn stmt_kind(&mut self, stmt: &'f ast::Stmt) -> StmtKind {
+        match &stmt.kind {
+            ast::StmtKind::Wait {
+                cell,
+                comparison,
+                value,
+            } => self.wait(cell, *comparison, value),
+            ast::StmtKind::Arrive { cell, count } => self.arrive(cell, count.as_ref()),
+            ast::StmtKind::Sync { cell, count } => {
+                let (cell, _) = self.cell(cell, &[Kind::Named]);
+                let count = self.threads(count);
+                StmtKind::Sync { cell, count }
+            }
+            ast::StmtKind::Update { cell, add, value } => self.update(cell, *add, value),
+            ast::StmtKind::Var { name, value } => {
+                let value = self.int(value, Reach::All);
+                let var = self.bind(name, Binding::Variable);
+                StmtKind::Assign { var, value }
+            }
+            ast::StmtKind::Access { verb, target } => {
+                self.index_of(&target.index);
+                StmtKind::Access {
+                    verb: (*verb).to_owned(),
+                    target: cell_text(target),
+                }
+            }
+            ast::StmtKind::If {
+                condition,
+                then,
+                otherwise,
+            } => StmtKind::If {
+                condition: self.truth(condition, Reach::All),
+                then: self.block(then),
+                otherwise: match otherwise {
+                    None => Vec::new(),
+                    Some(Else::Block(block)) => self.block(block),
+                    Some(Else::If(stmt)) => vec![self.stmt(stmt)],
+                },
+            },
+            ast::StmtKind::For { name, over, body } => self.iteration(name, over, body),
+            ast::StmtKind::Return => StmtKind::Return,
+            ast::StmtKind::Break => {
+                if self.loops == 0 {
+                    self.report(
+                        Diagnostic::error(stmt.span, "`break` stands outside every loop")
+                            .label("expected a loop around it")
+                            .hint("`return` leaves the role"),
+                    );
+                }
+                StmtKind::Break
+            }
+        }
+    }
+
+    fn iteration(&mut self, name: &'f Name, over: &'f ast::Iteration, body: &'f Block) -> StmtKind {
+        let over = match over {
+            ast::Iteration::Range { lo, hi, descending } => Iteration::Range {
+                lo: self.int(lo, Reach::All),
+                hi: self.int(hi, Reach::All),
+                descending: *descending,
+            },
+            ast::Iteration::Row {
+                pattern,
+                row,
+                order,
+                span,
+            } => {
+                let coordinates = self.index_of(row);
+                Iteration::Row {
+                    pattern: self.row_pattern(pattern, coordinates.len(), *span),
+                    row: coordinates,
+                    order: *order,
+                }
+            }
+        };
+        let var = self.bind(name, |id| Binding::Fixed(id, "a loop variable"));
+        self.loops += 1;
+        let body = self.block(body);
+        self.loops -= 1;
+        self.locals.pop();
+        StmtKind::For { var, over, body }
+    }
+
+    fn row_pattern(&mut self, name: &'f Name, found: usize, span: Span) -> PatternId {
+        let Some(id) = self.pattern_named(name, Reach::All) else {
+            return PatternId(0);
+        };
+        let pattern = &self.protocol.patterns[id.0];
+        let wanted = pattern.extents.len().saturating_sub(1);
+        if found != wanted {
+            let declared = pattern.span;
+            self.report(
+                Diagnostic::error(
+                    span,
+                    format!(
+                        "a row of `{}` is named by {wanted} coordinates, not {found}",
+                        name.text
+                    ),
+                )
+                .label(format!("expected {wanted}: every coordinate but the last"))
+                .related(declared, "declared here"),
+            );
+        }
+        id
+    }
+
+    fn wait(
+        &mut self,
+        cell: &'f ast::Cell,
+        comparison: Option<Comparison>,
+        value: &'f ast::Expr,
+    ) -> StmtKind {
+        let wanted = match comparison {
+            Some(_) => Kind::Semaphore,
+            None => Kind::Mbarrier,
+        };
+        let (cell, _) = self.cell(cell, &[wanted]);
+        let number = self.int(value, Reach::All);
+        match comparison {
+            Some(comparison) => StmtKind::Wait {
+                cell,
+                comparison,
+                value: number,
+            },
+            None => {
+                self.check_bit(value, "a parity");
+                StmtKind::WaitParity {
+                    cell,
+                    parity: number,
+                }
+            }
+        }
+    }
+
+    fn arrive(&mut self, cell: &'f ast::Cell, count: Option<&'f ast::Expr>) -> StmtKind {
+        let span = cell.span;
+        let (cell, kind) = self.cell(cell, &[Kind::Mbarrier, Kind::Named]);
+        match (kind, count) {
+            (Some(Kind::Named), Some(count)) => StmtKind::BarArrive {
+                cell,
+                count: self.threads(count),
+            },
+            (Some(Kind::Named), None) => {
+                self.report(
+                    Diagnostic::error(span, "a named barrier needs a thread count at each use")
+                        .label("expected a count after it")
+                        .hint("write `arrive bar[i] COUNT`, COUNT being a multiple of 32"),
+                );
+                StmtKind::BarArrive {
+                    cell,
+                    count: Expr::Int(32),
+                }
+            }
+            (_, None) => StmtKind::Arrive {
+                cell,
+                count: Expr::Int(1),
+            },
+            (_, Some(count)) => {
+                self.check_at_least_one(count, "`arrive`");
+                StmtKind::Arrive {
+                    cell,
+                    count: self.int(count, Reach::All),
+                }
+            }
+        }
+    }
+
+    /// The thread count of a named barrier.
+    fn threads(&mut self, count: &'f ast::Expr) -> Expr {
+        if super::expr::literal(count).is_some_and(|v| v < 1 || v % 32 != 0) {
+            self.report(
+                Diagnostic::error(count.span, "a named barrier counts whole warps")
+                    .label("expected a positive multiple of 32"),
+            );
+        }
+        self.int(count, Reach::All)
+    }
+
+    fn update(&mut self, cell: &'f ast::Cell, add: bool, value: &'f ast::Expr) -> StmtKind {
+        let number = self.int(value, Reach::All);
+        let name = &cell.name;
+        let local = self.locals.iter().rposition(|l| l.name == name.text);
+        if let Some(at) = local {
+            return self.assign(cell, at, add, number);
+        }
+        let (target, _) = self.cell(cell, &[Kind::Semaphore]);
+        if !add {
+            return StmtKind::Set {
+                cell: target,
+                value: number,
+            };
+        }
+        if super::expr::literal(value).is_some_and(|v| v < 0) {
+            self.report(
+                Diagnostic::error(value.span, "a semaphore is never decreased")
+                    .label("expected 0 or more")
+                    .hint("`s = E` resets it"),
+            );
+        }
+        StmtKind::Add {
+            cell: target,
+            amount: number,
+        }
+    }
+
+    fn assign(&mut self, cell: &'f ast::Cell, at: usize, add: bool, value: Expr) -> StmtKind {
+        let name = &cell.name;
+        let (binding, declared) = (self.locals[at].binding.clone(), self.locals[at].span);
+        let (var, fixed) = match binding {
+            Binding::Variable(var) => (var, None),
+            Binding::Fixed(var, what) => (var, Some(what)),
+            Binding::Argument(..) => return StmtKind::Return,
+        };
+        if let Some(what) = fixed {
+            self.report(
+                Diagnostic::error(
+                    name.span,
+                    format!("`{}` is {what}, not a variable", name.text),
+                )
+                .label("expected a variable declared with `var`")
+                .related(declared, "bound here"),
+            );
+        } else if !cell.index.is_empty() {
+            self.report(
+                Diagnostic::error(
+                    cell.span,
+                    format!("variable `{}` has no indices", name.text),
+                )
+                .label("expected the name alone"),
+            );
+        } else if add {
+            self.report(
+                Diagnostic::error(cell.span, "`+=` is for semaphores")
+                    .label("expected a semaphore")
+                    .hint(format!("write `{0} = {0} + ...`", name.text)),
+            );
+        }
+        StmtKind::Assign { var, value }
+    }
+
+    /// An element of a family of one of these kinds, and its kind if it has one.
+    fn cell(&mut self, cell: &'f ast::Cell, wanted: &[Kind]) -> (Cell, Option<Kind>) {
+        let index = self.index_of(&cell.index);
+        let Some((object, kind)) = self.object_named(&cell.name, wanted) else {
+            let object = ObjectId(0);
+            return (Cell { object, index }, None);
+        };
+        let family = &self.protocol.objects[object.0];
+        let (extents, declared) = (family.extents.len(), family.span);
+        if index.len() != extents {
+            let found = index.len();
+            self.report(
+                Diagnostic::error(
+                    cell.span,
+                    format!("`{}` has {extents} indices, not {found}", cell.name.text),
+                )
+                .label(format!("expected {extents} indices"))
+                .related(declared, "declared here"),
+            );
+        }
+        (Cell { object, index }, Some(kind))
+    }
+
+    fn object_named(&mut self, name: &'f Name, wanted: &[Kind]) -> Option<(ObjectId, Kind)> {
+        let wanted_name = wanted
+            .iter()
+            .map(|k| k.name())
+            .collect::<Vec<_>>()
+            .join(" or ");
+        let id = match self.look_up(&name.text, name.span, Reach::All)? {
+            Meaning::Global(Global::Object(id)) => id,
+            Meaning::Global(other) => return self.wrong_kind(name, &wanted_name, other.kind()),
+            Meaning::Local(_) => return self.wrong_kind(name, &wanted_name, "a local name"),
+        };
+        let object = &self.protocol.objects[id.0];
+        let (kind, declared) = (Kind::of(&object.kind), object.span);
+        if wanted.contains(&kind) {
+            return Some((id, kind));
+        }
+        let found = format!("`{}` is {}, not {wanted_name}", name.text, kind.name());
+        self.report(
+            Diagnostic::error(name.span, found)
+                .label(format!("expected {wanted_name}"))
+                .related(declared, "declared here")
+                .hint(kind.uses()),
+        );
+        None
+    }
+}

@@ -1,0 +1,381 @@
+//! The strategy for deadlock: which layers run, in which order, and what each result means.
+//!
+//! 1. Small boxes are searched for a stuck state; most bugs show with two or three of
+//!    everything. A hit is minimised, shortened, replayed, and decides.
+//! 2. The proof rules are tried. What the search proposes is written down as a certificate and
+//!    checked from the protocol's text by the checker; only that decides.
+//! 3. Larger boxes are searched until the time is up. A hit decides; otherwise the largest box
+//!    that was searched completely is a bound.
+//! 4. What the symbolic search does not know is explored explicitly at small values.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use std::time::Instant;
+
+use crate::certificate;
+use crate::certificate::discharge::Solver;
+use crate::certificate::manifest;
+use crate::certificate::manifest::Argument;
+use crate::certificate::manifest::Rejection;
+use crate::encoding::search;
+use crate::encoding::search::Candidate;
+use crate::encoding::search::Found;
+use crate::encoding::search::Limits;
+use crate::encoding::search::Objective;
+use crate::proof::ticket;
+use crate::proof::ticket::Guess;
+use crate::protocol::Protocol;
+use crate::protocol::Resident;
+use crate::semantics::explore;
+use crate::semantics::input::Input;
+use crate::semantics::instance::Instance;
+use crate::semantics::step::Action;
+use crate::semantics::unfold;
+use crate::text::Narrowing;
+use crate::witness;
+use crate::witness::Witness;
+
+use super::Property;
+use super::decision::Decision;
+use super::decision::Proof;
+use super::decision::Refutation;
+use super::decision::Verdict;
+use super::grid;
+
+/// Boxes searched before a proof is tried.
+const QUICK_BOXES: i64 = 3;
+
+/// The largest box that is ever searched.
+const LARGEST_BOX: i64 = 16;
+
+/// States explored to shorten the run of a counterexample.
+const SHORTENING_STATES: u64 = 200_000;
+
+/// What a decision may use.
+#[derive(Clone)]
+pub struct Settings<'a> {
+    /// How long it may take.
+    pub timeout: Duration,
+    /// What a counterexample is minimised for; `None`: [`search::default_objectives`].
+    pub objectives: Option<Vec<Objective>>,
+    /// Ends the work soon after it becomes true.
+    pub cancel: &'a AtomicBool,
+    /// Is told what is being done.
+    pub tell: &'a (dyn Fn(&str) + Sync),
+}
+
+/// An error of ours: two parts of the program disagree. No verdict follows.
+#[derive(Debug, thiserror::Error)]
+pub enum Internal {
+    /// A counterexample that the reference interpreter does not accept.
+    #[error("a counterexample of the search did not replay: {0}")]
+    Replay(String),
+    /// A certificate that the checker does not accept.
+    #[error("a proof did not re-check: {0}")]
+    Certificate(#[from] Rejection),
+}
+
+/// Decides whether a protocol can reach a stuck state. `narrowing` is what has already been
+/// applied to `protocol`.
+///
+/// # Errors
+///
+/// Only when two parts of the program disagree.
+pub fn decide(
+    protocol: &Protocol,
+    narrowing: &Narrowing,
+    settings: &Settings<'_>,
+) -> Result<Decision, Internal> {
+    let strategy = Strategy {
+        protocol,
+        narrowing,
+        settings,
+        started: Instant::now(),
+        objectives: settings
+            .objectives
+            .clone()
+            .unwrap_or_else(|| search::default_objectives(protocol)),
+    };
+    strategy.run()
+}
+
+struct Strategy<'a> {
+    protocol: &'a Protocol,
+    narrowing: &'a Narrowing,
+    settings: &'a Settings<'a>,
+    started: Instant,
+    objectives: Vec<Objective>,
+}
+
+/// What a series of box searches came to.
+enum Boxes {
+    Stuck(Box<Candidate>, i64),
+    /// Completely searched up to this size; why it went no further.
+    Clear(i64, Option<String>),
+    Unsupported(String),
+}
+
+impl Strategy<'_> {
+    fn run(&self) -> Result<Decision, Internal> {
+        let mut notes = Vec::new();
+        if certificate::domain_is_empty(self.protocol, Duration::from_secs(2)) {
+            notes.push(
+                "no parameter values satisfy the declared domain and the assumptions, so there is \
+                 nothing the verdict speaks about"
+                    .to_owned(),
+            );
+        }
+        let quick = self.boxes(1, QUICK_BOXES, self.remaining());
+        let (clear, mut stopped) = match quick {
+            Boxes::Stuck(candidate, size) => return self.refute(*candidate, size, notes),
+            Boxes::Clear(size, why) => (size, why),
+            Boxes::Unsupported(construct) => {
+                return self.explore(format!("{construct} is not yet handled symbolically"), notes);
+            }
+        };
+        (self.settings.tell)("looking for a proof");
+        let reason = match ticket::guess(self.protocol, self.remaining(), self.settings.tell) {
+            Guess::Found(found) => return self.prove(Argument::Ticket(found), notes),
+            Guess::Nothing(reason) => reason,
+        };
+        let mut clear = clear;
+        if stopped.is_none() {
+            match self.boxes(clear + 1, LARGEST_BOX, self.remaining()) {
+                Boxes::Stuck(candidate, size) => return self.refute(*candidate, size, notes),
+                Boxes::Clear(size, why) => (clear, stopped) = (size, why),
+                Boxes::Unsupported(construct) => stopped = Some(construct),
+            }
+        }
+        if let Some(why) = stopped {
+            notes.push(format!("the search for a counterexample ended at size {}: {why}", clear + 1));
+        }
+        let verdict = if clear > 0 {
+            Verdict::Bounded {
+                within: format!(
+                    "with every extent, row and loop of at most {clear}, for all other parameters"
+                ),
+                reason,
+            }
+        } else {
+            Verdict::Unknown { reason, span: None }
+        };
+        Ok(self.decision(verdict, "bounded search", notes))
+    }
+
+    fn remaining(&self) -> Duration {
+        self.settings.timeout.saturating_sub(self.started.elapsed())
+    }
+
+    fn boxes(&self, from: i64, to: i64, time: Duration) -> Boxes {
+        let limits = Limits { deadline: Instant::now() + time, cancel: self.settings.cancel };
+        let mut clear = from - 1;
+        for size in from..=to {
+            (self.settings.tell)(&format!("searching for a stuck state up to size {size}"));
+            match search::smallest(self.protocol, size, &self.objectives, &limits) {
+                Found::Stuck(candidate) => return Boxes::Stuck(candidate, size),
+                Found::Nothing => clear = size,
+                Found::Unknown(why) => return Boxes::Clear(clear, Some(why)),
+                Found::Unsupported(construct) => return Boxes::Unsupported(construct),
+            }
+        }
+        Boxes::Clear(clear, None)
+    }
+
+    fn refute(
+        &self,
+        mut candidate: Candidate,
+        size: i64,
+        mut notes: Vec<String>,
+    ) -> Result<Decision, Internal> {
+        // A smaller first objective may need a larger box than the one that showed a failure.
+        let mut searched = size;
+        let wider = size.max(2) + 2;
+        (self.settings.tell)("making the counterexample smaller");
+        let time = self.remaining().min(Duration::from_secs(10));
+        let limits = Limits { deadline: Instant::now() + time, cancel: self.settings.cancel };
+        if let Found::Stuck(smaller) =
+            search::smallest(self.protocol, wider, &self.objectives, &limits)
+        {
+            let rank = |c: &Candidate| search::rank(self.protocol, &self.objectives, &c.input);
+            if smaller.minimal && rank(&smaller) <= rank(&candidate) {
+                candidate = *smaller;
+                searched = wider;
+            }
+        }
+        let instance = unfold::instantiate(self.protocol, &candidate.input)
+            .map_err(|error| Internal::Replay(error.to_string()))?;
+        let schedule = self.shortened(&instance, actions(&instance, &candidate)?);
+        let names: Vec<String> = self
+            .objectives
+            .iter()
+            .map(|objective| match objective {
+                Objective::Param(id) => self.protocol.params[id.0].name.clone(),
+                Objective::Entries => "entries".to_owned(),
+                Objective::Initial => "initial values".to_owned(),
+            })
+            .collect();
+        let smallest = if candidate.minimal {
+            format!(
+                "smallest by ({}) among inputs with every extent, row and loop of at most {searched}",
+                names.join(", ")
+            )
+        } else {
+            "the search for a smaller one ran out of time".to_owned()
+        };
+        self.hint_residency(&mut notes);
+        self.refuted(candidate.input, schedule, smallest, "event encoding", notes)
+    }
+
+    /// Records and replays a counterexample; only then is it one.
+    fn refuted(
+        &self,
+        input: Input,
+        schedule: Vec<Action>,
+        smallest: String,
+        engine: &'static str,
+        notes: Vec<String>,
+    ) -> Result<Decision, Internal> {
+        let witness =
+            Witness::record(self.protocol, self.narrowing, Property::Deadlock, &input, &schedule)
+                .map_err(|error| Internal::Replay(error.to_string()))?;
+        witness::replay(self.protocol, &witness)
+            .map_err(|error| Internal::Replay(error.to_string()))?;
+        let refutation = Refutation { input, schedule, witness, smallest };
+        Ok(self.decision(Verdict::Refuted(Box::new(refutation)), engine, notes))
+    }
+
+    /// A shortest run to a stuck state, if the instance is small enough to explore.
+    fn shortened(&self, instance: &Instance, schedule: Vec<Action>) -> Vec<Action> {
+        let options = explore::Options {
+            max_states: SHORTENING_STATES,
+            cancel: Some(self.settings.cancel),
+            ..explore::Options::default()
+        };
+        explore::explore(instance, &options).stuck.unwrap_or(schedule)
+    }
+
+    /// Says so if the same protocol is safe once the whole grid is resident.
+    fn hint_residency(&self, notes: &mut Vec<String>) {
+        let limited = |role: &crate::protocol::Role| {
+            role.launch.as_ref().is_some_and(|launch| launch.resident != Resident::All)
+        };
+        if !self.protocol.roles.iter().any(limited) {
+            return;
+        }
+        let mut whole = self.protocol.clone();
+        for role in &mut whole.roles {
+            if let Some(launch) = &mut role.launch {
+                launch.resident = Resident::All;
+            }
+        }
+        (self.settings.tell)("trying the whole grid resident");
+        let time = self.remaining().min(Duration::from_secs(10));
+        if let Guess::Found(_) = ticket::guess(&whole, time, self.settings.tell) {
+            notes.push(
+                "with the whole grid resident at once it cannot hang (every obligation of the \
+                 ticket rule holds)"
+                    .to_owned(),
+            );
+        }
+    }
+
+    fn prove(&self, argument: Argument, notes: Vec<String>) -> Result<Decision, Internal> {
+        (self.settings.tell)("checking the certificate");
+        let (certificate, obligations) = manifest::issue(
+            &self.protocol.source,
+            self.narrowing,
+            Property::Deadlock.name(),
+            argument,
+        )?;
+        let each = self.settings.timeout.max(Duration::from_secs(10));
+        manifest::check(&certificate, &Solver::BuiltIn, each, self.settings.tell)?;
+        let assumptions = certificate.assumptions.clone();
+        let proof = Proof { certificate, obligations };
+        let mut decision = self.decision(Verdict::Proved(Box::new(proof)), "ticket rule", notes);
+        decision.assumptions = assumptions;
+        Ok(decision)
+    }
+
+    /// Explicit search at all small parameter values, smallest first.
+    fn explore(&self, reason: String, mut notes: Vec<String>) -> Result<Decision, Internal> {
+        (self.settings.tell)("exploring small values explicitly");
+        let deadline = Instant::now() + self.remaining().min(Duration::from_secs(20));
+        let mut radius = 0;
+        let mut done: Option<String> = None;
+        let mut states = 0;
+        'growing: while Instant::now() < deadline && !self.settings.cancel.load(Ordering::Relaxed) {
+            for params in grid::points(self.protocol, radius) {
+                let options = explore::Options {
+                    max_states: 2_000_000,
+                    cancel: Some(self.settings.cancel),
+                    ..explore::Options::default()
+                };
+                let bounds = crate::semantics::inputs::Bounds { max_initial: 1, ..Default::default() };
+                match explore::explore_all(self.protocol, &params, &bounds, &options) {
+                    Ok(found) => {
+                        states += found.states;
+                        if let Some((input, schedule)) = found.stuck {
+                            let smallest = "the first found, going through small values".to_owned();
+                            return self.refuted(input, schedule, smallest, "explicit search", notes);
+                        }
+                        if let Some((_, _, violation)) = found.violation {
+                            let reason = format!("a run does something undefined: {violation}");
+                            let verdict = Verdict::Unknown { reason, span: None };
+                            return Ok(self.decision(verdict, "explicit search", notes));
+                        }
+                        if found.end != explore::SearchEnd::Exhausted {
+                            break 'growing;
+                        }
+                    }
+                    Err(error) => {
+                        let verdict =
+                            Verdict::Unknown { reason: error.to_string(), span: error.span };
+                        return Ok(self.decision(verdict, "explicit search", notes));
+                    }
+                }
+                if Instant::now() >= deadline {
+                    break 'growing;
+                }
+            }
+            done = Some(grid::describe(self.protocol, radius));
+            if grid::covers_domain(self.protocol, radius) || radius >= 64 {
+                break;
+            }
+            radius += 1;
+        }
+        notes.push(format!("{states} states explored"));
+        let verdict = match done {
+            Some(within) => Verdict::Bounded { within, reason },
+            None => Verdict::Unknown { reason, span: None },
+        };
+        Ok(self.decision(verdict, "explicit search", notes))
+    }
+
+    fn decision(&self, verdict: Verdict, engine: &'static str, notes: Vec<String>) -> Decision {
+        Decision {
+            property: Property::Deadlock,
+            verdict,
+            engine,
+            elapsed: self.started.elapsed(),
+            assumptions: certificate::environment(self.protocol),
+            notes,
+        }
+    }
+}
+
+/// A candidate's schedule in terms of the instance's members.
+fn actions(instance: &Instance, candidate: &Candidate) -> Result<Vec<Action>, Internal> {
+    candidate
+        .schedule
+        .iter()
+        .map(|step| {
+            let member = instance
+                .members
+                .iter()
+                .position(|m| m.role == step.role && m.index == step.member)
+                .ok_or_else(|| Internal::Replay("a member that does not exist".to_owned()))?;
+            Ok(if step.starts { Action::Launch(member) } else { Action::Step(member) })
+        })
+        .collect()
+}
