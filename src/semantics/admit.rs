@@ -9,6 +9,10 @@ use super::eval::Env;
 use super::input::Input;
 use super::pattern::PatternData;
 
+/// How many tiles a pattern may have that the protocol defines: each is evaluated and those
+/// that are visited are stored.
+const MAX_TILES: u64 = 1 << 26;
+
 /// How large an instance may get before it is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -18,9 +22,6 @@ pub struct Limits {
     pub members: u64,
     /// Cells of all objects together.
     pub cells: u64,
-    /// Tiles of one pattern that the protocol defines, and of all patterns together where
-    /// they are enumerated.
-    pub tiles: u64,
     /// Expression nodes and statements evaluated.
     pub work: u64,
 }
@@ -31,7 +32,6 @@ impl Default for Limits {
             ops: 50_000_000,
             members: 10_000_000,
             cells: 10_000_000,
-            tiles: 1 << 26,
             work: 4_000_000_000,
         }
     }
@@ -106,7 +106,7 @@ pub fn pattern_data(
                     found: names.len(),
                 });
             }
-            size(&extents, limits.tiles, 0, "tiles")?;
+            size(&extents, MAX_TILES, 0, "tiles")?;
             PatternData::defined(&pattern.name, &extents, |at| {
                 for (name, value) in names.iter().zip(at) {
                     env.set(*name, *value)?;

@@ -63,22 +63,22 @@ impl<'p> Inputs<'p> {
     ) -> Result<Inputs<'p>, RunError> {
         check_params(protocol, params)?;
         let mut env = Env::new(protocol, params, &[], bounds.limits.work);
-        let limits = bounds.limits;
+        let limit = bounds.limits.cells;
         let mut tiles = Vec::new();
         for (position, pattern) in protocol.patterns.iter().enumerate() {
             if pattern.definition.is_none() {
-                let listed = env.values(&pattern.extents).and_then(|extents| {
-                    list(&mut tiles, position, &extents, "tiles", limits.tiles)
-                });
+                let listed = env
+                    .values(&pattern.extents)
+                    .and_then(|extents| list(&mut tiles, position, &extents, "tiles", limit));
                 listed.map_err(|fault| RunError::at(fault, pattern.span))?;
             }
         }
         let mut starts = Vec::new();
         for (position, object) in protocol.objects.iter().enumerate() {
             if object.kind == ObjectKind::Semaphore(Initial::Any) {
-                let listed = env.values(&object.extents).and_then(|extents| {
-                    list(&mut starts, position, &extents, "cells", limits.cells)
-                });
+                let listed = env
+                    .values(&object.extents)
+                    .and_then(|extents| list(&mut starts, position, &extents, "cells", limit));
                 listed.map_err(|fault| RunError::at(fault, object.span))?;
             }
         }

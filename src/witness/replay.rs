@@ -16,7 +16,9 @@ use crate::semantics::step::StepError;
 use crate::semantics::step::Violation;
 use crate::semantics::step::ViolationKind;
 use crate::semantics::unfold::Limits;
+use crate::semantics::unfold::check_params;
 use crate::semantics::unfold::instantiate_with;
+use crate::text;
 use crate::verdict::Property;
 
 use super::OrderEntry;
@@ -24,7 +26,6 @@ use super::SCHEMA;
 use super::ScheduleEntry;
 use super::Witness;
 use super::record::blocked_entries;
-use super::record::extra_assumptions;
 use super::record::sha256_hex;
 use super::record::unstarted_names;
 
@@ -63,16 +64,11 @@ pub enum ReplayError {
     /// The protocol to replay against has another text or name.
     #[error("the witness is about another protocol")]
     OtherProtocol,
-    /// The protocol was given other assumptions from outside its text.
-    #[error("the witness assumes {recorded:?}, the protocol was given {actual:?}")]
-    OtherAssumptions {
-        /// In the file.
-        recorded: Vec<String>,
-        /// Of the protocol.
-        actual: Vec<String>,
-    },
-    /// The schedule violates another property than the file says.
-    #[error("the schedule does not violate the property `{0}`")]
+    /// The recorded narrowing has no meaning for the protocol.
+    #[error("the narrowing does not fit the protocol: {0}")]
+    Narrowing(String),
+    /// No property of that name.
+    #[error("there is no property `{0}`")]
     Property(String),
     /// A name that the protocol does not have.
     #[error("the protocol has no {what} `{name}` that takes a value")]
@@ -125,9 +121,9 @@ pub enum ReplayError {
         /// What is undefined.
         violation: Violation,
     },
-    /// The schedule does not end in a stuck state.
-    #[error("the schedule does not end in a stuck state")]
-    NotStuck,
+    /// The schedule does not end in a stuck state, or in an over-arrival, as it should.
+    #[error("the schedule does not violate the property `{0}`")]
+    NotViolated(&'static str),
     /// The final state is stuck, but not as the file says.
     #[error("the members do not wait for what the witness says they wait for")]
     OtherBlocked,
@@ -135,18 +131,16 @@ pub enum ReplayError {
 
 /// Replays a witness against the protocol that its text and assumptions make.
 pub fn replay(protocol: &Protocol, witness: &Witness) -> Result<Replayed, ReplayError> {
-    check_header(protocol, witness)?;
+    let property = check_header(protocol, witness)?;
     let input = input_of(protocol, witness)?;
+    check_narrowing(protocol, witness, &input)?;
     let (instance, choices) = instantiate_with(protocol, &input, &Limits::default())?;
     let used: BTreeSet<&OrderKey> = choices.iter().map(|choice| &choice.key).collect();
     if let Some(key) = input.orders.keys().find(|key| !used.contains(key)) {
         return Err(ReplayError::UnusedOrder(key.clone()));
     }
     let schedule = schedule_of(&instance, witness)?;
-    let (property, state) = run(&instance, &schedule)?;
-    if property.name() != witness.property {
-        return Err(ReplayError::Property(witness.property.clone()));
-    }
+    let state = run(&instance, &schedule, property)?;
     if blocked_entries(protocol, &instance, &state) != witness.blocked
         || unstarted_names(&instance, &state) != witness.unstarted
     {
@@ -161,13 +155,15 @@ pub fn replay(protocol: &Protocol, witness: &Witness) -> Result<Replayed, Replay
     })
 }
 
-/// The property that a schedule violates, and the stuck state it leads to or the state before
+/// Where a schedule that violates a property leads: to a stuck state, or to the state before
 /// its over-arrival.
 pub(super) fn run(
     instance: &Instance,
     schedule: &[Action],
-) -> Result<(Property, State), ReplayError> {
+    property: Property,
+) -> Result<State, ReplayError> {
     let mut state = step::initial(instance);
+    let mut violated = None;
     for (position, action) in schedule.iter().enumerate() {
         let is_last = position + 1 == schedule.len();
         match step::apply(instance, &mut state, *action) {
@@ -175,25 +171,29 @@ pub(super) fn run(
             Err(StepError::NotEnabled(action)) => {
                 return Err(ReplayError::NotEnabled { position, action });
             }
-            Err(StepError::Violation(violation)) => {
-                let over = matches!(violation.kind, ViolationKind::OverArrival { .. });
-                if over && is_last {
-                    return Ok((Property::OverArrival, state));
+            Err(StepError::Violation(violation)) => match violation.kind {
+                ViolationKind::OverArrival { .. } if is_last => {
+                    violated = Some(Property::OverArrival);
                 }
-                return Err(ReplayError::Violation {
-                    position,
-                    violation,
-                });
-            }
+                _ => {
+                    return Err(ReplayError::Violation {
+                        position,
+                        violation,
+                    });
+                }
+            },
         }
     }
-    if !step::is_stuck(instance, &state) {
-        return Err(ReplayError::NotStuck);
+    if violated.is_none() && step::is_stuck(instance, &state) {
+        violated = Some(Property::Deadlock);
     }
-    Ok((Property::Deadlock, state))
+    match violated {
+        Some(found) if found == property => Ok(state),
+        _ => Err(ReplayError::NotViolated(property.name())),
+    }
 }
 
-fn check_header(protocol: &Protocol, witness: &Witness) -> Result<(), ReplayError> {
+fn check_header(protocol: &Protocol, witness: &Witness) -> Result<Property, ReplayError> {
     if witness.schema != SCHEMA {
         return Err(ReplayError::Schema(witness.schema));
     }
@@ -210,14 +210,23 @@ fn check_header(protocol: &Protocol, witness: &Witness) -> Result<(), ReplayErro
     if witness.source != protocol.source || witness.protocol != protocol.name {
         return Err(ReplayError::OtherProtocol);
     }
-    let actual = extra_assumptions(protocol);
-    if witness.assumptions != actual {
-        return Err(ReplayError::OtherAssumptions {
-            recorded: witness.assumptions.clone(),
-            actual,
-        });
-    }
-    Ok(())
+    Property::from_name(&witness.property)
+        .ok_or_else(|| ReplayError::Property(witness.property.clone()))
+}
+
+/// The narrowing is part of the claim, so the input has to lie inside it, whether or not the
+/// protocol at hand was narrowed already.
+fn check_narrowing(
+    protocol: &Protocol,
+    witness: &Witness,
+    input: &Input,
+) -> Result<(), ReplayError> {
+    let mut narrowed = protocol.clone();
+    text::narrow(&mut narrowed, &witness.narrowing).map_err(|findings| {
+        let messages: Vec<String> = findings.into_iter().map(|f| f.message).collect();
+        ReplayError::Narrowing(messages.join("; "))
+    })?;
+    Ok(check_params(&narrowed, &input.params)?)
 }
 
 fn input_of(protocol: &Protocol, witness: &Witness) -> Result<Input, ReplayError> {

@@ -18,7 +18,17 @@ fn witness(protocol: &Protocol, input: &Input) -> Witness {
     let trace = explore(&instance, &Options::default())
         .stuck
         .expect("hangs");
-    record(protocol, input, &trace).expect("the trace hangs")
+    hang(protocol, input, &trace).expect("the trace hangs")
+}
+
+fn hang(protocol: &Protocol, input: &Input, trace: &[Action]) -> Result<Witness, ReplayError> {
+    Witness::record(
+        protocol,
+        &Narrowing::default(),
+        Property::Deadlock,
+        input,
+        trace,
+    )
 }
 
 fn least() -> (Protocol, Witness) {
@@ -123,11 +133,19 @@ fn every_lie_is_found() {
     });
     assert_eq!(other, ReplayError::OtherProtocol);
     assert_eq!(refused(&|w| w.protocol.clear()), ReplayError::OtherProtocol);
-    let assuming = refused(&|w| w.assumptions.push("N > 0".to_owned()));
-    assert!(matches!(assuming, ReplayError::OtherAssumptions { .. }));
+    let set = refused(&|w| {
+        w.narrowing.set.insert("N".to_owned(), 3);
+    });
+    assert!(matches!(set, ReplayError::Run(_)));
+    let set = refused(&|w| {
+        w.narrowing.set.insert("Q".to_owned(), 3);
+    });
+    assert!(matches!(set, ReplayError::Narrowing(_)));
+    let property = refused(&|w| w.property = "hope".to_owned());
+    assert_eq!(property, ReplayError::Property("hope".to_owned()));
     for other in ["race", "over_arrival"] {
         let property = refused(&|w| w.property = other.to_owned());
-        assert_eq!(property, ReplayError::Property(other.to_owned()));
+        assert_eq!(property, ReplayError::NotViolated(other));
     }
     let unknown = refused(&|w| {
         w.parameters.insert("Q".to_owned(), 1);
@@ -152,7 +170,7 @@ fn every_lie_is_found() {
     let harmless = refused(&|w| {
         w.patterns.insert("visits".to_owned(), Vec::new());
     });
-    assert_eq!(harmless, ReplayError::NotStuck);
+    assert_eq!(harmless, ReplayError::NotViolated("deadlock"));
     let start = refused(&|w| {
         w.initial.push(StartEntry {
             object: "dq".to_owned(),
@@ -185,7 +203,7 @@ fn every_lie_is_found() {
     let short = refused(&|w| {
         w.schedule.pop();
     });
-    assert_eq!(short, ReplayError::NotStuck);
+    assert_eq!(short, ReplayError::NotViolated("deadlock"));
     assert_eq!(refused(&|w| w.blocked.clear()), ReplayError::OtherBlocked);
     assert_eq!(
         refused(&|w| w.blocked[0].line += 1),
@@ -201,13 +219,19 @@ fn an_over_arrival_is_replayed_too() {
     let instance = instantiate(&protocol, &plain(&[])).expect("a valid input");
     let found = explore(&instance, &Options::default());
     let (trace, _) = found.violation.expect("two arrive where one is pending");
-    let witness = record(&protocol, &plain(&[]), &trace).expect("it violates");
+    let over = |trace: &[Action]| {
+        let none = Narrowing::default();
+        Witness::record(&protocol, &none, Property::OverArrival, &plain(&[]), trace)
+    };
+    let witness = over(&trace).expect("it violates");
     assert_eq!(witness.property, "over_arrival");
+    let hangs = hang(&protocol, &plain(&[]), &trace);
+    assert_eq!(hangs, Err(ReplayError::NotViolated("deadlock")));
     let replayed = replay(&protocol, &witness).expect("it violates");
     assert_eq!(replayed.property, Property::OverArrival);
     let mut longer = trace.clone();
     longer.push(trace[0]);
-    let error = record(&protocol, &plain(&[]), &longer).expect_err("nothing follows");
+    let error = over(&longer).expect_err("nothing follows");
     assert!(matches!(error, ReplayError::Violation { position: 1, .. }));
 }
 
