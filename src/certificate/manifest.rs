@@ -38,7 +38,12 @@ pub const MANIFEST: &str = "manifest.json";
 
 /// A rule and what makes it applicable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "rule", content = "artefact", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(
+    tag = "rule",
+    content = "artefact",
+    rename_all = "snake_case",
+    deny_unknown_fields
+)]
 pub enum Argument {
     /// See [`super::ticket`].
     Ticket(Ticket),
@@ -192,7 +197,9 @@ pub fn check(
         };
         match discharge::discharge(obligation, solver, each) {
             Answer::Discharged => {}
-            Answer::Fails => return Err(open("the solver found a counterexample to it".to_owned())),
+            Answer::Fails => {
+                return Err(open("the solver found a counterexample to it".to_owned()));
+            }
             Answer::Unknown(reason) => return Err(open(reason)),
         }
     }
@@ -239,16 +246,26 @@ fn verify(certificate: &Certificate) -> Result<Vec<Obligation>, Rejection> {
         .iter()
         .map(|o| (format!("{}.smt2", o.name), digest(&o.script())))
         .collect();
-    let recorded: BTreeMap<String, String> =
-        certificate.obligations.iter().map(|e| (e.file.clone(), e.sha256.clone())).collect();
+    let recorded: BTreeMap<String, String> = certificate
+        .obligations
+        .iter()
+        .map(|e| (e.file.clone(), e.sha256.clone()))
+        .collect();
     if recorded.len() != certificate.obligations.len() {
         return mismatch("an obligation is recorded twice".to_owned());
     }
-    if let Some((file, _)) = derived.iter().find(|(file, sha)| recorded.get(*file) != Some(*sha)) {
-        return mismatch(format!("{file} is missing from the manifest or differs from what the rule requires"));
+    if let Some((file, _)) = derived
+        .iter()
+        .find(|(file, sha)| recorded.get(*file) != Some(*sha))
+    {
+        return mismatch(format!(
+            "{file} is missing from the manifest or differs from what the rule requires"
+        ));
     }
     if let Some(file) = recorded.keys().find(|file| !derived.contains_key(*file)) {
-        return mismatch(format!("{file} is recorded but the rule does not require it"));
+        return mismatch(format!(
+            "{file} is recorded but the rule does not require it"
+        ));
     }
     Ok(obligations)
 }
@@ -266,12 +283,18 @@ pub fn write(
 ) -> Result<PathBuf, Rejection> {
     let failed = |path: &Path| {
         let path = path.to_owned();
-        move |error: std::io::Error| Rejection::File { path: path.clone(), reason: error.to_string() }
+        move |error: std::io::Error| Rejection::File {
+            path: path.clone(),
+            reason: error.to_string(),
+        }
     };
     let manifest = serde_json::to_string_pretty(certificate)
         .map_err(|error| Rejection::Mismatch(error.to_string()))?;
     let short = &digest(&manifest)[..12];
-    let folder = into.join(format!("{}-{}-{short}", certificate.protocol, certificate.property));
+    let folder = into.join(format!(
+        "{}-{}-{short}",
+        certificate.protocol, certificate.property
+    ));
     fs::create_dir_all(into).map_err(failed(into))?;
     let partial = tempfile::Builder::new()
         .prefix(".certificate-")
@@ -302,11 +325,23 @@ pub fn write(
 ///
 /// Names the file that is missing, unreadable, damaged or different from the manifest.
 pub fn read(path: &Path) -> Result<Certificate, Rejection> {
-    let manifest = if path.is_dir() { path.join(MANIFEST) } else { path.to_owned() };
-    let failed = |path: &Path, reason: String| Rejection::File { path: path.to_owned(), reason };
-    let size = fs::metadata(&manifest).map_err(|e| failed(&manifest, e.to_string()))?.len();
+    let manifest = if path.is_dir() {
+        path.join(MANIFEST)
+    } else {
+        path.to_owned()
+    };
+    let failed = |path: &Path, reason: String| Rejection::File {
+        path: path.to_owned(),
+        reason,
+    };
+    let size = fs::metadata(&manifest)
+        .map_err(|e| failed(&manifest, e.to_string()))?
+        .len();
     if size > MAX_MANIFEST_BYTES {
-        return Err(failed(&manifest, format!("{size} bytes are more than a manifest has")));
+        return Err(failed(
+            &manifest,
+            format!("{size} bytes are more than a manifest has"),
+        ));
     }
     let content = fs::read(&manifest).map_err(|e| failed(&manifest, e.to_string()))?;
     let certificate: Certificate =
@@ -315,12 +350,18 @@ pub fn read(path: &Path) -> Result<Certificate, Rejection> {
     for entry in &certificate.obligations {
         // A name that leads out of the folder is not one that was written here.
         if Path::new(&entry.file).components().count() != 1 {
-            return Err(failed(&manifest, format!("`{}` is not a file of the certificate", entry.file)));
+            return Err(failed(
+                &manifest,
+                format!("`{}` is not a file of the certificate", entry.file),
+            ));
         }
         let script = folder.join(&entry.file);
         let text = fs::read_to_string(&script).map_err(|e| failed(&script, e.to_string()))?;
         if digest(&text) != entry.sha256 {
-            return Err(failed(&script, "the script differs from the one the manifest records".to_owned()));
+            return Err(failed(
+                &script,
+                "the script differs from the one the manifest records".to_owned(),
+            ));
         }
     }
     Ok(certificate)
@@ -341,13 +382,17 @@ pub fn assumptions(protocol: &Protocol, argument: &Argument) -> Vec<String> {
 fn derive(protocol: &Protocol, argument: &Argument) -> Result<Vec<Obligation>, Rejection> {
     let Argument::Ticket(ticket) = argument;
     ticket::obligations(protocol, ticket).map_err(|refused| {
-        Rejection::Mismatch(format!("the rule does not apply to the protocol: {refused}"))
+        Rejection::Mismatch(format!(
+            "the rule does not apply to the protocol: {refused}"
+        ))
     })
 }
 
 fn load(source: &str, narrowing: &Narrowing) -> Result<Protocol, Rejection> {
     let refused = |problems: Vec<text::Diagnostic>| {
-        let first = problems.first().map_or_else(String::new, |d| d.message.clone());
+        let first = problems
+            .first()
+            .map_or_else(String::new, |d| d.message.clone());
         Rejection::Mismatch(format!("the embedded protocol is not valid: {first}"))
     };
     let mut protocol = text::load(source.as_bytes()).map_err(refused)?;

@@ -32,7 +32,12 @@ pub fn environment(protocol: &Protocol) -> Vec<String> {
             }
         });
     }
-    all.extend(protocol.assumptions.iter().map(|assumption| assumption.text.clone()));
+    all.extend(
+        protocol
+            .assumptions
+            .iter()
+            .map(|assumption| assumption.text.clone()),
+    );
     all.push("a resident CTA that can go on eventually does".to_owned());
     all.push("semaphore operations are atomic and seen in one order by everyone".to_owned());
     all
@@ -55,5 +60,6 @@ pub fn domain_is_empty(protocol: &Protocol, limit: Duration) -> bool {
         hypotheses,
         goal: term::boolean(false),
     };
-    discharge::discharge(&empty, &discharge::Solver::BuiltIn, limit) == discharge::Answer::Discharged
+    discharge::discharge(&empty, &discharge::Solver::BuiltIn, limit)
+        == discharge::Answer::Discharged
 }

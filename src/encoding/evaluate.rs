@@ -61,10 +61,12 @@ impl<'p> Evaluator<'p> {
             .params
             .iter()
             .enumerate()
-            .map(|(at, param)| match fixed.iter().find(|(id, _)| id.0 == at) {
-                Some((_, value)) => Num::Known(*value),
-                None => Num::Term(Int::new_const(format!("param_{}", param.name))),
-            })
+            .map(
+                |(at, param)| match fixed.iter().find(|(id, _)| id.0 == at) {
+                    Some((_, value)) => Num::Known(*value),
+                    None => Num::Term(Int::new_const(format!("param_{}", param.name))),
+                },
+            )
             .collect();
         let patterns = protocol
             .patterns
@@ -91,9 +93,10 @@ impl<'p> Evaluator<'p> {
         for (param, value) in self.protocol.params.iter().zip(self.params.clone()) {
             let inside = match &param.domain {
                 Domain::AtLeast(lo) => Num::Known(*lo).at_most(&value),
-                Domain::Range(lo, hi) => {
-                    Truth::all([Num::Known(*lo).at_most(&value), value.at_most(&Num::Known(*hi))])
-                }
+                Domain::Range(lo, hi) => Truth::all([
+                    Num::Known(*lo).at_most(&value),
+                    value.at_most(&Num::Known(*hi)),
+                ]),
                 Domain::Set(values) => {
                     Truth::any(values.iter().map(|v| value.equals(&Num::Known(*v))))
                 }
@@ -189,7 +192,11 @@ impl<'p> Evaluator<'p> {
     fn binary(&mut self, op: BinaryOp, a: &Expr, b: &Expr, env: &Env) -> Value {
         if let BinaryOp::And | BinaryOp::Or = op {
             let a = self.truth(a, env);
-            let reached = if op == BinaryOp::And { a.clone() } else { a.not() };
+            let reached = if op == BinaryOp::And {
+                a.clone()
+            } else {
+                a.not()
+            };
             let b = self.under(&reached, |this| this.truth(b, env));
             return Value::Truth(match op {
                 BinaryOp::And => Truth::all([a, b]),
@@ -203,7 +210,11 @@ impl<'p> Evaluator<'p> {
             BinaryOp::Mul => Value::Num(a.times(&b)),
             BinaryOp::Div | BinaryOp::Mod => {
                 self.require(&Num::Known(0).less(&b));
-                Value::Num(if op == BinaryOp::Div { a.over(&b) } else { a.modulo(&b) })
+                Value::Num(if op == BinaryOp::Div {
+                    a.over(&b)
+                } else {
+                    a.modulo(&b)
+                })
             }
             BinaryOp::Min => Value::Num(a.at_most(&b).choose(&a, &b)),
             BinaryOp::Max => Value::Num(a.at_most(&b).choose(&b, &a)),
@@ -230,8 +241,11 @@ impl<'p> Evaluator<'p> {
         let inside = Truth::all(parts);
         let holds = match &declared.definition {
             Some((vars, condition)) => {
-                let env: Env =
-                    vars.iter().copied().zip(at.iter().cloned().map(Value::Num)).collect();
+                let env: Env = vars
+                    .iter()
+                    .copied()
+                    .zip(at.iter().cloned().map(Value::Num))
+                    .collect();
                 self.under(&inside, |this| this.truth(condition, &env))
             }
             None => {
@@ -255,8 +269,7 @@ impl<'p> Evaluator<'p> {
             (Num::Term(_), Num::Known(hi)) => (hi.saturating_sub(self.size), *hi),
             (Num::Term(_), Num::Term(_)) => (0, self.size),
         };
-        let fits =
-            Truth::all([Num::Known(first).at_most(lo), hi.at_most(&Num::Known(end))]);
+        let fits = Truth::all([Num::Known(first).at_most(lo), hi.at_most(&Num::Known(end))]);
         self.require(&Truth::any([hi.at_most(lo), fits]));
         (first..end)
             .map(|value| {

@@ -97,7 +97,9 @@ impl Limits<'_> {
         if self.cancel.load(Ordering::Relaxed) {
             return None;
         }
-        self.deadline.checked_duration_since(Instant::now()).filter(|left| !left.is_zero())
+        self.deadline
+            .checked_duration_since(Instant::now())
+            .filter(|left| !left.is_zero())
     }
 }
 
@@ -109,8 +111,9 @@ pub fn default_objectives(protocol: &Protocol) -> Vec<Objective> {
             params_of(limit, &mut resident);
         }
     }
-    let (late, early): (Vec<ParamId>, Vec<ParamId>) =
-        (0..protocol.params.len()).map(ParamId).partition(|id| resident.contains(id));
+    let (late, early): (Vec<ParamId>, Vec<ParamId>) = (0..protocol.params.len())
+        .map(ParamId)
+        .partition(|id| resident.contains(id));
     let mut order: Vec<Objective> = early.into_iter().map(Objective::Param).collect();
     order.push(Objective::Entries);
     order.extend(late.into_iter().map(Objective::Param));
@@ -168,7 +171,10 @@ pub fn smallest(
 /// The values of the objectives at an input.
 pub fn rank(protocol: &Protocol, objectives: &[Objective], input: &Input) -> Vec<i64> {
     let open = protocol.patterns.iter().zip(&input.patterns);
-    let entries = open.filter(|(p, _)| p.definition.is_none()).map(|(_, e)| e.len() as i64).sum();
+    let entries = open
+        .filter(|(p, _)| p.definition.is_none())
+        .map(|(_, e)| e.len() as i64)
+        .sum();
     objectives
         .iter()
         .map(|objective| match objective {
@@ -183,7 +189,9 @@ pub fn rank(protocol: &Protocol, objectives: &[Objective], input: &Input) -> Vec
 fn listed_combinations(protocol: &Protocol) -> Vec<Vec<(ParamId, i64)>> {
     let mut all = vec![Vec::new()];
     for (at, param) in protocol.params.iter().enumerate() {
-        let Domain::Set(values) = &param.domain else { continue };
+        let Domain::Set(values) = &param.domain else {
+            continue;
+        };
         // Beyond this many the parameter stays symbolic.
         if all.len() * values.len() > 64 {
             continue;
@@ -220,7 +228,13 @@ fn in_box(
         for constraint in evaluator.constraints.iter().chain(&run.constraints) {
             solver.assert(constraint);
         }
-        let mut search = Search { evaluator, unrolled, run, solver, limits };
+        let mut search = Search {
+            evaluator,
+            unrolled,
+            run,
+            solver,
+            limits,
+        };
         search.solve(objectives)
     })
 }
@@ -235,15 +249,21 @@ struct Search<'a, 'p> {
 
 impl Search<'_, '_> {
     fn check(&self) -> Result<SatResult, String> {
-        let Some(left) = self.limits.left() else { return Err("time limit".to_owned()) };
+        let Some(left) = self.limits.left() else {
+            return Err("time limit".to_owned());
+        };
         let mut params = Params::new();
-        params.set_u32("timeout", u32::try_from(left.as_millis()).unwrap_or(u32::MAX).max(1));
+        params.set_u32(
+            "timeout",
+            u32::try_from(left.as_millis()).unwrap_or(u32::MAX).max(1),
+        );
         params.set_u32("random_seed", 0);
         self.solver.set_params(&params);
         match self.solver.check() {
-            SatResult::Unknown => {
-                Err(self.solver.get_reason_unknown().unwrap_or_else(|| "no reason given".to_owned()))
-            }
+            SatResult::Unknown => Err(self
+                .solver
+                .get_reason_unknown()
+                .unwrap_or_else(|| "no reason given".to_owned())),
             answer => Ok(answer),
         }
     }
@@ -259,9 +279,13 @@ impl Search<'_, '_> {
         };
         let mut minimal = true;
         for objective in objectives {
-            let Num::Term(term) = self.objective(objective) else { continue };
+            let Num::Term(term) = self.objective(objective) else {
+                continue;
+            };
             let mut low = self.least(objective);
-            let Some(mut value) = number(&best, &term) else { continue };
+            let Some(mut value) = number(&best, &term) else {
+                continue;
+            };
             while low < value {
                 let middle = low + (value - low) / 2;
                 self.solver.push();
@@ -294,9 +318,12 @@ impl Search<'_, '_> {
     fn objective(&mut self, objective: &Objective) -> Num {
         match objective {
             Objective::Param(id) => self.evaluator.params[id.0].clone(),
-            Objective::Initial => {
-                Num::sum(self.run.initial.iter().map(|(_, _, value)| Num::Term(value.clone())))
-            }
+            Objective::Initial => Num::sum(
+                self.run
+                    .initial
+                    .iter()
+                    .map(|(_, _, value)| Num::Term(value.clone())),
+            ),
             Objective::Entries => {
                 let mut counts = Vec::new();
                 for (at, pattern) in self.evaluator.protocol.patterns.iter().enumerate() {
@@ -325,8 +352,12 @@ impl Search<'_, '_> {
 
     fn candidate(&mut self, model: &Model, minimal: bool) -> Candidate {
         let protocol = self.evaluator.protocol;
-        let params: Vec<i64> =
-            self.evaluator.params.iter().map(|value| known(model, value)).collect();
+        let params: Vec<i64> = self
+            .evaluator
+            .params
+            .iter()
+            .map(|value| known(model, value))
+            .collect();
         let mut patterns = Vec::new();
         for (at, pattern) in protocol.patterns.iter().enumerate() {
             let mut entries = BTreeSet::new();
@@ -351,7 +382,16 @@ impl Search<'_, '_> {
             }
         }
         let schedule = self.schedule(model);
-        Candidate { input: Input { params, patterns, orders, initial }, schedule, minimal }
+        Candidate {
+            input: Input {
+                params,
+                patterns,
+                orders,
+                initial,
+            },
+            schedule,
+            minimal,
+        }
     }
 
     fn orders(&self, model: &Model) -> BTreeMap<OrderKey, Vec<i64>> {
@@ -368,9 +408,10 @@ impl Search<'_, '_> {
                 .collect();
             entries.sort_unstable();
             let key = match &order.owner {
-                OrderOwner::Row { pattern, row } => {
-                    OrderKey::Row { pattern: pattern.0, row: row.clone() }
-                }
+                OrderOwner::Row { pattern, row } => OrderKey::Row {
+                    pattern: pattern.0,
+                    row: row.clone(),
+                },
                 OrderOwner::Run { stmt, member } => {
                     let run = runs.entry((stmt.0, *member)).or_default();
                     *run += 1;
@@ -391,7 +432,11 @@ impl Search<'_, '_> {
     fn schedule(&self, model: &Model) -> Vec<Move> {
         let mut moves = Vec::new();
         for (m, member) in self.unrolled.members.iter().enumerate() {
-            let act = |starts| Move { starts, role: member.role, member: member.index.clone() };
+            let act = |starts| Move {
+                starts,
+                role: member.role,
+                member: member.index.clone(),
+            };
             let launched = self.evaluator.protocol.roles[member.role].launch.is_some();
             if launched && holds(model, &self.run.started[m]) {
                 moves.push((number(model, &self.run.start[m]).unwrap_or(0), 0, act(true)));
@@ -444,6 +489,9 @@ fn known(model: &Model, value: &Num) -> i64 {
 fn holds(model: &Model, truth: &Truth) -> bool {
     match truth {
         Truth::Known(value) => *value,
-        Truth::Term(term) => model.eval(term, true).and_then(|v| v.as_bool()).unwrap_or(false),
+        Truth::Term(term) => model
+            .eval(term, true)
+            .and_then(|v| v.as_bool())
+            .unwrap_or(false),
     }
 }

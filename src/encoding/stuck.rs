@@ -70,12 +70,25 @@ pub fn stuck(evaluator: &mut Evaluator<'_>, unrolled: &Unrolled) -> Run {
         run.started.push(started);
         run.start.push(Int::fresh_const("start"));
         let executed = member.events.iter().map(|event| {
-            Truth::all([event.guard.clone(), Truth::Term(Bool::fresh_const("executed"))])
+            Truth::all([
+                event.guard.clone(),
+                Truth::Term(Bool::fresh_const("executed")),
+            ])
         });
         run.executed.push(executed.collect());
-        run.time.push(member.events.iter().map(|_| Int::fresh_const("time")).collect());
+        run.time.push(
+            member
+                .events
+                .iter()
+                .map(|_| Int::fresh_const("time"))
+                .collect(),
+        );
     }
-    let mut stuck = Stuck { evaluator, unrolled, run };
+    let mut stuck = Stuck {
+        evaluator,
+        unrolled,
+        run,
+    };
     stuck.program_order();
     stuck.waits();
     stuck.launch();
@@ -109,8 +122,11 @@ impl Stuck<'_, '_> {
                     Truth::all([self.run.started[m].clone(), start.less(&self.time(m, f))]);
                 self.require(self.run.executed[m][f].implies(&after_start));
                 for e in 0..member.events.len() {
-                    let before =
-                        unroll::precedes(&self.unrolled.orders, &member.events[e], &member.events[f]);
+                    let before = unroll::precedes(
+                        &self.unrolled.orders,
+                        &member.events[e],
+                        &member.events[f],
+                    );
                     if e == f || before.is_never() {
                         continue;
                     }
@@ -134,7 +150,9 @@ impl Stuck<'_, '_> {
         let mut parts = vec![self.initial(at)];
         for (m, member) in self.unrolled.members.iter().enumerate() {
             for (e, event) in member.events.iter().enumerate() {
-                let EventKind::Add { amount } = &event.kind else { continue };
+                let EventKind::Add { amount } = &event.kind else {
+                    continue;
+                };
                 let same = same_element(at, event);
                 if same.is_never() {
                     continue;
@@ -149,7 +167,9 @@ impl Stuck<'_, '_> {
 
     fn initial(&mut self, at: &Event) -> Num {
         let object = &self.evaluator.protocol.objects[at.object.0];
-        let ObjectKind::Semaphore(initial) = &object.kind else { return Num::Known(0) };
+        let ObjectKind::Semaphore(initial) = &object.kind else {
+            return Num::Known(0);
+        };
         match initial {
             Initial::Value(value) => self.evaluator.num(value, &Env::new()),
             Initial::Any => self.uncleared(at),
@@ -168,14 +188,22 @@ impl Stuck<'_, '_> {
                 self.require(same.implies(&Num::Term(other.clone()).equals(&here)));
             }
         }
-        self.run.initial.push((at.object.0, at.index.clone(), value));
+        self.run
+            .initial
+            .push((at.object.0, at.index.clone(), value));
         here
     }
 
     fn waits(&mut self) {
         for (m, member) in self.unrolled.members.iter().enumerate() {
             for (w, wait) in member.events.iter().enumerate() {
-                let EventKind::Wait { comparison, value: wanted } = &wait.kind else { continue };
+                let EventKind::Wait {
+                    comparison,
+                    value: wanted,
+                } = &wait.kind
+                else {
+                    continue;
+                };
                 let now = self.time(m, w);
                 let seen = self.value(wait, &|this, m, e| this.time(m, e).less(&now));
                 let passes = passes(*comparison, &seen, wanted);
@@ -198,7 +226,10 @@ impl Stuck<'_, '_> {
                 let ready = Truth::all(ready);
                 let blocked = match &event.kind {
                     EventKind::Add { .. } => Truth::Known(false),
-                    EventKind::Wait { comparison, value: wanted } => {
+                    EventKind::Wait {
+                        comparison,
+                        value: wanted,
+                    } => {
                         let last = self.value(event, &|_, _, _| Truth::Known(true));
                         passes(*comparison, &last, wanted).not()
                     }
@@ -209,7 +240,10 @@ impl Stuck<'_, '_> {
     }
 
     fn finished(&self, m: usize) -> Truth {
-        let events = self.unrolled.members[m].events.iter().zip(&self.run.executed[m]);
+        let events = self.unrolled.members[m]
+            .events
+            .iter()
+            .zip(&self.run.executed[m]);
         Truth::all(
             std::iter::once(self.run.started[m].clone())
                 .chain(events.map(|(event, executed)| event.guard.implies(executed))),
@@ -219,8 +253,9 @@ impl Stuck<'_, '_> {
     fn launch(&mut self) {
         for (r, role) in self.evaluator.protocol.roles.iter().enumerate() {
             let Some(launch) = &role.launch else { continue };
-            let grid: Vec<usize> =
-                (0..self.unrolled.members.len()).filter(|m| self.unrolled.members[*m].role == r).collect();
+            let grid: Vec<usize> = (0..self.unrolled.members.len())
+                .filter(|m| self.unrolled.members[*m].role == r)
+                .collect();
             let limit = match &launch.resident {
                 Resident::AtMost(limit) => Some(self.evaluator.num(limit, &Env::new())),
                 Resident::All => None,
@@ -242,20 +277,27 @@ impl Stuck<'_, '_> {
                             Truth::all([self.run.started[*a].clone(), earlier])
                         }
                         LaunchOrder::Sorted(keys) => {
-                            let (i, j) =
-                                (&self.unrolled.members[*a].index, &self.unrolled.members[*b].index);
+                            let (i, j) = (
+                                &self.unrolled.members[*a].index,
+                                &self.unrolled.members[*b].index,
+                            );
                             let before = keys
                                 .iter()
                                 .map(|key| {
                                     let order = i[key.index].cmp(&j[key.index]);
-                                    if key.descending { order.reverse() } else { order }
+                                    if key.descending {
+                                        order.reverse()
+                                    } else {
+                                        order
+                                    }
                                 })
                                 .find(|order| order.is_ne());
                             if before != Some(std::cmp::Ordering::Less) {
                                 continue;
                             }
                             let exists = self.unrolled.members[*a].exists.clone();
-                            let premise = Truth::all([self.run.started[*b].clone(), exists.clone()]);
+                            let premise =
+                                Truth::all([self.run.started[*b].clone(), exists.clone()]);
                             let first = Truth::all([self.run.started[*a].clone(), earlier]);
                             self.require(premise.implies(&first));
                             exists
@@ -268,8 +310,10 @@ impl Stuck<'_, '_> {
                     let free = Num::sum(occupied).less(limit);
                     self.require(self.run.started[*b].implies(&free));
                 }
-                let waiting =
-                    Truth::all([self.unrolled.members[*b].exists.clone(), self.run.started[*b].not()]);
+                let waiting = Truth::all([
+                    self.unrolled.members[*b].exists.clone(),
+                    self.run.started[*b].not(),
+                ]);
                 let full = match &limit {
                     None => Truth::Known(false),
                     Some(limit) => {
@@ -298,7 +342,10 @@ impl Stuck<'_, '_> {
     fn unfinished(&mut self) {
         let somebody: Vec<Truth> = (0..self.unrolled.members.len())
             .map(|m| {
-                Truth::all([self.unrolled.members[m].exists.clone(), self.finished(m).not()])
+                Truth::all([
+                    self.unrolled.members[m].exists.clone(),
+                    self.finished(m).not(),
+                ])
             })
             .collect();
         self.require(Truth::any(somebody));

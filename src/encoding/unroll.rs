@@ -131,7 +131,11 @@ pub fn unroll(evaluator: &mut Evaluator<'_>) -> Result<Unrolled, String> {
     let mut unroll = Unroll {
         evaluator,
         protocol,
-        done: Unrolled { members: Vec::new(), orders: Vec::new(), order_guards: Vec::new() },
+        done: Unrolled {
+            members: Vec::new(),
+            orders: Vec::new(),
+            order_guards: Vec::new(),
+        },
         events: Vec::new(),
         place: Vec::new(),
         returned: Truth::Known(false),
@@ -199,7 +203,12 @@ impl Unroll<'_, '_> {
             self.returned = Truth::Known(false);
             self.block(&role.body, &exists, &mut env)?;
             let events = std::mem::take(&mut self.events);
-            self.done.members.push(Member { role: at, index, exists, events });
+            self.done.members.push(Member {
+                role: at,
+                index,
+                exists,
+                events,
+            });
         }
         Ok(())
     }
@@ -224,9 +233,16 @@ impl Unroll<'_, '_> {
 
     fn statement(&mut self, stmt: &Stmt, guard: &Truth, env: &mut Env) -> Result<(), String> {
         match &stmt.kind {
-            StmtKind::Wait { cell, comparison, value } => {
+            StmtKind::Wait {
+                cell,
+                comparison,
+                value,
+            } => {
                 let value = self.evaluator.under(guard, |e| e.num(value, env));
-                let kind = EventKind::Wait { comparison: *comparison, value };
+                let kind = EventKind::Wait {
+                    comparison: *comparison,
+                    value,
+                };
                 self.event(stmt, cell, kind, guard, env);
             }
             StmtKind::Add { cell, amount } => {
@@ -242,7 +258,11 @@ impl Unroll<'_, '_> {
                 };
                 env.insert(*var, Value::Num(merged));
             }
-            StmtKind::If { condition, then, otherwise } => {
+            StmtKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
                 let holds = self.evaluator.under(guard, |e| e.truth(condition, env));
                 let then_path = Truth::all([guard.clone(), holds.clone()]);
                 let else_path = Truth::all([guard.clone(), holds.not()]);
@@ -253,11 +273,15 @@ impl Unroll<'_, '_> {
                 self.block(otherwise, &else_path, env)?;
                 self.place.pop();
             }
-            StmtKind::For { var, over, body } => self.repeat(stmt.id, *var, over, body, guard, env)?,
+            StmtKind::For { var, over, body } => {
+                self.repeat(stmt.id, *var, over, body, guard, env)?
+            }
             StmtKind::Return => self.returned = Truth::any([self.returned.clone(), guard.clone()]),
             StmtKind::Break => self.broken = Truth::any([self.broken.clone(), guard.clone()]),
             StmtKind::Set { .. } => return Err("a semaphore that is set".to_owned()),
-            StmtKind::Arrive { .. } | StmtKind::WaitParity { .. } => return Err("an mbarrier".to_owned()),
+            StmtKind::Arrive { .. } | StmtKind::WaitParity { .. } => {
+                return Err("an mbarrier".to_owned());
+            }
             StmtKind::Sync { .. } | StmtKind::BarArrive { .. } => {
                 return Err("a named barrier".to_owned());
             }
@@ -266,10 +290,14 @@ impl Unroll<'_, '_> {
     }
 
     fn event(&mut self, stmt: &Stmt, cell: &Cell, kind: EventKind, guard: &Truth, env: &Env) {
-        let index: Vec<Num> =
-            self.evaluator.under(guard, |e| cell.index.iter().map(|i| e.num(i, env)).collect());
+        let index: Vec<Num> = self.evaluator.under(guard, |e| {
+            cell.index.iter().map(|i| e.num(i, env)).collect()
+        });
         // An index out of range is an error of the interpreter's, not a hang.
-        for (value, extent) in index.iter().zip(&self.protocol.objects[cell.object.0].extents) {
+        for (value, extent) in index
+            .iter()
+            .zip(&self.protocol.objects[cell.object.0].extents)
+        {
             self.evaluator.under(guard, |e| {
                 let extent = e.num(extent, &Env::new());
                 e.require(&Num::Known(0).at_most(value));
@@ -277,7 +305,8 @@ impl Unroll<'_, '_> {
             });
         }
         if let EventKind::Add { amount } = &kind {
-            self.evaluator.under(guard, |e| e.require(&Num::Known(0).at_most(amount)));
+            self.evaluator
+                .under(guard, |e| e.require(&Num::Known(0).at_most(amount)));
         }
         self.events.push(Event {
             stmt: stmt.id,
@@ -301,16 +330,23 @@ impl Unroll<'_, '_> {
         let outer = std::mem::replace(&mut self.broken, Truth::Known(false));
         match over {
             Iteration::Range { lo, hi, descending } => {
-                let (lo, hi) = self.evaluator.under(guard, |e| (e.num(lo, env), e.num(hi, env)));
+                let (lo, hi) = self
+                    .evaluator
+                    .under(guard, |e| (e.num(lo, env), e.num(hi, env)));
                 let mut values = self.evaluator.under(guard, |e| e.range(&lo, &hi));
                 if *descending {
                     values.reverse();
                 }
                 self.iterations(var, values, body, guard, env)?;
             }
-            Iteration::Row { pattern, row, order } => {
-                let row: Vec<Num> =
-                    self.evaluator.under(guard, |e| row.iter().map(|x| e.num(x, env)).collect());
+            Iteration::Row {
+                pattern,
+                row,
+                order,
+            } => {
+                let row: Vec<Num> = self
+                    .evaluator
+                    .under(guard, |e| row.iter().map(|x| e.num(x, env)).collect());
                 let visited = self.row(*pattern, &row, guard);
                 match order {
                     RowOrder::Ascending | RowOrder::Descending => {
@@ -376,25 +412,39 @@ impl Unroll<'_, '_> {
             if self.in_open_loop {
                 return Err("a row in any order inside another such loop".to_owned());
             }
-            return Ok(OrderOwner::Run { stmt, member: self.done.members.len() });
+            return Ok(OrderOwner::Run {
+                stmt,
+                member: self.done.members.len(),
+            });
         }
         let known = row.iter().map(|x| match x {
             Num::Known(value) => Ok(*value),
             Num::Term(_) => Err("a row as given whose number depends on parameters".to_owned()),
         });
-        Ok(OrderOwner::Row { pattern, row: known.collect::<Result<_, _>>()? })
+        Ok(OrderOwner::Row {
+            pattern,
+            row: known.collect::<Result<_, _>>()?,
+        })
     }
 
     fn open_order(&mut self, owner: OrderOwner, visited: Vec<Truth>, guard: &Truth) -> usize {
         if let OrderOwner::Row { .. } = &owner {
-            if let Some(known) = self.done.orders.iter().position(|order| order.owner == owner) {
+            if let Some(known) = self
+                .done
+                .orders
+                .iter()
+                .position(|order| order.owner == owner)
+            {
                 let guards = &mut self.done.order_guards[known];
                 *guards = Truth::any([guards.clone(), guard.clone()]);
                 return known;
             }
         }
         let length = Num::sum(visited.iter().map(Truth::count));
-        let position: Vec<Int> = visited.iter().map(|_| Int::fresh_const("position")).collect();
+        let position: Vec<Int> = visited
+            .iter()
+            .map(|_| Int::fresh_const("position"))
+            .collect();
         for (at, present) in visited.iter().enumerate() {
             let here = Num::Term(position[at].clone());
             let fits = Truth::all([Num::Known(0).at_most(&here), here.less(&length)]);
@@ -405,7 +455,11 @@ impl Unroll<'_, '_> {
                 self.push_constraint(&both.implies(&same.not()));
             }
         }
-        self.done.orders.push(OpenOrder { owner, visited, position });
+        self.done.orders.push(OpenOrder {
+            owner,
+            visited,
+            position,
+        });
         self.done.order_guards.push(guard.clone());
         self.done.orders.len() - 1
     }
@@ -444,7 +498,9 @@ impl Unroll<'_, '_> {
         guard: &Truth,
         env: &mut Env,
     ) -> Result<(), String> {
-        let OpenOrder { visited, position, .. } = self.done.orders[order].clone();
+        let OpenOrder {
+            visited, position, ..
+        } = self.done.orders[order].clone();
         let length = Num::sum(visited.iter().map(Truth::count));
         for nth in 0..visited.len() {
             let slot = Num::Known(nth as i64);
@@ -469,9 +525,10 @@ impl Unroll<'_, '_> {
 fn carries_state(body: &[Stmt]) -> bool {
     body.iter().any(|stmt| match &stmt.kind {
         StmtKind::Assign { .. } | StmtKind::Return | StmtKind::Break => true,
-        StmtKind::If { then, otherwise, .. } => carries_state(then) || carries_state(otherwise),
+        StmtKind::If {
+            then, otherwise, ..
+        } => carries_state(then) || carries_state(otherwise),
         StmtKind::For { body, .. } => carries_state(body),
         _ => false,
     })
 }
-

@@ -53,18 +53,24 @@ impl Num {
     pub fn plus(&self, other: &Num) -> Num {
         match (self, other) {
             (Num::Known(0), n) | (n, Num::Known(0)) => n.clone(),
-            _ => self.lift(other, i64::checked_add, |a, b| Int::add(&[a.clone(), b.clone()])),
+            _ => self.lift(other, i64::checked_add, |a, b| {
+                Int::add(&[a.clone(), b.clone()])
+            }),
         }
     }
 
     /// `self - other`.
     pub fn minus(&self, other: &Num) -> Num {
-        self.lift(other, i64::checked_sub, |a, b| Int::sub(&[a.clone(), b.clone()]))
+        self.lift(other, i64::checked_sub, |a, b| {
+            Int::sub(&[a.clone(), b.clone()])
+        })
     }
 
     /// `self * other`.
     pub fn times(&self, other: &Num) -> Num {
-        self.lift(other, i64::checked_mul, |a, b| Int::mul(&[a.clone(), b.clone()]))
+        self.lift(other, i64::checked_mul, |a, b| {
+            Int::mul(&[a.clone(), b.clone()])
+        })
     }
 
     /// `self / other`, rounded toward minus infinity; meaningful for a positive divisor only.

@@ -20,7 +20,12 @@ use crate::semantics::unfold::Limits;
 /// Draws up to `wanted` inputs in the domain, with their instances.
 pub fn instances(protocol: &Protocol, wanted: usize, seed: u64) -> Vec<(Input, Instance)> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let limits = Limits { ops: 4_000, members: 64, cells: 4_000, work: 2_000_000 };
+    let limits = Limits {
+        ops: 4_000,
+        members: 64,
+        cells: 4_000,
+        work: 2_000_000,
+    };
     let mut found = Vec::new();
     // Assumptions may reject most draws; far more tries than samples find what there is.
     for attempt in 0..wanted * 40 {
@@ -29,8 +34,11 @@ pub fn instances(protocol: &Protocol, wanted: usize, seed: u64) -> Vec<(Input, I
         }
         // Small values first and often; larger ones reach several tiles of a sequence.
         let scale = [1, 2, 3, 4, 6, 12, 150, 600, 1500][attempt % 9];
-        let params: Vec<i64> =
-            protocol.params.iter().map(|param| draw(&param.domain, scale, &mut rng)).collect();
+        let params: Vec<i64> = protocol
+            .params
+            .iter()
+            .map(|param| draw(&param.domain, scale, &mut rng))
+            .collect();
         if unfold::check_params(protocol, &params).is_err() {
             continue;
         }
@@ -52,7 +60,9 @@ pub fn instances(protocol: &Protocol, wanted: usize, seed: u64) -> Vec<(Input, I
 fn draw(domain: &Domain, scale: i64, rng: &mut ChaCha8Rng) -> i64 {
     match domain {
         Domain::AtLeast(lo) => lo.saturating_add(rng.random_range(0..=scale)),
-        Domain::Range(lo, hi) => rng.random_range(*lo..=(*hi).min(lo.saturating_add(scale)).max(*lo)),
+        Domain::Range(lo, hi) => {
+            rng.random_range(*lo..=(*hi).min(lo.saturating_add(scale)).max(*lo))
+        }
         Domain::Set(values) if values.is_empty() => 0,
         Domain::Set(values) => values[rng.random_range(0..values.len())],
     }
@@ -64,7 +74,11 @@ fn fill_patterns(
     limits: &Limits,
     rng: &mut ChaCha8Rng,
 ) -> Option<()> {
-    if protocol.patterns.iter().all(|pattern| pattern.definition.is_some()) {
+    if protocol
+        .patterns
+        .iter()
+        .all(|pattern| pattern.definition.is_some())
+    {
         return Some(());
     }
     // The extents, from the pattern data of the still empty input.

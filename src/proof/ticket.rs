@@ -63,7 +63,12 @@ pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess
         orders.push((Residency::LaunchOrder, descending));
     }
     if launch.resident == Resident::All || whole_grid_fits(&samples) {
-        for signs in role.indices.iter().map(|_| [false, true]).multi_cartesian_product() {
+        for signs in role
+            .indices
+            .iter()
+            .map(|_| [false, true])
+            .multi_cartesian_product()
+        {
             orders.push((Residency::WholeGrid, signs));
         }
     }
@@ -71,12 +76,10 @@ pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess
     for (residency, descending) in orders {
         match fits(protocol, &samples, &descending) {
             Err(contradiction) => reason = contradiction,
-            Ok(shape) => {
-                match prove(protocol, residency, &descending, &shape, deadline, tell) {
-                    Guess::Found(ticket) => return Guess::Found(ticket),
-                    Guess::Nothing(refused) => reason = refused,
-                }
-            }
+            Ok(shape) => match prove(protocol, residency, &descending, &shape, deadline, tell) {
+                Guess::Found(ticket) => return Guess::Found(ticket),
+                Guess::Nothing(refused) => reason = refused,
+            },
         }
     }
     Guess::Nothing(reason)
@@ -108,7 +111,9 @@ fn fits(
         counted_indices(instance, &mut counted);
     }
     for object in 0..protocol.objects.len() {
-        counted.entry(object).or_insert(descending.len().saturating_sub(1));
+        counted
+            .entry(object)
+            .or_insert(descending.len().saturating_sub(1));
     }
     let mut tallies: BTreeMap<usize, Option<i64>> = BTreeMap::new();
     for (input, instance) in samples {
@@ -140,7 +145,11 @@ fn counted_indices(instance: &Instance, counted: &mut BTreeMap<usize, usize>) {
         for op in &member.ops {
             let earlier = *first.entry(op.cell.0).or_insert(m);
             let other = &instance.members[earlier];
-            let differs = other.index.iter().zip(&member.index).position(|(a, b)| a != b);
+            let differs = other
+                .index
+                .iter()
+                .zip(&member.index)
+                .position(|(a, b)| a != b);
             if let (Some(index), Some((object, _))) = (differs, instance.cell_place(op.cell)) {
                 counted.entry(object.0).or_insert(index);
             }
@@ -158,7 +167,11 @@ fn survey(
     tallies: &mut BTreeMap<usize, Option<i64>>,
 ) -> Result<(), String> {
     let key = |index: &[i64]| -> Vec<i64> {
-        index.iter().zip(descending).map(|(x, down)| if *down { -x } else { *x }).collect()
+        index
+            .iter()
+            .zip(descending)
+            .map(|(x, down)| if *down { -x } else { *x })
+            .collect()
     };
     let mut order: Vec<usize> = (0..instance.members.len()).collect();
     order.sort_by_key(|m| key(&instance.members[*m].index));
@@ -178,9 +191,20 @@ fn survey(
                     let mine = own.get(&op.cell.0).copied().unwrap_or(0);
                     let wanted = value - start - mine;
                     if wanted != before {
-                        return Err(mismatch(protocol, input, instance, m, op, before + start + mine));
+                        return Err(mismatch(
+                            protocol,
+                            input,
+                            instance,
+                            m,
+                            op,
+                            before + start + mine,
+                        ));
                     }
-                    block(&added[op.cell.0 as usize], wanted, tallies.entry(op.stmt.0).or_insert(Some(1)));
+                    block(
+                        &added[op.cell.0 as usize],
+                        wanted,
+                        tallies.entry(op.stmt.0).or_insert(Some(1)),
+                    );
                 }
                 _ => {}
             }
@@ -237,7 +261,10 @@ fn prove(
     deadline: Instant,
     tell: &dyn Fn(&str),
 ) -> Guess {
-    let listed = protocol.params.iter().any(|param| matches!(param.domain, Domain::Set(_)));
+    let listed = protocol
+        .params
+        .iter()
+        .any(|param| matches!(param.domain, Domain::Set(_)));
     let mut reason = String::new();
     let splits: &[bool] = if listed { &[false, true] } else { &[false] };
     for split in splits {
@@ -275,15 +302,27 @@ fn accepted(
     let obligations =
         ticket::obligations(protocol, ticket).map_err(|refused| refused.to_string())?;
     // One hard obligation must not use up the time of the other candidates.
-    let each = if ticket.split { Duration::from_secs(10) } else { Duration::from_secs(4) };
+    let each = if ticket.split {
+        Duration::from_secs(10)
+    } else {
+        Duration::from_secs(4)
+    };
     for obligation in &obligations {
         tell(&obligation.meaning);
         let left = deadline.saturating_duration_since(Instant::now()).min(each);
         match discharge::discharge(obligation, &Solver::BuiltIn, left) {
             Answer::Discharged => {}
-            Answer::Fails => return Err(format!("it does not hold that {}", uncapitalized(&obligation.meaning))),
+            Answer::Fails => {
+                return Err(format!(
+                    "it does not hold that {}",
+                    uncapitalized(&obligation.meaning)
+                ));
+            }
             Answer::Unknown(why) => {
-                return Err(format!("the solver could not decide ({why}) that {}", uncapitalized(&obligation.meaning)));
+                return Err(format!(
+                    "the solver could not decide ({why}) that {}",
+                    uncapitalized(&obligation.meaning)
+                ));
             }
         }
     }

@@ -44,7 +44,14 @@ pub fn narrow(protocol: &mut Protocol, narrowing: &Narrowing) -> Result<(), Vec<
             Domain::Range(lo, hi) => (lo <= value && value <= hi, format!("{lo}..={hi}")),
             Domain::Set(values) => (
                 values.contains(value),
-                format!("{{{}}}", values.iter().map(i64::to_string).collect::<Vec<_>>().join(", ")),
+                format!(
+                    "{{{}}}",
+                    values
+                        .iter()
+                        .map(i64::to_string)
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                ),
             ),
         };
         if !inside {

@@ -34,7 +34,6 @@ use crate::semantics::step::Action;
 use crate::semantics::unfold;
 use crate::text::Narrowing;
 use crate::witness;
-use crate::witness::Witness;
 
 use super::Property;
 use super::decision::Decision;
@@ -131,7 +130,10 @@ impl Strategy<'_> {
             Boxes::Stuck(candidate, size) => return self.refute(*candidate, size, notes),
             Boxes::Clear(size, why) => (size, why),
             Boxes::Unsupported(construct) => {
-                return self.explore(format!("{construct} is not yet handled symbolically"), notes);
+                return self.explore(
+                    format!("{construct} is not yet handled symbolically"),
+                    notes,
+                );
             }
         };
         (self.settings.tell)("looking for a proof");
@@ -148,7 +150,10 @@ impl Strategy<'_> {
             }
         }
         if let Some(why) = stopped {
-            notes.push(format!("the search for a counterexample ended at size {}: {why}", clear + 1));
+            notes.push(format!(
+                "the search for a counterexample ended at size {}: {why}",
+                clear + 1
+            ));
         }
         let verdict = if clear > 0 {
             Verdict::Bounded {
@@ -168,7 +173,10 @@ impl Strategy<'_> {
     }
 
     fn boxes(&self, from: i64, to: i64, time: Duration) -> Boxes {
-        let limits = Limits { deadline: Instant::now() + time, cancel: self.settings.cancel };
+        let limits = Limits {
+            deadline: Instant::now() + time,
+            cancel: self.settings.cancel,
+        };
         let mut clear = from - 1;
         for size in from..=to {
             (self.settings.tell)(&format!("searching for a stuck state up to size {size}"));
@@ -192,8 +200,11 @@ impl Strategy<'_> {
         let mut searched = size;
         let wider = size.max(2) + 2;
         (self.settings.tell)("making the counterexample smaller");
-        let time = self.remaining().min(Duration::from_secs(10));
-        let limits = Limits { deadline: Instant::now() + time, cancel: self.settings.cancel };
+        let time = self.remaining().min(Duration::from_secs(4));
+        let limits = Limits {
+            deadline: Instant::now() + time,
+            cancel: self.settings.cancel,
+        };
         if let Found::Stuck(smaller) =
             search::smallest(self.protocol, wider, &self.objectives, &limits)
         {
@@ -236,12 +247,16 @@ impl Strategy<'_> {
         engine: &'static str,
         notes: Vec<String>,
     ) -> Result<Decision, Internal> {
-        let witness =
-            Witness::record(self.protocol, self.narrowing, Property::Deadlock, &input, &schedule)
-                .map_err(|error| Internal::Replay(error.to_string()))?;
+        let witness = witness::record(self.protocol, &input, &schedule)
+            .map_err(|error| Internal::Replay(error.to_string()))?;
         witness::replay(self.protocol, &witness)
             .map_err(|error| Internal::Replay(error.to_string()))?;
-        let refutation = Refutation { input, schedule, witness, smallest };
+        let refutation = Refutation {
+            input,
+            schedule,
+            witness,
+            smallest,
+        };
         Ok(self.decision(Verdict::Refuted(Box::new(refutation)), engine, notes))
     }
 
@@ -252,13 +267,17 @@ impl Strategy<'_> {
             cancel: Some(self.settings.cancel),
             ..explore::Options::default()
         };
-        explore::explore(instance, &options).stuck.unwrap_or(schedule)
+        explore::explore(instance, &options)
+            .stuck
+            .unwrap_or(schedule)
     }
 
     /// Says so if the same protocol is safe once the whole grid is resident.
     fn hint_residency(&self, notes: &mut Vec<String>) {
         let limited = |role: &crate::protocol::Role| {
-            role.launch.as_ref().is_some_and(|launch| launch.resident != Resident::All)
+            role.launch
+                .as_ref()
+                .is_some_and(|launch| launch.resident != Resident::All)
         };
         if !self.protocol.roles.iter().any(limited) {
             return;
@@ -291,7 +310,10 @@ impl Strategy<'_> {
         let each = self.settings.timeout.max(Duration::from_secs(10));
         manifest::check(&certificate, &Solver::BuiltIn, each, self.settings.tell)?;
         let assumptions = certificate.assumptions.clone();
-        let proof = Proof { certificate, obligations };
+        let proof = Proof {
+            certificate,
+            obligations,
+        };
         let mut decision = self.decision(Verdict::Proved(Box::new(proof)), "ticket rule", notes);
         decision.assumptions = assumptions;
         Ok(decision)
@@ -311,13 +333,22 @@ impl Strategy<'_> {
                     cancel: Some(self.settings.cancel),
                     ..explore::Options::default()
                 };
-                let bounds = crate::semantics::inputs::Bounds { max_initial: 1, ..Default::default() };
+                let bounds = crate::semantics::inputs::Bounds {
+                    max_initial: 1,
+                    ..Default::default()
+                };
                 match explore::explore_all(self.protocol, &params, &bounds, &options) {
                     Ok(found) => {
                         states += found.states;
                         if let Some((input, schedule)) = found.stuck {
                             let smallest = "the first found, going through small values".to_owned();
-                            return self.refuted(input, schedule, smallest, "explicit search", notes);
+                            return self.refuted(
+                                input,
+                                schedule,
+                                smallest,
+                                "explicit search",
+                                notes,
+                            );
                         }
                         if let Some((_, _, violation)) = found.violation {
                             let reason = format!("a run does something undefined: {violation}");
@@ -329,8 +360,10 @@ impl Strategy<'_> {
                         }
                     }
                     Err(error) => {
-                        let verdict =
-                            Verdict::Unknown { reason: error.to_string(), span: error.span };
+                        let verdict = Verdict::Unknown {
+                            reason: error.to_string(),
+                            span: error.span,
+                        };
                         return Ok(self.decision(verdict, "explicit search", notes));
                     }
                 }
@@ -375,7 +408,11 @@ fn actions(instance: &Instance, candidate: &Candidate) -> Result<Vec<Action>, In
                 .iter()
                 .position(|m| m.role == step.role && m.index == step.member)
                 .ok_or_else(|| Internal::Replay("a member that does not exist".to_owned()))?;
-            Ok(if step.starts { Action::Launch(member) } else { Action::Step(member) })
+            Ok(if step.starts {
+                Action::Launch(member)
+            } else {
+                Action::Step(member)
+            })
         })
         .collect()
 }

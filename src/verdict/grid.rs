@@ -12,7 +12,9 @@ fn values(domain: &Domain, radius: i64) -> Vec<i64> {
         Domain::AtLeast(lo) => (*lo..=lo.saturating_add(radius)).collect(),
         Domain::Range(lo, hi) => (*lo..=(*hi).min(lo.saturating_add(radius))).collect(),
         Domain::Set(all) => {
-            let shown = usize::try_from(radius).unwrap_or(usize::MAX).saturating_add(1);
+            let shown = usize::try_from(radius)
+                .unwrap_or(usize::MAX)
+                .saturating_add(1);
             all.iter().copied().take(shown).collect()
         }
     }
@@ -22,13 +24,27 @@ fn values(domain: &Domain, radius: i64) -> Vec<i64> {
 /// the least values is exactly `radius`; a listed set counts by position.
 pub fn points(protocol: &Protocol, radius: i64) -> Vec<Vec<i64>> {
     if protocol.params.is_empty() {
-        return if radius == 0 { vec![Vec::new()] } else { Vec::new() };
+        return if radius == 0 {
+            vec![Vec::new()]
+        } else {
+            Vec::new()
+        };
     }
-    let all = protocol.params.iter().map(|p| values(&p.domain, radius)).multi_cartesian_product();
+    let all = protocol
+        .params
+        .iter()
+        .map(|p| values(&p.domain, radius))
+        .multi_cartesian_product();
     let inner: Vec<Vec<i64>> = protocol
         .params
         .iter()
-        .map(|p| if radius == 0 { Vec::new() } else { values(&p.domain, radius - 1) })
+        .map(|p| {
+            if radius == 0 {
+                Vec::new()
+            } else {
+                values(&p.domain, radius - 1)
+            }
+        })
         .collect();
     all.filter(|point| !point.iter().zip(&inner).all(|(x, seen)| seen.contains(x)))
         .filter(|point| unfold::check_params(protocol, point).is_ok())
