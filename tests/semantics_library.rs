@@ -18,10 +18,7 @@ use warplock::semantics::inputs::Bounds;
 use warplock::semantics::inputs::Inputs;
 use warplock::semantics::unfold::check_params;
 use warplock::text;
-use warplock::text::Narrowing;
-use warplock::verdict::Property;
 use warplock::witness;
-use warplock::witness::Witness;
 
 /// Inputs at one choice of parameters beyond which that choice is skipped.
 const MOST_INPUTS: f64 = 600.0;
@@ -109,10 +106,7 @@ fn every_expectation_holds_at_small_values() {
                 let found = found.unwrap_or_else(|e| panic!("{shown} at {params:?}: {e}"));
                 searched += 1;
                 if let Some((input, trace)) = found.stuck {
-                    let none = Narrowing::default();
-                    let written =
-                        Witness::record(&narrowed, &none, Property::Deadlock, &input, &trace);
-                    let written = written.unwrap();
+                    let written = witness::record(&narrowed, &input, &trace).unwrap();
                     witness::replay(&narrowed, &written).unwrap();
                     hanging = Some(params);
                     break;

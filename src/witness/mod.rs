@@ -14,11 +14,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde::Serialize;
 
-use crate::text::Narrowing;
-
 pub use describe::line;
 pub use describe::shown;
 pub use describe::wanted;
+pub use record::record;
 pub use record::sha256_hex;
 pub use replay::ReplayError;
 pub use replay::Replayed;
@@ -43,8 +42,8 @@ pub struct Witness {
     pub source: String,
     /// SHA-256 of the text, 64 lower case hexadecimal digits.
     pub source_sha256: String,
-    /// Values and assumptions given beside the text, as written. They hold at the input.
-    pub narrowing: Narrowing,
+    /// Assumptions given beside the text, as written. They hold at the input.
+    pub assumptions: Vec<String>,
     /// The violated property's name.
     pub property: String,
     /// The value of every parameter.

@@ -12,8 +12,6 @@ use crate::semantics::step::Action;
 use crate::semantics::step::State;
 use crate::semantics::unfold::Limits;
 use crate::semantics::unfold::instantiate_with;
-use crate::text::Narrowing;
-use crate::verdict::Property;
 
 use super::BlockedEntry;
 use super::OrderEntry;
@@ -25,75 +23,72 @@ use super::Witness;
 use super::describe;
 use super::replay::run;
 
-impl Witness {
-    /// The witness that this schedule violates the property at this input: that it hangs, or
-    /// that its last action arrives on an mbarrier that had fewer arrivals pending. Row orders
-    /// that play no part are left out. `narrowing` is what the protocol was narrowed by.
-    ///
-    /// # Errors
-    ///
-    /// The input does not run, or the schedule does not violate that property there.
-    pub fn record(
-        protocol: &Protocol,
-        narrowing: &Narrowing,
-        property: Property,
-        input: &Input,
-        schedule: &[Action],
-    ) -> Result<Witness, ReplayError> {
-        let (instance, choices) = instantiate_with(protocol, input, &Limits::default())?;
-        let state = run(&instance, schedule, property)?;
-        let orders = choices.iter().filter_map(|choice| {
-            let order = input.orders.get(&choice.key)?.clone();
-            Some(match &choice.key {
-                OrderKey::Row { pattern, row } => OrderEntry::Row {
-                    pattern: protocol.patterns[*pattern].name.clone(),
-                    row: row.clone(),
-                    order,
-                },
-                OrderKey::Loop {
-                    stmt,
-                    role,
-                    member,
-                    run,
-                } => OrderEntry::Loop {
-                    statement: *stmt,
-                    role: protocol.roles[*role].name.clone(),
-                    member: member.clone(),
-                    run: *run,
-                    order,
-                },
-            })
-        });
-        let params = protocol.params.iter().map(|p| p.name.clone());
-        let patterns = protocol.patterns.iter().zip(&input.patterns);
-        let initial = input.initial.iter();
-        Ok(Witness {
-            schema: SCHEMA,
-            tool: "warplock".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            protocol: protocol.name.clone(),
-            source: protocol.source.clone(),
-            source_sha256: sha256_hex(protocol.source.as_bytes()),
-            narrowing: narrowing.clone(),
-            property: property.name().to_owned(),
-            parameters: params.zip(input.params.iter().copied()).collect(),
-            patterns: patterns
-                .filter(|(pattern, _)| pattern.definition.is_none())
-                .map(|(pattern, entries)| (pattern.name.clone(), entries.iter().cloned().collect()))
-                .collect(),
-            orders: orders.collect(),
-            initial: initial
-                .map(|((object, index), value)| StartEntry {
-                    object: protocol.objects[*object].name.clone(),
-                    index: index.clone(),
-                    value: *value,
-                })
-                .collect(),
-            schedule: schedule.iter().map(|a| entry(&instance, *a)).collect(),
-            blocked: blocked_entries(protocol, &instance, &state),
-            unstarted: unstarted_names(&instance, &state),
+/// The witness that this schedule makes the protocol hang at this input, or that its last
+/// action arrives on an mbarrier that had fewer arrivals pending. Row orders that play no part
+/// are left out.
+///
+/// # Errors
+///
+/// The input does not run, or the schedule does neither.
+pub fn record(
+    protocol: &Protocol,
+    input: &Input,
+    schedule: &[Action],
+) -> Result<Witness, ReplayError> {
+    let (instance, choices) = instantiate_with(protocol, input, &Limits::default())?;
+    let (property, state) = run(&instance, schedule)?;
+    let orders = choices.iter().filter_map(|choice| {
+        let order = input.orders.get(&choice.key)?.clone();
+        Some(match &choice.key {
+            OrderKey::Row { pattern, row } => OrderEntry::Row {
+                pattern: protocol.patterns[*pattern].name.clone(),
+                row: row.clone(),
+                order,
+            },
+            OrderKey::Loop {
+                stmt,
+                role,
+                member,
+                run,
+            } => OrderEntry::Loop {
+                statement: *stmt,
+                role: protocol.roles[*role].name.clone(),
+                member: member.clone(),
+                run: *run,
+                order,
+            },
         })
-    }
+    });
+    let params = protocol.params.iter().map(|p| p.name.clone());
+    let patterns = protocol.patterns.iter().zip(&input.patterns);
+    let initial = input.initial.iter();
+    let extra = protocol.assumptions.iter().filter(|a| a.span.is_none());
+    Ok(Witness {
+        schema: SCHEMA,
+        tool: "warplock".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        protocol: protocol.name.clone(),
+        source: protocol.source.clone(),
+        source_sha256: sha256_hex(protocol.source.as_bytes()),
+        assumptions: extra.map(|a| a.text.clone()).collect(),
+        property: property.name().to_owned(),
+        parameters: params.zip(input.params.iter().copied()).collect(),
+        patterns: patterns
+            .filter(|(pattern, _)| pattern.definition.is_none())
+            .map(|(pattern, entries)| (pattern.name.clone(), entries.iter().cloned().collect()))
+            .collect(),
+        orders: orders.collect(),
+        initial: initial
+            .map(|((object, index), value)| StartEntry {
+                object: protocol.objects[*object].name.clone(),
+                index: index.clone(),
+                value: *value,
+            })
+            .collect(),
+        schedule: schedule.iter().map(|a| entry(&instance, *a)).collect(),
+        blocked: blocked_entries(protocol, &instance, &state),
+        unstarted: unstarted_names(&instance, &state),
+    })
 }
 
 /// The SHA-256 digest of some bytes as 64 lower case hexadecimal digits.

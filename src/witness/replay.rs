@@ -19,6 +19,7 @@ use crate::semantics::unfold::Limits;
 use crate::semantics::unfold::check_params;
 use crate::semantics::unfold::instantiate_with;
 use crate::text;
+use crate::text::Narrowing;
 use crate::verdict::Property;
 
 use super::OrderEntry;
@@ -64,12 +65,17 @@ pub enum ReplayError {
     /// The protocol to replay against has another text or name.
     #[error("the witness is about another protocol")]
     OtherProtocol,
-    /// The recorded narrowing has no meaning for the protocol.
-    #[error("the narrowing does not fit the protocol: {0}")]
-    Narrowing(String),
-    /// No property of that name.
-    #[error("there is no property `{0}`")]
-    Property(String),
+    /// A recorded assumption has no meaning for the protocol.
+    #[error("an assumption does not fit the protocol: {0}")]
+    Assumption(String),
+    /// The schedule violates another property than the file says.
+    #[error("the schedule violates the property `{actual}`, not `{recorded}`")]
+    OtherProperty {
+        /// In the file.
+        recorded: String,
+        /// Of the schedule.
+        actual: &'static str,
+    },
     /// A name that the protocol does not have.
     #[error("the protocol has no {what} `{name}` that takes a value")]
     Unknown {
@@ -121,9 +127,9 @@ pub enum ReplayError {
         /// What is undefined.
         violation: Violation,
     },
-    /// The schedule does not end in a stuck state, or in an over-arrival, as it should.
-    #[error("the schedule does not violate the property `{0}`")]
-    NotViolated(&'static str),
+    /// The schedule ends neither in a stuck state nor in an over-arrival.
+    #[error("the schedule ends neither in a stuck state nor in an over-arrival")]
+    NoViolation,
     /// The final state is stuck, but not as the file says.
     #[error("the members do not wait for what the witness says they wait for")]
     OtherBlocked,
@@ -131,16 +137,22 @@ pub enum ReplayError {
 
 /// Replays a witness against the protocol that its text and assumptions make.
 pub fn replay(protocol: &Protocol, witness: &Witness) -> Result<Replayed, ReplayError> {
-    let property = check_header(protocol, witness)?;
+    check_header(protocol, witness)?;
     let input = input_of(protocol, witness)?;
-    check_narrowing(protocol, witness, &input)?;
+    check_assumptions(protocol, witness, &input)?;
     let (instance, choices) = instantiate_with(protocol, &input, &Limits::default())?;
     let used: BTreeSet<&OrderKey> = choices.iter().map(|choice| &choice.key).collect();
     if let Some(key) = input.orders.keys().find(|key| !used.contains(key)) {
         return Err(ReplayError::UnusedOrder(key.clone()));
     }
     let schedule = schedule_of(&instance, witness)?;
-    let state = run(&instance, &schedule, property)?;
+    let (property, state) = run(&instance, &schedule)?;
+    if property.name() != witness.property {
+        return Err(ReplayError::OtherProperty {
+            recorded: witness.property.clone(),
+            actual: property.name(),
+        });
+    }
     if blocked_entries(protocol, &instance, &state) != witness.blocked
         || unstarted_names(&instance, &state) != witness.unstarted
     {
@@ -155,15 +167,13 @@ pub fn replay(protocol: &Protocol, witness: &Witness) -> Result<Replayed, Replay
     })
 }
 
-/// Where a schedule that violates a property leads: to a stuck state, or to the state before
+/// The property that a schedule violates, and the stuck state it leads to or the state before
 /// its over-arrival.
 pub(super) fn run(
     instance: &Instance,
     schedule: &[Action],
-    property: Property,
-) -> Result<State, ReplayError> {
+) -> Result<(Property, State), ReplayError> {
     let mut state = step::initial(instance);
-    let mut violated = None;
     for (position, action) in schedule.iter().enumerate() {
         let is_last = position + 1 == schedule.len();
         match step::apply(instance, &mut state, *action) {
@@ -173,7 +183,7 @@ pub(super) fn run(
             }
             Err(StepError::Violation(violation)) => match violation.kind {
                 ViolationKind::OverArrival { .. } if is_last => {
-                    violated = Some(Property::OverArrival);
+                    return Ok((Property::OverArrival, state));
                 }
                 _ => {
                     return Err(ReplayError::Violation {
@@ -184,16 +194,13 @@ pub(super) fn run(
             },
         }
     }
-    if violated.is_none() && step::is_stuck(instance, &state) {
-        violated = Some(Property::Deadlock);
+    if !step::is_stuck(instance, &state) {
+        return Err(ReplayError::NoViolation);
     }
-    match violated {
-        Some(found) if found == property => Ok(state),
-        _ => Err(ReplayError::NotViolated(property.name())),
-    }
+    Ok((Property::Deadlock, state))
 }
 
-fn check_header(protocol: &Protocol, witness: &Witness) -> Result<Property, ReplayError> {
+fn check_header(protocol: &Protocol, witness: &Witness) -> Result<(), ReplayError> {
     if witness.schema != SCHEMA {
         return Err(ReplayError::Schema(witness.schema));
     }
@@ -210,21 +217,24 @@ fn check_header(protocol: &Protocol, witness: &Witness) -> Result<Property, Repl
     if witness.source != protocol.source || witness.protocol != protocol.name {
         return Err(ReplayError::OtherProtocol);
     }
-    Property::from_name(&witness.property)
-        .ok_or_else(|| ReplayError::Property(witness.property.clone()))
+    Ok(())
 }
 
-/// The narrowing is part of the claim, so the input has to lie inside it, whether or not the
-/// protocol at hand was narrowed already.
-fn check_narrowing(
+/// Assumptions are part of the claim, so they have to hold at the input, whether or not the
+/// protocol at hand was given them.
+fn check_assumptions(
     protocol: &Protocol,
     witness: &Witness,
     input: &Input,
 ) -> Result<(), ReplayError> {
+    let narrowing = Narrowing {
+        assume: witness.assumptions.clone(),
+        ..Narrowing::default()
+    };
     let mut narrowed = protocol.clone();
-    text::narrow(&mut narrowed, &witness.narrowing).map_err(|findings| {
+    text::narrow(&mut narrowed, &narrowing).map_err(|findings| {
         let messages: Vec<String> = findings.into_iter().map(|f| f.message).collect();
-        ReplayError::Narrowing(messages.join("; "))
+        ReplayError::Assumption(messages.join("; "))
     })?;
     Ok(check_params(&narrowed, &input.params)?)
 }

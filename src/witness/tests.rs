@@ -18,17 +18,7 @@ fn witness(protocol: &Protocol, input: &Input) -> Witness {
     let trace = explore(&instance, &Options::default())
         .stuck
         .expect("hangs");
-    hang(protocol, input, &trace).expect("the trace hangs")
-}
-
-fn hang(protocol: &Protocol, input: &Input, trace: &[Action]) -> Result<Witness, ReplayError> {
-    Witness::record(
-        protocol,
-        &Narrowing::default(),
-        Property::Deadlock,
-        input,
-        trace,
-    )
+    record(protocol, input, &trace).expect("the trace hangs")
 }
 
 fn least() -> (Protocol, Witness) {
@@ -133,19 +123,18 @@ fn every_lie_is_found() {
     });
     assert_eq!(other, ReplayError::OtherProtocol);
     assert_eq!(refused(&|w| w.protocol.clear()), ReplayError::OtherProtocol);
-    let set = refused(&|w| {
-        w.narrowing.set.insert("N".to_owned(), 3);
-    });
-    assert!(matches!(set, ReplayError::Run(_)));
-    let set = refused(&|w| {
-        w.narrowing.set.insert("Q".to_owned(), 3);
-    });
-    assert!(matches!(set, ReplayError::Narrowing(_)));
-    let property = refused(&|w| w.property = "hope".to_owned());
-    assert_eq!(property, ReplayError::Property("hope".to_owned()));
-    for other in ["race", "over_arrival"] {
+    for (text, fits) in [("2 < 1", true), ("Q > 1", false)] {
+        let assuming = refused(&|w| w.assumptions.push(text.to_owned()));
+        assert_eq!(matches!(assuming, ReplayError::Run(_)), fits, "{assuming}");
+        assert_eq!(
+            matches!(assuming, ReplayError::Assumption(_)),
+            !fits,
+            "{assuming}"
+        );
+    }
+    for other in ["race", "over_arrival", "hope"] {
         let property = refused(&|w| w.property = other.to_owned());
-        assert_eq!(property, ReplayError::NotViolated(other));
+        assert!(matches!(property, ReplayError::OtherProperty { .. }));
     }
     let unknown = refused(&|w| {
         w.parameters.insert("Q".to_owned(), 1);
@@ -170,7 +159,7 @@ fn every_lie_is_found() {
     let harmless = refused(&|w| {
         w.patterns.insert("visits".to_owned(), Vec::new());
     });
-    assert_eq!(harmless, ReplayError::NotViolated("deadlock"));
+    assert_eq!(harmless, ReplayError::NoViolation);
     let start = refused(&|w| {
         w.initial.push(StartEntry {
             object: "dq".to_owned(),
@@ -203,7 +192,7 @@ fn every_lie_is_found() {
     let short = refused(&|w| {
         w.schedule.pop();
     });
-    assert_eq!(short, ReplayError::NotViolated("deadlock"));
+    assert_eq!(short, ReplayError::NoViolation);
     assert_eq!(refused(&|w| w.blocked.clear()), ReplayError::OtherBlocked);
     assert_eq!(
         refused(&|w| w.blocked[0].line += 1),
@@ -219,19 +208,13 @@ fn an_over_arrival_is_replayed_too() {
     let instance = instantiate(&protocol, &plain(&[])).expect("a valid input");
     let found = explore(&instance, &Options::default());
     let (trace, _) = found.violation.expect("two arrive where one is pending");
-    let over = |trace: &[Action]| {
-        let none = Narrowing::default();
-        Witness::record(&protocol, &none, Property::OverArrival, &plain(&[]), trace)
-    };
-    let witness = over(&trace).expect("it violates");
+    let witness = record(&protocol, &plain(&[]), &trace).expect("it violates");
     assert_eq!(witness.property, "over_arrival");
-    let hangs = hang(&protocol, &plain(&[]), &trace);
-    assert_eq!(hangs, Err(ReplayError::NotViolated("deadlock")));
     let replayed = replay(&protocol, &witness).expect("it violates");
     assert_eq!(replayed.property, Property::OverArrival);
     let mut longer = trace.clone();
     longer.push(trace[0]);
-    let error = over(&longer).expect_err("nothing follows");
+    let error = record(&protocol, &plain(&[]), &longer).expect_err("nothing follows");
     assert!(matches!(error, ReplayError::Violation { position: 1, .. }));
 }
 
