@@ -9,6 +9,10 @@ use super::eval::Env;
 use super::input::Input;
 use super::pattern::PatternData;
 
+/// How many tiles a pattern may have that the protocol defines: each is evaluated and those
+/// that are visited are stored.
+const MAX_TILES: u64 = 1 << 26;
+
 /// How large an instance may get before it is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
@@ -102,16 +106,13 @@ pub fn pattern_data(
                     found: names.len(),
                 });
             }
-            let mut entries = Vec::new();
-            for values in IndexValues::new(&extents) {
-                for (name, value) in names.iter().zip(&values) {
+            size(&extents, MAX_TILES, 0, "tiles")?;
+            PatternData::defined(&pattern.name, &extents, |at| {
+                for (name, value) in names.iter().zip(at) {
                     env.set(*name, *value)?;
                 }
-                if env.truth(condition)? {
-                    entries.push(values);
-                }
-            }
-            PatternData::new(&pattern.name, &extents, entries.iter().map(Vec::as_slice))
+                env.truth(condition)
+            })
         })();
         done.push(data.map_err(|fault| RunError::at(fault, pattern.span))?);
     }

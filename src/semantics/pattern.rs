@@ -8,6 +8,7 @@
 
 use std::sync::OnceLock;
 
+use super::admit::IndexValues;
 use super::error::Fault;
 
 /// The entries of one pattern at one input.
@@ -27,23 +28,8 @@ impl PatternData {
         extents: &[i64],
         entries: impl IntoIterator<Item = &'e [i64]>,
     ) -> Result<PatternData, Fault> {
-        let extents: Vec<i64> = extents.iter().map(|e| (*e).max(0)).collect();
-        // Every key stays below this product, so no later arithmetic on keys overflows.
-        extents
-            .iter()
-            .try_fold(1i64, |product, e| product.checked_mul((*e).max(1)))
-            .ok_or(Fault::Overflow)?;
-        let mut data = PatternData {
-            keys: vec![OnceLock::new(); extents.len()],
-            extents,
-        };
-        let Some(last) = data.extents.len().checked_sub(1) else {
-            return Err(Fault::Arity {
-                name: name.to_owned(),
-                expected: 2,
-                found: 0,
-            });
-        };
+        let data = PatternData::empty(name, extents)?;
+        let last = data.extents.len() - 1;
         let mut keys = Vec::new();
         for entry in entries {
             if !data.inside(entry) {
@@ -56,8 +42,53 @@ impl PatternData {
         }
         keys.sort_unstable();
         keys.dedup();
-        data.keys[last] = OnceLock::from(keys);
-        Ok(data)
+        Ok(data.with(keys))
+    }
+
+    /// The pattern with these extents that holds where `visits` says so.
+    pub fn defined(
+        name: &str,
+        extents: &[i64],
+        mut visits: impl FnMut(&[i64]) -> Result<bool, Fault>,
+    ) -> Result<PatternData, Fault> {
+        let data = PatternData::empty(name, extents)?;
+        let last = data.extents.len() - 1;
+        let mut keys = Vec::new();
+        for at in IndexValues::new(&data.extents) {
+            if visits(&at)? {
+                keys.push(data.key(&at, last));
+            }
+        }
+        Ok(data.with(keys))
+    }
+
+    /// A pattern whose entries are still to be given with [`PatternData::with`].
+    fn empty(name: &str, extents: &[i64]) -> Result<PatternData, Fault> {
+        let extents: Vec<i64> = extents.iter().map(|e| (*e).max(0)).collect();
+        // Every key stays below this product, so no later arithmetic on keys overflows.
+        extents
+            .iter()
+            .try_fold(1i64, |product, e| product.checked_mul((*e).max(1)))
+            .ok_or(Fault::Overflow)?;
+        if extents.is_empty() {
+            return Err(Fault::Arity {
+                name: name.to_owned(),
+                expected: 2,
+                found: 0,
+            });
+        }
+        Ok(PatternData {
+            keys: vec![OnceLock::new(); extents.len()],
+            extents,
+        })
+    }
+
+    /// With these numbers, ascending, the last coordinate being last.
+    fn with(mut self, keys: Vec<i64>) -> PatternData {
+        if let Some(index) = self.keys.last_mut() {
+            *index = OnceLock::from(keys);
+        }
+        self
     }
 
     /// How many values each coordinate takes.

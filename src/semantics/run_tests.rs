@@ -334,15 +334,19 @@ fn any_instance() -> impl Strategy<Value = Instance> {
     ];
     let op = prop_oneof![semaphore_op, barrier_op];
     let programs = proptest::collection::vec(proptest::collection::vec(op, 0..4), 1..4);
-    (programs, 1..4usize, 0..3usize).prop_map(|(programs, resident, launch)| {
+    (programs, 1..3usize, 0..5usize).prop_map(|(programs, resident, launch)| {
         // An instance with the right shape, whose programs are then replaced.
         let protocol = match launch {
             0 => warps(&vec![&[][..]; programs.len()]),
+            3 => jacobi(false),
+            4 => delayed_release(Release::Previous, true, RowOrder::Ascending),
             _ => block_sparse(Lock::Rank, launch == 1, RowOrder::Ascending),
         };
         let members = programs.len() as i64;
         let base = match launch {
             0 => plain(&[]),
+            3 => plain(&[resident as i64, 0]),
+            4 => input(&[4, 3], &[]),
             _ => input(&[members, 3, resident as i64], &[]),
         };
         let mut instance = instantiate(&protocol, &base).expect("a valid input");
@@ -351,13 +355,15 @@ fn any_instance() -> impl Strategy<Value = Instance> {
             CellStart::Mbarrier(2),
             CellStart::Named,
         ];
-        for (member, program) in instance.members.iter_mut().zip(programs) {
+        // Programs repeat where there are more members, which makes those interchangeable.
+        let repeated = programs.iter().cycle();
+        for (member, program) in instance.members.iter_mut().zip(repeated) {
             member.ops = program
-                .into_iter()
+                .iter()
                 .map(|(cell, kind)| Op {
                     stmt: StmtId(0),
-                    cell: super::instance::CellId(cell),
-                    kind,
+                    cell: super::instance::CellId(*cell),
+                    kind: *kind,
                 })
                 .collect();
         }
@@ -399,7 +405,9 @@ proptest! {
         let options = |symmetry| Options { symmetry, stop_at_stuck: false, ..Options::default() };
         let found = explore(&instance, &options(true));
         let unreduced = explore(&instance, &options(false));
-        prop_assert_eq!(found.stuck.is_some(), unreduced.stuck.is_some());
+        let length = |trace: &Option<Vec<_>>| trace.as_ref().map(Vec::len);
+        prop_assert_eq!(length(&found.stuck), length(&unreduced.stuck));
+        prop_assert!(found.states <= unreduced.states);
         prop_assert_eq!(found.violation.is_some(), unreduced.violation.is_some());
         match run.end {
             RunEnd::Stuck => prop_assert!(found.stuck.is_some()),

@@ -363,6 +363,24 @@ pub(crate) fn warps(programs: &[Program<'_>]) -> Protocol {
     b.build()
 }
 
+/// One member per count, which arrives so often on the only mbarrier.
+pub(crate) fn arrives(expected: i64, counts: &[i64]) -> Protocol {
+    let mut b = Builder::new("arrives");
+    let arrivals = int(expected);
+    let bar = b.object("bar", Vec::new(), ObjectKind::Mbarrier { arrivals });
+    for count in counts {
+        let arrive = b.stmt(StmtKind::Arrive {
+            cell: Cell {
+                object: bar,
+                index: Vec::new(),
+            },
+            count: int(*count),
+        });
+        b.role("thread", Vec::new(), None, vec![arrive]);
+    }
+    b.build()
+}
+
 /// The input with these parameters and, for the only pattern, these entries.
 pub(crate) fn input(params: &[i64], entries: &[[i64; 2]]) -> Input {
     Input {

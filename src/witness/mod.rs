@@ -42,7 +42,7 @@ pub struct Witness {
     pub source: String,
     /// SHA-256 of the text, 64 lower case hexadecimal digits.
     pub source_sha256: String,
-    /// Assumptions beside those in the text, as written.
+    /// Assumptions given beside the text, as written. They hold at the input.
     pub assumptions: Vec<String>,
     /// The violated property's name.
     pub property: String,

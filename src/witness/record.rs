@@ -12,7 +12,6 @@ use crate::semantics::step::Action;
 use crate::semantics::step::State;
 use crate::semantics::unfold::Limits;
 use crate::semantics::unfold::instantiate_with;
-use crate::verdict::Property;
 
 use super::BlockedEntry;
 use super::OrderEntry;
@@ -24,15 +23,20 @@ use super::Witness;
 use super::describe;
 use super::replay::run;
 
-/// The witness that this schedule makes the protocol hang at this input. It is an error if it
-/// does not. Row orders that play no part are left out.
+/// The witness that this schedule makes the protocol hang at this input, or that its last
+/// action arrives on an mbarrier that had fewer arrivals pending. Row orders that play no part
+/// are left out.
+///
+/// # Errors
+///
+/// The input does not run, or the schedule does neither.
 pub fn record(
     protocol: &Protocol,
     input: &Input,
     schedule: &[Action],
 ) -> Result<Witness, ReplayError> {
     let (instance, choices) = instantiate_with(protocol, input, &Limits::default())?;
-    let state = run(&instance, schedule)?;
+    let (property, state) = run(&instance, schedule)?;
     let orders = choices.iter().filter_map(|choice| {
         let order = input.orders.get(&choice.key)?.clone();
         Some(match &choice.key {
@@ -58,6 +62,7 @@ pub fn record(
     let params = protocol.params.iter().map(|p| p.name.clone());
     let patterns = protocol.patterns.iter().zip(&input.patterns);
     let initial = input.initial.iter();
+    let extra = protocol.assumptions.iter().filter(|a| a.span.is_none());
     Ok(Witness {
         schema: SCHEMA,
         tool: "warplock".to_owned(),
@@ -65,8 +70,8 @@ pub fn record(
         protocol: protocol.name.clone(),
         source: protocol.source.clone(),
         source_sha256: sha256_hex(protocol.source.as_bytes()),
-        assumptions: extra_assumptions(protocol),
-        property: Property::Deadlock.name().to_owned(),
+        assumptions: extra.map(|a| a.text.clone()).collect(),
+        property: property.name().to_owned(),
         parameters: params.zip(input.params.iter().copied()).collect(),
         patterns: patterns
             .filter(|(pattern, _)| pattern.definition.is_none())
@@ -90,12 +95,6 @@ pub fn record(
 pub fn sha256_hex(bytes: &[u8]) -> String {
     let digest = Sha256::digest(bytes);
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-/// The assumptions that are not in the protocol's text.
-pub(super) fn extra_assumptions(protocol: &Protocol) -> Vec<String> {
-    let extra = protocol.assumptions.iter().filter(|a| a.span.is_none());
-    extra.map(|a| a.text.clone()).collect()
 }
 
 pub(super) fn blocked_entries(

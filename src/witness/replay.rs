@@ -14,8 +14,12 @@ use crate::semantics::step::Action;
 use crate::semantics::step::State;
 use crate::semantics::step::StepError;
 use crate::semantics::step::Violation;
+use crate::semantics::step::ViolationKind;
 use crate::semantics::unfold::Limits;
+use crate::semantics::unfold::check_params;
 use crate::semantics::unfold::instantiate_with;
+use crate::text;
+use crate::text::Narrowing;
 use crate::verdict::Property;
 
 use super::OrderEntry;
@@ -23,7 +27,6 @@ use super::SCHEMA;
 use super::ScheduleEntry;
 use super::Witness;
 use super::record::blocked_entries;
-use super::record::extra_assumptions;
 use super::record::sha256_hex;
 use super::record::unstarted_names;
 
@@ -34,9 +37,11 @@ pub struct Replayed {
     pub input: Input,
     /// The protocol at that input.
     pub instance: Instance,
-    /// What happened.
+    /// What happens.
     pub schedule: Vec<Action>,
-    /// The stuck state it ended in.
+    /// The property it violates.
+    pub property: Property,
+    /// The stuck state it ends in; for an over-arrival, the state before the last action.
     pub state: State,
 }
 
@@ -60,17 +65,17 @@ pub enum ReplayError {
     /// The protocol to replay against has another text or name.
     #[error("the witness is about another protocol")]
     OtherProtocol,
-    /// The protocol was given other assumptions from outside its text.
-    #[error("the witness assumes {recorded:?}, the protocol was given {actual:?}")]
-    OtherAssumptions {
+    /// A recorded assumption has no meaning for the protocol.
+    #[error("an assumption does not fit the protocol: {0}")]
+    Assumption(String),
+    /// The schedule violates another property than the file says.
+    #[error("the schedule violates the property `{actual}`, not `{recorded}`")]
+    OtherProperty {
         /// In the file.
-        recorded: Vec<String>,
-        /// Of the protocol.
-        actual: Vec<String>,
+        recorded: String,
+        /// Of the schedule.
+        actual: &'static str,
     },
-    /// A property that no schedule alone violates, or no property at all.
-    #[error("a witness for the property `{0}` cannot be replayed")]
-    Property(String),
     /// A name that the protocol does not have.
     #[error("the protocol has no {what} `{name}` that takes a value")]
     Unknown {
@@ -122,9 +127,9 @@ pub enum ReplayError {
         /// What is undefined.
         violation: Violation,
     },
-    /// The schedule does not end in a stuck state.
-    #[error("the schedule does not end in a stuck state")]
-    NotStuck,
+    /// The schedule ends neither in a stuck state nor in an over-arrival.
+    #[error("the schedule ends neither in a stuck state nor in an over-arrival")]
+    NoViolation,
     /// The final state is stuck, but not as the file says.
     #[error("the members do not wait for what the witness says they wait for")]
     OtherBlocked,
@@ -134,13 +139,20 @@ pub enum ReplayError {
 pub fn replay(protocol: &Protocol, witness: &Witness) -> Result<Replayed, ReplayError> {
     check_header(protocol, witness)?;
     let input = input_of(protocol, witness)?;
+    check_assumptions(protocol, witness, &input)?;
     let (instance, choices) = instantiate_with(protocol, &input, &Limits::default())?;
     let used: BTreeSet<&OrderKey> = choices.iter().map(|choice| &choice.key).collect();
     if let Some(key) = input.orders.keys().find(|key| !used.contains(key)) {
         return Err(ReplayError::UnusedOrder(key.clone()));
     }
     let schedule = schedule_of(&instance, witness)?;
-    let state = run(&instance, &schedule)?;
+    let (property, state) = run(&instance, &schedule)?;
+    if property.name() != witness.property {
+        return Err(ReplayError::OtherProperty {
+            recorded: witness.property.clone(),
+            actual: property.name(),
+        });
+    }
     if blocked_entries(protocol, &instance, &state) != witness.blocked
         || unstarted_names(&instance, &state) != witness.unstarted
     {
@@ -150,26 +162,42 @@ pub fn replay(protocol: &Protocol, witness: &Witness) -> Result<Replayed, Replay
         input,
         instance,
         schedule,
+        property,
         state,
     })
 }
 
-/// The stuck state that a schedule leads to.
-pub(super) fn run(instance: &Instance, schedule: &[Action]) -> Result<State, ReplayError> {
+/// The property that a schedule violates, and the stuck state it leads to or the state before
+/// its over-arrival.
+pub(super) fn run(
+    instance: &Instance,
+    schedule: &[Action],
+) -> Result<(Property, State), ReplayError> {
     let mut state = step::initial(instance);
     for (position, action) in schedule.iter().enumerate() {
-        step::apply(instance, &mut state, *action).map_err(|error| match error {
-            StepError::NotEnabled(action) => ReplayError::NotEnabled { position, action },
-            StepError::Violation(violation) => ReplayError::Violation {
-                position,
-                violation,
+        let is_last = position + 1 == schedule.len();
+        match step::apply(instance, &mut state, *action) {
+            Ok(()) => {}
+            Err(StepError::NotEnabled(action)) => {
+                return Err(ReplayError::NotEnabled { position, action });
+            }
+            Err(StepError::Violation(violation)) => match violation.kind {
+                ViolationKind::OverArrival { .. } if is_last => {
+                    return Ok((Property::OverArrival, state));
+                }
+                _ => {
+                    return Err(ReplayError::Violation {
+                        position,
+                        violation,
+                    });
+                }
             },
-        })?;
+        }
     }
     if !step::is_stuck(instance, &state) {
-        return Err(ReplayError::NotStuck);
+        return Err(ReplayError::NoViolation);
     }
-    Ok(state)
+    Ok((Property::Deadlock, state))
 }
 
 fn check_header(protocol: &Protocol, witness: &Witness) -> Result<(), ReplayError> {
@@ -189,17 +217,26 @@ fn check_header(protocol: &Protocol, witness: &Witness) -> Result<(), ReplayErro
     if witness.source != protocol.source || witness.protocol != protocol.name {
         return Err(ReplayError::OtherProtocol);
     }
-    let actual = extra_assumptions(protocol);
-    if witness.assumptions != actual {
-        return Err(ReplayError::OtherAssumptions {
-            recorded: witness.assumptions.clone(),
-            actual,
-        });
-    }
-    if Property::from_name(&witness.property) != Some(Property::Deadlock) {
-        return Err(ReplayError::Property(witness.property.clone()));
-    }
     Ok(())
+}
+
+/// Assumptions are part of the claim, so they have to hold at the input, whether or not the
+/// protocol at hand was given them.
+fn check_assumptions(
+    protocol: &Protocol,
+    witness: &Witness,
+    input: &Input,
+) -> Result<(), ReplayError> {
+    let narrowing = Narrowing {
+        assume: witness.assumptions.clone(),
+        ..Narrowing::default()
+    };
+    let mut narrowed = protocol.clone();
+    text::narrow(&mut narrowed, &narrowing).map_err(|findings| {
+        let messages: Vec<String> = findings.into_iter().map(|f| f.message).collect();
+        ReplayError::Assumption(messages.join("; "))
+    })?;
+    Ok(check_params(&narrowed, &input.params)?)
 }
 
 fn input_of(protocol: &Protocol, witness: &Witness) -> Result<Input, ReplayError> {

@@ -9,6 +9,7 @@ use crate::semantics::input::OrderKey;
 use crate::semantics::samples::*;
 use crate::semantics::step::Action;
 use crate::semantics::unfold::instantiate;
+use crate::verdict::Property;
 
 use super::*;
 
@@ -122,10 +123,19 @@ fn every_lie_is_found() {
     });
     assert_eq!(other, ReplayError::OtherProtocol);
     assert_eq!(refused(&|w| w.protocol.clear()), ReplayError::OtherProtocol);
-    let assuming = refused(&|w| w.assumptions.push("N > 0".to_owned()));
-    assert!(matches!(assuming, ReplayError::OtherAssumptions { .. }));
-    let property = refused(&|w| w.property = "race".to_owned());
-    assert_eq!(property, ReplayError::Property("race".to_owned()));
+    for (text, fits) in [("2 < 1", true), ("Q > 1", false)] {
+        let assuming = refused(&|w| w.assumptions.push(text.to_owned()));
+        assert_eq!(matches!(assuming, ReplayError::Run(_)), fits, "{assuming}");
+        assert_eq!(
+            matches!(assuming, ReplayError::Assumption(_)),
+            !fits,
+            "{assuming}"
+        );
+    }
+    for other in ["race", "over_arrival", "hope"] {
+        let property = refused(&|w| w.property = other.to_owned());
+        assert!(matches!(property, ReplayError::OtherProperty { .. }));
+    }
     let unknown = refused(&|w| {
         w.parameters.insert("Q".to_owned(), 1);
     });
@@ -149,7 +159,7 @@ fn every_lie_is_found() {
     let harmless = refused(&|w| {
         w.patterns.insert("visits".to_owned(), Vec::new());
     });
-    assert_eq!(harmless, ReplayError::NotStuck);
+    assert_eq!(harmless, ReplayError::NoViolation);
     let start = refused(&|w| {
         w.initial.push(StartEntry {
             object: "dq".to_owned(),
@@ -182,7 +192,7 @@ fn every_lie_is_found() {
     let short = refused(&|w| {
         w.schedule.pop();
     });
-    assert_eq!(short, ReplayError::NotStuck);
+    assert_eq!(short, ReplayError::NoViolation);
     assert_eq!(refused(&|w| w.blocked.clear()), ReplayError::OtherBlocked);
     assert_eq!(
         refused(&|w| w.blocked[0].line += 1),
@@ -190,6 +200,22 @@ fn every_lie_is_found() {
     );
     let never = refused(&|w| w.unstarted.push("cta[1]".to_owned()));
     assert_eq!(never, ReplayError::OtherBlocked);
+}
+
+#[test]
+fn an_over_arrival_is_replayed_too() {
+    let protocol = arrives(2, &[1, 2]);
+    let instance = instantiate(&protocol, &plain(&[])).expect("a valid input");
+    let found = explore(&instance, &Options::default());
+    let (trace, _) = found.violation.expect("two arrive where one is pending");
+    let witness = record(&protocol, &plain(&[]), &trace).expect("it violates");
+    assert_eq!(witness.property, "over_arrival");
+    let replayed = replay(&protocol, &witness).expect("it violates");
+    assert_eq!(replayed.property, Property::OverArrival);
+    let mut longer = trace.clone();
+    longer.push(trace[0]);
+    let error = record(&protocol, &plain(&[]), &longer).expect_err("nothing follows");
+    assert!(matches!(error, ReplayError::Violation { position: 1, .. }));
 }
 
 #[test]
