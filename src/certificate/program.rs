@@ -5,8 +5,12 @@
 //! condition holds. This module lists those families for every wait and every increment,
 //! together with all expressions the program evaluates on the way (each must be well defined).
 //!
-//! Side conditions, refused with a reason where they fail: `return` and `break` only outside
-//! loops, no value carried from one loop iteration to the next, no reset, no barrier.
+//! A local variable that the last statement of a loop's body sets to the loop variable holds,
+//! in an iteration, the value of the previous one, and after the loop that of the last one
+//! ([`Bound::Previous`], [`Bound::Last`]).
+//!
+//! Side conditions, refused with a reason where they fail: `return` only outside loops, no
+//! `break`, no other value carried from one iteration to the next, no reset, no barrier.
 
 use std::collections::HashMap;
 use std::collections::HashSet;
@@ -61,6 +65,32 @@ pub struct Binder {
     pub over: Iteration,
 }
 
+/// A name that an event family's expressions use, and what it stands for. Later ones may
+/// refer to earlier ones, and a later one of the same name replaces an earlier one.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Bound {
+    /// The variable of an enclosing loop.
+    Loop(Binder),
+    /// A local variable that holds the previous value of an enclosing loop's variable.
+    Previous {
+        /// The local variable.
+        var: VarId,
+        /// The enclosing loop.
+        of: Binder,
+        /// Its value in the first iteration.
+        before: Expr,
+    },
+    /// A local variable that holds the last value of an earlier loop's variable.
+    Last {
+        /// The local variable.
+        var: VarId,
+        /// The earlier loop.
+        of: Binder,
+        /// Its value if the loop did not run.
+        before: Expr,
+    },
+}
+
 /// The direction in which a loop runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
@@ -109,8 +139,8 @@ pub struct Event {
     pub kind: EventKind,
     /// On which semaphore.
     pub cell: Cell,
-    /// The enclosing loops, outermost first.
-    pub binders: Vec<Binder>,
+    /// The names its expressions use beside the role's indices.
+    pub bounds: Vec<Bound>,
     /// The path condition over role indices and loop variables.
     pub condition: Expr,
     /// The way to the statement.
@@ -120,8 +150,8 @@ pub struct Event {
 /// An expression that the program evaluates, and when.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Evaluation {
-    /// The enclosing loops, outermost first.
-    pub binders: Vec<Binder>,
+    /// The names it uses beside the role's indices.
+    pub bounds: Vec<Bound>,
     /// The path condition under which it is evaluated.
     pub condition: Expr,
     /// The expression.
@@ -149,7 +179,7 @@ pub fn summarize(role: &Role) -> Result<Program, Unsupported> {
         program: Program::default(),
     };
     let mut path = Path {
-        binders: Vec::new(),
+        bounds: Vec::new(),
         condition: Expr::Bool(true),
         place: Vec::new(),
         locals: HashMap::new(),
@@ -160,11 +190,21 @@ pub fn summarize(role: &Role) -> Result<Program, Unsupported> {
 
 #[derive(Clone)]
 struct Path {
-    binders: Vec<Binder>,
+    bounds: Vec<Bound>,
     condition: Expr,
     place: Vec<Place>,
-    /// Values of local variables; `None` where a loop may have changed it.
-    locals: HashMap<VarId, Option<Expr>>,
+    locals: HashMap<VarId, Local>,
+}
+
+/// What is known of a local variable.
+#[derive(Debug, Clone, PartialEq)]
+enum Local {
+    /// It has this value.
+    Value(Expr),
+    /// It is defined by the bound at this position.
+    Bound(usize),
+    /// A loop or a branch may have changed it.
+    Unknown,
 }
 
 struct Walk {
@@ -215,7 +255,7 @@ impl Walk {
             StmtKind::Access { .. } => {}
             StmtKind::Assign { var, value } => {
                 let value = self.evaluate(value, path, stmt.span)?;
-                path.locals.insert(*var, Some(value));
+                path.locals.insert(*var, Local::Value(value));
             }
             StmtKind::If {
                 condition,
@@ -226,7 +266,11 @@ impl Walk {
             }
             StmtKind::For { var, over, body } => self.repeat(stmt.span, *var, over, body, path)?,
             StmtKind::Return => {
-                if !path.binders.is_empty() {
+                if path
+                    .bounds
+                    .iter()
+                    .any(|bound| matches!(bound, Bound::Loop(_)))
+                {
                     return Err(Unsupported::at(stmt.span, "`return` inside a loop"));
                 }
                 return Ok(Expr::Bool(true));
@@ -275,13 +319,14 @@ impl Walk {
             .collect();
         for var in changed {
             let merged = match (on_true.locals.get(&var), on_false.locals.get(&var)) {
-                (Some(Some(a)), Some(Some(b))) if a == b => Some(a.clone()),
-                (Some(Some(a)), Some(Some(b))) => Some(Expr::If(
+                (a, b) if a == b && a == path.locals.get(&var) => continue,
+                (Some(Local::Value(a)), Some(Local::Value(b))) if a == b => Local::Value(a.clone()),
+                (Some(Local::Value(a)), Some(Local::Value(b))) => Local::Value(Expr::If(
                     Box::new(condition.clone()),
                     Box::new(a.clone()),
                     Box::new(b.clone()),
                 )),
-                _ => None,
+                _ => Local::Unknown,
             };
             path.locals.insert(var, merged);
         }
@@ -343,17 +388,40 @@ impl Walk {
                 )
             }
         };
-        // A variable that the body assigns has no closed form at the start of an iteration,
-        // nor after the loop.
+        let binder = Binder { var, over };
+        let carried = carried(var, body)
+            .and_then(|local| Some((local, before(local, path.locals.get(&local)?)?)));
+        // Any other variable that the body assigns has no closed form at the start of an
+        // iteration, nor after the loop.
         let mut assigned = HashSet::new();
         collect_assigned(body, &mut assigned);
         for local in &assigned {
-            path.locals.insert(*local, None);
+            path.locals.insert(*local, Local::Unknown);
         }
         let mut inner = path.clone();
-        inner.binders.push(Binder { var, over });
+        inner.bounds.push(Bound::Loop(binder.clone()));
         inner.place.push(Place::Loop(var, direction));
-        self.block(body, &mut inner)?;
+        if let Some((local, before)) = &carried {
+            inner
+                .locals
+                .insert(*local, Local::Bound(inner.bounds.len()));
+            inner.bounds.push(Bound::Previous {
+                var: *local,
+                of: binder.clone(),
+                before: before.clone(),
+            });
+        }
+        if self.block(body, &mut inner)? != Expr::Bool(false) {
+            return Err(Unsupported::at(span, "`return` inside a loop"));
+        }
+        if let Some((local, before)) = carried {
+            path.locals.insert(local, Local::Bound(path.bounds.len()));
+            path.bounds.push(Bound::Last {
+                var: local,
+                of: binder,
+                before,
+            });
+        }
         Ok(())
     }
 
@@ -377,7 +445,7 @@ impl Walk {
                 object: cell.object,
                 index,
             },
-            binders: path.binders.clone(),
+            bounds: path.bounds.clone(),
             condition: path.condition.clone(),
             place: path.place.clone(),
         });
@@ -390,21 +458,44 @@ impl Walk {
         free_vars(expr, &mut used);
         if used
             .iter()
-            .any(|var| matches!(path.locals.get(var), Some(None)))
+            .any(|var| matches!(path.locals.get(var), Some(Local::Unknown)))
         {
             return Err(Unsupported::at(
                 span,
                 "a local variable whose value is carried through a loop",
             ));
         }
-        let expr = expr.substitute(&|var| path.locals.get(&var).cloned().flatten());
+        let expr = expr.substitute(&|var| match path.locals.get(&var) {
+            Some(Local::Value(value)) => Some(value.clone()),
+            _ => None,
+        });
         self.program.evaluations.push(Evaluation {
-            binders: path.binders.clone(),
+            bounds: path.bounds.clone(),
             condition: path.condition.clone(),
             expr: expr.clone(),
             span,
         });
         Ok(expr)
+    }
+}
+
+/// The local variable that a body sets to the loop variable as its last act, and only there.
+fn carried(loop_var: VarId, body: &[Stmt]) -> Option<VarId> {
+    let (last, earlier) = body.split_last()?;
+    let StmtKind::Assign { var, value } = &last.kind else {
+        return None;
+    };
+    let mut assigned = HashSet::new();
+    collect_assigned(earlier, &mut assigned);
+    (*value == Expr::Var(loop_var) && !assigned.contains(var)).then_some(*var)
+}
+
+/// A local variable's value before a loop that carries it.
+fn before(var: VarId, local: &Local) -> Option<Expr> {
+    match local {
+        Local::Value(value) => Some(value.clone()),
+        Local::Bound(_) => Some(Expr::Var(var)),
+        Local::Unknown => None,
     }
 }
 

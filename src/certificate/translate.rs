@@ -64,6 +64,7 @@ pub struct Translator<'p> {
     protocol: &'p Protocol,
     params: Vec<Term>,
     constants: BTreeSet<String>,
+    functions: BTreeSet<(String, usize)>,
     prefixes: Vec<(String, Prefix)>,
     /// Per factor, what it is multiplied with.
     multiples: BTreeMap<Term, BTreeSet<Term>>,
@@ -93,6 +94,7 @@ impl<'p> Translator<'p> {
             protocol,
             params,
             constants: BTreeSet::new(),
+            functions: BTreeSet::new(),
             prefixes: Vec::new(),
             multiples: BTreeMap::new(),
             quotients: BTreeSet::new(),
@@ -104,6 +106,12 @@ impl<'p> Translator<'p> {
     pub fn constant(&mut self, name: &str) -> Term {
         self.constants.insert(name.to_owned());
         term::name(name)
+    }
+
+    /// Declares a function from integers to integers and applies it.
+    pub fn function(&mut self, name: &str, arguments: &[Term]) -> Term {
+        self.functions.insert((name.to_owned(), arguments.len()));
+        term::apply(name, arguments)
     }
 
     /// The declared domain of the parameters, without the assumptions.
@@ -396,6 +404,10 @@ impl<'p> Translator<'p> {
                 "(declare-fun initial_{} ({sorts}) Int)",
                 object.name
             ));
+        }
+        for (function, arity) in &self.functions {
+            let sorts = vec!["Int"; *arity].join(" ");
+            lines.push(format!("(declare-fun {function} ({sorts}) Int)"));
         }
         for (_, prefix) in &self.prefixes {
             lines.push(format!("(declare-fun {} (Int) Int)", prefix.symbol));

@@ -1,0 +1,318 @@
+//! The ticket rule: why a grid that serializes itself through semaphores never hangs.
+//!
+//! # The rule
+//!
+//! Fix a total order `<` on the CTAs of the grid: lexicographic over its indices, each index
+//! ascending or descending. For a CTA `c` and a semaphore element `s` let `inc(c, s)` be the sum
+//! of the amounts `c` adds to `s` in a whole run. The protocol is free of deadlock if
+//!
+//! 1. *(well defined)* every expression the program evaluates means what the interpreter
+//!    computes, every index is in range, every amount is at least 1;
+//! 2. *(one fibre)* CTAs that wait on and add to the same `s` differ in one index only, the same
+//!    for the whole family of `s`, so that `<` compares just that index;
+//! 3. *(settled)* where a CTA both waits on and adds to `s`, program order decides which comes
+//!    first;
+//! 4. *(ticket)* a CTA `c` waits on `s` only for the value
+//!    `initial(s) + sum of inc(k, s) over all k < c + what c itself added to s before`;
+//! 5. *(guarded)* if `k` adds to `s` and some `c <= k` waits on `s`, then in `k` a wait on `s`
+//!    comes before that addition;
+//! 6. *(followed)* if `c` waits with `==` on `s` and some `k > c` adds to `s`, then in `c` an
+//!    addition to `s` comes after that wait;
+//! 7. *(residency)* either CTAs start in the order `<`, or all of them are resident at once; and
+//!    at least one is.
+//!
+//! # Why it is sound
+//!
+//! *Invariant:* when a CTA `w` has passed a wait on `s`, every `j < w` has done all its additions
+//! to `s`. Take the first moment it fails: `w` passes, the value is at least the one of 4, and `w`
+//! itself has added exactly its part (3), so the others have added at least the sum over all
+//! `k < w`. If some `j < w` is not done, some `j' > w` must have added to `s`. By 5, `j'` had passed
+//! a wait on `s` earlier, and as the invariant held then, all below `j'` were done, `j` among
+//! them: a contradiction.
+//!
+//! *Progress:* suppose a stuck state, and let `c` be the `<`-least CTA that is not finished. It
+//! has started: if CTAs start in the order `<`, all that started before it are finished, so a
+//! slot is free for it; if all are resident, everyone has started. So `c` is blocked at a wait
+//! on some `s`. All `k < c` are finished, so the value is at least the one of 4; a `>=` wait
+//! passes. For `==` it must be greater, so some `k > c` has added to `s`; it had passed a wait
+//! on `s` (5), so by the invariant `c` had done all its additions to `s`; but by 6 one of them
+//! comes after the wait at which `c` is blocked. A contradiction.
+//!
+//! # How a sum over all smaller CTAs is proved equal to an expression
+//!
+//! Let `i` be the counted index and `f(x) = inc(c with i := x, s)`. Each wait names one of two
+//! arguments ([`Tally`]):
+//!
+//! - *telescope*: with `g(x)` the wait's value at `i := x`, `f(x) = g(x + 1) - g(x)` for every
+//!   smaller `x`, so the sum is `g(c_i) - g(0)`; mirrored for a descending index;
+//! - *block*: the CTAs that add to `s` below `c` are exactly the nearest `q` ones and each adds
+//!   the same amount `a`, where `a * q` is the wanted sum.
+//!
+//! Both are induction on `x`, whose step is the obligation. Side conditions: those of
+//! [`super::program`] and [`super::translate`]; exactly one grid and nothing else runs; semaphores
+//! only; each loop variable around an addition can be read off the element's index, so that an
+//! element is touched at most once per statement and CTA ([`events`] says how).
+
+mod conditions;
+mod events;
+mod order;
+mod tally;
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::obligation::Obligation;
+use super::program;
+use super::program::Event;
+use super::program::EventKind;
+use super::program::Program;
+use super::program::Unsupported;
+use super::term;
+use super::term::Term;
+use super::translate::Env;
+use super::translate::Translator;
+use crate::protocol::Domain;
+use crate::protocol::ObjectKind;
+use crate::protocol::ParamId;
+use crate::protocol::Protocol;
+use crate::protocol::Role;
+use crate::protocol::Span;
+use events::Setting;
+
+/// What the search found and this module re-derives the obligations from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ticket {
+    /// Per index of the grid: whether larger values come first in the order on CTAs.
+    pub descending: Vec<bool>,
+    /// Why a CTA that has not started yet does no harm.
+    pub residency: Residency,
+    /// Per semaphore family (by position in the protocol's objects): the index of the grid that
+    /// distinguishes the CTAs of one element.
+    pub counted: BTreeMap<usize, usize>,
+    /// Per wait (by statement number): why its value is the wanted sum.
+    pub tallies: BTreeMap<usize, Tally>,
+    /// Whether parameters with a listed set of values are treated one combination at a time.
+    pub split: bool,
+}
+
+/// Why a CTA that has not started yet does no harm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Residency {
+    /// Every wait is for CTAs that start earlier.
+    LaunchOrder,
+    /// The machine holds the whole grid.
+    WholeGrid,
+}
+
+/// Why the sum of the smaller CTAs' additions is what a wait waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tally {
+    /// The wait's value grows by each CTA's addition.
+    Telescope,
+    /// The nearest smaller CTAs add this much each and all others nothing.
+    Block(i64),
+}
+
+/// Derives every obligation of the rule for this protocol and artefact.
+///
+/// # Errors
+///
+/// Refuses a protocol outside the rule's side conditions and an artefact that does not fit it.
+pub fn obligations(protocol: &Protocol, ticket: &Ticket) -> Result<Vec<Obligation>, Unsupported> {
+    let role = the_grid(protocol)?;
+    if ticket.descending.len() != role.indices.len() {
+        return Err(Unsupported::whole(
+            "the order on CTAs does not fit the grid's indices",
+        ));
+    }
+    let program = program::summarize(role)?;
+    let mut all = Vec::new();
+    for (nth, fixed) in combinations(protocol, ticket.split).into_iter().enumerate() {
+        let mut rule = Rule {
+            protocol,
+            role,
+            program: &program,
+            ticket,
+            fixed,
+            nth,
+            all: Vec::new(),
+        };
+        rule.derive()?;
+        all.append(&mut rule.all);
+    }
+    Ok(all)
+}
+
+/// The grid, if the protocol is one grid over semaphores.
+///
+/// # Errors
+///
+/// Refuses other roles beside it and objects other than semaphores.
+pub fn the_grid(protocol: &Protocol) -> Result<&Role, Unsupported> {
+    let [role] = protocol.roles.as_slice() else {
+        return Err(Unsupported::whole(format!(
+            "{} roles where the rule takes one grid",
+            protocol.roles.len()
+        )));
+    };
+    if role.launch.is_none() {
+        return Err(Unsupported::at(role.span, "a role that is not a grid"));
+    }
+    for object in &protocol.objects {
+        if !matches!(object.kind, ObjectKind::Semaphore(_)) {
+            return Err(Unsupported::at(
+                object.span,
+                "an object that is not a semaphore",
+            ));
+        }
+    }
+    Ok(role)
+}
+
+/// Every combination of the set-valued parameters, or the single empty one.
+fn combinations(protocol: &Protocol, split: bool) -> Vec<Vec<(ParamId, i64)>> {
+    let mut all = vec![Vec::new()];
+    if split {
+        for (at, param) in protocol.params.iter().enumerate() {
+            if let Domain::Set(values) = &param.domain {
+                all = all
+                    .into_iter()
+                    .flat_map(|chosen: Vec<(ParamId, i64)>| {
+                        values.iter().map(move |value| {
+                            let mut chosen = chosen.clone();
+                            chosen.push((ParamId(at), *value));
+                            chosen
+                        })
+                    })
+                    .collect();
+            }
+        }
+    }
+    all
+}
+
+struct Rule<'a> {
+    protocol: &'a Protocol,
+    role: &'a Role,
+    program: &'a Program,
+    ticket: &'a Ticket,
+    fixed: Vec<(ParamId, i64)>,
+    nth: usize,
+    all: Vec<Obligation>,
+}
+
+impl<'a> Rule<'a> {
+    fn derive(&mut self) -> Result<(), Unsupported> {
+        self.assumptions_well_defined()?;
+        self.declarations_well_defined()?;
+        self.program_well_defined()?;
+        self.residency()?;
+        for wait in self.waits() {
+            for add in self.adds_to(wait) {
+                self.one_fibre(wait, add)?;
+                self.settled(wait, add)?;
+                self.guarded(wait, add)?;
+                self.followed(wait, add)?;
+            }
+            self.tally(wait)?;
+        }
+        Ok(())
+    }
+
+    fn waits(&self) -> Vec<&'a Event> {
+        self.program
+            .events
+            .iter()
+            .filter(|e| matches!(e.kind, EventKind::Wait { .. }))
+            .collect()
+    }
+
+    fn adds_to(&self, wait: &Event) -> Vec<&'a Event> {
+        let same = |e: &&Event| e.cell.object == wait.cell.object;
+        let adds = |e: &&Event| matches!(e.kind, EventKind::Add { .. });
+        self.program
+            .events
+            .iter()
+            .filter(same)
+            .filter(adds)
+            .collect()
+    }
+
+    /// A fresh setting in which the parameters are in their domain.
+    fn setting(&self) -> Result<Setting<'a>, Unsupported> {
+        let mut terms = Translator::new(self.protocol, &self.fixed);
+        let mut facts = terms.domain();
+        for assumption in &self.protocol.assumptions {
+            facts.push(terms.expr(&assumption.condition, &Env::new())?);
+        }
+        Ok(Setting {
+            terms,
+            facts,
+            positions: Vec::new(),
+        })
+    }
+
+    fn conclude(
+        &mut self,
+        name: String,
+        meaning: String,
+        mut setting: Setting<'_>,
+        goal: Term,
+    ) -> Result<(), Unsupported> {
+        if goal.to_string() == "true" {
+            return Ok(());
+        }
+        setting.facts.extend(setting.terms.axioms()?);
+        let case = if self.fixed.is_empty() {
+            String::new()
+        } else {
+            let values: Vec<String> = self
+                .fixed
+                .iter()
+                .map(|(id, value)| format!("{} = {value}", self.protocol.params[id.0].name))
+                .collect();
+            format!(" Case {}.", values.join(", "))
+        };
+        let prefix = if self.fixed.is_empty() {
+            String::new()
+        } else {
+            format!("case{}_", self.nth)
+        };
+        self.all.push(Obligation {
+            name: format!("{prefix}{:03}_{name}", self.all.len()),
+            meaning: format!("{meaning}.{case}"),
+            declarations: setting.terms.declarations(),
+            hypotheses: setting.facts,
+            goal,
+        });
+        Ok(())
+    }
+
+    /// `a < b` in the rule's order, for CTAs that differ in the counted index only.
+    fn below(&self, counted: usize, a: &[Term], b: &[Term]) -> Term {
+        if self.ticket.descending[counted] {
+            term::lt(&b[counted], &a[counted])
+        } else {
+            term::lt(&a[counted], &b[counted])
+        }
+    }
+
+    fn counted(&self, event: &Event) -> Result<usize, Unsupported> {
+        match self.ticket.counted.get(&event.cell.object.0) {
+            Some(index) if *index < self.role.indices.len() => Ok(*index),
+            _ => Err(Unsupported::at(
+                event.span,
+                "the artefact names no counted index for this semaphore",
+            )),
+        }
+    }
+
+    fn quote(&self, span: Span) -> String {
+        let text = self.protocol.source.get(span.start..span.end).unwrap_or("");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+}
