@@ -64,6 +64,17 @@ pub fn parse_expression(
     resolve::resolve_assumption(protocol, &file, &condition, wording)
 }
 
+/// Lays a text out: four spaces per level, one statement a line, no parentheses that the meaning
+/// does not need. Comments are kept.
+///
+/// The result reads as the same protocol, and formatting it again changes nothing. Fails like
+/// [`load`] when the text does not parse; names and types are not looked at.
+pub fn format(source: &str) -> Result<String, Vec<Diagnostic>> {
+    let source = checked(source.as_bytes())?;
+    let (file, comments) = parse::parse(source)?;
+    Ok(format::file(source, &file, &comments))
+}
+
 /// The text of a source, if it is short enough, UTF-8 and free of characters that would make
 /// it look different from what it is.
 fn checked(source: &[u8]) -> Result<&str, Vec<Diagnostic>> {
