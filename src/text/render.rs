@@ -86,25 +86,23 @@ fn report(
     let config = Config::new()
         .with_color(color)
         .with_index_type(IndexType::Byte);
-    let mut main = Label::new(place(diagnostic.span)).with_color(tint);
-    if !diagnostic.label.is_empty() {
-        main = main.with_message(&diagnostic.label);
-    }
-    let related = diagnostic
-        .related
-        .iter()
-        .filter(|(span, _)| line(source, *span).len() <= MAX_LINE);
-    let related = related.map(|(span, label)| {
-        Label::new(place(*span))
-            .with_message(label)
-            .with_color(Color::Blue)
-            .with_order(1)
+    let mut labels = vec![(diagnostic.span, &diagnostic.label, tint)];
+    let related = diagnostic.related.iter();
+    let shown = related.filter(|(span, _)| line(source, *span).len() <= MAX_LINE);
+    labels.extend(shown.map(|(span, label)| (*span, label, Color::Blue)));
+    // In text order, so that nearby places share one excerpt.
+    labels.sort_by_key(|(span, ..)| span.start);
+    let labels = labels.into_iter().map(|(span, label, color)| {
+        let place = Label::new(place(span)).with_color(color);
+        match label.is_empty() {
+            true => place,
+            false => place.with_message(label),
+        }
     });
     let mut report = Report::build(kind, place(diagnostic.span))
         .with_config(config)
         .with_message(&diagnostic.message)
-        .with_label(main)
-        .with_labels(related);
+        .with_labels(labels);
     report.with_helps(&diagnostic.hints);
     report.finish()
 }

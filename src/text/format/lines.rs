@@ -92,7 +92,7 @@ impl<'s> Lines<'s> {
         let mut column = 0;
         for (at, line) in self.lines.iter().enumerate() {
             let opened = at.checked_sub(1).is_none_or(|b| self.lines[b].opens());
-            if line.apart && !opened && !line.text.starts_with('}') {
+            if line.apart && !opened && !line.closes() {
                 out.push('\n');
             }
             if !self.continues(at) {
@@ -115,6 +115,8 @@ impl<'s> Lines<'s> {
     fn continues(&self, at: usize) -> bool {
         at > 0
             && !self.lines[at].apart
+            && !self.lines[at].closes()
+            && !self.lines[at - 1].opens()
             && self.lines[at].depth == self.lines[at - 1].depth
             && self.lines[at].has_both()
             && self.lines[at - 1].has_both()
@@ -155,6 +157,11 @@ impl<'s> Lines<'s> {
 impl Line {
     fn has_both(&self) -> bool {
         !self.text.is_empty() && !self.comment.is_empty()
+    }
+
+    /// Whether a block ends with it.
+    fn closes(&self) -> bool {
+        self.text.starts_with('}')
     }
 
     /// Whether a block begins with it.

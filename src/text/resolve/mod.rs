@@ -4,6 +4,8 @@
 //! unknown or ill-typed part is reported and replaced by a stand-in of unknown type, so
 //! resolution goes on and reports everything that is wrong at once.
 
+mod builtin;
+mod cell;
 mod expand;
 mod expr;
 mod item;
