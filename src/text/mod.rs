@@ -1,5 +1,5 @@
 //! The protocol language: from the text of a `.wlk` file to a resolved
-//! [`Protocol`](crate::protocol::Protocol), or to what is wrong with it.
+//! [`Protocol`], or to what is wrong with it.
 //!
 //! The text is cut into tokens, parsed into a syntax tree, and resolved: names get their
 //! meaning, types are checked, `let`s are expanded. Every step is bounded, so that no input,

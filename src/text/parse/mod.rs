@@ -226,10 +226,13 @@ impl<'s> Parser<'s> {
             Token::End => token.text().to_owned(),
             _ => format!("`{}`", self.slice(span)),
         };
-        self.fail(
-            Diagnostic::error(span, format!("expected {what}, found {found}"))
-                .label(format!("expected {what}")),
-        )
+        let diagnostic = Diagnostic::error(span, format!("expected {what}, found {found}"))
+            .label(format!("expected {what}"));
+        let comment = token == Token::Slash && self.lexeme(1).token == Token::Star;
+        self.fail(match comment {
+            true => diagnostic.hint("comments begin with `//` and end with the line"),
+            false => diagnostic,
+        })
     }
 
     fn fail(&mut self, diagnostic: Diagnostic) -> Failed {
