@@ -46,3 +46,16 @@ fn every_protocol_loads_and_expects_something() {
         );
     }
 }
+
+#[test]
+fn every_protocol_is_in_the_layout_of_the_formatter() {
+    for path in library() {
+        let source = fs::read_to_string(&path).unwrap();
+        let formatted = text::format(&source).unwrap();
+        assert!(
+            formatted == source,
+            "{} is not formatted; it should read\n{formatted}",
+            path.display()
+        );
+    }
+}

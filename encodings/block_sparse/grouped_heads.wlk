@@ -4,9 +4,9 @@
 //! the order of the heads of the group. Heads start in ascending order.
 protocol grouped_heads
 
-param N in 1..  // key blocks
+param N in 1..   // key blocks
 param HK in 1..  // key heads
-param G in 1..  // query heads that share a key head
+param G in 1..   // query heads that share a key head
 
 semaphore dk[N, HK] = 0
 

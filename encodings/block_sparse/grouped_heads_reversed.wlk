@@ -4,9 +4,9 @@
 //! first head of a group waits for the last. Safe only when the whole grid is resident.
 protocol grouped_heads_reversed
 
-param N in 1..  // key blocks
+param N in 1..   // key blocks
 param HK in 1..  // key heads
-param G in 1..  // query heads that share a key head
+param G in 1..   // query heads that share a key head
 
 semaphore dk[N, HK] = 0
 

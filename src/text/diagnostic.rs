@@ -65,6 +65,12 @@ impl Diagnostic {
     }
 }
 
+/// A number of things, as in `1 index` and `2 indices`.
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
+    let noun = if count == 1 { one } else { many };
+    format!("{count} {noun}")
+}
+
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)

@@ -1,5 +1,5 @@
 //! The protocol language: from the text of a `.wlk` file to a resolved
-//! [`Protocol`](crate::protocol::Protocol), or to what is wrong with it.
+//! [`Protocol`], or to what is wrong with it.
 //!
 //! The text is cut into tokens, parsed into a syntax tree, and resolved: names get their
 //! meaning, types are checked, `let`s are expanded. Every step is bounded, so that no input,
@@ -65,6 +65,17 @@ pub fn parse_expression(
     };
     let wording = format::expression(&condition);
     resolve::resolve_assumption(protocol, &file, &condition, wording)
+}
+
+/// Lays a text out: four spaces per level, one statement a line, no parentheses that the meaning
+/// does not need. Comments are kept.
+///
+/// The result reads as the same protocol, and formatting it again changes nothing. Fails like
+/// [`load`] when the text does not parse; names and types are not looked at.
+pub fn format(source: &str) -> Result<String, Vec<Diagnostic>> {
+    let source = checked(source.as_bytes())?;
+    let (file, comments) = parse::parse(source)?;
+    Ok(format::file(source, &file, &comments))
 }
 
 /// The text of a source, if it is short enough, UTF-8 and free of characters that would make

@@ -24,11 +24,50 @@ pub fn render(diagnostics: &[Diagnostic], file_name: &str, source: &str, color: 
     let mut out = Vec::new();
     let cached = Source::from(shown.as_str());
     for diagnostic in diagnostics {
+        if line(&shown, diagnostic.span).len() > MAX_LINE {
+            brief(&mut out, diagnostic, &name, &shown);
+            continue;
+        }
         let report = report(diagnostic, &name, &shown, color);
         // Writing to memory cannot fail.
         let _ = report.write((name.clone(), &cached), &mut out);
     }
     String::from_utf8_lossy(&out).into_owned()
+}
+
+/// The longest line, in bytes, that is shown.
+const MAX_LINE: usize = 400;
+
+/// Words a finding without its line, which is too long to show.
+fn brief(out: &mut Vec<u8>, diagnostic: &Diagnostic, name: &str, source: &str) {
+    let start = clamp(diagnostic.span, source).start;
+    let number = source[..start].matches('\n').count() + 1;
+    let column = start - line_start(source, start) + 1;
+    let kind = match diagnostic.severity {
+        Severity::Error => "Error",
+        Severity::Warning => "Warning",
+    };
+    let mut text = format!(
+        "{kind}: {}\n   at {name}:{number}:{column}\n",
+        diagnostic.message
+    );
+    for hint in &diagnostic.hints {
+        text.push_str(&format!("   Help: {hint}\n"));
+    }
+    out.extend_from_slice(text.as_bytes());
+}
+
+fn line_start(source: &str, at: usize) -> usize {
+    source[..at].rfind('\n').map_or(0, |end| end + 1)
+}
+
+/// The line that a span begins in.
+fn line(source: &str, span: Span) -> &str {
+    let start = clamp(span, source).start;
+    let end = source[start..]
+        .find('\n')
+        .map_or(source.len(), |n| start + n);
+    &source[line_start(source, start)..end]
 }
 
 type Place = (String, std::ops::Range<usize>);
@@ -47,26 +86,28 @@ fn report(
     let config = Config::new()
         .with_color(color)
         .with_index_type(IndexType::Byte);
-    let mut main = Label::new(place(diagnostic.span)).with_color(tint);
-    if !diagnostic.label.is_empty() {
-        main = main.with_message(&diagnostic.label);
-    }
-    let related = diagnostic.related.iter().map(|(span, label)| {
-        Label::new(place(*span))
-            .with_message(label)
-            .with_color(Color::Blue)
-            .with_order(1)
+    let mut labels = vec![(diagnostic.span, &diagnostic.label, tint)];
+    let related = diagnostic.related.iter();
+    let shown = related.filter(|(span, _)| line(source, *span).len() <= MAX_LINE);
+    labels.extend(shown.map(|(span, label)| (*span, label, Color::Blue)));
+    // In text order, so that nearby places share one excerpt.
+    labels.sort_by_key(|(span, ..)| span.start);
+    let labels = labels.into_iter().map(|(span, label, color)| {
+        let place = Label::new(place(span)).with_color(color);
+        match label.is_empty() {
+            true => place,
+            false => place.with_message(label),
+        }
     });
     let mut report = Report::build(kind, place(diagnostic.span))
         .with_config(config)
         .with_message(&diagnostic.message)
-        .with_label(main)
-        .with_labels(related);
+        .with_labels(labels);
     report.with_helps(&diagnostic.hints);
     report.finish()
 }
 
-/// A byte range inside the source, on character boundaries.
+/// The part of a span on its first line, inside the source and on character boundaries.
 fn clamp(span: Span, source: &str) -> std::ops::Range<usize> {
     let boundary = |at: usize| {
         let mut at = at.min(source.len());
@@ -76,7 +117,9 @@ fn clamp(span: Span, source: &str) -> std::ops::Range<usize> {
         at
     };
     let start = boundary(span.start);
-    start..boundary(span.end).max(start)
+    let end = boundary(span.end).max(start);
+    let line = source[start..end].find('\n').map_or(end, |n| start + n);
+    start..line
 }
 
 /// The character, or one of as many bytes where it could disturb a terminal.

@@ -7,6 +7,7 @@
 
 mod expr;
 mod item;
+mod role;
 mod stmt;
 
 use super::ast::Expr;
@@ -61,6 +62,8 @@ struct Parser<'s> {
     at: usize,
     depth: usize,
     diagnostics: Vec<Diagnostic>,
+    /// How many of the findings, from the first on, are about stray characters.
+    strays: usize,
 }
 
 impl<'s> Parser<'s> {
@@ -70,11 +73,27 @@ impl<'s> Parser<'s> {
             tokens,
             at: 0,
             depth: 0,
+            strays: diagnostics.len(),
             diagnostics,
         }
     }
 
+    /// The findings in text order. What follows a stray character on its line is left out,
+    /// since it may be wrong only because of that character.
     fn finish(mut self) -> Vec<Diagnostic> {
+        let strays: Vec<Span> = self.diagnostics[..self.strays]
+            .iter()
+            .map(|d| d.span)
+            .collect();
+        let caused = |at: usize| {
+            strays.iter().any(|stray| {
+                let between = self.source.get(stray.end..at);
+                between.is_some_and(|text| !text.contains('\n'))
+            })
+        };
+        let mut parsed = self.diagnostics.split_off(self.strays);
+        parsed.retain(|d| !caused(d.span.start));
+        self.diagnostics.append(&mut parsed);
         self.diagnostics.sort_by_key(|d| d.span.start);
         self.diagnostics.truncate(MAX_DIAGNOSTICS);
         self.diagnostics
@@ -207,10 +226,13 @@ impl<'s> Parser<'s> {
             Token::End => token.text().to_owned(),
             _ => format!("`{}`", self.slice(span)),
         };
-        self.fail(
-            Diagnostic::error(span, format!("expected {what}, found {found}"))
-                .label(format!("expected {what}")),
-        )
+        let diagnostic = Diagnostic::error(span, format!("expected {what}, found {found}"))
+            .label(format!("expected {what}"));
+        let comment = token == Token::Slash && self.lexeme(1).token == Token::Star;
+        self.fail(match comment {
+            true => diagnostic.hint("comments begin with `//` and end with the line"),
+            false => diagnostic,
+        })
     }
 
     fn fail(&mut self, diagnostic: Diagnostic) -> Failed {

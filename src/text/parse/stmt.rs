@@ -158,7 +158,8 @@ impl Parser<'_> {
     /// Whether what follows `arrive bar[i]` is its count and not the next statement.
     fn begins_count(&self) -> bool {
         match self.peek() {
-            Token::Int | Token::OpenParen | Token::Minus | Token::Count => true,
+            Token::Int | Token::OpenParen | Token::Minus | Token::Not => true,
+            Token::Count | Token::True | Token::False => true,
             Token::Name => !self.begins_update(),
             _ => false,
         }

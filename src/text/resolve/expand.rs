@@ -21,6 +21,7 @@ use crate::protocol::VarId;
 use crate::text::ast;
 use crate::text::ast::Let;
 use crate::text::diagnostic::Diagnostic;
+use crate::text::diagnostic::counted;
 
 impl<'f> Resolver<'f> {
     /// Checks the body of a `let` once and brings the name into scope.
@@ -94,10 +95,16 @@ impl<'f> Resolver<'f> {
         }
         let message = match (wanted, found) {
             (0, _) => format!("`{name}` is a constant and takes no arguments"),
-            (_, 0) => format!("`{name}` is a function of {wanted} and is not called here"),
-            _ => format!("`{name}` takes {wanted} arguments, not {found}"),
+            (_, 0) => format!("`{name}` is a function and is not called here"),
+            _ => {
+                let wanted = counted(wanted, "argument", "arguments");
+                format!("`{name}` takes {wanted}, not {found}")
+            }
         };
-        self.report(Diagnostic::error(span, message).label(format!("expected {wanted} arguments")));
+        self.report(Diagnostic::error(span, message).label(format!(
+            "expected {}",
+            counted(wanted, "argument", "arguments")
+        )));
         false
     }
 

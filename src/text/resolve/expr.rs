@@ -16,6 +16,7 @@ use crate::text::ast;
 use crate::text::ast::ExprKind;
 use crate::text::ast::Name;
 use crate::text::diagnostic::Diagnostic;
+use crate::text::diagnostic::counted;
 use crate::text::operators::symbol;
 
 impl Typed {
@@ -99,7 +100,7 @@ impl<'f> Resolver<'f> {
     }
 
     /// Puts parts together. The result is unknown when a part is or when it gets too deep.
-    fn build<const K: usize>(
+    pub(super) fn build<const K: usize>(
         &mut self,
         span: Span,
         ty: Type,
@@ -178,55 +179,6 @@ impl<'f> Resolver<'f> {
         }
     }
 
-    fn built_in(
-        &mut self,
-        name: &str,
-        arguments: &'f [ast::Expr],
-        span: Span,
-        reach: Reach,
-    ) -> Typed {
-        let wanted = if name == "abs" { 1 } else { 2 };
-        if !self.check_arity(name, wanted, arguments.len(), span) {
-            return Typed::unknown();
-        }
-        let mut values = arguments
-            .iter()
-            .map(|a| self.expect_type(a, Type::Int, reach))
-            .collect::<Vec<Typed>>()
-            .into_iter();
-        let (Some(a), b) = (values.next(), values.next()) else {
-            return Typed::unknown();
-        };
-        match (name, b) {
-            ("min", Some(b)) => self.apply(BinaryOp::Min, a, b, span),
-            ("max", Some(b)) => self.apply(BinaryOp::Max, a, b, span),
-            (_, Some(b)) => {
-                self.check_divisor(&arguments[1]);
-                let divisor = self.copy(&b, span);
-                let sum = self.apply(BinaryOp::Add, a, b, span);
-                let one = Typed::leaf(Expr::Int(1), Type::Int);
-                let top = self.apply(BinaryOp::Sub, sum, one, span);
-                self.apply(BinaryOp::Div, top, divisor, span)
-            }
-            (_, None) => {
-                let tested = self.copy(&a, span);
-                let negated = self.copy(&a, span);
-                let zero = Typed::leaf(Expr::Int(0), Type::Int);
-                let below = self.build(span, Type::Bool, [tested, zero], |[x, y]| {
-                    Expr::Binary(BinaryOp::Lt, x, y)
-                });
-                let negated = self.build(span, Type::Int, [negated], |[x]| Expr::Neg(x));
-                self.build(span, Type::Int, [below, negated, a], |[c, x, y]| {
-                    Expr::If(c, x, y)
-                })
-            }
-        }
-    }
-
-    fn apply(&mut self, op: BinaryOp, a: Typed, b: Typed, span: Span) -> Typed {
-        self.build(span, Type::Int, [a, b], |[a, b]| Expr::Binary(op, a, b))
-    }
-
     fn visits(&mut self, name: &'f Name, at: &'f [ast::Expr], span: Span, reach: Reach) -> Typed {
         let mut parts = Vec::with_capacity(at.len());
         for e in at {
@@ -250,9 +202,16 @@ impl<'f> Resolver<'f> {
             self.report(
                 Diagnostic::error(
                     span,
-                    format!("`{}` has {wanted} coordinates, not {found}", name.text),
+                    format!(
+                        "`{}` has {}, not {found}",
+                        name.text,
+                        counted(wanted, "coordinate", "coordinates")
+                    ),
                 )
-                .label(format!("expected {wanted} coordinates"))
+                .label(format!(
+                    "expected {}",
+                    counted(wanted, "coordinate", "coordinates")
+                ))
                 .related(declared, "declared here"),
             );
             return Typed::unknown();
@@ -368,7 +327,7 @@ impl<'f> Resolver<'f> {
         })
     }
 
-    fn check_divisor(&mut self, e: &ast::Expr) {
+    pub(super) fn check_divisor(&mut self, e: &ast::Expr) {
         if literal(e).is_some_and(|v| v <= 0) {
             self.report(
                 Diagnostic::error(e.span, "the divisor is not positive")

@@ -2,7 +2,6 @@
 
 use super::Reach;
 use super::Resolver;
-use super::Type;
 use super::names::Binding;
 use super::names::Global;
 use super::names::RESIDENT;
@@ -26,6 +25,7 @@ use crate::text::ast::Name;
 use crate::text::ast::PatternShape;
 use crate::text::ast::Resident;
 use crate::text::diagnostic::Diagnostic;
+use crate::text::diagnostic::counted;
 use crate::text::format::expression;
 use crate::text::suggest::nearest;
 use crate::verdict::Property;
@@ -171,7 +171,11 @@ impl<'f> Resolver<'f> {
             self.report(
                 Diagnostic::error(
                     span,
-                    format!("`{}` has {} coordinates", name.text, extents.len()),
+                    format!(
+                        "`{}` has {}",
+                        name.text,
+                        counted(extents.len(), "coordinate", "coordinates")
+                    ),
                 )
                 .label(format!("expected 2 to {MAX_INDICES} coordinates")),
             );
@@ -299,13 +303,5 @@ impl<'f> Resolver<'f> {
                     .label("expected 1 or more"),
             );
         }
-    }
-
-    /// Reports how an expression of the wrong type or kind was meant to be.
-    pub(super) fn index_of(&mut self, index: &'f [Expr]) -> Vec<protocol::Expr> {
-        index
-            .iter()
-            .map(|e| self.expect_type(e, Type::Int, Reach::All).expr)
-            .collect()
     }
 }

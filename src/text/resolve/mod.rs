@@ -4,6 +4,8 @@
 //! unknown or ill-typed part is reported and replaced by a stand-in of unknown type, so
 //! resolution goes on and reports everything that is wrong at once.
 
+mod builtin;
+mod cell;
 mod expand;
 mod expr;
 mod item;
@@ -75,13 +77,12 @@ pub(super) fn resolve_assumption(
     let mut resolver = Resolver::new("", file);
     resolver.protocol.vars.clone_from(&protocol.vars);
     resolver.items(&file.items, false);
+    resolver.protocol.vars.truncate(protocol.vars.len());
     resolver.diagnostics.clear();
-    let first_new = resolver.protocol.vars.len();
     let condition = resolver.truth(condition, Reach::Params("an assumption"));
     if !resolver.diagnostics.is_empty() {
         return Err(resolver.diagnostics);
     }
-    debug_assert!(first_new <= resolver.protocol.vars.len());
     protocol.vars = resolver.protocol.vars;
     Ok(Assumption {
         condition,

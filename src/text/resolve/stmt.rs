@@ -2,15 +2,11 @@
 
 use super::Reach;
 use super::Resolver;
+use super::cell::Kind;
 use super::names::Binding;
-use super::names::Global;
-use super::names::Meaning;
-use crate::protocol::Cell;
 use crate::protocol::Comparison;
 use crate::protocol::Expr;
 use crate::protocol::Iteration;
-use crate::protocol::ObjectId;
-use crate::protocol::ObjectKind;
 use crate::protocol::PatternId;
 use crate::protocol::Span;
 use crate::protocol::Stmt;
@@ -21,44 +17,8 @@ use crate::text::ast::Block;
 use crate::text::ast::Else;
 use crate::text::ast::Name;
 use crate::text::diagnostic::Diagnostic;
+use crate::text::diagnostic::counted;
 use crate::text::format::cell_text;
-
-/// What a statement needs its object to be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Semaphore,
-    Mbarrier,
-    Named,
-}
-
-impl Kind {
-    fn of(kind: &ObjectKind) -> Kind {
-        match kind {
-            ObjectKind::Semaphore(_) => Kind::Semaphore,
-            ObjectKind::Mbarrier { .. } => Kind::Mbarrier,
-            ObjectKind::Named => Kind::Named,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Kind::Semaphore => "a semaphore",
-            Kind::Mbarrier => "an mbarrier",
-            Kind::Named => "a named barrier",
-        }
-    }
-
-    /// What can be done with it.
-    fn uses(self) -> &'static str {
-        match self {
-            Kind::Semaphore => {
-                "a semaphore takes `wait s == E`, `wait s >= E`, `s += E` and `s = E`"
-            }
-            Kind::Mbarrier => "an mbarrier takes `arrive b` and `wait b PARITY`",
-            Kind::Named => "a named barrier takes `sync b COUNT` and `arrive b COUNT`",
-        }
-    }
-}
 
 impl<'f> Resolver<'f> {
     /// A block. Names bound in it end with it.
@@ -174,8 +134,9 @@ impl<'f> Resolver<'f> {
                 Diagnostic::error(
                     span,
                     format!(
-                        "a row of `{}` is named by {wanted} coordinates, not {found}",
-                        name.text
+                        "a row of `{}` is named by {}, not {found}",
+                        name.text,
+                        counted(wanted, "coordinate", "coordinates")
                     ),
                 )
                 .label(format!("expected {wanted}: every coordinate but the last"))
@@ -264,6 +225,18 @@ impl<'f> Resolver<'f> {
         if let Some(at) = local {
             return self.assign(cell, at, add, number);
         }
+        if !add && cell.index.is_empty() && !self.declared.contains_key(name.text.as_str()) {
+            let unknown = format!("unknown name `{}`", name.text);
+            self.report(
+                Diagnostic::error(name.span, unknown)
+                    .label("not declared")
+                    .hint(format!(
+                        "a variable is declared with `var {} = ...`",
+                        name.text
+                    )),
+            );
+            return StmtKind::Return;
+        }
         let (target, _) = self.cell(cell, &[Kind::Semaphore]);
         if !add {
             return StmtKind::Set {
@@ -317,54 +290,5 @@ impl<'f> Resolver<'f> {
             );
         }
         StmtKind::Assign { var, value }
-    }
-
-    /// An element of a family of one of these kinds, and its kind if it has one.
-    fn cell(&mut self, cell: &'f ast::Cell, wanted: &[Kind]) -> (Cell, Option<Kind>) {
-        let index = self.index_of(&cell.index);
-        let Some((object, kind)) = self.object_named(&cell.name, wanted) else {
-            let object = ObjectId(0);
-            return (Cell { object, index }, None);
-        };
-        let family = &self.protocol.objects[object.0];
-        let (extents, declared) = (family.extents.len(), family.span);
-        if index.len() != extents {
-            let found = index.len();
-            self.report(
-                Diagnostic::error(
-                    cell.span,
-                    format!("`{}` has {extents} indices, not {found}", cell.name.text),
-                )
-                .label(format!("expected {extents} indices"))
-                .related(declared, "declared here"),
-            );
-        }
-        (Cell { object, index }, Some(kind))
-    }
-
-    fn object_named(&mut self, name: &'f Name, wanted: &[Kind]) -> Option<(ObjectId, Kind)> {
-        let wanted_name = wanted
-            .iter()
-            .map(|k| k.name())
-            .collect::<Vec<_>>()
-            .join(" or ");
-        let id = match self.look_up(&name.text, name.span, Reach::All)? {
-            Meaning::Global(Global::Object(id)) => id,
-            Meaning::Global(other) => return self.wrong_kind(name, &wanted_name, other.kind()),
-            Meaning::Local(_) => return self.wrong_kind(name, &wanted_name, "a local name"),
-        };
-        let object = &self.protocol.objects[id.0];
-        let (kind, declared) = (Kind::of(&object.kind), object.span);
-        if wanted.contains(&kind) {
-            return Some((id, kind));
-        }
-        let found = format!("`{}` is {}, not {wanted_name}", name.text, kind.name());
-        self.report(
-            Diagnostic::error(name.span, found)
-                .label(format!("expected {wanted_name}"))
-                .related(declared, "declared here")
-                .hint(kind.uses()),
-        );
-        None
     }
 }
