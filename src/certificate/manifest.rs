@@ -309,12 +309,11 @@ pub fn write(
     file.write_all(manifest.as_bytes()).map_err(failed(&path))?;
     file.sync_all().map_err(failed(&path))?;
     // The name is a digest of the content: a folder that is already there holds the same.
-    if !folder.exists() {
-        if let Err(error) = fs::rename(partial.path(), &folder) {
-            if !folder.exists() {
-                return Err(failed(&folder)(error));
-            }
-        }
+    if !folder.exists()
+        && let Err(error) = fs::rename(partial.path(), &folder)
+        && !folder.exists()
+    {
+        return Err(failed(&folder)(error));
     }
     Ok(folder)
 }

@@ -196,7 +196,7 @@ impl<'p> Translator<'p> {
                 }
                 let (lo, hi) = (self.expr(lo, env)?, self.expr(hi, env)?);
                 let symbol = self.prefix(*var, body, env, [&lo, &hi])?;
-                let at = |x: &Term| term::apply(&symbol, &[x.clone()]);
+                let at = |x: &Term| term::apply(&symbol, std::slice::from_ref(x));
                 term::ite(
                     &term::lt(&lo, &hi),
                     &term::sub(&at(&hi), &at(&lo)),
@@ -342,7 +342,7 @@ impl<'p> Translator<'p> {
                     points,
                 )
             };
-            let at = |x: &Term| term::apply(&symbol, &[x.clone()]);
+            let at = |x: &Term| term::apply(&symbol, std::slice::from_ref(x));
             facts.push(term::eq(&at(&term::int(0)), &term::int(0)));
             for p in &points {
                 let previous = term::sub(p, &term::int(1));

@@ -428,17 +428,16 @@ impl Unroll<'_, '_> {
     }
 
     fn open_order(&mut self, owner: OrderOwner, visited: Vec<Truth>, guard: &Truth) -> usize {
-        if let OrderOwner::Row { .. } = &owner {
-            if let Some(known) = self
+        if let OrderOwner::Row { .. } = &owner
+            && let Some(known) = self
                 .done
                 .orders
                 .iter()
                 .position(|order| order.owner == owner)
-            {
-                let guards = &mut self.done.order_guards[known];
-                *guards = Truth::any([guards.clone(), guard.clone()]);
-                return known;
-            }
+        {
+            let guards = &mut self.done.order_guards[known];
+            *guards = Truth::any([guards.clone(), guard.clone()]);
+            return known;
         }
         let length = Num::sum(visited.iter().map(Truth::count));
         let position: Vec<Int> = visited

@@ -41,10 +41,10 @@ impl Num {
         known: impl Fn(i64, i64) -> Option<i64>,
         term: impl Fn(&Int, &Int) -> Int,
     ) -> Num {
-        if let (Num::Known(a), Num::Known(b)) = (self, other) {
-            if let Some(value) = known(*a, *b) {
-                return Num::Known(value);
-            }
+        if let (Num::Known(a), Num::Known(b)) = (self, other)
+            && let Some(value) = known(*a, *b)
+        {
+            return Num::Known(value);
         }
         Num::Term(term(&self.term(), &other.term()))
     }

@@ -142,10 +142,10 @@ impl Rule<'_> {
             .for_each(|index| program::free_vars(index, &mut used));
         let mut goals = Vec::new();
         for (at, bound) in event.bounds.iter().enumerate() {
-            if let Bound::Previous { var, of, .. } = bound {
-                if used.contains(var) {
-                    goals.push(self.past_first(setting, &event.bounds, at, of, env)?);
-                }
+            if let Bound::Previous { var, of, .. } = bound
+                && used.contains(var)
+            {
+                goals.push(self.past_first(setting, &event.bounds, at, of, env)?);
             }
         }
         Ok(goals)

@@ -51,7 +51,7 @@
 //! Both are induction on `x`, whose step is the obligation. Side conditions: those of
 //! [`super::program`] and [`super::translate`]; exactly one grid and nothing else runs; semaphores
 //! only; each loop variable around an addition can be read off the element's index, so that an
-//! element is touched at most once per statement and CTA ([`events`] says how).
+//! element is touched at most once per statement and CTA (`events.rs` says how).
 
 mod conditions;
 mod events;
