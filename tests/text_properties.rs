@@ -179,6 +179,7 @@ fn library() -> Vec<String> {
     let mut texts: Vec<(String, String)> = fs::read_dir(folder)
         .unwrap()
         .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "wlk"))
         .map(|path| {
             (
                 path.display().to_string(),
