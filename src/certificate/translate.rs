@@ -155,10 +155,7 @@ impl<'p> Translator<'p> {
                 match op {
                     BinaryOp::Add => term::sum([a, b]),
                     BinaryOp::Sub => term::sub(&a, &b),
-                    BinaryOp::Mul => {
-                        self.note_product(&a, &b);
-                        term::apply("*", &[a, b])
-                    }
+                    BinaryOp::Mul => self.product(&a, &b),
                     BinaryOp::Div => {
                         self.note_quotient(&a, &b);
                         term::apply("div", &[a, b])
@@ -204,6 +201,12 @@ impl<'p> Translator<'p> {
                 )
             }
         })
+    }
+
+    /// The product of two integers.
+    pub fn product(&mut self, a: &Term, b: &Term) -> Term {
+        self.note_product(a, b);
+        term::apply("*", &[a.clone(), b.clone()])
     }
 
     fn note_product(&mut self, a: &Term, b: &Term) {

@@ -7,6 +7,7 @@
 //! explanation when nothing works.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -17,10 +18,12 @@ use crate::certificate::discharge;
 use crate::certificate::discharge::Answer;
 use crate::certificate::discharge::Solver;
 use crate::certificate::ticket;
+use crate::certificate::ticket::Key;
 use crate::certificate::ticket::Residency;
 use crate::certificate::ticket::Tally;
 use crate::certificate::ticket::Ticket;
 use crate::protocol::Domain;
+use crate::protocol::LaunchKey;
 use crate::protocol::LaunchOrder;
 use crate::protocol::Protocol;
 use crate::protocol::Resident;
@@ -54,29 +57,25 @@ pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess
     };
     tell("sampling instances");
     let samples = sample::instances(protocol, SAMPLES, 0);
-    let mut orders: Vec<(Residency, Vec<bool>)> = Vec::new();
+    let mut orders: Vec<(Residency, Vec<Key>)> = Vec::new();
     if let LaunchOrder::Sorted(keys) = &launch.order {
-        let mut descending = vec![false; role.indices.len()];
-        for key in keys {
-            descending[key.index] = key.descending;
-        }
-        orders.push((Residency::LaunchOrder, descending));
+        let key = |key: &LaunchKey| Key {
+            index: key.index,
+            descending: key.descending,
+        };
+        orders.push((Residency::LaunchOrder, keys.iter().map(key).collect()));
     }
     if launch.resident == Resident::All || whole_grid_fits(&samples) {
-        for signs in role
-            .indices
-            .iter()
-            .map(|_| [false, true])
-            .multi_cartesian_product()
-        {
-            orders.push((Residency::WholeGrid, signs));
+        let key = |index| [false, true].map(|descending| Key { index, descending });
+        for keys in (0..role.indices.len()).map(key).multi_cartesian_product() {
+            orders.push((Residency::WholeGrid, keys));
         }
     }
     let mut reason = "CTAs may start in any order and need not all be resident".to_owned();
-    for (residency, descending) in orders {
-        match fits(protocol, &samples, &descending) {
+    for (residency, order) in orders {
+        match fits(protocol, &samples, &order) {
             Err(contradiction) => reason = contradiction,
-            Ok(shape) => match prove(protocol, residency, &descending, &shape, deadline, tell) {
+            Ok(shape) => match prove(protocol, residency, &order, &shape, deadline, tell) {
                 Guess::Found(ticket) => return Guess::Found(ticket),
                 Guess::Nothing(refused) => reason = refused,
             },
@@ -94,30 +93,39 @@ fn whole_grid_fits(samples: &[(Input, Instance)]) -> bool {
     })
 }
 
-/// What the samples say about an order: the counted index of each semaphore family, and for
+/// What the samples say about an order: the counted indices of each semaphore family, and for
 /// each wait the arguments worth trying.
 struct Shape {
-    counted: BTreeMap<usize, usize>,
+    counted: BTreeMap<usize, Vec<usize>>,
     tallies: BTreeMap<usize, Vec<Tally>>,
 }
 
 fn fits(
     protocol: &Protocol,
     samples: &[(Input, Instance)],
-    descending: &[bool],
+    order: &[Key],
 ) -> Result<Shape, String> {
-    let mut counted: BTreeMap<usize, usize> = BTreeMap::new();
+    let mut differing: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
     for (_, instance) in samples {
-        counted_indices(instance, &mut counted);
+        differing_indices(instance, &mut differing);
     }
-    for object in 0..protocol.objects.len() {
-        counted
-            .entry(object)
-            .or_insert(descending.len().saturating_sub(1));
-    }
+    let counted = (0..protocol.objects.len()).map(|object| {
+        let differ = differing.get(&object);
+        let mut counted: Vec<usize> = order
+            .iter()
+            .map(|key| key.index)
+            .filter(|index| differ.is_some_and(|differ| differ.contains(index)))
+            .collect();
+        // With one CTA per element any index will do.
+        if counted.is_empty() {
+            counted.extend(order.last().map(|key| key.index));
+        }
+        (object, counted)
+    });
+    let counted = counted.collect();
     let mut tallies: BTreeMap<usize, Option<i64>> = BTreeMap::new();
     for (input, instance) in samples {
-        survey(protocol, input, instance, descending, &mut tallies)?;
+        survey(protocol, input, instance, order, &mut tallies)?;
     }
     // Waits that no sample reached still need an argument.
     let program = ticket::the_grid(protocol)
@@ -138,21 +146,21 @@ fn fits(
     Ok(Shape { counted, tallies })
 }
 
-/// Per semaphore family, an index in which two CTAs of one element differ.
-fn counted_indices(instance: &Instance, counted: &mut BTreeMap<usize, usize>) {
+/// Per semaphore family, the indices in which two CTAs of one element differ.
+fn differing_indices(instance: &Instance, differing: &mut BTreeMap<usize, BTreeSet<usize>>) {
     let mut first: BTreeMap<u32, usize> = BTreeMap::new();
     for (m, member) in instance.members.iter().enumerate() {
         for op in &member.ops {
             let earlier = *first.entry(op.cell.0).or_insert(m);
-            let other = &instance.members[earlier];
-            let differs = other
-                .index
-                .iter()
-                .zip(&member.index)
-                .position(|(a, b)| a != b);
-            if let (Some(index), Some((object, _))) = (differs, instance.cell_place(op.cell)) {
-                counted.entry(object.0).or_insert(index);
-            }
+            let Some((object, _)) = instance.cell_place(op.cell) else {
+                continue;
+            };
+            let pairs = instance.members[earlier].index.iter().zip(&member.index);
+            let differ = pairs
+                .enumerate()
+                .filter(|(_, (a, b))| a != b)
+                .map(|(index, _)| index);
+            differing.entry(object.0).or_default().extend(differ);
         }
     }
 }
@@ -163,21 +171,24 @@ fn survey(
     protocol: &Protocol,
     input: &Input,
     instance: &Instance,
-    descending: &[bool],
+    order: &[Key],
     tallies: &mut BTreeMap<usize, Option<i64>>,
 ) -> Result<(), String> {
-    let key = |index: &[i64]| -> Vec<i64> {
-        index
-            .iter()
-            .zip(descending)
-            .map(|(x, down)| if *down { -x } else { *x })
-            .collect()
+    let rank = |index: &[i64]| -> Vec<i64> {
+        let signed = |key: &Key| {
+            if key.descending {
+                -index[key.index]
+            } else {
+                index[key.index]
+            }
+        };
+        order.iter().map(signed).collect()
     };
-    let mut order: Vec<usize> = (0..instance.members.len()).collect();
-    order.sort_by_key(|m| key(&instance.members[*m].index));
+    let mut members: Vec<usize> = (0..instance.members.len()).collect();
+    members.sort_by_key(|m| rank(&instance.members[*m].index));
     // Per cell: what each CTA so far added, in order.
     let mut added: Vec<Vec<i64>> = vec![Vec::new(); instance.cells.len()];
-    for m in order {
+    for m in members {
         let member = &instance.members[m];
         let mut own: BTreeMap<u32, i64> = BTreeMap::new();
         for op in &member.ops {
@@ -256,7 +267,7 @@ fn mismatch(
 fn prove(
     protocol: &Protocol,
     residency: Residency,
-    descending: &[bool],
+    order: &[Key],
     shape: &Shape,
     deadline: Instant,
     tell: &dyn Fn(&str),
@@ -275,7 +286,7 @@ fn prove(
             .multi_cartesian_product();
         for tallies in choices {
             let ticket = Ticket {
-                descending: descending.to_vec(),
+                order: order.to_vec(),
                 residency,
                 counted: shape.counted.clone(),
                 tallies: tallies.into_iter().collect(),

@@ -191,9 +191,12 @@ impl Rule<'_> {
                 )
             }
             (Residency::LaunchOrder, _, LaunchOrder::Sorted(keys)) => {
-                let agrees = keys
+                let order = self
+                    .ticket
+                    .order
                     .iter()
-                    .all(|key| self.ticket.descending[key.index] == key.descending);
+                    .map(|key| (key.index, key.descending));
+                let agrees = order.eq(keys.iter().map(|key| (key.index, key.descending)));
                 if agrees {
                     Ok(())
                 } else {
@@ -212,7 +215,7 @@ impl Rule<'_> {
 
     /// Side condition 2.
     pub(super) fn one_fibre(&mut self, wait: &Event, add: &Event) -> Result<(), Unsupported> {
-        let counted = self.counted(wait)?;
+        let fibre = self.fibre(wait)?;
         if self.role.indices.len() == 1 {
             return Ok(());
         }
@@ -224,11 +227,11 @@ impl Rule<'_> {
         setting.facts.push(events::same_element(&at_wait, &at_add));
         let goal = term::and(
             (0..c.len())
-                .filter(|at| *at != counted)
+                .filter(|at| !fibre.counted.contains(at))
                 .map(|at| term::eq(&c[at], &k[at])),
         );
         let meaning = format!(
-            "CTAs of one element of `{}` differ in one index only",
+            "CTAs of one element of `{}` differ in the counted indices only",
             self.protocol.objects[wait.cell.object.0].name
         );
         self.conclude(pair("one_fibre", wait, add), meaning, setting, goal)
@@ -254,14 +257,14 @@ impl Rule<'_> {
 
     /// Side condition 5, for one addition and one waiting statement.
     pub(super) fn guarded(&mut self, wait: &Event, add: &Event) -> Result<(), Unsupported> {
-        let counted = self.counted(wait)?;
+        let fibre = self.fibre(wait)?;
         let mut setting = self.setting()?;
         let k = self.member(&mut setting, "k")?;
         let at_add = self.occurrence(&mut setting, add, &k, "k")?;
         let c = self.member(&mut setting, "c")?;
         let at_wait = self.occurrence(&mut setting, wait, &c, "c")?;
         setting.facts.push(events::same_element(&at_wait, &at_add));
-        setting.facts.push(term::not(self.below(counted, &k, &c)));
+        setting.facts.push(term::not(self.below(&fibre, &k, &c)));
         let mut guards = Vec::new();
         for guard in self
             .waits()
@@ -296,14 +299,14 @@ impl Rule<'_> {
         ) {
             return Ok(());
         }
-        let counted = self.counted(wait)?;
+        let fibre = self.fibre(wait)?;
         let mut setting = self.setting()?;
         let c = self.member(&mut setting, "c")?;
         let at_wait = self.occurrence(&mut setting, wait, &c, "c")?;
         let k = self.member(&mut setting, "k")?;
         let at_add = self.occurrence(&mut setting, add, &k, "k")?;
         setting.facts.push(events::same_element(&at_wait, &at_add));
-        setting.facts.push(self.below(counted, &c, &k));
+        setting.facts.push(self.below(&fibre, &c, &k));
         let mut later = Vec::new();
         for own in self.adds_to(wait) {
             let (env, happens) = self.located_add(&mut setting, own, &c, &at_wait.element)?;

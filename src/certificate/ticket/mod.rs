@@ -2,14 +2,15 @@
 //!
 //! # The rule
 //!
-//! Fix a total order `<` on the CTAs of the grid: lexicographic over its indices, each index
-//! ascending or descending. For a CTA `c` and a semaphore element `s` let `inc(c, s)` be the sum
-//! of the amounts `c` adds to `s` in a whole run. The protocol is free of deadlock if
+//! Fix a total order `<` on the CTAs of the grid: lexicographic over its indices in some order of
+//! significance, each index ascending or descending. For a CTA `c` and a semaphore element `s` let
+//! `inc(c, s)` be the sum of the amounts `c` adds to `s` in a whole run. The protocol is free of
+//! deadlock if
 //!
 //! 1. *(well defined)* every expression the program evaluates means what the interpreter
 //!    computes, every index is in range, every amount is at least 1;
-//! 2. *(one fibre)* CTAs that wait on and add to the same `s` differ in one index only, the same
-//!    for the whole family of `s`, so that `<` compares just that index;
+//! 2. *(one fibre)* CTAs that wait on and add to the same `s` differ in the *counted* indices of
+//!    the family of `s` only, so that `<` compares just those;
 //! 3. *(settled)* where a CTA both waits on and adds to `s`, program order decides which comes
 //!    first;
 //! 4. *(ticket)* a CTA `c` waits on `s` only for the value
@@ -40,15 +41,19 @@
 //!
 //! # How a sum over all smaller CTAs is proved equal to an expression
 //!
-//! Let `i` be the counted index and `f(x) = inc(c with i := x, s)`. Each wait names one of two
-//! arguments ([`Tally`]):
+//! The CTAs of a fibre are the points of the box spanned by the counted indices, which run in one
+//! direction; let `next` be the successor in ascending lexicographic order. With
+//! `f(k) = inc(k, s)`, each wait names one of two arguments ([`Tally`]):
 //!
-//! - *telescope*: with `g(x)` the wait's value at `i := x`, `f(x) = g(x + 1) - g(x)` for every
-//!   smaller `x`, so the sum is `g(c_i) - g(0)`; mirrored for a descending index;
+//! - *telescope*: let `g(k)` be the wait's value at `k`, also just past the end of an index. If
+//!   `f(k) = g(k with its last index + 1) - g(k)` for every smaller `k` (*step*), and `g` does not
+//!   change from just past the end of an index to the start of the next round (*carry*), then the
+//!   sum is `g(c) - g(0)`; for descending indices `f(k) = g(k) - g(k with its last index + 1)` and
+//!   the sum is `g(c with its last index + 1) - g(end)`;
 //! - *block*: the CTAs that add to `s` below `c` are exactly the nearest `q` ones and each adds
 //!   the same amount `a`, where `a * q` is the wanted sum.
 //!
-//! Both are induction on `x`, whose step is the obligation. Side conditions: those of
+//! Both are induction along the order, whose step is the obligation. Side conditions: those of
 //! [`super::program`] and [`super::translate`]; exactly one grid and nothing else runs; semaphores
 //! only; each loop variable around an addition can be read off the element's index, so that an
 //! element is touched at most once per statement and CTA (`events.rs` says how).
@@ -84,17 +89,27 @@ use events::Setting;
 /// What the search found and this module re-derives the obligations from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ticket {
-    /// Per index of the grid: whether larger values come first in the order on CTAs.
-    pub descending: Vec<bool>,
+    /// The order on CTAs: keys, the most significant first, each index of the grid once.
+    pub order: Vec<Key>,
     /// Why a CTA that has not started yet does no harm.
     pub residency: Residency,
-    /// Per semaphore family (by position in the protocol's objects): the index of the grid that
-    /// distinguishes the CTAs of one element.
-    pub counted: BTreeMap<usize, usize>,
+    /// Per semaphore family (by position in the protocol's objects): the indices of the grid in
+    /// which the CTAs of one element may differ, the most significant first.
+    pub counted: BTreeMap<usize, Vec<usize>>,
     /// Per wait (by statement number): why its value is the wanted sum.
     pub tallies: BTreeMap<usize, Tally>,
     /// Whether parameters with a listed set of values are treated one combination at a time.
     pub split: bool,
+}
+
+/// A key of an order on CTAs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Key {
+    /// Position of the index in the grid's indices.
+    pub index: usize,
+    /// Whether larger values come first.
+    pub descending: bool,
 }
 
 /// Why a CTA that has not started yet does no harm.
@@ -124,9 +139,11 @@ pub enum Tally {
 /// Refuses a protocol outside the rule's side conditions and an artefact that does not fit it.
 pub fn obligations(protocol: &Protocol, ticket: &Ticket) -> Result<Vec<Obligation>, Unsupported> {
     let role = the_grid(protocol)?;
-    if ticket.descending.len() != role.indices.len() {
+    let mut named: Vec<usize> = ticket.order.iter().map(|key| key.index).collect();
+    named.sort_unstable();
+    if named != (0..role.indices.len()).collect::<Vec<_>>() {
         return Err(Unsupported::whole(
-            "the order on CTAs does not fit the grid's indices",
+            "the order on CTAs does not name each index of the grid once",
         ));
     }
     let program = program::summarize(role)?;
@@ -193,6 +210,14 @@ fn combinations(protocol: &Protocol, split: bool) -> Vec<Vec<(ParamId, i64)>> {
         }
     }
     all
+}
+
+/// The CTAs that touch one element, and their order.
+struct Fibre {
+    /// The indices in which they differ, the most significant first.
+    counted: Vec<usize>,
+    /// Whether larger values come first.
+    descending: bool,
 }
 
 struct Rule<'a> {
@@ -292,23 +317,44 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
-    /// `a < b` in the rule's order, for CTAs that differ in the counted index only.
-    fn below(&self, counted: usize, a: &[Term], b: &[Term]) -> Term {
-        if self.ticket.descending[counted] {
-            term::lt(&b[counted], &a[counted])
-        } else {
-            term::lt(&a[counted], &b[counted])
+    /// `a < b` in the rule's order, for CTAs that differ in the counted indices only.
+    fn below(&self, fibre: &Fibre, a: &[Term], b: &[Term]) -> Term {
+        let mut alternatives = Vec::new();
+        let mut equal = Vec::new();
+        for at in &fibre.counted {
+            let (small, large) = if fibre.descending { (b, a) } else { (a, b) };
+            let first = term::lt(&small[*at], &large[*at]);
+            alternatives.push(term::and(equal.iter().cloned().chain([first])));
+            equal.push(term::eq(&a[*at], &b[*at]));
         }
+        term::or(alternatives)
     }
 
-    fn counted(&self, event: &Event) -> Result<usize, Unsupported> {
-        match self.ticket.counted.get(&event.cell.object.0) {
-            Some(index) if *index < self.role.indices.len() => Ok(*index),
-            _ => Err(Unsupported::at(
-                event.span,
-                "the artefact names no counted index for this semaphore",
-            )),
+    /// How the CTAs of one element of an event's family are ordered.
+    fn fibre(&self, event: &Event) -> Result<Fibre, Unsupported> {
+        let refused = |reason: &str| Unsupported::at(event.span, reason);
+        let counted = self
+            .ticket
+            .counted
+            .get(&event.cell.object.0)
+            .ok_or_else(|| refused("the artefact names no counted indices for this semaphore"))?;
+        let keys: Vec<&Key> = self
+            .ticket
+            .order
+            .iter()
+            .filter(|key| counted.contains(&key.index))
+            .collect();
+        if keys.is_empty() || !keys.iter().map(|key| &key.index).eq(counted) {
+            return Err(refused("the counted indices do not fit the order on CTAs"));
         }
+        let descending = keys[0].descending;
+        if keys.iter().any(|key| key.descending != descending) {
+            return Err(refused("counted indices that run in different directions"));
+        }
+        Ok(Fibre {
+            counted: counted.clone(),
+            descending,
+        })
     }
 
     fn quote(&self, span: Span) -> String {

@@ -1,5 +1,6 @@
 //! Side condition 4 of the ticket rule: a wait's value is the sum of the smaller CTAs' additions.
 
+use super::Fibre;
 use super::Rule;
 use super::Tally;
 use super::events;
@@ -68,39 +69,48 @@ impl<'a> Rule<'a> {
         }
     }
 
-    /// The range of the counted index that holds the CTAs below `c`: `lo <= x < hi`.
-    fn smaller(
+    /// An arbitrary CTA of the same fibre, not necessarily below `c`.
+    fn other(
         &self,
         setting: &mut Setting<'_>,
-        counted: usize,
+        fibre: &Fibre,
         c: &[Term],
-    ) -> Result<(Term, Term), Unsupported> {
-        Ok(if self.ticket.descending[counted] {
-            let extent = setting
-                .terms
-                .expr(&self.role.indices[counted].extent, &Env::new())?;
-            (term::sum([c[counted].clone(), term::int(1)]), extent)
-        } else {
-            (term::int(0), c[counted].clone())
-        })
+    ) -> Result<Vec<Term>, Unsupported> {
+        let mut other = c.to_vec();
+        for at in &fibre.counted {
+            let x = setting.terms.constant(&format!("x_{at}"));
+            let extent = self.extent(setting, *at)?;
+            setting.facts.push(term::within(&term::int(0), &x, &extent));
+            other[*at] = x;
+        }
+        Ok(other)
+    }
+
+    fn extent(&self, setting: &mut Setting<'_>, index: usize) -> Result<Term, Unsupported> {
+        setting
+            .terms
+            .expr(&self.role.indices[index].extent, &Env::new())
     }
 
     fn telescope(&mut self, wait: &Event) -> Result<(), Unsupported> {
-        let counted = self.counted(wait)?;
-        let descending = self.ticket.descending[counted];
-        let adds = self.adds_to(wait);
+        let fibre = self.fibre(wait)?;
+        self.telescope_step(wait, &fibre)?;
+        for level in 1..fibre.counted.len() {
+            self.telescope_carry(wait, &fibre, level)?;
+        }
+        self.telescope_sum(wait, &fibre)
+    }
 
+    fn telescope_step(&mut self, wait: &Event, fibre: &Fibre) -> Result<(), Unsupported> {
+        let adds = self.adds_to(wait);
         let (mut setting, c, at_wait, _) = self.at_wait(wait)?;
-        let (lo, hi) = self.smaller(&mut setting, counted, &c)?;
-        let x = setting.terms.constant("x");
-        setting.facts.push(term::within(&lo, &x, &hi));
-        let mut other = c.clone();
-        other[counted] = x.clone();
-        let added = self.additions(&mut setting, &adds, &other, &at_wait.element)?;
-        let here = self.value_at(&mut setting, wait, &other, &at_wait.element)?;
-        other[counted] = term::sum([x, term::int(1)]);
-        let next = self.value_at(&mut setting, wait, &other, &at_wait.element)?;
-        let growth = if descending {
+        let mut k = self.other(&mut setting, fibre, &c)?;
+        setting.facts.push(self.below(fibre, &k, &c));
+        let added = self.additions(&mut setting, &adds, &k, &at_wait.element)?;
+        let here = self.value_at(&mut setting, wait, &k, &at_wait.element)?;
+        past(fibre, &mut k);
+        let next = self.value_at(&mut setting, wait, &k, &at_wait.element)?;
+        let growth = if fibre.descending {
             term::sub(&here, &next)
         } else {
             term::sub(&next, &here)
@@ -114,17 +124,62 @@ impl<'a> Rule<'a> {
             meaning,
             setting,
             term::eq(&added, &growth),
-        )?;
+        )
+    }
 
+    /// From just past the end of the counted index at `level` to the next value of the one before.
+    fn telescope_carry(
+        &mut self,
+        wait: &Event,
+        fibre: &Fibre,
+        level: usize,
+    ) -> Result<(), Unsupported> {
+        let (mut setting, c, at_wait, _) = self.at_wait(wait)?;
+        let mut k = self.other(&mut setting, fibre, &c)?;
+        for at in &fibre.counted[level..] {
+            k[*at] = term::int(0);
+        }
+        // Of the rounds, only those that the sum runs through: the ones before `c`'s for an
+        // ascending order, `c`'s and those after it for a descending one.
+        let prefix = Fibre {
+            counted: fibre.counted[..level].to_vec(),
+            descending: false,
+        };
+        let earlier = self.below(&prefix, &k, &c);
+        setting.facts.push(if fibre.descending {
+            term::not(earlier)
+        } else {
+            earlier
+        });
+        k[fibre.counted[level]] = self.extent(&mut setting, fibre.counted[level])?;
+        let end = self.value_at(&mut setting, wait, &k, &at_wait.element)?;
+        k[fibre.counted[level]] = term::int(0);
+        let round = fibre.counted[level - 1];
+        k[round] = term::sum([k[round].clone(), term::int(1)]);
+        let start = self.value_at(&mut setting, wait, &k, &at_wait.element)?;
+        let meaning = format!(
+            "the value of `{}` does not change from one round to the next",
+            self.quote(wait.span)
+        );
+        let name = single(&format!("telescope_carry{level}"), wait);
+        self.conclude(name, meaning, setting, term::eq(&end, &start))
+    }
+
+    fn telescope_sum(&mut self, wait: &Event, fibre: &Fibre) -> Result<(), Unsupported> {
         let (mut setting, mut c, at_wait, wanted) = self.at_wait(wait)?;
-        let (lo, hi) = self.smaller(&mut setting, counted, &c)?;
-        c[counted] = lo;
-        let first = self.value_at(&mut setting, wait, &c, &at_wait.element)?;
-        c[counted] = hi;
-        let last = self.value_at(&mut setting, wait, &c, &at_wait.element)?;
-        let total = if descending {
+        let mut end = c.clone();
+        for at in &fibre.counted {
+            end[*at] = term::int(0);
+        }
+        let total = if fibre.descending {
+            end[fibre.counted[0]] = self.extent(&mut setting, fibre.counted[0])?;
+            past(fibre, &mut c);
+            let first = self.value_at(&mut setting, wait, &c, &at_wait.element)?;
+            let last = self.value_at(&mut setting, wait, &end, &at_wait.element)?;
             term::sub(&first, &last)
         } else {
+            let first = self.value_at(&mut setting, wait, &end, &at_wait.element)?;
+            let last = self.value_at(&mut setting, wait, &c, &at_wait.element)?;
             term::sub(&last, &first)
         };
         let meaning = format!(
@@ -156,14 +211,50 @@ impl<'a> Rule<'a> {
         events::wait_value(setting, wait, &env)
     }
 
+    /// The number of a CTA in its fibre, in ascending order.
+    fn number(
+        &self,
+        setting: &mut Setting<'_>,
+        fibre: &Fibre,
+        member: &[Term],
+    ) -> Result<Term, Unsupported> {
+        let mut number = term::int(0);
+        for (nth, at) in fibre.counted.iter().enumerate() {
+            if nth > 0 {
+                let extent = self.extent(setting, *at)?;
+                number = setting.terms.product(&number, &extent);
+            }
+            number = term::sum([number, member[*at].clone()]);
+        }
+        Ok(number)
+    }
+
+    /// How many CTAs lie between `k` and `c`, `k` included.
+    fn distance(
+        &self,
+        setting: &mut Setting<'_>,
+        fibre: &Fibre,
+        k: &[Term],
+        c: &[Term],
+    ) -> Result<Term, Unsupported> {
+        let (k, c) = (
+            self.number(setting, fibre, k)?,
+            self.number(setting, fibre, c)?,
+        );
+        Ok(if fibre.descending {
+            term::sub(&k, &c)
+        } else {
+            term::sub(&c, &k)
+        })
+    }
+
     fn block(&mut self, wait: &Event, each: i64) -> Result<(), Unsupported> {
         if each < 1 {
             return Err(Unsupported::whole(
                 "a block of CTAs that add less than 1 each",
             ));
         }
-        let counted = self.counted(wait)?;
-        let descending = self.ticket.descending[counted];
+        let fibre = self.fibre(wait)?;
         let adds = self.adds_to(wait);
         let nearest = |wanted: &Term| match each {
             1 => wanted.clone(),
@@ -171,20 +262,28 @@ impl<'a> Rule<'a> {
         };
 
         let (mut setting, c, _, wanted) = self.at_wait(wait)?;
-        let (lo, hi) = self.smaller(&mut setting, counted, &c)?;
-        let exact = term::eq(
-            &term::apply("mod", &[wanted.clone(), term::int(each)]),
-            &term::int(0),
-        );
-        let size = nearest(&wanted);
-        let goal = term::and([
-            if each == 1 {
-                term::boolean(true)
+        let mut farthest = c.clone();
+        for at in &fibre.counted {
+            farthest[*at] = if fibre.descending {
+                let extent = self.extent(&mut setting, *at)?;
+                term::sub(&extent, &term::int(1))
             } else {
-                exact
-            },
+                term::int(0)
+            };
+        }
+        let size = nearest(&wanted);
+        let most = self.distance(&mut setting, &fibre, &farthest, &c)?;
+        let exact = match each {
+            1 => term::boolean(true),
+            _ => term::eq(
+                &term::apply("mod", &[wanted.clone(), term::int(each)]),
+                &term::int(0),
+            ),
+        };
+        let goal = term::and([
+            exact,
             term::le(&term::int(0), &size),
-            term::le(&size, &term::sub(&hi, &lo)),
+            term::le(&size, &most),
         ]);
         let meaning = format!(
             "`{}` waits for a number of smaller CTAs that exists",
@@ -193,18 +292,12 @@ impl<'a> Rule<'a> {
         self.conclude(single("block_size", wait), meaning, setting, goal)?;
 
         let (mut setting, c, at_wait, wanted) = self.at_wait(wait)?;
-        let (lo, hi) = self.smaller(&mut setting, counted, &c)?;
         let size = nearest(&wanted);
-        let x = setting.terms.constant("x");
-        setting.facts.push(term::within(&lo, &x, &hi));
-        let near = if descending {
-            term::lt(&x, &term::sum([lo, size]))
-        } else {
-            term::le(&term::sub(&hi, &size), &x)
-        };
-        let mut other = c.clone();
-        other[counted] = x;
-        let added = self.additions(&mut setting, &adds, &other, &at_wait.element)?;
+        let k = self.other(&mut setting, &fibre, &c)?;
+        setting.facts.push(self.below(&fibre, &k, &c));
+        let distance = self.distance(&mut setting, &fibre, &k, &c)?;
+        let near = term::le(&distance, &size);
+        let added = self.additions(&mut setting, &adds, &k, &at_wait.element)?;
         let goal = term::eq(&added, &term::ite(&near, &term::int(each), &term::int(0)));
         let meaning = format!(
             "just the nearest smaller CTAs add to what `{}` waits on",
@@ -213,6 +306,14 @@ impl<'a> Rule<'a> {
         self.conclude(single("block_members", wait), meaning, setting, goal)
     }
 }
+
+/// Moves a CTA to the next value of its last counted index, perhaps past the end.
+fn past(fibre: &Fibre, member: &mut [Term]) {
+    if let Some(last) = fibre.counted.last() {
+        member[*last] = term::sum([member[*last].clone(), term::int(1)]);
+    }
+}
+
 fn single(name: &str, event: &Event) -> String {
     format!("{name}_s{}", event.stmt.0)
 }
