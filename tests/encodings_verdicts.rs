@@ -1,0 +1,127 @@
+//! Every protocol of the library gets the verdict its own `expect` lines claim, with the least
+//! counterexample they name, a certificate that checks and a witness that replays.
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use warplock::certificate::discharge::Solver;
+use warplock::certificate::manifest;
+use warplock::protocol::Expectation;
+use warplock::protocol::Protocol;
+use warplock::text;
+use warplock::text::Narrowing;
+use warplock::verdict::deadlock;
+use warplock::verdict::deadlock::Settings;
+use warplock::verdict::decision::Decision;
+use warplock::verdict::decision::Verdict;
+use warplock::witness;
+
+fn library() -> Vec<PathBuf> {
+    fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                collect(&path, into);
+            } else if path.extension().is_some_and(|ending| ending == "wlk") {
+                into.push(path);
+            }
+        }
+    }
+    let mut files = Vec::new();
+    collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("encodings"), &mut files);
+    files.sort();
+    files
+}
+
+fn decide(source: &str, narrowing: &Narrowing) -> (Protocol, Decision) {
+    let mut protocol = text::load(source.as_bytes()).unwrap();
+    text::narrow(&mut protocol, narrowing).unwrap();
+    let settings = Settings {
+        timeout: Duration::from_secs(120),
+        objectives: None,
+        cancel: &AtomicBool::new(false),
+        tell: &|_| {},
+    };
+    let decision = deadlock::decide(&protocol, narrowing, &settings).unwrap();
+    (protocol, decision)
+}
+
+fn check(file: &str, source: &str, expectation: &Expectation) {
+    let narrowing = Narrowing {
+        assume: expectation.assuming.iter().map(|a| a.text.clone()).collect(),
+        ..Narrowing::default()
+    };
+    let (protocol, decision) = decide(source, &narrowing);
+    let found = decision.verdict.word().to_lowercase();
+    assert_eq!(found, expectation.verdict, "{file}, assuming {:?}: {:?}", narrowing.assume, decision.notes);
+    match &decision.verdict {
+        Verdict::Proved(proof) => {
+            let checked =
+                manifest::check(&proof.certificate, &Solver::BuiltIn, Duration::from_secs(60), &|_| {});
+            assert_eq!(checked.unwrap().obligations, proof.obligations.len(), "{file}");
+            assert!(!proof.obligations.is_empty(), "{file}: a proof without obligations");
+        }
+        Verdict::Refuted(refutation) => {
+            witness::replay(&protocol, &refutation.witness).unwrap();
+            for (param, value) in &expectation.at {
+                let found = refutation.input.params[param.0];
+                let name = &protocol.params[param.0].name;
+                assert_eq!(found, *value, "{file}: {name} of the least counterexample");
+            }
+        }
+        Verdict::Bounded { .. } | Verdict::Unknown { .. } => {}
+    }
+}
+
+#[test]
+fn every_expectation_of_the_library_is_met() {
+    let mut expectations = 0;
+    for path in library() {
+        let source = fs::read_to_string(&path).unwrap();
+        let protocol = text::load(source.as_bytes()).unwrap();
+        assert!(!protocol.expectations.is_empty(), "{} claims nothing", path.display());
+        for expectation in &protocol.expectations {
+            check(&path.display().to_string(), &source, expectation);
+            expectations += 1;
+        }
+    }
+    assert!(expectations >= 20, "only {expectations} expectations were found");
+}
+
+/// The condition of the published report: with a clamp in CTA tiles, just some lengths hang.
+#[test]
+fn the_wrong_clamp_hangs_for_the_lengths_reported_and_not_for_others() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("encodings/block_sparse/n_bound_per_cta.wlk");
+    let source = fs::read_to_string(path).unwrap();
+    for (sq, sk, hangs) in [(129, 256, true), (257, 256, true), (128, 256, false), (512, 512, false)] {
+        let narrowing = Narrowing {
+            set: [("sq".to_owned(), sq), ("sk".to_owned(), sk)].into(),
+            ..Narrowing::default()
+        };
+        let (_, decision) = decide(&source, &narrowing);
+        let expected = if hangs { "REFUTED" } else { "PROVED" };
+        assert_eq!(decision.verdict.word(), expected, "sq = {sq}, sk = {sk}");
+    }
+}
+
+/// Residency decides: too few resident CTAs hang for some pattern at every shortfall.
+#[test]
+fn a_descending_launch_hangs_exactly_below_full_residency() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("encodings/block_sparse/lock_rank_descending_launch.wlk");
+    let source = fs::read_to_string(path).unwrap();
+    for n in 2..=5 {
+        for r in 1..=n + 1 {
+            let narrowing = Narrowing {
+                set: [("N".to_owned(), n), ("M".to_owned(), 1), ("R".to_owned(), r)].into(),
+                ..Narrowing::default()
+            };
+            let (_, decision) = decide(&source, &narrowing);
+            let expected = if r < n { "REFUTED" } else { "PROVED" };
+            assert_eq!(decision.verdict.word(), expected, "N = {n}, R = {r}");
+        }
+    }
+}
