@@ -6,12 +6,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use warplock::certificate::discharge::Solver;
+use warplock::certificate::grid::Residency;
 use warplock::certificate::manifest;
 use warplock::certificate::manifest::Argument;
 use warplock::certificate::manifest::Certificate;
 use warplock::certificate::manifest::Rejection;
 use warplock::certificate::obligation::Obligation;
-use warplock::certificate::ticket::Residency;
 use warplock::certificate::ticket::Tally;
 use warplock::certificate::ticket::Ticket;
 use warplock::proof::ticket::Guess;
@@ -54,13 +54,19 @@ fn a_certificate_survives_writing_and_reading() {
     let folder = tempfile::tempdir().unwrap();
     let written = manifest::write(&certificate, &obligations, folder.path()).unwrap();
     // Writing the same again changes nothing.
-    assert_eq!(manifest::write(&certificate, &obligations, folder.path()).unwrap(), written);
+    assert_eq!(
+        manifest::write(&certificate, &obligations, folder.path()).unwrap(),
+        written
+    );
     let read = manifest::read(&written).unwrap();
     assert_eq!(read, certificate);
     let checked = check(&read).unwrap();
     assert_eq!(checked.obligations, obligations.len());
     assert_eq!(checked.rule, "ticket");
-    assert_eq!(fs::read_dir(&written).unwrap().count(), obligations.len() + 1);
+    assert_eq!(
+        fs::read_dir(&written).unwrap().count(),
+        obligations.len() + 1
+    );
 }
 
 #[test]
@@ -76,8 +82,13 @@ fn scripts_are_standalone() {
 #[test]
 fn another_text_is_refused() {
     let (mut certificate, _) = issued("lock_rank.wlk");
-    certificate.source = certificate.source.replace("launch ascending", "launch descending");
-    assert_eq!(refusal(&certificate), "the embedded protocol does not match its digest");
+    certificate.source = certificate
+        .source
+        .replace("launch ascending", "launch descending");
+    assert_eq!(
+        refusal(&certificate),
+        "the embedded protocol does not match its digest"
+    );
     // A digest made to fit does not help: the launch order no longer fits the argument.
     certificate.sha256 = manifest::digest(&certificate.source);
     assert_eq!(
@@ -90,10 +101,17 @@ fn another_text_is_refused() {
 fn a_weaker_lock_leaves_an_obligation_open() {
     let (certificate, _) = issued("lock_rank.wlk");
     let Argument::Ticket(ticket) = certificate.argument.clone();
-    let broken = certificate.source.replace("k in 0..n where", "k in 1..n where");
+    let broken = certificate
+        .source
+        .replace("k in 0..n where", "k in 1..n where");
     assert_ne!(broken, certificate.source);
-    let (certificate, _) =
-        manifest::issue(&broken, &Narrowing::default(), "deadlock", Argument::Ticket(ticket)).unwrap();
+    let (certificate, _) = manifest::issue(
+        &broken,
+        &Narrowing::default(),
+        "deadlock",
+        Argument::Ticket(ticket),
+    )
+    .unwrap();
     let refusal = check(&certificate).unwrap_err();
     assert!(matches!(refusal, Rejection::Open { .. }), "{refusal}");
 }
@@ -108,30 +126,66 @@ fn another_artefact_is_refused() {
             t.order[0].descending = true;
             t
         }),
-        ("no order", Ticket { order: Vec::new(), ..ticket.clone() }),
-        ("no counted indices", Ticket { counted: Default::default(), ..ticket.clone() }),
-        ("no tallies", Ticket { tallies: Default::default(), ..ticket.clone() }),
-        ("a whole grid nobody promised", Ticket { residency: Residency::WholeGrid, ..ticket.clone() }),
+        (
+            "no order",
+            Ticket {
+                order: Vec::new(),
+                ..ticket.clone()
+            },
+        ),
+        (
+            "no counted indices",
+            Ticket {
+                counted: Default::default(),
+                ..ticket.clone()
+            },
+        ),
+        (
+            "no tallies",
+            Ticket {
+                tallies: Default::default(),
+                ..ticket.clone()
+            },
+        ),
+        (
+            "a whole grid nobody promised",
+            Ticket {
+                residency: Residency::WholeGrid,
+                ..ticket.clone()
+            },
+        ),
         ("blocks where there are none", {
             let mut t = ticket.clone();
-            t.tallies.values_mut().for_each(|tally| *tally = Tally::Block(1));
+            t.tallies
+                .values_mut()
+                .for_each(|tally| *tally = Tally::Block(1));
             t
         }),
         ("blocks of nothing", {
             let mut t = ticket.clone();
-            t.tallies.values_mut().for_each(|tally| *tally = Tally::Block(0));
+            t.tallies
+                .values_mut()
+                .for_each(|tally| *tally = Tally::Block(0));
             t
         }),
         ("a counted index that does not exist", {
             let mut t = ticket.clone();
-            t.counted.values_mut().for_each(|counted| *counted = vec![7]);
+            t.counted
+                .values_mut()
+                .for_each(|counted| *counted = vec![7]);
             t
         }),
     ];
     for (what, variant) in variants {
         // As an edit of the manifest, and issued anew with all its obligations.
-        let edited = Certificate { argument: Argument::Ticket(variant.clone()), ..certificate.clone() };
-        assert!(check(&edited).is_err(), "{what}: the edited manifest was accepted");
+        let edited = Certificate {
+            argument: Argument::Ticket(variant.clone()),
+            ..certificate.clone()
+        };
+        assert!(
+            check(&edited).is_err(),
+            "{what}: the edited manifest was accepted"
+        );
         let fresh = manifest::issue(
             &certificate.source,
             &Narrowing::default(),
@@ -139,7 +193,10 @@ fn another_artefact_is_refused() {
             Argument::Ticket(variant),
         );
         if let Ok((fresh, _)) = fresh {
-            assert!(check(&fresh).is_err(), "{what}: the new certificate was accepted");
+            assert!(
+                check(&fresh).is_err(),
+                "{what}: the new certificate was accepted"
+            );
         }
     }
 }
@@ -149,13 +206,22 @@ fn another_domain_is_refused() {
     let (certificate, _) = issued("lock_rank.wlk");
     let mut narrowed = certificate.clone();
     narrowed.narrowing.assume.push("N <= 4".to_owned());
-    assert_eq!(refusal(&narrowed), "the recorded assumptions are not those of the proof");
+    assert_eq!(
+        refusal(&narrowed),
+        "the recorded assumptions are not those of the proof"
+    );
     let mut nonsense = certificate.clone();
     nonsense.narrowing.set.insert("Q".to_owned(), 1);
-    assert_eq!(refusal(&nonsense), "the embedded protocol is not valid: no parameter named `Q`");
+    assert_eq!(
+        refusal(&nonsense),
+        "the embedded protocol is not valid: no parameter named `Q`"
+    );
     let mut quiet = certificate;
     quiet.assumptions.pop();
-    assert_eq!(refusal(&quiet), "the recorded assumptions are not those of the proof");
+    assert_eq!(
+        refusal(&quiet),
+        "the recorded assumptions are not those of the proof"
+    );
 }
 
 #[test]
@@ -168,8 +234,14 @@ fn missing_extra_and_changed_obligations_are_refused() {
     twice.obligations.push(gone.clone());
     assert_eq!(refusal(&twice), "an obligation is recorded twice");
     let mut extra = certificate.clone();
-    extra.obligations.push(manifest::Entry { file: "more.smt2".to_owned(), ..gone.clone() });
-    assert_eq!(refusal(&extra), "more.smt2 is recorded but the rule does not require it");
+    extra.obligations.push(manifest::Entry {
+        file: "more.smt2".to_owned(),
+        ..gone.clone()
+    });
+    assert_eq!(
+        refusal(&extra),
+        "more.smt2 is recorded but the rule does not require it"
+    );
     let mut changed = certificate;
     changed.obligations[0].sha256 = gone.sha256;
     assert!(refusal(&changed).contains("differs from what the rule requires"));
@@ -178,12 +250,30 @@ fn missing_extra_and_changed_obligations_are_refused() {
 #[test]
 fn other_properties_formats_and_names_are_refused() {
     let (certificate, _) = issued("dense.wlk");
-    let race = Certificate { property: "race".to_owned(), ..certificate.clone() };
-    assert_eq!(refusal(&race), "the ticket rule proves `deadlock`, not `race`");
-    let newer = Certificate { schema: 2, ..certificate.clone() };
-    assert_eq!(refusal(&newer), "certificate format 2 is not the known format 1");
-    let renamed = Certificate { protocol: "other".to_owned(), ..certificate };
-    assert_eq!(refusal(&renamed), "the certificate is for `other` but embeds `dense`");
+    let race = Certificate {
+        property: "race".to_owned(),
+        ..certificate.clone()
+    };
+    assert_eq!(
+        refusal(&race),
+        "the ticket rule proves `deadlock`, not `race`"
+    );
+    let newer = Certificate {
+        schema: 2,
+        ..certificate.clone()
+    };
+    assert_eq!(
+        refusal(&newer),
+        "certificate format 2 is not the known format 1"
+    );
+    let renamed = Certificate {
+        protocol: "other".to_owned(),
+        ..certificate
+    };
+    assert_eq!(
+        refusal(&renamed),
+        "the certificate is for `other` but embeds `dense`"
+    );
 }
 
 #[test]
@@ -195,9 +285,17 @@ fn damaged_folders_are_refused() {
     let original = fs::read_to_string(&script).unwrap();
 
     fs::write(&script, original.replace("check-sat", "exit")).unwrap();
-    assert!(manifest::read(&written).unwrap_err().to_string().contains("differs from the one"));
+    assert!(
+        manifest::read(&written)
+            .unwrap_err()
+            .to_string()
+            .contains("differs from the one")
+    );
     fs::remove_file(&script).unwrap();
-    assert!(matches!(manifest::read(&written), Err(Rejection::File { .. })));
+    assert!(matches!(
+        manifest::read(&written),
+        Err(Rejection::File { .. })
+    ));
     fs::write(&script, original).unwrap();
     assert!(manifest::read(&written).is_ok());
 
@@ -207,9 +305,21 @@ fn damaged_folders_are_refused() {
         fs::write(&path, &text[..cut]).unwrap();
         assert!(manifest::read(&written).is_err(), "accepted {cut} bytes");
     }
-    fs::write(&path, text.replacen("\"schema\"", "\"surprise\": 1, \"schema\"", 1)).unwrap();
-    assert!(manifest::read(&written).is_err(), "accepted an unknown field");
+    fs::write(
+        &path,
+        text.replacen("\"schema\"", "\"surprise\": 1, \"schema\"", 1),
+    )
+    .unwrap();
+    assert!(
+        manifest::read(&written).is_err(),
+        "accepted an unknown field"
+    );
     let outside = text.replace(&certificate.obligations[0].file, "../outside.smt2");
     fs::write(&path, outside).unwrap();
-    assert!(manifest::read(&written).unwrap_err().to_string().contains("is not a file of"));
+    assert!(
+        manifest::read(&written)
+            .unwrap_err()
+            .to_string()
+            .contains("is not a file of")
+    );
 }

@@ -31,7 +31,10 @@ fn library() -> Vec<PathBuf> {
         }
     }
     let mut files = Vec::new();
-    collect(&Path::new(env!("CARGO_MANIFEST_DIR")).join("encodings"), &mut files);
+    collect(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join("encodings"),
+        &mut files,
+    );
     files.sort();
     files
 }
@@ -51,18 +54,37 @@ fn decide(source: &str, narrowing: &Narrowing) -> (Protocol, Decision) {
 
 fn check(file: &str, source: &str, expectation: &Expectation) {
     let narrowing = Narrowing {
-        assume: expectation.assuming.iter().map(|a| a.text.clone()).collect(),
+        assume: expectation
+            .assuming
+            .iter()
+            .map(|a| a.text.clone())
+            .collect(),
         ..Narrowing::default()
     };
     let (protocol, decision) = decide(source, &narrowing);
     let found = decision.verdict.word().to_lowercase();
-    assert_eq!(found, expectation.verdict, "{file}, assuming {:?}: {:?}", narrowing.assume, decision.notes);
+    assert_eq!(
+        found, expectation.verdict,
+        "{file}, assuming {:?}: {:?}",
+        narrowing.assume, decision.notes
+    );
     match &decision.verdict {
         Verdict::Proved(proof) => {
-            let checked =
-                manifest::check(&proof.certificate, &Solver::BuiltIn, Duration::from_secs(60), &|_| {});
-            assert_eq!(checked.unwrap().obligations, proof.obligations.len(), "{file}");
-            assert!(!proof.obligations.is_empty(), "{file}: a proof without obligations");
+            let checked = manifest::check(
+                &proof.certificate,
+                &Solver::BuiltIn,
+                Duration::from_secs(60),
+                &|_| {},
+            );
+            assert_eq!(
+                checked.unwrap().obligations,
+                proof.obligations.len(),
+                "{file}"
+            );
+            assert!(
+                !proof.obligations.is_empty(),
+                "{file}: a proof without obligations"
+            );
         }
         Verdict::Refuted(refutation) => {
             witness::replay(&protocol, &refutation.witness).unwrap();
@@ -82,21 +104,34 @@ fn every_expectation_of_the_library_is_met() {
     for path in library() {
         let source = fs::read_to_string(&path).unwrap();
         let protocol = text::load(source.as_bytes()).unwrap();
-        assert!(!protocol.expectations.is_empty(), "{} claims nothing", path.display());
+        assert!(
+            !protocol.expectations.is_empty(),
+            "{} claims nothing",
+            path.display()
+        );
         for expectation in &protocol.expectations {
             check(&path.display().to_string(), &source, expectation);
             expectations += 1;
         }
     }
-    assert!(expectations >= 20, "only {expectations} expectations were found");
+    assert!(
+        expectations >= 20,
+        "only {expectations} expectations were found"
+    );
 }
 
 /// The condition of the published report: with a clamp in CTA tiles, just some lengths hang.
 #[test]
 fn the_wrong_clamp_hangs_for_the_lengths_reported_and_not_for_others() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("encodings/block_sparse/n_bound_per_cta.wlk");
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("encodings/block_sparse/n_bound_per_cta.wlk");
     let source = fs::read_to_string(path).unwrap();
-    for (sq, sk, hangs) in [(129, 256, true), (257, 256, true), (128, 256, false), (512, 512, false)] {
+    for (sq, sk, hangs) in [
+        (129, 256, true),
+        (257, 256, true),
+        (128, 256, false),
+        (512, 512, false),
+    ] {
         let narrowing = Narrowing {
             set: [("sq".to_owned(), sq), ("sk".to_owned(), sk)].into(),
             ..Narrowing::default()
@@ -116,7 +151,12 @@ fn a_descending_launch_hangs_exactly_below_full_residency() {
     for n in 2..=5 {
         for r in 1..=n + 1 {
             let narrowing = Narrowing {
-                set: [("N".to_owned(), n), ("M".to_owned(), 1), ("R".to_owned(), r)].into(),
+                set: [
+                    ("N".to_owned(), n),
+                    ("M".to_owned(), 1),
+                    ("R".to_owned(), r),
+                ]
+                .into(),
                 ..Narrowing::default()
             };
             let (_, decision) = decide(&source, &narrowing);

@@ -20,6 +20,7 @@ use sha2::Sha256;
 use super::discharge;
 use super::discharge::Answer;
 use super::discharge::Solver;
+use super::grid::Residency;
 use super::obligation::Obligation;
 use super::ticket;
 use super::ticket::Ticket;
@@ -370,7 +371,7 @@ pub fn read(path: &Path) -> Result<Certificate, Rejection> {
 pub fn assumptions(protocol: &Protocol, argument: &Argument) -> Vec<String> {
     let Argument::Ticket(ticket) = argument;
     let mut all = super::environment(protocol);
-    if ticket.residency == ticket::Residency::WholeGrid {
+    if ticket.residency == Residency::WholeGrid {
         all.push("all CTAs of the grid are resident at once".to_owned());
     } else {
         all.push("CTAs start in the declared launch order, which CUDA does not promise".to_owned());

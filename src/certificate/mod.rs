@@ -6,6 +6,7 @@
 //! guesses artefacts from concrete runs, nor with [`crate::encoding`], which looks for failures.
 
 pub mod discharge;
+pub mod grid;
 pub mod manifest;
 pub mod obligation;
 pub mod program;

@@ -20,6 +20,7 @@ use crate::protocol::Cell;
 use crate::protocol::Comparison;
 use crate::protocol::Expr;
 use crate::protocol::Iteration;
+use crate::protocol::Protocol;
 use crate::protocol::Role;
 use crate::protocol::RowOrder;
 use crate::protocol::Span;
@@ -66,14 +67,14 @@ pub struct Binder {
 }
 
 /// A name that an event family's expressions use, and what it stands for. Later ones may
-/// refer to earlier ones, and a later one of the same name replaces an earlier one.
+/// refer to earlier ones. The names of carried values are fresh: no two bounds share one.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Bound {
     /// The variable of an enclosing loop.
     Loop(Binder),
     /// A local variable that holds the previous value of an enclosing loop's variable.
     Previous {
-        /// The local variable.
+        /// The fresh name of that value.
         var: VarId,
         /// The enclosing loop.
         of: Binder,
@@ -82,7 +83,7 @@ pub enum Bound {
     },
     /// A local variable that holds the last value of an earlier loop's variable.
     Last {
-        /// The local variable.
+        /// The fresh name of that value.
         var: VarId,
         /// The earlier loop.
         of: Binder,
@@ -174,9 +175,10 @@ pub struct Program {
 /// # Errors
 ///
 /// Refuses programs outside the fragment named in the module comment.
-pub fn summarize(role: &Role) -> Result<Program, Unsupported> {
+pub fn summarize(protocol: &Protocol, role: &Role) -> Result<Program, Unsupported> {
     let mut walk = Walk {
         program: Program::default(),
+        next: protocol.vars.len(),
     };
     let mut path = Path {
         bounds: Vec::new(),
@@ -193,22 +195,14 @@ struct Path {
     bounds: Vec<Bound>,
     condition: Expr,
     place: Vec<Place>,
-    locals: HashMap<VarId, Local>,
-}
-
-/// What is known of a local variable.
-#[derive(Debug, Clone, PartialEq)]
-enum Local {
-    /// It has this value.
-    Value(Expr),
-    /// It is defined by the bound at this position.
-    Bound(usize),
-    /// A loop or a branch may have changed it.
-    Unknown,
+    /// Values of local variables; `None` where a loop or a branch may have changed it.
+    locals: HashMap<VarId, Option<Expr>>,
 }
 
 struct Walk {
     program: Program,
+    /// The number of the next fresh name.
+    next: usize,
 }
 
 impl Walk {
@@ -255,7 +249,7 @@ impl Walk {
             StmtKind::Access { .. } => {}
             StmtKind::Assign { var, value } => {
                 let value = self.evaluate(value, path, stmt.span)?;
-                path.locals.insert(*var, Local::Value(value));
+                path.locals.insert(*var, Some(value));
             }
             StmtKind::If {
                 condition,
@@ -319,14 +313,13 @@ impl Walk {
             .collect();
         for var in changed {
             let merged = match (on_true.locals.get(&var), on_false.locals.get(&var)) {
-                (a, b) if a == b && a == path.locals.get(&var) => continue,
-                (Some(Local::Value(a)), Some(Local::Value(b))) if a == b => Local::Value(a.clone()),
-                (Some(Local::Value(a)), Some(Local::Value(b))) => Local::Value(Expr::If(
+                (Some(Some(a)), Some(Some(b))) if a == b => Some(a.clone()),
+                (Some(Some(a)), Some(Some(b))) => Some(Expr::If(
                     Box::new(condition.clone()),
                     Box::new(a.clone()),
                     Box::new(b.clone()),
                 )),
-                _ => Local::Unknown,
+                _ => None,
             };
             path.locals.insert(var, merged);
         }
@@ -389,24 +382,25 @@ impl Walk {
             }
         };
         let binder = Binder { var, over };
-        let carried = carried(var, body)
-            .and_then(|local| Some((local, before(local, path.locals.get(&local)?)?)));
+        let carried =
+            carried(var, body).and_then(|local| Some((local, path.locals.get(&local)?.clone()?)));
         // Any other variable that the body assigns has no closed form at the start of an
         // iteration, nor after the loop.
         let mut assigned = HashSet::new();
         collect_assigned(body, &mut assigned);
         for local in &assigned {
-            path.locals.insert(*local, Local::Unknown);
+            path.locals.insert(*local, None);
         }
         let mut inner = path.clone();
         inner.bounds.push(Bound::Loop(binder.clone()));
         inner.place.push(Place::Loop(var, direction));
+        // Each carried value gets a name of its own: the same local variable stands for another
+        // one after the next loop, and expressions outlive that.
         if let Some((local, before)) = &carried {
-            inner
-                .locals
-                .insert(*local, Local::Bound(inner.bounds.len()));
+            let var = self.fresh();
+            inner.locals.insert(*local, Some(Expr::Var(var)));
             inner.bounds.push(Bound::Previous {
-                var: *local,
+                var,
                 of: binder.clone(),
                 before: before.clone(),
             });
@@ -415,14 +409,21 @@ impl Walk {
             return Err(Unsupported::at(span, "`return` inside a loop"));
         }
         if let Some((local, before)) = carried {
-            path.locals.insert(local, Local::Bound(path.bounds.len()));
+            let var = self.fresh();
+            path.locals.insert(local, Some(Expr::Var(var)));
             path.bounds.push(Bound::Last {
-                var: local,
+                var,
                 of: binder,
                 before,
             });
         }
         Ok(())
+    }
+
+    /// A name that occurs nowhere in the protocol.
+    fn fresh(&mut self) -> VarId {
+        self.next += 1;
+        VarId(self.next - 1)
     }
 
     fn event(
@@ -458,17 +459,14 @@ impl Walk {
         free_vars(expr, &mut used);
         if used
             .iter()
-            .any(|var| matches!(path.locals.get(var), Some(Local::Unknown)))
+            .any(|var| matches!(path.locals.get(var), Some(None)))
         {
             return Err(Unsupported::at(
                 span,
                 "a local variable whose value is carried through a loop",
             ));
         }
-        let expr = expr.substitute(&|var| match path.locals.get(&var) {
-            Some(Local::Value(value)) => Some(value.clone()),
-            _ => None,
-        });
+        let expr = expr.substitute(&|var| path.locals.get(&var).cloned().flatten());
         self.program.evaluations.push(Evaluation {
             bounds: path.bounds.clone(),
             condition: path.condition.clone(),
@@ -488,15 +486,6 @@ fn carried(loop_var: VarId, body: &[Stmt]) -> Option<VarId> {
     let mut assigned = HashSet::new();
     collect_assigned(earlier, &mut assigned);
     (*value == Expr::Var(loop_var) && !assigned.contains(var)).then_some(*var)
-}
-
-/// A local variable's value before a loop that carries it.
-fn before(var: VarId, local: &Local) -> Option<Expr> {
-    match local {
-        Local::Value(value) => Some(value.clone()),
-        Local::Bound(_) => Some(Expr::Var(var)),
-        Local::Unknown => None,
-    }
 }
 
 fn collect_assigned(block: &[Stmt], into: &mut HashSet<VarId>) {

@@ -138,11 +138,10 @@ impl<'p> Translator<'p> {
             Expr::Int(value) => term::int(*value),
             Expr::Bool(value) => term::boolean(*value),
             Expr::Param(id) => self.params[id.0].clone(),
-            Expr::Var(var) => env.get(var).cloned().ok_or_else(|| {
-                Unsupported::at(
-                    self.protocol.vars[var.0].span,
-                    "a variable without a closed form",
-                )
+            Expr::Var(var) => env.get(var).cloned().ok_or_else(|| Unsupported {
+                reason: "a variable without a closed form".to_owned(),
+                // A carried value's name is not one of the protocol's.
+                span: self.protocol.vars.get(var.0).map(|declared| declared.span),
             })?,
             Expr::Neg(e) => term::sub(&term::int(0), &self.expr(e, env)?),
             Expr::Not(e) => term::not(self.expr(e, env)?),

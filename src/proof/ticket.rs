@@ -17,9 +17,10 @@ use super::sample;
 use crate::certificate::discharge;
 use crate::certificate::discharge::Answer;
 use crate::certificate::discharge::Solver;
+use crate::certificate::grid;
+use crate::certificate::grid::Residency;
 use crate::certificate::ticket;
 use crate::certificate::ticket::Key;
-use crate::certificate::ticket::Residency;
 use crate::certificate::ticket::Tally;
 use crate::certificate::ticket::Ticket;
 use crate::protocol::Domain;
@@ -48,7 +49,7 @@ pub enum Guess {
 /// Looks for an artefact that the checker accepts. `tell` is told what is being tried.
 pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess {
     let deadline = Instant::now() + limit;
-    let role = match ticket::the_grid(protocol) {
+    let role = match grid::the_grid(protocol) {
         Ok(role) => role,
         Err(refused) => return Guess::Nothing(refused.to_string()),
     };
@@ -128,8 +129,8 @@ fn fits(
         survey(protocol, input, instance, order, &mut tallies)?;
     }
     // Waits that no sample reached still need an argument.
-    let program = ticket::the_grid(protocol)
-        .and_then(crate::certificate::program::summarize)
+    let program = grid::the_grid(protocol)
+        .and_then(|role| crate::certificate::program::summarize(protocol, role))
         .map_err(|refused| refused.to_string())?;
     for event in &program.events {
         tallies.entry(event.stmt.0).or_insert(Some(1));

@@ -56,35 +56,28 @@
 //! Both are induction along the order, whose step is the obligation. Side conditions: those of
 //! [`super::program`] and [`super::translate`]; exactly one grid and nothing else runs; semaphores
 //! only; each loop variable around an addition can be read off the element's index, so that an
-//! element is touched at most once per statement and CTA (`events.rs` says how).
+//! element is touched at most once per statement and CTA (`grid/events.rs` says how).
 
 mod conditions;
-mod events;
-mod order;
 mod tally;
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
+use std::ops::DerefMut;
 
 use serde::Deserialize;
 use serde::Serialize;
 
+use super::grid;
+use super::grid::Frame;
+use super::grid::Residency;
 use super::obligation::Obligation;
 use super::program;
 use super::program::Event;
-use super::program::EventKind;
-use super::program::Program;
 use super::program::Unsupported;
 use super::term;
 use super::term::Term;
-use super::translate::Env;
-use super::translate::Translator;
-use crate::protocol::Domain;
-use crate::protocol::ObjectKind;
-use crate::protocol::ParamId;
 use crate::protocol::Protocol;
-use crate::protocol::Role;
-use crate::protocol::Span;
-use events::Setting;
 
 /// What the search found and this module re-derives the obligations from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,16 +105,6 @@ pub struct Key {
     pub descending: bool,
 }
 
-/// Why a CTA that has not started yet does no harm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Residency {
-    /// Every wait is for CTAs that start earlier.
-    LaunchOrder,
-    /// The machine holds the whole grid.
-    WholeGrid,
-}
-
 /// Why the sum of the smaller CTAs' additions is what a wait waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -138,7 +121,7 @@ pub enum Tally {
 ///
 /// Refuses a protocol outside the rule's side conditions and an artefact that does not fit it.
 pub fn obligations(protocol: &Protocol, ticket: &Ticket) -> Result<Vec<Obligation>, Unsupported> {
-    let role = the_grid(protocol)?;
+    let role = grid::the_grid(protocol)?;
     let mut named: Vec<usize> = ticket.order.iter().map(|key| key.index).collect();
     named.sort_unstable();
     if named != (0..role.indices.len()).collect::<Vec<_>>() {
@@ -146,70 +129,18 @@ pub fn obligations(protocol: &Protocol, ticket: &Ticket) -> Result<Vec<Obligatio
             "the order on CTAs does not name each index of the grid once",
         ));
     }
-    let program = program::summarize(role)?;
+    let program = program::summarize(protocol, role)?;
     let mut all = Vec::new();
-    for (nth, fixed) in combinations(protocol, ticket.split).into_iter().enumerate() {
-        let mut rule = Rule {
-            protocol,
-            role,
-            program: &program,
-            ticket,
-            fixed,
-            nth,
-            all: Vec::new(),
-        };
+    for (nth, fixed) in grid::combinations(protocol, ticket.split)
+        .into_iter()
+        .enumerate()
+    {
+        let frame = Frame::new(protocol, role, &program, fixed, nth);
+        let mut rule = Rule { frame, ticket };
         rule.derive()?;
-        all.append(&mut rule.all);
+        all.append(&mut rule.frame.all);
     }
     Ok(all)
-}
-
-/// The grid, if the protocol is one grid over semaphores.
-///
-/// # Errors
-///
-/// Refuses other roles beside it and objects other than semaphores.
-pub fn the_grid(protocol: &Protocol) -> Result<&Role, Unsupported> {
-    let [role] = protocol.roles.as_slice() else {
-        return Err(Unsupported::whole(format!(
-            "{} roles where the rule takes one grid",
-            protocol.roles.len()
-        )));
-    };
-    if role.launch.is_none() {
-        return Err(Unsupported::at(role.span, "a role that is not a grid"));
-    }
-    for object in &protocol.objects {
-        if !matches!(object.kind, ObjectKind::Semaphore(_)) {
-            return Err(Unsupported::at(
-                object.span,
-                "an object that is not a semaphore",
-            ));
-        }
-    }
-    Ok(role)
-}
-
-/// Every combination of the set-valued parameters, or the single empty one.
-fn combinations(protocol: &Protocol, split: bool) -> Vec<Vec<(ParamId, i64)>> {
-    let mut all = vec![Vec::new()];
-    if split {
-        for (at, param) in protocol.params.iter().enumerate() {
-            if let Domain::Set(values) = &param.domain {
-                all = all
-                    .into_iter()
-                    .flat_map(|chosen: Vec<(ParamId, i64)>| {
-                        values.iter().map(move |value| {
-                            let mut chosen = chosen.clone();
-                            chosen.push((ParamId(at), *value));
-                            chosen
-                        })
-                    })
-                    .collect();
-            }
-        }
-    }
-    all
 }
 
 /// The CTAs that touch one element, and their order.
@@ -221,20 +152,27 @@ struct Fibre {
 }
 
 struct Rule<'a> {
-    protocol: &'a Protocol,
-    role: &'a Role,
-    program: &'a Program,
+    frame: Frame<'a>,
     ticket: &'a Ticket,
-    fixed: Vec<(ParamId, i64)>,
-    nth: usize,
-    all: Vec<Obligation>,
 }
 
-impl<'a> Rule<'a> {
+impl<'a> Deref for Rule<'a> {
+    type Target = Frame<'a>;
+
+    fn deref(&self) -> &Frame<'a> {
+        &self.frame
+    }
+}
+
+impl<'a> DerefMut for Rule<'a> {
+    fn deref_mut(&mut self) -> &mut Frame<'a> {
+        &mut self.frame
+    }
+}
+
+impl Rule<'_> {
     fn derive(&mut self) -> Result<(), Unsupported> {
-        self.assumptions_well_defined()?;
-        self.declarations_well_defined()?;
-        self.program_well_defined()?;
+        self.everything_well_defined()?;
         self.residency()?;
         for wait in self.waits() {
             for add in self.adds_to(wait) {
@@ -245,75 +183,6 @@ impl<'a> Rule<'a> {
             }
             self.tally(wait)?;
         }
-        Ok(())
-    }
-
-    fn waits(&self) -> Vec<&'a Event> {
-        self.program
-            .events
-            .iter()
-            .filter(|e| matches!(e.kind, EventKind::Wait { .. }))
-            .collect()
-    }
-
-    fn adds_to(&self, wait: &Event) -> Vec<&'a Event> {
-        let same = |e: &&Event| e.cell.object == wait.cell.object;
-        let adds = |e: &&Event| matches!(e.kind, EventKind::Add { .. });
-        self.program
-            .events
-            .iter()
-            .filter(same)
-            .filter(adds)
-            .collect()
-    }
-
-    /// A fresh setting in which the parameters are in their domain.
-    fn setting(&self) -> Result<Setting<'a>, Unsupported> {
-        let mut terms = Translator::new(self.protocol, &self.fixed);
-        let mut facts = terms.domain();
-        for assumption in &self.protocol.assumptions {
-            facts.push(terms.expr(&assumption.condition, &Env::new())?);
-        }
-        Ok(Setting {
-            terms,
-            facts,
-            positions: Vec::new(),
-        })
-    }
-
-    fn conclude(
-        &mut self,
-        name: String,
-        meaning: String,
-        mut setting: Setting<'_>,
-        goal: Term,
-    ) -> Result<(), Unsupported> {
-        if goal.to_string() == "true" {
-            return Ok(());
-        }
-        setting.facts.extend(setting.terms.axioms()?);
-        let case = if self.fixed.is_empty() {
-            String::new()
-        } else {
-            let values: Vec<String> = self
-                .fixed
-                .iter()
-                .map(|(id, value)| format!("{} = {value}", self.protocol.params[id.0].name))
-                .collect();
-            format!(" Case {}.", values.join(", "))
-        };
-        let prefix = if self.fixed.is_empty() {
-            String::new()
-        } else {
-            format!("case{}_", self.nth)
-        };
-        self.all.push(Obligation {
-            name: format!("{prefix}{:03}_{name}", self.all.len()),
-            meaning: format!("{meaning}.{case}"),
-            declarations: setting.terms.declarations(),
-            hypotheses: setting.facts,
-            goal,
-        });
         Ok(())
     }
 
@@ -355,10 +224,5 @@ impl<'a> Rule<'a> {
             counted: counted.clone(),
             descending,
         })
-    }
-
-    fn quote(&self, span: Span) -> String {
-        let text = self.protocol.source.get(span.start..span.end).unwrap_or("");
-        text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 }

@@ -3,9 +3,9 @@
 use super::Fibre;
 use super::Rule;
 use super::Tally;
-use super::events;
-use super::events::Occurrence;
-use super::events::Setting;
+use crate::certificate::grid;
+use crate::certificate::grid::Occurrence;
+use crate::certificate::grid::Setting;
 use crate::certificate::program::Event;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
@@ -34,14 +34,14 @@ impl<'a> Rule<'a> {
         let mut setting = self.setting()?;
         let c = self.member(&mut setting, "c")?;
         let occurrence = self.occurrence(&mut setting, wait, &c, "c")?;
-        let value = events::wait_value(&mut setting, wait, &occurrence.env)?;
+        let value = grid::wait_value(&mut setting, wait, &occurrence.env)?;
         let initial = self.initial(&mut setting, wait, &occurrence.element)?;
         let mut own = Vec::new();
         for add in self.adds_to(wait) {
             let (env, happens) = self.located_add(&mut setting, add, &c, &occurrence.element)?;
             let first = self.precedes(&mut setting, (add, &env), (wait, &occurrence.env))?;
             let before = term::and([happens, first]);
-            let amount = events::amount(&mut setting, add, &env)?;
+            let amount = grid::amount(&mut setting, add, &env)?;
             own.push(term::ite(&before, &amount, &term::int(0)));
         }
         let wanted = term::sub(&term::sub(&value, &initial), &term::sum(own));
@@ -208,7 +208,7 @@ impl<'a> Rule<'a> {
                 "a wait whose loop variables cannot be read off the element",
             ));
         };
-        events::wait_value(setting, wait, &env)
+        grid::wait_value(setting, wait, &env)
     }
 
     /// The number of a CTA in its fibre, in ascending order.

@@ -8,7 +8,7 @@
 
 use std::collections::HashSet;
 
-use super::Rule;
+use super::Frame;
 use super::order;
 use crate::certificate::program;
 use crate::certificate::program::Bound;
@@ -24,22 +24,22 @@ use crate::protocol::Expr;
 use crate::protocol::VarId;
 
 /// An obligation under construction: its terms and what may be assumed.
-pub(super) struct Setting<'p> {
-    pub(super) terms: Translator<'p>,
-    pub(super) facts: Vec<Term>,
+pub(in crate::certificate) struct Setting<'p> {
+    pub(in crate::certificate) terms: Translator<'p>,
+    pub(in crate::certificate) facts: Vec<Term>,
     /// Positions of loop entries that occur: loop variable, its loop's context, entry, position.
-    pub(super) positions: Vec<(VarId, Vec<Term>, Term, Term)>,
+    pub(in crate::certificate) positions: Vec<(VarId, Vec<Term>, Term, Term)>,
 }
 
 /// One event of one CTA: the values of its loop variables and the element it is about.
-pub(super) struct Occurrence {
-    pub(super) env: Env,
-    pub(super) element: Vec<Term>,
+pub(in crate::certificate) struct Occurrence {
+    pub(in crate::certificate) env: Env,
+    pub(in crate::certificate) element: Vec<Term>,
 }
 
-impl Rule<'_> {
+impl Frame<'_> {
     /// An arbitrary CTA of the grid.
-    pub(super) fn member(
+    pub(in crate::certificate) fn member(
         &self,
         setting: &mut Setting<'_>,
         tag: &str,
@@ -56,7 +56,7 @@ impl Rule<'_> {
         Ok(values)
     }
 
-    pub(super) fn member_env(&self, member: &[Term]) -> Env {
+    pub(in crate::certificate) fn member_env(&self, member: &[Term]) -> Env {
         self.role
             .indices
             .iter()
@@ -66,7 +66,7 @@ impl Rule<'_> {
     }
 
     /// An arbitrary execution of an event by a CTA.
-    pub(super) fn occurrence(
+    pub(in crate::certificate) fn occurrence(
         &self,
         setting: &mut Setting<'_>,
         event: &Event,
@@ -81,7 +81,7 @@ impl Rule<'_> {
     }
 
     /// Arbitrary values for the loop variables among these names, and what follows for the others.
-    pub(super) fn arbitrary(
+    pub(in crate::certificate) fn arbitrary(
         &self,
         setting: &mut Setting<'_>,
         bounds: &[Bound],
@@ -133,7 +133,7 @@ impl Rule<'_> {
     /// The one execution of an event by a CTA that touches the element: the values of its loop
     /// variables, and the condition under which it takes place. `None` where the loop variables
     /// cannot be read off the element.
-    pub(super) fn located(
+    pub(in crate::certificate) fn located(
         &self,
         setting: &mut Setting<'_>,
         event: &Event,
@@ -234,7 +234,7 @@ impl Rule<'_> {
     }
 
     /// Like [`Self::located`], for an addition, where it is a side condition of the rule.
-    pub(super) fn located_add(
+    pub(in crate::certificate) fn located_add(
         &self,
         setting: &mut Setting<'_>,
         add: &Event,
@@ -250,7 +250,7 @@ impl Rule<'_> {
     }
 
     /// What a CTA adds to an element in a whole run.
-    pub(super) fn additions(
+    pub(in crate::certificate) fn additions(
         &self,
         setting: &mut Setting<'_>,
         adds: &[&Event],
@@ -274,7 +274,7 @@ fn bound_var(bound: &Bound) -> VarId {
     }
 }
 
-pub(super) fn elements(
+pub(in crate::certificate) fn elements(
     setting: &mut Setting<'_>,
     event: &Event,
     env: &Env,
@@ -287,7 +287,7 @@ pub(super) fn elements(
         .collect()
 }
 
-pub(super) fn amount(
+pub(in crate::certificate) fn amount(
     setting: &mut Setting<'_>,
     add: &Event,
     env: &Env,
@@ -301,7 +301,7 @@ pub(super) fn amount(
     }
 }
 
-pub(super) fn wait_value(
+pub(in crate::certificate) fn wait_value(
     setting: &mut Setting<'_>,
     wait: &Event,
     env: &Env,
@@ -315,7 +315,7 @@ pub(super) fn wait_value(
     }
 }
 
-pub(super) fn same_element(a: &Occurrence, b: &Occurrence) -> Term {
+pub(in crate::certificate) fn same_element(a: &Occurrence, b: &Occurrence) -> Term {
     term::and(
         a.element
             .iter()

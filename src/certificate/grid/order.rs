@@ -8,7 +8,7 @@
 //! an entry, which leads back to it; an ascending or descending loop's positions are monotone.
 //! Such functions exist for every finite row in every order, so no real counterexample is lost.
 
-use super::Rule;
+use super::Frame;
 use super::events::Setting;
 use crate::certificate::program::Binder;
 use crate::certificate::program::Bound;
@@ -22,7 +22,7 @@ use crate::certificate::translate::Env;
 use crate::protocol::Iteration;
 use crate::protocol::RowOrder;
 
-impl Rule<'_> {
+impl Frame<'_> {
     /// What the order of a loop may depend on: the CTA and the loop variables around it. `None`
     /// where one of them has no value yet.
     fn context(&self, bounds: &[Bound], of: &Binder, at: usize, env: &Env) -> Option<Vec<Term>> {
@@ -49,7 +49,7 @@ impl Rule<'_> {
     }
 
     /// The entry before the current one, or `before` in the first iteration.
-    pub(super) fn previous(
+    pub(in crate::certificate) fn previous(
         &self,
         setting: &mut Setting<'_>,
         bounds: &[Bound],
@@ -68,7 +68,7 @@ impl Rule<'_> {
     }
 
     /// The last entry of a loop, or `before` if it did not run.
-    pub(super) fn last(
+    pub(in crate::certificate) fn last(
         &self,
         setting: &mut Setting<'_>,
         bounds: &[Bound],
@@ -90,7 +90,7 @@ impl Rule<'_> {
     }
 
     /// The entry after the given one. `None` where the loop's context is not known yet.
-    pub(super) fn after(
+    pub(in crate::certificate) fn after(
         &self,
         setting: &mut Setting<'_>,
         bounds: &[Bound],
@@ -108,7 +108,7 @@ impl Rule<'_> {
     }
 
     /// Whether the current iteration of a loop is not its first.
-    pub(super) fn past_first(
+    pub(in crate::certificate) fn past_first(
         &self,
         setting: &mut Setting<'_>,
         bounds: &[Bound],
@@ -126,7 +126,7 @@ impl Rule<'_> {
 
     /// Program order between two events of one CTA: implied by the term, `false` where it is not
     /// certain.
-    pub(super) fn precedes(
+    pub(in crate::certificate) fn precedes(
         &self,
         setting: &mut Setting<'_>,
         (a, a_env): (&Event, &Env),
@@ -181,7 +181,7 @@ impl Rule<'_> {
 }
 
 /// The loop variable is among the values the loop runs over.
-pub(super) fn in_loop(
+pub(in crate::certificate) fn in_loop(
     setting: &mut Setting<'_>,
     binder: &Binder,
     env: &Env,
