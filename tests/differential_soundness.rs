@@ -10,8 +10,9 @@ use std::time::Duration;
 use warplock::certificate::discharge::Answer;
 use warplock::certificate::discharge::Solver;
 use warplock::certificate::discharge::discharge;
+use warplock::certificate::grid::Residency;
 use warplock::certificate::ticket;
-use warplock::certificate::ticket::Residency;
+use warplock::certificate::ticket::Key;
 use warplock::certificate::ticket::Tally;
 use warplock::certificate::ticket::Ticket;
 use warplock::protocol::Protocol;
@@ -80,9 +81,12 @@ fn the_checker_keeps_a_copy_apart_from_the_variable_it_was_copied_from() {
     assert!(hangs(&protocol, &[2, 1], 0));
     let waits = (0..protocol.stmt_count).map(|stmt| (stmt, Tally::Block(1)));
     let artefact = Ticket {
-        descending: vec![false],
+        order: vec![Key {
+            index: 0,
+            descending: false,
+        }],
         residency: Residency::LaunchOrder,
-        counted: BTreeMap::from([(0, 0)]),
+        counted: BTreeMap::from([(0, vec![0])]),
         tallies: waits.collect(),
         split: false,
     };

@@ -50,13 +50,22 @@ pub struct Evaluator<'p> {
     pub constraints: Vec<Bool>,
     /// The condition under which what is being evaluated is evaluated at all.
     pub guard: Truth,
+    /// Whether ranges with a symbolic start may start anywhere.
+    pub relative: bool,
+    /// Whether a range with a symbolic start was met.
+    pub has_open_start: bool,
     patterns: Vec<FuncDecl>,
 }
 
 impl<'p> Evaluator<'p> {
     /// Sets up the parameters, some of them fixed, and constrains them to their domain and
     /// assumptions.
-    pub fn new(protocol: &'p Protocol, fixed: &[(ParamId, i64)], size: i64) -> Evaluator<'p> {
+    pub fn new(
+        protocol: &'p Protocol,
+        fixed: &[(ParamId, i64)],
+        size: i64,
+        relative: bool,
+    ) -> Evaluator<'p> {
         let params = protocol
             .params
             .iter()
@@ -83,6 +92,8 @@ impl<'p> Evaluator<'p> {
             size,
             constraints: Vec::new(),
             guard: Truth::Known(true),
+            relative,
+            has_open_start: false,
             patterns,
         };
         evaluator.constrain_domain();
@@ -107,10 +118,17 @@ impl<'p> Evaluator<'p> {
             let holds = self.truth(&assumption.condition, &Env::new());
             self.require(&holds);
         }
-        for pattern in &self.protocol.patterns {
+        for (at, pattern) in self.protocol.patterns.iter().enumerate() {
             for extent in &pattern.extents {
                 let extent = self.num(extent, &Env::new());
                 self.require(&extent.at_most(&Num::Known(self.size)));
+            }
+            // The interpreter evaluates a definition at every tile, asked for or not.
+            if pattern.definition.is_some() {
+                let known = |c: Vec<i64>| c.into_iter().map(Num::Known).collect::<Vec<_>>();
+                for coordinates in grid(&vec![self.size; pattern.extents.len()]) {
+                    self.visits(PatternId(at), &known(coordinates));
+                }
             }
         }
     }
@@ -180,7 +198,7 @@ impl<'p> Evaluator<'p> {
                 let mut parts = Vec::new();
                 for (value, inside) in self.range(&lo, &hi) {
                     let mut env = env.clone();
-                    env.insert(*var, Value::Num(Num::Known(value)));
+                    env.insert(*var, Value::Num(value));
                     let holds = self.under(&inside, |this| this.truth(body, &env));
                     parts.push(Truth::all([inside, holds]).count());
                 }
@@ -218,7 +236,13 @@ impl<'p> Evaluator<'p> {
             }
             BinaryOp::Min => Value::Num(a.at_most(&b).choose(&a, &b)),
             BinaryOp::Max => Value::Num(a.at_most(&b).choose(&b, &a)),
-            BinaryOp::Xor => Value::Num(a.equals(&b).not().count()),
+            BinaryOp::Xor => {
+                for side in [&a, &b] {
+                    self.require(&Num::Known(0).at_most(side));
+                    self.require(&side.at_most(&Num::Known(1)));
+                }
+                Value::Num(a.equals(&b).not().count())
+            }
             BinaryOp::Eq => Value::Truth(a.equals(&b)),
             BinaryOp::Ne => Value::Truth(a.equals(&b).not()),
             BinaryOp::Lt => Value::Truth(a.less(&b)),
@@ -260,22 +284,58 @@ impl<'p> Evaluator<'p> {
 
     /// The values that a half-open range may hold inside the box, each with the condition that
     /// it does. A range that would leave the box is excluded by a constraint.
-    pub fn range(&mut self, lo: &Num, hi: &Num) -> Vec<(i64, Truth)> {
+    ///
+    /// A range whose start is symbolic is assumed to lie within `0..size`, which keeps its values
+    /// known; with [`Evaluator::relative`] it may start anywhere, and its values are symbolic.
+    pub fn range(&mut self, lo: &Num, hi: &Num) -> Vec<(Num, Truth)> {
         let (first, end) = match (lo, hi) {
             (Num::Known(lo), Num::Known(hi)) if hi.saturating_sub(*lo) <= WRITTEN_OUT => {
                 (*lo, (*hi).max(*lo))
             }
             (Num::Known(lo), _) => (*lo, lo.saturating_add(self.size)),
-            (Num::Term(_), Num::Known(hi)) => (hi.saturating_sub(self.size), *hi),
-            (Num::Term(_), Num::Term(_)) => (0, self.size),
+            (Num::Term(_), _) if self.relative => return self.relative_range(lo, hi),
+            (Num::Term(_), _) => {
+                self.has_open_start = true;
+                (0, self.size)
+            }
         };
         let fits = Truth::all([Num::Known(first).at_most(lo), hi.at_most(&Num::Known(end))]);
         self.require(&Truth::any([hi.at_most(lo), fits]));
         (first..end)
             .map(|value| {
                 let known = Num::Known(value);
-                (value, Truth::all([lo.at_most(&known), known.less(hi)]))
+                let inside = Truth::all([lo.at_most(&known), known.less(hi)]);
+                (known, inside)
             })
             .collect()
     }
+
+    fn relative_range(&mut self, lo: &Num, hi: &Num) -> Vec<(Num, Truth)> {
+        let end = lo.plus(&Num::Known(self.size));
+        self.require(&hi.at_most(&end));
+        (0..self.size)
+            .map(|nth| {
+                let value = lo.plus(&Num::Known(nth));
+                let inside = value.less(hi);
+                (value, inside)
+            })
+            .collect()
+    }
+}
+
+/// Every point of a grid, the last coordinate fastest.
+pub fn grid(extents: &[i64]) -> Vec<Vec<i64>> {
+    let mut points = vec![Vec::new()];
+    for extent in extents {
+        let mut longer = Vec::new();
+        for point in points {
+            for value in 0..*extent {
+                let mut point: Vec<i64> = point.clone();
+                point.push(value);
+                longer.push(point);
+            }
+        }
+        points = longer;
+    }
+    points
 }

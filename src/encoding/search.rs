@@ -19,6 +19,7 @@ use z3::Solver;
 use z3::ast::Int;
 
 use super::evaluate::Evaluator;
+use super::evaluate::grid;
 use super::stuck;
 use super::stuck::Run;
 use super::unroll;
@@ -76,6 +77,8 @@ pub enum Found {
     Stuck(Box<Candidate>),
     /// No input of the box can get stuck.
     Nothing,
+    /// The box holds no input at all.
+    Empty,
     /// No answer, with the reason.
     Unknown(String),
     /// A construct this encoding does not know.
@@ -85,6 +88,10 @@ pub enum Found {
 /// How long to search and when to stop.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits<'a> {
+    /// Whether loops that may start anywhere are searched wherever they start. Otherwise only
+    /// those that stay within `0..size`, which is much faster, and a [`Found::Nothing`] is about
+    /// those only.
+    pub thorough: bool,
     /// When the search must be over.
     pub deadline: Instant,
     /// Set from outside to end the search.
@@ -140,16 +147,17 @@ fn params_of(expr: &Expr, into: &mut BTreeSet<ParamId>) {
     }
 }
 
-/// Searches the box in which every extent and loop is at most `size`.
+/// Searches the box in which every extent has at most `size` values and every loop at most
+/// `size` iterations; see [`Limits::thorough`].
 pub fn smallest(
     protocol: &Protocol,
     size: i64,
     objectives: &[Objective],
     limits: &Limits<'_>,
 ) -> Found {
-    let combinations = listed_combinations(protocol);
     let mut best: Option<(Vec<i64>, Candidate)> = None;
-    for fixed in combinations {
+    let mut inputs = false;
+    for fixed in listed_combinations(protocol) {
         match in_box(protocol, &fixed, size, objectives, limits) {
             Found::Stuck(candidate) => {
                 let key = rank(protocol, objectives, &candidate.input);
@@ -157,14 +165,24 @@ pub fn smallest(
                     best = Some((key, *candidate));
                 }
             }
-            Found::Nothing => {}
-            other if best.is_none() => return other,
-            _ => break,
+            Found::Nothing => inputs = true,
+            Found::Empty => {}
+            undecided => {
+                // A smaller one may hide where the search got no answer.
+                return match best {
+                    Some((_, candidate)) => Found::Stuck(Box::new(Candidate {
+                        minimal: false,
+                        ..candidate
+                    })),
+                    None => undecided,
+                };
+            }
         }
     }
     match best {
         Some((_, candidate)) => Found::Stuck(Box::new(candidate)),
-        None => Found::Nothing,
+        None if inputs => Found::Nothing,
+        None => Found::Empty,
     }
 }
 
@@ -216,14 +234,34 @@ fn in_box(
     objectives: &[Objective],
     limits: &Limits<'_>,
 ) -> Found {
+    let (found, has_open_start) = attempt(protocol, fixed, size, false, objectives, limits);
+    if !(limits.thorough && has_open_start) {
+        return found;
+    }
+    match found {
+        Found::Nothing | Found::Empty => attempt(protocol, fixed, size, true, objectives, limits).0,
+        found => found,
+    }
+}
+
+/// One search, and whether some range has a symbolic start.
+fn attempt(
+    protocol: &Protocol,
+    fixed: &[(ParamId, i64)],
+    size: i64,
+    relative: bool,
+    objectives: &[Objective],
+    limits: &Limits<'_>,
+) -> (Found, bool) {
     // A context of its own: results do not depend on what was solved before.
     z3::with_z3_config(&z3::Config::new(), || {
-        let mut evaluator = Evaluator::new(protocol, fixed, size);
+        let mut evaluator = Evaluator::new(protocol, fixed, size, relative);
         let unrolled = match unroll::unroll(&mut evaluator) {
             Ok(unrolled) => unrolled,
-            Err(construct) => return Found::Unsupported(construct),
+            Err(construct) => return (Found::Unsupported(construct), false),
         };
         let run = stuck::stuck(&mut evaluator, &unrolled);
+        let has_open_start = evaluator.has_open_start;
         let solver = Solver::new();
         for constraint in evaluator.constraints.iter().chain(&run.constraints) {
             solver.assert(constraint);
@@ -235,8 +273,26 @@ fn in_box(
             solver,
             limits,
         };
-        search.solve(objectives)
+        (search.solve(objectives), has_open_start)
     })
+}
+
+/// Sat or unsat, or why there is no answer.
+fn check(solver: &Solver, limits: &Limits<'_>) -> Result<SatResult, String> {
+    let Some(left) = limits.left() else {
+        return Err("time limit".to_owned());
+    };
+    let mut params = Params::new();
+    let milliseconds = u32::try_from(left.as_millis()).unwrap_or(u32::MAX).max(1);
+    params.set_u32("timeout", milliseconds);
+    params.set_u32("random_seed", 0);
+    solver.set_params(&params);
+    match solver.check() {
+        SatResult::Unknown => Err(solver
+            .get_reason_unknown()
+            .unwrap_or_else(|| "no reason given".to_owned())),
+        answer => Ok(answer),
+    }
 }
 
 struct Search<'a, 'p> {
@@ -249,29 +305,13 @@ struct Search<'a, 'p> {
 
 impl Search<'_, '_> {
     fn check(&self) -> Result<SatResult, String> {
-        let Some(left) = self.limits.left() else {
-            return Err("time limit".to_owned());
-        };
-        let mut params = Params::new();
-        params.set_u32(
-            "timeout",
-            u32::try_from(left.as_millis()).unwrap_or(u32::MAX).max(1),
-        );
-        params.set_u32("random_seed", 0);
-        self.solver.set_params(&params);
-        match self.solver.check() {
-            SatResult::Unknown => Err(self
-                .solver
-                .get_reason_unknown()
-                .unwrap_or_else(|| "no reason given".to_owned())),
-            answer => Ok(answer),
-        }
+        check(&self.solver, self.limits)
     }
 
     fn solve(&mut self, objectives: &[Objective]) -> Found {
         match self.check() {
             Ok(SatResult::Sat) => {}
-            Ok(_) => return Found::Nothing,
+            Ok(_) => return self.nothing(),
             Err(reason) => return Found::Unknown(reason),
         }
         let Some(mut best) = self.model() else {
@@ -311,6 +351,19 @@ impl Search<'_, '_> {
         Found::Stuck(Box::new(self.candidate(&best, minimal)))
     }
 
+    /// There is no stuck state; is there an input?
+    fn nothing(&self) -> Found {
+        let inputs = Solver::new();
+        for constraint in &self.evaluator.constraints {
+            inputs.assert(constraint);
+        }
+        match check(&inputs, self.limits) {
+            Ok(SatResult::Unsat) => Found::Empty,
+            Ok(_) => Found::Nothing,
+            Err(reason) => Found::Unknown(reason),
+        }
+    }
+
     fn model(&self) -> Option<Model> {
         self.solver.get_model()
     }
@@ -322,7 +375,7 @@ impl Search<'_, '_> {
                 self.run
                     .initial
                     .iter()
-                    .map(|(_, _, value)| Num::Term(value.clone())),
+                    .map(|one| Num::Term(one.value.clone())),
             ),
             Objective::Entries => {
                 let mut counts = Vec::new();
@@ -374,11 +427,16 @@ impl Search<'_, '_> {
         }
         let orders = self.orders(model);
         let mut initial = BTreeMap::new();
-        for (object, index, value) in &self.run.initial {
-            let index: Vec<i64> = index.iter().map(|x| known(model, x)).collect();
-            let value = number(model, value).unwrap_or(0);
+        for one in self
+            .run
+            .initial
+            .iter()
+            .filter(|one| holds(model, &one.guard))
+        {
+            let index: Vec<i64> = one.index.iter().map(|x| known(model, x)).collect();
+            let value = number(model, &one.value).unwrap_or(0);
             if value != 0 {
-                initial.insert((*object, index), value);
+                initial.insert((one.object, index), value);
             }
         }
         let schedule = self.schedule(model);
@@ -456,23 +514,6 @@ impl Search<'_, '_> {
         moves.sort_by_key(|(time, class, _)| (*time, *class));
         moves.into_iter().map(|(_, _, act)| act).collect()
     }
-}
-
-/// Every point of a grid, the last coordinate fastest.
-fn grid(extents: &[i64]) -> Vec<Vec<i64>> {
-    let mut points = vec![Vec::new()];
-    for extent in extents {
-        let mut longer = Vec::new();
-        for point in points {
-            for value in 0..*extent {
-                let mut point: Vec<i64> = point.clone();
-                point.push(value);
-                longer.push(point);
-            }
-        }
-        points = longer;
-    }
-    points
 }
 
 fn number(model: &Model, term: &Int) -> Option<i64> {

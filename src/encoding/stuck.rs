@@ -43,10 +43,23 @@ pub struct Run {
     pub executed: Vec<Vec<Truth>>,
     /// Per member and event: when.
     pub time: Vec<Vec<Int>>,
-    /// Initial values of semaphores whose memory is not cleared: object, index, value.
-    pub initial: Vec<(usize, Vec<Num>, Int)>,
+    /// Initial values of semaphores whose memory is not cleared.
+    pub initial: Vec<Uncleared>,
     /// The formula.
     pub constraints: Vec<Bool>,
+}
+
+/// The initial value of an element whose memory is not cleared, as one wait sees it.
+#[derive(Debug, Clone)]
+pub struct Uncleared {
+    /// Position of the object.
+    pub object: usize,
+    /// Which element.
+    pub index: Vec<Num>,
+    /// The value.
+    pub value: Int,
+    /// Whether the member's program contains the wait.
+    pub guard: Truth,
 }
 
 /// Builds the formula.
@@ -182,15 +195,17 @@ impl Stuck<'_, '_> {
         let here = Num::Term(value.clone());
         self.require(Num::Known(0).at_most(&here));
         let known = self.run.initial.clone();
-        for (object, index, other) in &known {
-            if *object == at.object.0 {
-                let same = Truth::all(index.iter().zip(&at.index).map(|(a, b)| a.equals(b)));
-                self.require(same.implies(&Num::Term(other.clone()).equals(&here)));
-            }
+        for other in known.iter().filter(|other| other.object == at.object.0) {
+            let pairs = other.index.iter().zip(&at.index);
+            let same = Truth::all(pairs.map(|(a, b)| a.equals(b)));
+            self.require(same.implies(&Num::Term(other.value.clone()).equals(&here)));
         }
-        self.run
-            .initial
-            .push((at.object.0, at.index.clone(), value));
+        self.run.initial.push(Uncleared {
+            object: at.object.0,
+            index: at.index.clone(),
+            value,
+            guard: at.guard.clone(),
+        });
         here
     }
 
@@ -257,7 +272,12 @@ impl Stuck<'_, '_> {
                 .filter(|m| self.unrolled.members[*m].role == r)
                 .collect();
             let limit = match &launch.resident {
-                Resident::AtMost(limit) => Some(self.evaluator.num(limit, &Env::new())),
+                Resident::AtMost(limit) => {
+                    let limit = self.evaluator.num(limit, &Env::new());
+                    // The interpreter refuses a machine without a place.
+                    self.require(Num::Known(1).at_most(&limit));
+                    Some(limit)
+                }
                 Resident::All => None,
             };
             let ends: Vec<Num> = grid.iter().map(|m| self.end(*m)).collect();

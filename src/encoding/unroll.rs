@@ -185,9 +185,9 @@ impl Unroll<'_, '_> {
             indices = indices
                 .into_iter()
                 .flat_map(|(prefix, exists)| {
-                    values.iter().map(move |(value, inside)| {
+                    (0..).zip(&values).map(move |(value, (_, inside))| {
                         let mut prefix = prefix.clone();
-                        prefix.push(*value);
+                        prefix.push(value);
                         (prefix, Truth::all([exists.clone(), inside.clone()]))
                     })
                 })
@@ -350,7 +350,8 @@ impl Unroll<'_, '_> {
                 let visited = self.row(*pattern, &row, guard);
                 match order {
                     RowOrder::Ascending | RowOrder::Descending => {
-                        let mut values: Vec<(i64, Truth)> = (0..).zip(visited).collect();
+                        let mut values: Vec<(Num, Truth)> =
+                            (0..).map(Num::Known).zip(visited).collect();
                         if *order == RowOrder::Descending {
                             values.reverse();
                         }
@@ -375,13 +376,13 @@ impl Unroll<'_, '_> {
     fn iterations(
         &mut self,
         var: VarId,
-        values: Vec<(i64, Truth)>,
+        values: Vec<(Num, Truth)>,
         body: &[Stmt],
         guard: &Truth,
         env: &mut Env,
     ) -> Result<(), String> {
         for (nth, (value, inside)) in values.into_iter().enumerate() {
-            env.insert(var, Value::Num(Num::Known(value)));
+            env.insert(var, Value::Num(value));
             let path = Truth::all([guard.clone(), inside]);
             self.place.push(Step::Nth(nth));
             self.block(body, &path, env)?;

@@ -25,6 +25,8 @@ use crate::encoding::search::Limits;
 use crate::encoding::search::Objective;
 use crate::proof::ticket;
 use crate::proof::ticket::Guess;
+use crate::protocol::Initial;
+use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 use crate::protocol::Resident;
 use crate::semantics::explore;
@@ -43,13 +45,16 @@ use super::decision::Verdict;
 use super::grid;
 
 /// Boxes searched before a proof is tried.
-const QUICK_BOXES: i64 = 3;
+const QUICK_BOXES: [i64; 3] = [1, 2, 3];
 
-/// The largest box that is ever searched.
-const LARGEST_BOX: i64 = 16;
+/// Boxes searched when there is no proof. Sizes jump, since a domain may start far from 0.
+const LARGE_BOXES: [i64; 8] = [4, 5, 6, 8, 12, 16, 24, 32];
 
 /// States explored to shorten the run of a counterexample.
 const SHORTENING_STATES: u64 = 200_000;
+
+/// The largest open initial value that explicit search tries.
+const LARGEST_START: i64 = 3;
 
 /// What a decision may use.
 #[derive(Clone)]
@@ -111,7 +116,7 @@ struct Strategy<'a> {
 enum Boxes {
     Stuck(Box<Candidate>, i64),
     /// Completely searched up to this size; why it went no further.
-    Clear(i64, Option<String>),
+    Clear(Option<i64>, Option<String>),
     Unsupported(String),
 }
 
@@ -125,45 +130,47 @@ impl Strategy<'_> {
                     .to_owned(),
             );
         }
-        let quick = self.boxes(1, QUICK_BOXES, self.remaining());
-        let (clear, mut stopped) = match quick {
+        let mut sizes = QUICK_BOXES.to_vec();
+        match self.boxes(&sizes, false) {
             Boxes::Stuck(candidate, size) => return self.refute(*candidate, size, notes),
-            Boxes::Clear(size, why) => (size, why),
+            Boxes::Clear(..) => {}
             Boxes::Unsupported(construct) => {
                 return self.explore(
                     format!("{construct} is not yet handled symbolically"),
                     notes,
                 );
             }
-        };
+        }
         (self.settings.tell)("looking for a proof");
         let reason = match ticket::guess(self.protocol, self.remaining(), self.settings.tell) {
             Guess::Found(found) => return self.prove(Argument::Ticket(found), notes),
             Guess::Nothing(reason) => reason,
         };
-        let mut clear = clear;
-        if stopped.is_none() {
-            match self.boxes(clear + 1, LARGEST_BOX, self.remaining()) {
-                Boxes::Stuck(candidate, size) => return self.refute(*candidate, size, notes),
-                Boxes::Clear(size, why) => (clear, stopped) = (size, why),
-                Boxes::Unsupported(construct) => stopped = Some(construct),
+        // Now every loop counts, wherever it starts: what is clear becomes a bound.
+        sizes.extend(LARGE_BOXES);
+        let verdict = match self.boxes(&sizes, true) {
+            Boxes::Stuck(candidate, size) => return self.refute(*candidate, size, notes),
+            Boxes::Unsupported(construct) => {
+                return self.explore(
+                    format!("{construct} is not yet handled symbolically"),
+                    notes,
+                );
             }
-        }
-        if let Some(why) = stopped {
-            notes.push(format!(
-                "the search for a counterexample ended at size {}: {why}",
-                clear + 1
-            ));
-        }
-        let verdict = if clear > 0 {
-            Verdict::Bounded {
-                within: format!(
-                    "with every extent, row and loop of at most {clear}, for all other parameters"
-                ),
-                reason,
+            Boxes::Clear(clear, stopped) => {
+                if let Some(why) = stopped {
+                    notes.push(format!("the search for a counterexample ended: {why}"));
+                }
+                match clear {
+                    Some(size) => Verdict::Bounded {
+                        within: format!(
+                            "for inputs with at most {size} values per index, entries per row and \
+                             iterations per loop, whatever the other parameters"
+                        ),
+                        reason,
+                    },
+                    None => Verdict::Unknown { reason, span: None },
+                }
             }
-        } else {
-            Verdict::Unknown { reason, span: None }
         };
         Ok(self.decision(verdict, "bounded search", notes))
     }
@@ -172,22 +179,30 @@ impl Strategy<'_> {
         self.settings.timeout.saturating_sub(self.started.elapsed())
     }
 
-    fn boxes(&self, from: i64, to: i64, time: Duration) -> Boxes {
-        let limits = Limits {
-            deadline: Instant::now() + time,
-            cancel: self.settings.cancel,
-        };
-        let mut clear = from - 1;
-        for size in from..=to {
+    fn boxes(&self, sizes: &[i64], thorough: bool) -> Boxes {
+        let limits = self.limits(self.remaining(), thorough);
+        let mut clear = None;
+        for &size in sizes {
             (self.settings.tell)(&format!("searching for a stuck state up to size {size}"));
             match search::smallest(self.protocol, size, &self.objectives, &limits) {
                 Found::Stuck(candidate) => return Boxes::Stuck(candidate, size),
-                Found::Nothing => clear = size,
-                Found::Unknown(why) => return Boxes::Clear(clear, Some(why)),
+                Found::Nothing => clear = Some(size),
+                Found::Empty => {}
+                Found::Unknown(why) => {
+                    return Boxes::Clear(clear, Some(format!("{why} at size {size}")));
+                }
                 Found::Unsupported(construct) => return Boxes::Unsupported(construct),
             }
         }
         Boxes::Clear(clear, None)
+    }
+
+    fn limits(&self, time: Duration, thorough: bool) -> Limits<'_> {
+        Limits {
+            thorough,
+            deadline: Instant::now() + time,
+            cancel: self.settings.cancel,
+        }
     }
 
     fn refute(
@@ -201,10 +216,7 @@ impl Strategy<'_> {
         let wider = size.max(2) + 2;
         (self.settings.tell)("making the counterexample smaller");
         let time = self.remaining().min(Duration::from_secs(4));
-        let limits = Limits {
-            deadline: Instant::now() + time,
-            cancel: self.settings.cancel,
-        };
+        let limits = self.limits(time, true);
         if let Found::Stuck(smaller) =
             search::smallest(self.protocol, wider, &self.objectives, &limits)
         {
@@ -214,8 +226,20 @@ impl Strategy<'_> {
                 searched = wider;
             }
         }
-        let instance = unfold::instantiate(self.protocol, &candidate.input)
-            .map_err(|error| Internal::Replay(error.to_string()))?;
+        let instance = match unfold::instantiate(self.protocol, &candidate.input) {
+            Ok(instance) => instance,
+            Err(error) => {
+                let values = self.protocol.params.iter().zip(&candidate.input.params);
+                let values: Vec<String> =
+                    values.map(|(p, v)| format!("{} = {v}", p.name)).collect();
+                let reason = format!("not well defined at {}: {error}", values.join(", "));
+                let verdict = Verdict::Unknown {
+                    reason,
+                    span: error.span,
+                };
+                return Ok(self.decision(verdict, "event encoding", notes));
+            }
+        };
         let schedule = self.shortened(&instance, actions(&instance, &candidate)?);
         let names: Vec<String> = self
             .objectives
@@ -228,7 +252,8 @@ impl Strategy<'_> {
             .collect();
         let smallest = if candidate.minimal {
             format!(
-                "smallest by ({}) among inputs with every extent, row and loop of at most {searched}",
+                "smallest by ({}) among inputs with at most {searched} values per index, entries \
+                 per row and iterations per loop",
                 names.join(", ")
             )
         } else {
@@ -334,7 +359,7 @@ impl Strategy<'_> {
                     ..explore::Options::default()
                 };
                 let bounds = crate::semantics::inputs::Bounds {
-                    max_initial: 1,
+                    max_initial: LARGEST_START,
                     ..Default::default()
                 };
                 match explore::explore_all(self.protocol, &params, &bounds, &options) {
@@ -371,7 +396,17 @@ impl Strategy<'_> {
                     break 'growing;
                 }
             }
-            done = Some(grid::describe(self.protocol, radius));
+            let open_starts = self
+                .protocol
+                .objects
+                .iter()
+                .any(|object| object.kind == ObjectKind::Semaphore(Initial::Any));
+            let starts = if open_starts {
+                format!(", open initial values up to {LARGEST_START}")
+            } else {
+                String::new()
+            };
+            done = Some(format!("{}{starts}", grid::describe(self.protocol, radius)));
             if grid::covers_domain(self.protocol, radius) || radius >= 64 {
                 break;
             }
