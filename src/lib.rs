@@ -14,6 +14,8 @@ pub mod encoding;
 pub mod proof;
 pub mod protocol;
 pub mod report;
+pub mod repro;
+pub mod schemes;
 pub mod semantics;
 pub mod tensors;
 pub mod text;

@@ -24,6 +24,7 @@ use super::stuck;
 use super::stuck::Run;
 use super::unroll;
 use super::unroll::EventKind;
+use super::unroll::OpenOrder;
 use super::unroll::OrderOwner;
 use super::unroll::Unrolled;
 use super::value::Num;
@@ -48,9 +49,32 @@ pub enum Objective {
     Initial,
 }
 
+/// Narrows a search to inputs of one origin, for example to the tile patterns of packed
+/// sequences. Both methods are called once per box, in this order.
+pub trait Restriction: Sync {
+    /// Constrains the parameters and patterns of a box, before the protocol is written out.
+    fn restrict(&self, evaluator: &mut Evaluator<'_>) -> Restricted;
+
+    /// Constrains the row orders that the protocol leaves open.
+    fn order(&self, evaluator: &mut Evaluator<'_>, orders: &[OpenOrder]);
+}
+
+/// What a [`Restriction`] adds to a search.
+#[derive(Debug, Clone, Default)]
+pub struct Restricted {
+    /// Made as small as possible before all objectives, in this order. Nothing is below 0.
+    pub goals: Vec<Num>,
+    /// Read off the model into [`Candidate::values`].
+    pub values: Vec<Num>,
+}
+
 /// A run to a stuck state, to be replayed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Candidate {
+    /// The values of [`Restricted::goals`].
+    pub goals: Vec<i64>,
+    /// The values of [`Restricted::values`].
+    pub values: Vec<i64>,
     /// The input.
     pub input: Input,
     /// The schedule.
@@ -155,12 +179,24 @@ pub fn smallest(
     objectives: &[Objective],
     limits: &Limits<'_>,
 ) -> Found {
+    smallest_of(protocol, None, size, objectives, limits)
+}
+
+/// Searches the part of the box that a restriction leaves.
+pub fn smallest_of(
+    protocol: &Protocol,
+    restriction: Option<&dyn Restriction>,
+    size: i64,
+    objectives: &[Objective],
+    limits: &Limits<'_>,
+) -> Found {
     let mut best: Option<(Vec<i64>, Candidate)> = None;
     let mut inputs = false;
     for fixed in listed_combinations(protocol) {
-        match in_box(protocol, &fixed, size, objectives, limits) {
+        match in_box(protocol, restriction, &fixed, size, objectives, limits) {
             Found::Stuck(candidate) => {
-                let key = rank(protocol, objectives, &candidate.input);
+                let mut key = candidate.goals.clone();
+                key.extend(rank(protocol, objectives, &candidate.input));
                 if best.as_ref().is_none_or(|(least, _)| key < *least) {
                     best = Some((key, *candidate));
                 }
@@ -229,17 +265,28 @@ fn listed_combinations(protocol: &Protocol) -> Vec<Vec<(ParamId, i64)>> {
 
 fn in_box(
     protocol: &Protocol,
+    restriction: Option<&dyn Restriction>,
     fixed: &[(ParamId, i64)],
     size: i64,
     objectives: &[Objective],
     limits: &Limits<'_>,
 ) -> Found {
-    let (found, has_open_start) = attempt(protocol, fixed, size, false, objectives, limits);
+    let try_with = |relative| {
+        attempt(
+            protocol,
+            restriction,
+            fixed,
+            (size, relative),
+            objectives,
+            limits,
+        )
+    };
+    let (found, has_open_start) = try_with(false);
     if !(limits.thorough && has_open_start) {
         return found;
     }
     match found {
-        Found::Nothing | Found::Empty => attempt(protocol, fixed, size, true, objectives, limits).0,
+        Found::Nothing | Found::Empty => try_with(true).0,
         found => found,
     }
 }
@@ -247,19 +294,23 @@ fn in_box(
 /// One search, and whether some range has a symbolic start.
 fn attempt(
     protocol: &Protocol,
+    restriction: Option<&dyn Restriction>,
     fixed: &[(ParamId, i64)],
-    size: i64,
-    relative: bool,
+    (size, relative): (i64, bool),
     objectives: &[Objective],
     limits: &Limits<'_>,
 ) -> (Found, bool) {
     // A context of its own: results do not depend on what was solved before.
     z3::with_z3_config(&z3::Config::new(), || {
         let mut evaluator = Evaluator::new(protocol, fixed, size, relative);
+        let restricted = restriction.map(|it| it.restrict(&mut evaluator));
         let unrolled = match unroll::unroll(&mut evaluator) {
             Ok(unrolled) => unrolled,
             Err(construct) => return (Found::Unsupported(construct), false),
         };
+        if let Some(restriction) = restriction {
+            restriction.order(&mut evaluator, &unrolled.orders);
+        }
         let run = stuck::stuck(&mut evaluator, &unrolled);
         let has_open_start = evaluator.has_open_start;
         let solver = Solver::new();
@@ -268,6 +319,7 @@ fn attempt(
         }
         let mut search = Search {
             evaluator,
+            restricted: restricted.unwrap_or_default(),
             unrolled,
             run,
             solver,
@@ -297,6 +349,7 @@ fn check(solver: &Solver, limits: &Limits<'_>) -> Result<SatResult, String> {
 
 struct Search<'a, 'p> {
     evaluator: Evaluator<'p>,
+    restricted: Restricted,
     unrolled: Unrolled,
     run: Run,
     solver: Solver,
@@ -318,11 +371,15 @@ impl Search<'_, '_> {
             return Found::Unknown("the solver gave no model".to_owned());
         };
         let mut minimal = true;
+        let goals = self.restricted.goals.iter().map(|goal| (goal.clone(), 0));
+        let mut wanted: Vec<(Num, i64)> = goals.collect();
         for objective in objectives {
-            let Num::Term(term) = self.objective(objective) else {
+            wanted.push((self.objective(objective), self.least(objective)));
+        }
+        for (value, mut low) in wanted {
+            let Num::Term(term) = value else {
                 continue;
             };
-            let mut low = self.least(objective);
             let Some(mut value) = number(&best, &term) else {
                 continue;
             };
@@ -440,7 +497,10 @@ impl Search<'_, '_> {
             }
         }
         let schedule = self.schedule(model);
+        let values = |of: &[Num]| of.iter().map(|value| known(model, value)).collect();
         Candidate {
+            goals: values(&self.restricted.goals),
+            values: values(&self.restricted.values),
             input: Input {
                 params,
                 patterns,

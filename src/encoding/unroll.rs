@@ -73,6 +73,10 @@ enum Step {
 pub struct OpenOrder {
     /// Whose order it is.
     pub owner: OrderOwner,
+    /// The pattern whose row it is.
+    pub pattern: PatternId,
+    /// The fixed coordinates of the row.
+    pub row: Vec<Num>,
     /// Which entries the row has.
     pub visited: Vec<Truth>,
     /// The position of each entry, if the row has it.
@@ -359,7 +363,7 @@ impl Unroll<'_, '_> {
                     }
                     RowOrder::Given | RowOrder::Any => {
                         let owner = self.owner(stmt, *pattern, &row, *order)?;
-                        let order = self.open_order(owner, visited, guard);
+                        let order = self.open_order(owner, (*pattern, row), visited, guard);
                         if carries_state(body) {
                             self.by_position(order, var, body, guard, env)?;
                         } else {
@@ -428,7 +432,13 @@ impl Unroll<'_, '_> {
         })
     }
 
-    fn open_order(&mut self, owner: OrderOwner, visited: Vec<Truth>, guard: &Truth) -> usize {
+    fn open_order(
+        &mut self,
+        owner: OrderOwner,
+        (pattern, row): (PatternId, Vec<Num>),
+        visited: Vec<Truth>,
+        guard: &Truth,
+    ) -> usize {
         if let OrderOwner::Row { .. } = &owner
             && let Some(known) = self
                 .done
@@ -457,6 +467,8 @@ impl Unroll<'_, '_> {
         }
         self.done.orders.push(OpenOrder {
             owner,
+            pattern,
+            row,
             visited,
             position,
         });

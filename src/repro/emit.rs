@@ -1,0 +1,227 @@
+//! A failure as a file: the six arrays, the parameters, or a script that shows the hang.
+
+use std::io;
+
+use crate::protocol::Protocol;
+use crate::schemes;
+use crate::semantics::instance::Instance;
+use crate::semantics::instance::OpKind;
+use crate::semantics::step::Action;
+use crate::tensors::BlockSparse;
+use crate::tensors::torch;
+use crate::tensors::torch::LockScheme;
+use crate::tensors::write;
+
+use super::failure::Failure;
+use super::family::Origin;
+use super::script;
+
+/// The forms in which arrays and failures are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Emission {
+    /// The six arrays, with parameters beside them.
+    Json,
+    /// NumPy's archive.
+    Npz,
+    /// Named tensors.
+    Safetensors,
+    /// A Python script that builds the tensors and shows the hang without a GPU.
+    Torch,
+}
+
+impl Emission {
+    /// Every form.
+    pub const ALL: [Emission; 4] = [
+        Emission::Json,
+        Emission::Npz,
+        Emission::Safetensors,
+        Emission::Torch,
+    ];
+
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Emission::Json => "json",
+            Emission::Npz => "npz",
+            Emission::Safetensors => "safetensors",
+            Emission::Torch => "torch",
+        }
+    }
+
+    /// Whether it is text.
+    pub fn is_text(self) -> bool {
+        matches!(self, Emission::Json | Emission::Torch)
+    }
+}
+
+/// Why a failure cannot be written.
+#[derive(Debug, thiserror::Error)]
+pub enum EmitError {
+    /// Only arrays fit the form.
+    #[error("{0} holds arrays only, and this failure has none: use json or torch")]
+    NoArrays(&'static str),
+    /// Writing to memory failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Arrays without a scheme, in any form but a script.
+///
+/// # Errors
+/// None in practice: it is written to memory.
+pub fn arrays(
+    tiles: &BlockSparse,
+    scheme: &LockScheme,
+    origin: &str,
+    form: Emission,
+) -> io::Result<Vec<u8>> {
+    match form {
+        Emission::Json => Ok(write::to_json(tiles, Some(origin)).into_bytes()),
+        Emission::Npz => write::to_npz(tiles),
+        Emission::Safetensors => write::to_safetensors(tiles),
+        Emission::Torch => Ok(torch::to_torch_script(tiles, scheme, &[origin]).into_bytes()),
+    }
+}
+
+/// A failure in one of the forms. `headline` says what it is, for people.
+///
+/// # Errors
+/// A failure without arrays in a form that holds arrays only.
+pub fn failure(
+    protocol: &Protocol,
+    failure: &Failure,
+    headline: &str,
+    form: Emission,
+) -> Result<Vec<u8>, EmitError> {
+    match (form, &failure.tiles) {
+        (Emission::Json, tiles) => Ok(json(failure, tiles.as_ref(), headline).into_bytes()),
+        (Emission::Npz, Some(tiles)) => Ok(write::to_npz(tiles)?),
+        (Emission::Safetensors, Some(tiles)) => Ok(write::to_safetensors(tiles)?),
+        (Emission::Torch, tiles) => {
+            let scheme = tiles.as_ref().and_then(|tiles| {
+                Some((
+                    tiles,
+                    lock_scheme(tiles, &failure.instance, &failure.schedule)?,
+                ))
+            });
+            let parameters: Vec<String> = failure
+                .witness
+                .parameters
+                .iter()
+                .map(|(name, value)| format!("{name} = {value}"))
+                .collect();
+            let parameters = format!("{}: {}", protocol.name, parameters.join(", "));
+            let text = match scheme {
+                Some((tiles, scheme)) => {
+                    torch::to_torch_script(tiles, &scheme, &[headline, &parameters])
+                }
+                None => script::replay(failure, &[headline, &parameters]),
+            };
+            Ok(text.into_bytes())
+        }
+        (form, None) => Err(EmitError::NoArrays(form.name())),
+    }
+}
+
+/// The parameters as JSON, and what the pattern was made from.
+fn json(failure: &Failure, tiles: Option<&BlockSparse>, headline: &str) -> String {
+    let mut object = serde_json::Map::new();
+    object.insert(
+        "protocol".to_owned(),
+        failure.witness.protocol.clone().into(),
+    );
+    let parameters = serde_json::to_value(&failure.witness.parameters);
+    object.insert("parameters".to_owned(), parameters.unwrap_or_default());
+    if let Some(origin) = &failure.origin {
+        object.insert("made_from".to_owned(), origin_json(origin));
+    }
+    let Some(tiles) = tiles else {
+        object.insert("origin".to_owned(), headline.into());
+        let text = serde_json::to_string_pretty(&object).unwrap_or_default();
+        return text + "\n";
+    };
+    let arrays = write::to_json(tiles, Some(headline));
+    let mut text = String::from("{\n");
+    for (name, value) in object {
+        text += &format!("  {}: {value},\n", serde_json::Value::from(name));
+    }
+    text + arrays.strip_prefix("{\n").unwrap_or(&arrays)
+}
+
+/// What a pattern was made from, as JSON.
+pub fn origin_json(origin: &Origin) -> serde_json::Value {
+    match origin {
+        Origin::Packing { lengths, tiling } => serde_json::json!({
+            "family": if tiling.causal { "packed-causal" } else { "packed" },
+            "segments": lengths,
+            "tokens": lengths.iter().sum::<u64>(),
+            "tile_m": tiling.tile_m,
+            "tile_n": tiling.tile_n,
+        }),
+        Origin::Window {
+            sq,
+            sk,
+            left,
+            right,
+            tile,
+        } => serde_json::json!({
+            "family": if left.is_some() { "local" } else { "causal" },
+            "sq": sq,
+            "sk": sk,
+            "wl": left,
+            "wr": right,
+            "tile_m": tile.m,
+            "tile_n": tile.n,
+        }),
+    }
+}
+
+/// The locks of an instance that does nothing but take turns at the tiles of these arrays, in
+/// their order; `None` for any other. The launch order is that of the instance or, where it is
+/// open, that of the run.
+pub fn lock_scheme(
+    tiles: &BlockSparse,
+    instance: &Instance,
+    schedule: &[Action],
+) -> Option<LockScheme> {
+    schemes::Turns::of(instance)?;
+    if instance.members.len() != tiles.n_blocks() || instance.cells.len() != tiles.m_blocks() {
+        return None;
+    }
+    let mut locks = Vec::with_capacity(tiles.len());
+    for (n, member) in instance.members.iter().enumerate() {
+        let row = tiles.row(n).iter().copied();
+        let waits = member.ops.iter().step_by(2);
+        if !row.eq(waits.clone().map(|op| op.cell.0)) {
+            return None;
+        }
+        locks.extend(waits.filter_map(|op| match op.kind {
+            OpKind::Wait(_, lock) => Some(lock),
+            _ => None,
+        }));
+    }
+    let plan = instance.roles.first()?.launch.as_ref();
+    let mut launch = plan.and_then(|plan| plan.order.clone()).unwrap_or_default();
+    if launch.is_empty() {
+        let mut starts: Vec<usize> = schedule
+            .iter()
+            .filter_map(|action| match action {
+                Action::Launch(member) => Some(*member),
+                Action::Step(_) => None,
+            })
+            .collect();
+        let rest: Vec<usize> = (0..instance.members.len())
+            .filter(|n| !starts.contains(n))
+            .collect();
+        starts.extend(rest);
+        launch = starts;
+    }
+    Some(LockScheme {
+        locks,
+        launch,
+        resident: plan
+            .and_then(|plan| plan.resident)
+            .unwrap_or(instance.members.len())
+            .max(1),
+    })
+}

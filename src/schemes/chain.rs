@@ -1,0 +1,125 @@
+//! Why a run hangs: who waits for whom, from a blocked CTA to the reason.
+//!
+//! A blocked CTA waits for a value at a row tile. The visitor whose turn it is now could move it
+//! on: it is blocked elsewhere, has not started, or does not exist. Following it ends at a turn
+//! without an owner, at a value already passed, at CTAs that never start, or in a cycle.
+
+use super::judge::Judgement;
+use super::load;
+use super::load::Turn;
+use crate::semantics::instance::OpKind;
+use crate::semantics::step;
+use crate::semantics::step::CellState;
+
+/// A CTA that waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Waiting {
+    /// The CTA.
+    pub n: u32,
+    /// The row tile it waits at.
+    pub m: u32,
+    /// The value it waits for.
+    pub wants: i64,
+    /// The value there is.
+    pub now: i64,
+}
+
+/// Why nobody moves a row tile on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reason {
+    /// No visitor has this turn.
+    NoOwner,
+    /// The value that is waited for has passed: another visitor with the same lock took it.
+    Passed,
+    /// Its owner, this CTA, is itself blocked, at the row tile of the next link.
+    Blocked(u32),
+    /// Its owner, this CTA, never starts: every place is held by a CTA that is blocked.
+    NotStarted(u32),
+    /// Its owner, this CTA, is blocked at a row tile already in the chain.
+    Cycle(u32),
+}
+
+/// One link of a chain of waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// Who waits.
+    pub waiting: Waiting,
+    /// Why in vain.
+    pub reason: Reason,
+}
+
+impl Judgement {
+    /// What a CTA waits for at the end of the run shown; `None` if it finished or never started.
+    pub fn waiting(&self, n: u32) -> Option<Waiting> {
+        let state = &self.shown.state;
+        let op = step::next_op(&self.instance, state, n as usize)?;
+        let (OpKind::Wait(_, wants), CellState::Semaphore(now)) =
+            (op.kind, &state.cells[op.cell.0 as usize])
+        else {
+            return None;
+        };
+        Some(Waiting {
+            n,
+            m: op.cell.0,
+            wants,
+            now: *now,
+        })
+    }
+
+    /// Every CTA that is blocked at the end of the run shown, ascending.
+    pub fn blocked(&self) -> impl Iterator<Item = Waiting> + '_ {
+        (0..self.instance.members.len() as u32).filter_map(|n| self.waiting(n))
+    }
+
+    /// The blocked CTA with the smallest index whose wait has no owner behind it, or the first
+    /// blocked one where there is none: the best place to begin an explanation.
+    pub fn first_blocked(&self) -> Option<Waiting> {
+        let root =
+            |waiting: &Waiting| matches!(self.reason(waiting), Reason::NoOwner | Reason::Passed);
+        let found = self.blocked().find(root);
+        found.or_else(|| self.blocked().next())
+    }
+
+    /// The chain of waits that begins with this one.
+    pub fn chain(&self, from: Waiting) -> Vec<Link> {
+        let mut chain: Vec<Link> = Vec::new();
+        let mut waiting = from;
+        loop {
+            let mut reason = self.reason(&waiting);
+            let next = match reason {
+                Reason::Blocked(n) => self.waiting(n),
+                _ => None,
+            };
+            let known = next.is_some_and(|next| {
+                next == waiting || chain.iter().any(|link| link.waiting == next)
+            });
+            if let (true, Reason::Blocked(n)) = (known, reason) {
+                reason = Reason::Cycle(n);
+            }
+            chain.push(Link { waiting, reason });
+            match next {
+                Some(next) if !known => waiting = next,
+                _ => return chain,
+            }
+        }
+    }
+
+    /// Why nobody lets a CTA pass.
+    pub fn reason(&self, waiting: &Waiting) -> Reason {
+        let state = &self.shown.state;
+        if waiting.now > waiting.wants {
+            return match waiting.wants < 0 {
+                true => Reason::NoOwner,
+                false => Reason::Passed,
+            };
+        }
+        let is_owner = |turn: &&Turn| turn.lock == waiting.now && !load::is_taken(state, turn);
+        match self.turns.at(waiting.m as usize).iter().find(is_owner) {
+            None => Reason::NoOwner,
+            Some(turn) => match load::progress(state, turn.n as usize) {
+                Some(_) => Reason::Blocked(turn.n),
+                None => Reason::NotStarted(turn.n),
+            },
+        }
+    }
+}

@@ -1,0 +1,498 @@
+//! Schemes that leave the launch order or the order of rows open.
+//!
+//! If some turn has no owner or two, the run in ascending order hangs and decides. Otherwise the
+//! only waits are for the owner of the turn before, and the following is exact where it decides;
+//! every hang found this way is run in the reference semantics before it is reported.
+//!
+//! Say CTA b *follows* a at m if b's turn at m comes right after a's.
+//!
+//! - **Any row order, fixed launch.** If every b starts after the a it follows, then the earliest
+//!   unfinished CTA has started (all before it have finished, so there was a place) and its turn
+//!   has come everywhere: no row order and no residency hangs it. If some b starts before an a it
+//!   follows, then with one resident CTA b blocks and a never starts, whatever the row order.
+//! - **Any row order, all resident.** If "follows" has a cycle, let every CTA on a shortest one
+//!   visit first the tile where it follows: nobody on the cycle ever moves. If it has none, an
+//!   unfinished CTA that follows no unfinished one can go on: it completes.
+//! - **Any launch order.** A CTA that follows nobody never blocks. A set of CTAs that cannot
+//!   finish without the others hangs the machine when it holds all R places, and so does each
+//!   subset; what others finish before only helps. The CTAs blocked when those that follow nobody
+//!   are held back form such a set S, so R <= |S| hangs; R above the number of CTAs that follow
+//!   somebody cannot. With all resident the order does not matter.
+//! - **Both open.** Let every CTA that follows somebody visit such a tile first: any R of them
+//!   block at once. So it hangs iff R is at most their number, or "follows" has a cycle.
+
+use std::collections::BTreeMap;
+
+use crate::protocol::Protocol;
+use crate::protocol::RowOrder;
+use crate::semantics::explore;
+use crate::semantics::explore::SearchEnd;
+use crate::semantics::input::Input;
+use crate::semantics::input::OrderKey;
+use crate::semantics::instance::OpKind;
+use crate::semantics::step;
+use crate::semantics::step::State;
+use crate::semantics::unfold;
+use crate::tensors::BlockSparse;
+
+use super::judge::Bench;
+use super::judge::Fate;
+use super::judge::Judgement;
+use super::judge::Outcome;
+use super::judge::Residency;
+use super::load;
+use super::lock::LaunchChoice;
+use super::shape::Shape;
+use super::template::Scheme;
+
+/// How many states are explored where no argument decides.
+const STATES: u64 = 300_000;
+
+/// Row orders, by CTA: which row tiles it visits first.
+type FirstTiles = BTreeMap<usize, Vec<u32>>;
+
+struct Question<'a> {
+    tiles: &'a BlockSparse,
+    protocol: &'a Protocol,
+    rows_open: bool,
+    launch_open: bool,
+    resident: Option<usize>,
+}
+
+/// Judges a scheme with an open order.
+pub(super) fn judge(
+    mut bench: Bench,
+    tiles: &BlockSparse,
+    scheme: &Scheme,
+    protocol: &Protocol,
+    resident: Option<usize>,
+) -> Judgement {
+    let question = Question {
+        tiles,
+        protocol,
+        rows_open: scheme.order == RowOrder::Any,
+        launch_open: scheme.launch == LaunchChoice::Any,
+        resident,
+    };
+    let all = bench.n_blocks().max(1);
+    if !bench.is_exact() {
+        let resident = resident.unwrap_or(all);
+        if question.launch_open {
+            bench.plan(Some((0..bench.n_blocks()).collect()), resident);
+        }
+        let state = bench.run(resident);
+        let remark = question.remark(" (any order hangs)", "");
+        return question.hangs(bench, state, resident, Residency::Never, remark);
+    }
+    question.exact(bench)
+}
+
+impl Question<'_> {
+    fn exact(&self, mut bench: Bench) -> Judgement {
+        let all = bench.n_blocks().max(1);
+        let followers = followers(&bench);
+        if self.is_safe_everywhere(&bench, &followers) {
+            let state = bench.run(1);
+            return self.completes(bench, state, 1, Residency::Every);
+        }
+        if self.rows_open
+            && let Some(first) = cycle(&bench)
+        {
+            return self.cyclic(bench, first);
+        }
+        bench.plan(Some(self.ascending(&bench)), all);
+        let state = bench.run(all);
+        if !step::is_finished(&bench.instance, &state) {
+            let resident = self.resident.unwrap_or(all);
+            let state = bench.run(resident);
+            return self.hangs(bench, state, resident, Residency::Never, String::new());
+        }
+        match self.resident {
+            Some(resident) if resident >= all => {
+                self.completes(bench, state, resident, Residency::Fixed(resident))
+            }
+            None | Some(1) => self.alone(bench, &followers),
+            Some(resident) if self.launch_open => self.launches(bench, &followers, resident),
+            Some(resident) => self.rows(bench, resident),
+        }
+    }
+
+    /// Rows that close a cycle of waits: it hangs however many are resident.
+    fn cyclic(&self, mut bench: Bench, first: FirstTiles) -> Judgement {
+        let resident = self.resident.unwrap_or(bench.n_blocks().max(1));
+        let order = self.ascending(&bench);
+        if let Some(mut twisted) = self.with_rows(&bench, first) {
+            twisted.plan(Some(order.clone()), resident);
+            let state = twisted.run(resident);
+            if !step::is_finished(&twisted.instance, &state) {
+                let remark = "rows in an order that closes a cycle of waits".to_owned();
+                return self.hangs(twisted, state, resident, Residency::Never, remark);
+            }
+        }
+        bench.plan(Some(order), resident);
+        let state = bench.run(resident);
+        let why = "turns at different row tiles are in different orders, and the row order that \
+                   should close a cycle of waits did not hang";
+        self.unknown(bench, state, resident, why.to_owned())
+    }
+
+    /// The launch order of the scheme, or the ascending one where it is open.
+    fn ascending(&self, bench: &Bench) -> Vec<usize> {
+        let plan = bench.instance.roles[0].launch.as_ref();
+        let order = plan.and_then(|plan| plan.order.clone());
+        order.unwrap_or_else(|| (0..bench.n_blocks()).collect())
+    }
+
+    /// Whether nobody ever waits for a CTA that may start later.
+    fn is_safe_everywhere(&self, bench: &Bench, followers: &[bool]) -> bool {
+        if self.launch_open {
+            return !followers.contains(&true);
+        }
+        let mut position = vec![0; bench.n_blocks()];
+        for (at, n) in self.ascending(bench).into_iter().enumerate() {
+            position[n] = at;
+        }
+        in_turn(bench).all(|owners| {
+            let positions = owners.iter().map(|n| position[*n as usize]);
+            positions.is_sorted()
+        })
+    }
+
+    /// One CTA resident: it hangs, since somebody may start before a CTA it follows.
+    fn alone(&self, mut bench: Bench, followers: &[bool]) -> Judgement {
+        let mut remark = self.remark("", " (with one resident CTA any row order hangs)");
+        if self.launch_open
+            && let Some(first) = followers.iter().position(|follows| *follows)
+        {
+            let rest = (0..bench.n_blocks()).filter(|n| *n != first);
+            let order = std::iter::once(first).chain(rest).collect();
+            bench.plan(Some(order), 1);
+            remark = format!("cta {first} starts first");
+        }
+        let state = bench.run(1);
+        let residency = match self.resident {
+            Some(resident) => Residency::Fixed(resident),
+            None => Residency::AllResident,
+        };
+        self.hangs(bench, state, 1, residency, remark)
+    }
+
+    /// Open launch order, some but not all resident.
+    fn launches(&self, mut bench: Bench, followers: &[bool], resident: usize) -> Judgement {
+        let all = bench.n_blocks();
+        let bound = followers.iter().filter(|follows| **follows).count();
+        let residency = Residency::Fixed(resident);
+        if resident > bound {
+            let state = bench.run(resident);
+            return self.completes(bench, state, resident, residency);
+        }
+        let (mut bench, blockers) = match self.rows_open {
+            true => {
+                let first = waiting_first(&bench);
+                let blockers = first.keys().copied().collect();
+                match self.with_rows(&bench, first) {
+                    Some(twisted) => (twisted, blockers),
+                    None => (bench, blockers),
+                }
+            }
+            false => {
+                let blockers = held_back(&mut bench, followers);
+                (bench, blockers)
+            }
+        };
+        let blockers: Vec<usize> = blockers.into_iter().take(resident).collect();
+        let mut is_blocker = vec![false; all];
+        blockers.iter().for_each(|n| is_blocker[*n] = true);
+        let rest = (0..all).filter(|n| !is_blocker[*n]);
+        let order = blockers.iter().copied().chain(rest).collect();
+        bench.plan(Some(order), resident);
+        let state = bench.run(resident);
+        if !step::is_finished(&bench.instance, &state) {
+            let names: Vec<String> = blockers.iter().take(8).map(usize::to_string).collect();
+            let remark = format!("ctas {} start first", names.join(", "));
+            return self.hangs(bench, state, resident, residency, remark);
+        }
+        self.search(bench, state, resident)
+    }
+
+    /// Open rows, fixed launch order, some but not all resident.
+    fn rows(&self, mut bench: Bench, resident: usize) -> Judgement {
+        let residency = Residency::Fixed(resident);
+        let order = self.ascending(&bench);
+        let state = bench.run(resident);
+        if !step::is_finished(&bench.instance, &state) {
+            let remark = "rows as the arrays list them".to_owned();
+            return self.hangs(bench, state, resident, residency, remark);
+        }
+        let sorted = |descending: bool| -> FirstTiles {
+            let row = |n: usize| {
+                let mut row = self.tiles.row(n).to_vec();
+                row.sort_unstable();
+                if descending {
+                    row.reverse();
+                }
+                row
+            };
+            (0..bench.n_blocks()).map(|n| (n, row(n))).collect()
+        };
+        let tried = [
+            (sorted(false), "rows ascending"),
+            (sorted(true), "rows descending"),
+            (
+                waiting_first(&bench),
+                "rows with a tile first where the CTA has to wait",
+            ),
+        ];
+        for (rows, remark) in tried {
+            let Some(mut other) = self.with_rows(&bench, rows) else {
+                continue;
+            };
+            other.plan(Some(order.clone()), resident);
+            let state = other.run(resident);
+            if !step::is_finished(&other.instance, &state) {
+                return self.hangs(other, state, resident, residency, remark.to_owned());
+            }
+        }
+        let why = format!(
+            "{resident} resident CTAs complete with the row orders that were tried, some CTAs \
+             start before one whose turn comes first, and not every row order was tried"
+        );
+        self.unknown(bench, state, resident, why)
+    }
+
+    /// Every schedule of a small instance whose launch order is open.
+    fn search(&self, mut bench: Bench, state: State, resident: usize) -> Judgement {
+        let why = format!(
+            "no {resident} CTAs were found that block each other whatever started before, and \
+             there are too many launch orders to try them all"
+        );
+        if self.rows_open {
+            return self.unknown(bench, state, resident, why);
+        }
+        let mut free = bench.instance.clone();
+        if let Some(plan) = free.roles[0].launch.as_mut() {
+            plan.order = None;
+        }
+        let options = explore::Options {
+            max_states: STATES,
+            ..explore::Options::default()
+        };
+        let found = explore::explore(&free, &options);
+        match (found.stuck, found.end) {
+            (Some(trace), _) => {
+                let order: Vec<usize> = launches(&trace, bench.n_blocks());
+                bench.plan(Some(order), resident);
+                let state = bench.run(resident);
+                let remark = "a launch order found by trying them all".to_owned();
+                self.hangs(bench, state, resident, Residency::Fixed(resident), remark)
+            }
+            (None, SearchEnd::Exhausted) => {
+                self.completes(bench, state, resident, Residency::Fixed(resident))
+            }
+            _ => self.unknown(bench, state, resident, why),
+        }
+    }
+
+    /// The same scheme with other rows first; `None` if that makes no instance.
+    fn with_rows(&self, bench: &Bench, first: FirstTiles) -> Option<Bench> {
+        let stmt = self.protocol.roles.first()?.body.first()?.id.0;
+        let mut input: Input = load::input(self.tiles, RowOrder::Any, self.protocol, 1);
+        input.params[2] = bench.n_blocks().max(1) as i64;
+        for (n, first) in first {
+            let rest = self.tiles.row(n).iter().filter(|m| !first.contains(m));
+            let row: Vec<i64> = first.iter().chain(rest).copied().map(i64::from).collect();
+            let key = OrderKey::Loop {
+                stmt,
+                role: 0,
+                member: vec![n as i64],
+                run: 0,
+            };
+            input.orders.insert(key, row);
+        }
+        let mut other = Bench::new(unfold::instantiate(self.protocol, &input).ok()?)?;
+        other.plan(Some(self.ascending(bench)), bench.n_blocks());
+        Some(other)
+    }
+
+    fn remark(&self, launch: &str, rows: &str) -> String {
+        let mut parts = Vec::new();
+        if self.launch_open {
+            parts.push(format!("CTAs start in ascending order{launch}"));
+        }
+        if self.rows_open {
+            parts.push(format!("rows as the arrays list them{rows}"));
+        }
+        parts.join(", ")
+    }
+
+    fn completes(
+        &self,
+        bench: Bench,
+        state: State,
+        resident: usize,
+        residency: Residency,
+    ) -> Judgement {
+        let fates = vec![Fate::Completes; bench.shapes.len()];
+        bench.judgement(
+            Outcome::Completes,
+            residency,
+            fates,
+            state,
+            resident,
+            String::new(),
+        )
+    }
+
+    fn hangs(
+        &self,
+        bench: Bench,
+        state: State,
+        resident: usize,
+        residency: Residency,
+        remark: String,
+    ) -> Judgement {
+        let fates = self.fates(&bench, &state);
+        let outcome = bench.outcome(&state);
+        bench.judgement(outcome, residency, fates, state, resident, remark)
+    }
+
+    fn unknown(&self, bench: Bench, state: State, resident: usize, why: String) -> Judgement {
+        let fates = vec![Fate::Depends; bench.shapes.len()];
+        let residency = Residency::Fixed(resident);
+        let outcome = Outcome::Unknown(why);
+        bench.judgement(outcome, residency, fates, state, resident, String::new())
+    }
+
+    fn fates(&self, bench: &Bench, state: &State) -> Vec<Fate> {
+        let fate = |m: usize| match bench.shapes[m] {
+            Shape::Gap { .. } => Fate::Never,
+            _ if bench.done(state, m) => Fate::Completes,
+            _ => Fate::Depends,
+        };
+        (0..bench.shapes.len()).map(fate).collect()
+    }
+}
+
+/// The visitors of every row tile, in the order of their turns.
+fn in_turn(bench: &Bench) -> impl Iterator<Item = Vec<u32>> + '_ {
+    (0..bench.turns.m_blocks()).map(|m| {
+        let mut turns = bench.turns.at(m).to_vec();
+        turns.sort_unstable_by_key(|turn| turn.lock);
+        turns.into_iter().map(|turn| turn.n).collect()
+    })
+}
+
+/// Which CTAs have some turn after another CTA's.
+fn followers(bench: &Bench) -> Vec<bool> {
+    let mut follows = vec![false; bench.n_blocks()];
+    for owners in in_turn(bench) {
+        for n in owners.into_iter().skip(1) {
+            follows[n as usize] = true;
+        }
+    }
+    follows
+}
+
+/// For every CTA that follows somebody, a tile where it does.
+fn waiting_first(bench: &Bench) -> FirstTiles {
+    let mut first = FirstTiles::new();
+    for (m, owners) in in_turn(bench).enumerate() {
+        for n in owners.into_iter().skip(1) {
+            first.entry(n as usize).or_insert_with(|| vec![m as u32]);
+        }
+    }
+    first
+}
+
+/// A cycle of "follows": for each CTA on it, the tile where it follows the one before.
+fn cycle(bench: &Bench) -> Option<FirstTiles> {
+    let count = bench.n_blocks();
+    // The turns after a CTA's, with the tile; how many turns of a CTA come after another's.
+    let mut after: Vec<Vec<(u32, u32)>> = vec![Vec::new(); count];
+    let mut before: Vec<Vec<(u32, u32)>> = vec![Vec::new(); count];
+    for (m, owners) in in_turn(bench).enumerate() {
+        for pair in owners.windows(2) {
+            after[pair[0] as usize].push((pair[1], m as u32));
+            before[pair[1] as usize].push((pair[0], m as u32));
+        }
+    }
+    let mut missing: Vec<usize> = before.iter().map(Vec::len).collect();
+    let mut free: Vec<usize> = (0..count).filter(|n| missing[*n] == 0).collect();
+    let mut removed = vec![false; count];
+    while let Some(n) = free.pop() {
+        removed[n] = true;
+        for (next, _) in &after[n] {
+            missing[*next as usize] -= 1;
+            if missing[*next as usize] == 0 {
+                free.push(*next as usize);
+            }
+        }
+    }
+    // Everybody left follows somebody left, so walking back ends in a cycle.
+    let mut at = removed.iter().position(|removed| !removed)?;
+    let mut path: Vec<(usize, u32)> = Vec::new();
+    let mut met = vec![None; count];
+    loop {
+        if let Some(from) = met[at] {
+            return Some(shortened(&path[from..], bench));
+        }
+        met[at] = Some(path.len());
+        let (previous, m) = before[at].iter().find(|(n, _)| !removed[*n as usize])?;
+        path.push((at, *m));
+        at = *previous as usize;
+    }
+}
+
+/// The first tiles of a cycle, in which no two neighbours follow at the same tile: where they
+/// do, the later one follows the earlier one's predecessor there too.
+fn shortened(path: &[(usize, u32)], bench: &Bench) -> FirstTiles {
+    let mut kept: Vec<(usize, u32)> = path.to_vec();
+    let mut at = 0;
+    while kept.len() > 2 && at < kept.len() {
+        let next = (at + 1) % kept.len();
+        if kept[at].1 == kept[next].1 {
+            kept.remove(next);
+            at = 0;
+        } else {
+            at += 1;
+        }
+    }
+    debug_assert!(kept.iter().all(|(n, _)| *n < bench.n_blocks()));
+    kept.into_iter().map(|(n, m)| (n, vec![m])).collect()
+}
+
+/// The CTAs that block when those that follow nobody are held back.
+fn held_back(bench: &mut Bench, followers: &[bool]) -> Vec<usize> {
+    let kept = bench.instance.clone();
+    for (n, follows) in followers.iter().enumerate() {
+        let first = bench.instance.members[n].ops.first_mut();
+        if let (false, Some(op)) = (follows, first)
+            && let OpKind::Wait(_, lock) = &mut op.kind
+        {
+            // Semaphores are never negative here.
+            *lock = -1;
+        }
+    }
+    let state = bench.run(followers.len());
+    let blocked = (0..followers.len()).filter(|n| {
+        let ops = bench.instance.members[*n].ops.len();
+        followers[*n] && load::progress(&state, *n).is_none_or(|done| done * 2 < ops)
+    });
+    let blocked = blocked.collect();
+    bench.instance = kept;
+    blocked
+}
+
+/// The order in which a run starts CTAs, then the others.
+fn launches(trace: &[step::Action], count: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = trace
+        .iter()
+        .filter_map(|action| match action {
+            step::Action::Launch(member) => Some(*member),
+            step::Action::Step(_) => None,
+        })
+        .collect();
+    let rest: Vec<usize> = (0..count).filter(|n| !order.contains(n)).collect();
+    order.extend(rest);
+    order
+}
