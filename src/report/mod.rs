@@ -1,1 +1,4 @@
-//! (being written)
+//! Verdicts in words and as JSON. Nothing here decides anything.
+
+pub mod csr;
+pub mod repro;
