@@ -1,0 +1,6 @@
+//! The commands.
+
+pub mod csr;
+mod emission;
+mod output;
+pub mod repro;
