@@ -13,21 +13,19 @@ pub(super) fn grid(subject: &Subject<'_>) -> Option<String> {
     if width == 0 || height == 0 || width > LARGEST || height > LARGEST {
         return None;
     }
-    let mut cells = vec![vec!['.'; width]; height];
     let judgement = subject.judgement;
-    for m in 0..width {
-        for turn in judgement.turns.at(m) {
-            let taken = schemes::is_taken(&judgement.shown.state, turn);
-            cells[turn.n as usize][m] = if taken { '+' } else { '-' };
-        }
+    let mut marks = vec!['.'; width * height];
+    for (m, turn) in (0..width).flat_map(|m| judgement.turns.at(m).iter().map(move |t| (m, t))) {
+        let taken = schemes::is_taken(&judgement.shown.state, turn);
+        marks[turn.n as usize * width + m] = if taken { '+' } else { '-' };
     }
     for waiting in judgement.blocked() {
-        cells[waiting.n as usize][waiting.m as usize] = 'W';
+        marks[waiting.n as usize * width + waiting.m as usize] = 'W';
     }
     let mut text = String::from("  n \\ m  ");
     text.extend((0..width).map(|m| char::from(b'0' + (m % 10) as u8)));
     text.push('\n');
-    for (n, row) in cells.iter().enumerate() {
+    for (n, row) in marks.chunks(width).enumerate() {
         text += &format!("  {n:>5}  {}\n", row.iter().collect::<String>());
     }
     text += "  + turn taken   W waits here   - not reached   . not visited\n";

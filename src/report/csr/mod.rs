@@ -114,7 +114,13 @@ impl Subject<'_> {
         let Waiting { n, m, wants, now } = waiting;
         let why = match self.judgement.reason(waiting) {
             Reason::NoOwner if *wants < 0 => "a semaphore is never negative".to_owned(),
-            Reason::NoOwner => format!("no visitor of m = {m} left has the lock {now}"),
+            Reason::NoOwner => {
+                let mut turns = self.judgement.turns.at(*m as usize).iter();
+                match turns.any(|turn| turn.lock == *now) {
+                    true => format!("nobody left at m = {m} has lock {now}"),
+                    false => format!("nobody who visits m = {m} has lock {now}"),
+                }
+            }
             Reason::Passed => "another visitor with the same lock has taken that turn".to_owned(),
             Reason::Blocked(owner) | Reason::Cycle(owner) => {
                 format!("cta {owner}, whose turn it is, is blocked")

@@ -237,5 +237,9 @@ fn why(subject: &Subject<'_>) -> String {
         0 => String::new(),
         some => format!("; {some} never start"),
     };
-    out + &format!("  {blocked} CTAs are blocked{never}\n")
+    let blocked = match blocked {
+        1 => "1 CTA is".to_owned(),
+        some => format!("{some} CTAs are"),
+    };
+    out + &format!("  {blocked} blocked{never}\n")
 }
