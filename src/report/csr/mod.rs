@@ -91,12 +91,14 @@ impl Subject<'_> {
             }
             Residency::Every | Residency::Never | Residency::Fixed(_) => with,
         };
-        match never {
-            0 => {
-                let left = of(Fate::Depends);
-                format!("{left} of {all} row tiles can be left incomplete{completing}")
-            }
-            never => format!("{never} of {all} row tiles never complete{completing}"),
+        match (never, of(Fate::Depends)) {
+            (0, left) => format!("{left} of {all} row tiles can be left incomplete{completing}"),
+            (never, 0) => format!("{never} of {all} row tiles never complete{completing}"),
+            (never, left) => format!(
+                "{} of {all} row tiles can be left incomplete, {never} of them in every \
+                 schedule{completing}",
+                never + left
+            ),
         }
     }
 

@@ -38,17 +38,13 @@ use super::output;
 #[command(after_long_help = LOCKS_HELP)]
 pub struct Csr {
     /// A JSON, npz, npy, safetensors or 0/1 text file with the arrays
-    #[arg(value_name = "TENSORS", required_unless_present_any = ["segments", "list_locks"])]
+    #[arg(value_name = "TENSORS")]
     tensors: Option<PathBuf>,
 
     /// The lock: n, rank, reversed-rank, or an expression over n, m, N, M, visits[n, m],
     /// rank(n, m), total(m) and count(k in 0..n where ...); `list` lists the names
     #[arg(long, value_name = "NAME|EXPR", allow_hyphen_values = true)]
     lock: Option<String>,
-
-    /// List the locks that have a name
-    #[arg(long, hide = true)]
-    list_locks: bool,
 
     /// In which order a CTA visits its row
     #[arg(long, value_name = "ORDER", default_value = "given",
@@ -124,8 +120,11 @@ Exit status: 0 it completes, 1 it hangs, 2 a file or the command line is wrong, 
 
 /// Runs the command.
 pub fn run(args: &Csr) -> ExitCode {
-    if args.list_locks || args.lock.as_deref() == Some("list") {
+    if args.lock.as_deref() == Some("list") {
         return list_locks();
+    }
+    if args.tensors.is_none() && args.segments.is_none() {
+        return output::usage("give a file with the tensors, or --segments to build them");
     }
     match args.run() {
         Ok(status) => ExitCode::from(status),

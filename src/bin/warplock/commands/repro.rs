@@ -151,7 +151,11 @@ impl Repro {
         };
         let protocol = load(&self.file, &narrowing)?;
         if self.emit.is_some() || self.output.is_some() {
-            emission::form(self.emit, self.output.as_deref())?;
+            let form = emission::form(self.emit, self.output.as_deref())?;
+            if !form.is_text() && repro::open_pattern(&protocol).is_none() {
+                let error = emit::EmitError::NoArrays(form.name());
+                return Err(format!("error: {}: {error}\n", self.file.display()));
+            }
         }
         let answer = match self.family {
             Some(family) => self.search(&protocol, &narrowing, family, cancel),
