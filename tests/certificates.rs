@@ -14,8 +14,8 @@ use warplock::certificate::manifest::Rejection;
 use warplock::certificate::obligation::Obligation;
 use warplock::certificate::ticket::Tally;
 use warplock::certificate::ticket::Ticket;
-use warplock::proof::ticket::Guess;
-use warplock::proof::ticket::guess;
+use warplock::proof::Guess;
+use warplock::proof::guess;
 use warplock::text;
 use warplock::text::Narrowing;
 
@@ -29,8 +29,16 @@ fn source(name: &str) -> String {
 fn found(source: &str) -> Ticket {
     let protocol = text::load(source.as_bytes()).unwrap();
     match guess(&protocol, LIMIT, &|_| {}) {
-        Guess::Found(ticket) => ticket,
+        Guess::Found(Argument::Ticket(ticket)) => ticket,
+        Guess::Found(other) => panic!("found {other:?}"),
         Guess::Nothing(reason) => panic!("no artefact: {reason}"),
+    }
+}
+
+fn ticket_of(certificate: &Certificate) -> Ticket {
+    match &certificate.argument {
+        Argument::Ticket(ticket) => ticket.clone(),
+        other => panic!("not a ticket: {other:?}"),
     }
 }
 
@@ -100,7 +108,7 @@ fn another_text_is_refused() {
 #[test]
 fn a_weaker_lock_leaves_an_obligation_open() {
     let (certificate, _) = issued("lock_rank.wlk");
-    let Argument::Ticket(ticket) = certificate.argument.clone();
+    let ticket = ticket_of(&certificate);
     let broken = certificate
         .source
         .replace("k in 0..n where", "k in 1..n where");
@@ -119,7 +127,7 @@ fn a_weaker_lock_leaves_an_obligation_open() {
 #[test]
 fn another_artefact_is_refused() {
     let (certificate, _) = issued("lock_rank.wlk");
-    let Argument::Ticket(ticket) = certificate.argument.clone();
+    let ticket = ticket_of(&certificate);
     let variants: Vec<(&str, Ticket)> = vec![
         ("reversed order", {
             let mut t = ticket.clone();

@@ -22,8 +22,11 @@ use super::discharge::Answer;
 use super::discharge::Solver;
 use super::grid::Residency;
 use super::obligation::Obligation;
+use super::program::Unsupported;
 use super::ticket;
 use super::ticket::Ticket;
+use super::turns;
+use super::turns::Turns;
 use crate::protocol::Protocol;
 use crate::text;
 use crate::text::Narrowing;
@@ -48,13 +51,36 @@ pub const MANIFEST: &str = "manifest.json";
 pub enum Argument {
     /// See [`super::ticket`].
     Ticket(Ticket),
+    /// See [`super::turns`].
+    Turns(Turns),
 }
 
 impl Argument {
+    /// Why a CTA that has not started yet does no harm.
+    fn residency(&self) -> Residency {
+        match self {
+            Argument::Ticket(ticket) => ticket.residency,
+            Argument::Turns(turns) => turns.residency,
+        }
+    }
+
+    /// Derives the obligations of the rule.
+    ///
+    /// # Errors
+    ///
+    /// A protocol that the rule does not cover, or an artefact that does not fit it.
+    pub fn obligations(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
+        match self {
+            Argument::Ticket(ticket) => ticket::obligations(protocol, ticket),
+            Argument::Turns(turns) => turns::obligations(protocol, turns),
+        }
+    }
+
     /// The rule's name.
     pub fn rule(&self) -> &'static str {
         match self {
             Argument::Ticket(_) => "ticket",
+            Argument::Turns(_) => "turns",
         }
     }
 }
@@ -369,9 +395,8 @@ pub fn read(path: &Path) -> Result<Certificate, Rejection> {
 
 /// What a proof by this argument rests on beyond the protocol's text.
 pub fn assumptions(protocol: &Protocol, argument: &Argument) -> Vec<String> {
-    let Argument::Ticket(ticket) = argument;
     let mut all = super::environment(protocol);
-    if ticket.residency == Residency::WholeGrid {
+    if argument.residency() == Residency::WholeGrid {
         all.push("all CTAs of the grid are resident at once".to_owned());
     } else {
         all.push("CTAs start in the declared launch order, which CUDA does not promise".to_owned());
@@ -380,8 +405,7 @@ pub fn assumptions(protocol: &Protocol, argument: &Argument) -> Vec<String> {
 }
 
 fn derive(protocol: &Protocol, argument: &Argument) -> Result<Vec<Obligation>, Rejection> {
-    let Argument::Ticket(ticket) = argument;
-    ticket::obligations(protocol, ticket).map_err(|refused| {
+    argument.obligations(protocol).map_err(|refused| {
         Rejection::Mismatch(format!(
             "the rule does not apply to the protocol: {refused}"
         ))

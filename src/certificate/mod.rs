@@ -13,6 +13,7 @@ pub mod program;
 pub mod term;
 pub mod ticket;
 pub mod translate;
+pub mod turns;
 
 use std::time::Duration;
 

@@ -8,22 +8,21 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::time::Duration;
 use std::time::Instant;
 
 use itertools::Itertools;
 
-use super::sample;
-use crate::certificate::discharge;
-use crate::certificate::discharge::Answer;
-use crate::certificate::discharge::Solver;
+use super::Guess;
+use super::accepted;
+use super::listed_splits;
+use super::whole_grid_fits;
 use crate::certificate::grid;
 use crate::certificate::grid::Residency;
-use crate::certificate::ticket;
+use crate::certificate::manifest::Argument;
+use crate::certificate::program;
 use crate::certificate::ticket::Key;
 use crate::certificate::ticket::Tally;
 use crate::certificate::ticket::Ticket;
-use crate::protocol::Domain;
 use crate::protocol::LaunchKey;
 use crate::protocol::LaunchOrder;
 use crate::protocol::Protocol;
@@ -34,21 +33,13 @@ use crate::semantics::instance::Instance;
 use crate::semantics::instance::Op;
 use crate::semantics::instance::OpKind;
 
-/// How many random instances a guess has to survive.
-const SAMPLES: usize = 250;
-
-/// What came of looking for an artefact.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Guess {
-    /// The checker proves this one.
-    Found(Ticket),
-    /// None was found; why, as a lowercase sentence fragment.
-    Nothing(String),
-}
-
 /// Looks for an artefact that the checker accepts. `tell` is told what is being tried.
-pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess {
-    let deadline = Instant::now() + limit;
+pub fn guess(
+    protocol: &Protocol,
+    samples: &[(Input, Instance)],
+    deadline: Instant,
+    tell: &dyn Fn(&str),
+) -> Guess {
     let role = match grid::the_grid(protocol) {
         Ok(role) => role,
         Err(refused) => return Guess::Nothing(refused.to_string()),
@@ -56,8 +47,6 @@ pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess
     let Some(launch) = &role.launch else {
         return Guess::Nothing("a role that is not a grid".to_owned());
     };
-    tell("sampling instances");
-    let samples = sample::instances(protocol, SAMPLES, 0);
     let mut orders: Vec<(Residency, Vec<Key>)> = Vec::new();
     if let LaunchOrder::Sorted(keys) = &launch.order {
         let key = |key: &LaunchKey| Key {
@@ -66,7 +55,7 @@ pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess
         };
         orders.push((Residency::LaunchOrder, keys.iter().map(key).collect()));
     }
-    if launch.resident == Resident::All || whole_grid_fits(&samples) {
+    if launch.resident == Resident::All || whole_grid_fits(samples) {
         let key = |index| [false, true].map(|descending| Key { index, descending });
         for keys in (0..role.indices.len()).map(key).multi_cartesian_product() {
             orders.push((Residency::WholeGrid, keys));
@@ -74,24 +63,15 @@ pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess
     }
     let mut reason = "CTAs may start in any order and need not all be resident".to_owned();
     for (residency, order) in orders {
-        match fits(protocol, &samples, &order) {
+        match fits(protocol, samples, &order) {
             Err(contradiction) => reason = contradiction,
             Ok(shape) => match prove(protocol, residency, &order, &shape, deadline, tell) {
-                Guess::Found(ticket) => return Guess::Found(ticket),
+                Guess::Found(argument) => return Guess::Found(argument),
                 Guess::Nothing(refused) => reason = refused,
             },
         }
     }
     Guess::Nothing(reason)
-}
-
-fn whole_grid_fits(samples: &[(Input, Instance)]) -> bool {
-    samples.iter().all(|(_, instance)| {
-        instance.roles.iter().all(|role| {
-            let resident = role.launch.as_ref().and_then(|plan| plan.resident);
-            resident.is_none_or(|places| places >= role.members.len())
-        })
-    })
 }
 
 /// What the samples say about an order: the counted indices of each semaphore family, and for
@@ -123,14 +103,14 @@ fn fits(
         }
         (object, counted)
     });
-    let counted = counted.collect();
+    let counted: BTreeMap<usize, Vec<usize>> = counted.collect();
     let mut tallies: BTreeMap<usize, Option<i64>> = BTreeMap::new();
     for (input, instance) in samples {
-        survey(protocol, input, instance, order, &mut tallies)?;
+        survey(protocol, input, instance, order, &counted, &mut tallies)?;
     }
     // Waits that no sample reached still need an argument.
     let program = grid::the_grid(protocol)
-        .and_then(|role| crate::certificate::program::summarize(protocol, role))
+        .and_then(|role| program::summarize(protocol, role))
         .map_err(|refused| refused.to_string())?;
     for event in &program.events {
         tallies.entry(event.stmt.0).or_insert(Some(1));
@@ -173,6 +153,7 @@ fn survey(
     input: &Input,
     instance: &Instance,
     order: &[Key],
+    counted: &BTreeMap<usize, Vec<usize>>,
     tallies: &mut BTreeMap<usize, Option<i64>>,
 ) -> Result<(), String> {
     let rank = |index: &[i64]| -> Vec<i64> {
@@ -187,21 +168,27 @@ fn survey(
     };
     let mut members: Vec<usize> = (0..instance.members.len()).collect();
     members.sort_by_key(|m| rank(&instance.members[*m].index));
-    // Per cell: what each CTA so far added, in order.
-    let mut added: Vec<Vec<i64>> = vec![Vec::new(); instance.cells.len()];
+    // Per cell: who added how much so far, in order.
+    let mut added: Vec<Vec<(usize, i64)>> = vec![Vec::new(); instance.cells.len()];
     for m in members {
         let member = &instance.members[m];
         let mut own: BTreeMap<u32, i64> = BTreeMap::new();
         for op in &member.ops {
             match op.kind {
-                OpKind::Add(amount) => *own.entry(op.cell.0).or_default() += amount,
+                OpKind::Add(amount) => {
+                    let sum = own.entry(op.cell.0).or_default();
+                    *sum = sum.saturating_add(amount);
+                }
                 OpKind::Wait(_, value) => {
-                    let before: i64 = added[op.cell.0 as usize].iter().sum();
+                    let list = &added[op.cell.0 as usize];
+                    let before = list
+                        .iter()
+                        .fold(0_i64, |sum, (_, a)| sum.saturating_add(*a));
                     let CellStart::Semaphore(start) = instance.cells[op.cell.0 as usize] else {
                         continue;
                     };
                     let mine = own.get(&op.cell.0).copied().unwrap_or(0);
-                    let wanted = value - start - mine;
+                    let wanted = value.saturating_sub(start).saturating_sub(mine);
                     if wanted != before {
                         return Err(mismatch(
                             protocol,
@@ -209,32 +196,41 @@ fn survey(
                             instance,
                             m,
                             op,
-                            before + start + mine,
+                            before.saturating_add(start).saturating_add(mine),
                         ));
                     }
-                    block(
-                        &added[op.cell.0 as usize],
-                        wanted,
-                        tallies.entry(op.stmt.0).or_insert(Some(1)),
-                    );
+                    let fibre = |other: usize| {
+                        let object = instance.cell_place(op.cell).map(|(object, _)| object.0);
+                        let free = object.and_then(|object| counted.get(&object));
+                        let pairs = instance.members[other].index.iter().zip(&member.index);
+                        let free = |at: usize| free.is_some_and(|free| free.contains(&at));
+                        pairs.enumerate().all(|(at, (a, b))| a == b || free(at))
+                    };
+                    let smaller: Vec<i64> = list
+                        .iter()
+                        .filter(|(k, _)| fibre(*k))
+                        .map(|(_, a)| *a)
+                        .collect();
+                    block(&smaller, tallies.entry(op.stmt.0).or_insert(Some(1)));
                 }
                 _ => {}
             }
         }
         for (cell, list) in added.iter_mut().enumerate() {
-            list.push(own.get(&(cell as u32)).copied().unwrap_or(0));
+            list.push((m, own.get(&(cell as u32)).copied().unwrap_or(0)));
         }
     }
     Ok(())
 }
 
-/// Updates the block hypothesis with one observation: the additions of the CTAs in order, those
-/// of other fibres being 0 as well.
-fn block(added: &[i64], wanted: i64, each: &mut Option<i64>) {
-    if let (Some(&amount), Some(known)) = (added.iter().find(|a| **a != 0), *each) {
-        let uniform = added.iter().all(|a| *a == 0 || *a == amount);
+/// Updates the block hypothesis with one observation: the additions of the smaller CTAs of the
+/// fibre, in order.
+fn block(added: &[i64], each: &mut Option<i64>) {
+    if let (Some(first), Some(known)) = (added.iter().position(|a| *a != 0), *each) {
+        let amount = added[first];
+        let nearest = added[first..].iter().all(|a| *a == amount);
         let agrees = known == amount || known == 1;
-        *each = (uniform && agrees && wanted % amount == 0).then_some(amount);
+        *each = (nearest && agrees).then_some(amount);
     }
 }
 
@@ -273,13 +269,8 @@ fn prove(
     deadline: Instant,
     tell: &dyn Fn(&str),
 ) -> Guess {
-    let listed = protocol
-        .params
-        .iter()
-        .any(|param| matches!(param.domain, Domain::Set(_)));
     let mut reason = String::new();
-    let splits: &[bool] = if listed { &[false, true] } else { &[false] };
-    for split in splits {
+    for split in listed_splits(protocol) {
         let choices = shape
             .tallies
             .iter()
@@ -291,10 +282,11 @@ fn prove(
                 residency,
                 counted: shape.counted.clone(),
                 tallies: tallies.into_iter().collect(),
-                split: *split,
+                split,
             };
-            match accepted(protocol, &ticket, deadline, tell) {
-                Ok(()) => return Guess::Found(ticket),
+            let argument = Argument::Ticket(ticket);
+            match accepted(protocol, &argument, split, deadline, tell) {
+                Ok(()) => return Guess::Found(argument),
                 Err(refused) => reason = refused,
             }
             if Instant::now() >= deadline {
@@ -303,44 +295,4 @@ fn prove(
         }
     }
     Guess::Nothing(reason)
-}
-
-fn accepted(
-    protocol: &Protocol,
-    ticket: &Ticket,
-    deadline: Instant,
-    tell: &dyn Fn(&str),
-) -> Result<(), String> {
-    let obligations =
-        ticket::obligations(protocol, ticket).map_err(|refused| refused.to_string())?;
-    // One hard obligation must not use up the time of the other candidates.
-    let each = if ticket.split {
-        Duration::from_secs(10)
-    } else {
-        Duration::from_secs(4)
-    };
-    for obligation in &obligations {
-        tell(&obligation.meaning);
-        let left = deadline.saturating_duration_since(Instant::now()).min(each);
-        match discharge::discharge(obligation, &Solver::BuiltIn, left) {
-            Answer::Discharged => {}
-            Answer::Fails => {
-                return Err(format!(
-                    "it does not hold that {}",
-                    uncapitalized(&obligation.meaning)
-                ));
-            }
-            Answer::Unknown(why) => {
-                return Err(format!(
-                    "the solver could not decide ({why}) that {}",
-                    uncapitalized(&obligation.meaning)
-                ));
-            }
-        }
-    }
-    Ok(())
-}
-
-fn uncapitalized(meaning: &str) -> &str {
-    meaning.trim_end_matches('.')
 }

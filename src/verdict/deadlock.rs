@@ -23,8 +23,8 @@ use crate::encoding::search::Candidate;
 use crate::encoding::search::Found;
 use crate::encoding::search::Limits;
 use crate::encoding::search::Objective;
-use crate::proof::ticket;
-use crate::proof::ticket::Guess;
+use crate::proof;
+use crate::proof::Guess;
 use crate::protocol::Initial;
 use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
@@ -142,8 +142,8 @@ impl Strategy<'_> {
             }
         }
         (self.settings.tell)("looking for a proof");
-        let reason = match ticket::guess(self.protocol, self.remaining(), self.settings.tell) {
-            Guess::Found(found) => return self.prove(Argument::Ticket(found), notes),
+        let reason = match proof::guess(self.protocol, self.remaining(), self.settings.tell) {
+            Guess::Found(argument) => return self.prove(argument, notes),
             Guess::Nothing(reason) => reason,
         };
         // Now every loop counts, wherever it starts: what is clear becomes a bound.
@@ -315,17 +315,20 @@ impl Strategy<'_> {
         }
         (self.settings.tell)("trying the whole grid resident");
         let time = self.remaining().min(Duration::from_secs(10));
-        if let Guess::Found(_) = ticket::guess(&whole, time, self.settings.tell) {
-            notes.push(
-                "with the whole grid resident at once it cannot hang (every obligation of the \
-                 ticket rule holds)"
-                    .to_owned(),
-            );
+        if let Guess::Found(argument) = proof::guess(&whole, time, self.settings.tell) {
+            notes.push(format!(
+                "with the whole grid resident at once it cannot hang (by the {} rule)",
+                argument.rule()
+            ));
         }
     }
 
     fn prove(&self, argument: Argument, notes: Vec<String>) -> Result<Decision, Internal> {
         (self.settings.tell)("checking the certificate");
+        let engine = match &argument {
+            Argument::Ticket(_) => "ticket rule",
+            Argument::Turns(_) => "turn rule",
+        };
         let (certificate, obligations) = manifest::issue(
             &self.protocol.source,
             self.narrowing,
@@ -339,7 +342,7 @@ impl Strategy<'_> {
             certificate,
             obligations,
         };
-        let mut decision = self.decision(Verdict::Proved(Box::new(proof)), "ticket rule", notes);
+        let mut decision = self.decision(Verdict::Proved(Box::new(proof)), engine, notes);
         decision.assumptions = assumptions;
         Ok(decision)
     }

@@ -21,6 +21,8 @@ use crate::certificate::translate::Env;
 use crate::certificate::translate::Translator;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
+use crate::protocol::Initial;
+use crate::protocol::ObjectKind;
 use crate::protocol::VarId;
 
 /// An obligation under construction: its terms and what may be assumed.
@@ -247,6 +249,28 @@ impl Frame<'_> {
                 "an addition whose loop variables cannot be read off the element it touches",
             )
         })
+    }
+
+    /// The value of an element before the grid starts, as a wait sees it.
+    pub(in crate::certificate) fn initial(
+        &self,
+        setting: &mut Setting<'_>,
+        wait: &Event,
+        element: &[Term],
+    ) -> Result<Term, Unsupported> {
+        let object = &self.protocol.objects[wait.cell.object.0];
+        match &object.kind {
+            ObjectKind::Semaphore(Initial::Value(value)) => setting.terms.expr(value, &Env::new()),
+            ObjectKind::Semaphore(Initial::Any) => {
+                let value = term::apply(&format!("initial_{}", object.name), element);
+                setting.facts.push(term::le(&term::int(0), &value));
+                Ok(value)
+            }
+            _ => Err(Unsupported::at(
+                object.span,
+                "an object that is not a semaphore",
+            )),
+        }
     }
 
     /// What a CTA adds to an element in a whole run.

@@ -11,8 +11,6 @@ use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
 use crate::certificate::translate::Env;
-use crate::protocol::Initial;
-use crate::protocol::ObjectKind;
 
 impl<'a> Rule<'a> {
     /// Side condition 4, by the argument that the artefact names.
@@ -46,27 +44,6 @@ impl<'a> Rule<'a> {
         }
         let wanted = term::sub(&term::sub(&value, &initial), &term::sum(own));
         Ok((setting, c, occurrence, wanted))
-    }
-
-    fn initial(
-        &self,
-        setting: &mut Setting<'_>,
-        wait: &Event,
-        element: &[Term],
-    ) -> Result<Term, Unsupported> {
-        let object = &self.protocol.objects[wait.cell.object.0];
-        match &object.kind {
-            ObjectKind::Semaphore(Initial::Value(value)) => setting.terms.expr(value, &Env::new()),
-            ObjectKind::Semaphore(Initial::Any) => {
-                let value = term::apply(&format!("initial_{}", object.name), element);
-                setting.facts.push(term::le(&term::int(0), &value));
-                Ok(value)
-            }
-            _ => Err(Unsupported::at(
-                object.span,
-                "an object that is not a semaphore",
-            )),
-        }
     }
 
     /// An arbitrary CTA of the same fibre, not necessarily below `c`.
