@@ -7,8 +7,8 @@
 //!
 //! *What smallest means.* For packings the first goal is the number of tokens. A box of k tiles
 //! holds every packing of up to `k * min(Tm, Tn)` tokens, so once a box has a failure, no packing
-//! with fewer tokens hangs (as far as the protocol's other loops fit the box), and among those of
-//! that many tokens none with fewer segments does. For windows the goals are sq, sk, wl and wr in
+//! with fewer tokens hangs, and among those of that many tokens none with fewer segments does. A
+//! box also limits the loops of the protocol that count; where it has any, this is said. For windows the goals are sq, sk, wl and wr in
 //! this order, least among all sizes of at most as many tiles per axis as were searched.
 
 use std::sync::atomic::AtomicBool;

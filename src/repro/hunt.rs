@@ -9,8 +9,11 @@ use crate::encoding::search::Found;
 use crate::encoding::search::Limits;
 use crate::encoding::search::Objective;
 use crate::encoding::search::Restriction;
+use crate::protocol::Iteration;
 use crate::protocol::PatternId;
 use crate::protocol::Protocol;
+use crate::protocol::Stmt;
+use crate::protocol::StmtKind;
 use crate::semantics::explore;
 use crate::semantics::input::OrderKey;
 use crate::semantics::instance::Instance;
@@ -187,6 +190,15 @@ impl<'a> Hunt<'a> {
         Ok(self.bounded(clear, "larger inputs were not searched".to_owned()))
     }
 
+    /// What a box excludes beside larger patterns, in words: long loops of the protocol's own.
+    fn other_loops(&self, size: i64) -> String {
+        let of_roles = self.protocol.roles.iter().any(|role| counts(&role.body));
+        match of_roles {
+            true => format!(", with at most {size} iterations per loop of the protocol"),
+            false => String::new(),
+        }
+    }
+
     fn remaining(&self) -> Duration {
         self.deadline.saturating_duration_since(Instant::now())
     }
@@ -194,7 +206,7 @@ impl<'a> Hunt<'a> {
     fn bounded(&self, clear: i64, reason: String) -> Finding {
         match self.members.first() {
             Some(member) if clear > 0 => Finding::Bounded {
-                within: member.within(clear),
+                within: member.within(clear) + &self.other_loops(clear),
                 reason,
             },
             _ => Finding::Unknown(reason),
@@ -243,12 +255,15 @@ impl<'a> Hunt<'a> {
         let schedule = self.schedule(&instance, &candidate)?;
         let smallest = match (member, candidate.minimal) {
             (_, false) => "the search for a smaller one ran out of time".to_owned(),
-            (Member::Packings(_), true) => {
-                "no packing with fewer tokens hangs, and none of as many tokens with fewer segments"
-                    .to_owned()
-            }
+            (Member::Packings(_), true) => format!(
+                "no packing with fewer tokens hangs, and none of as many tokens with fewer \
+                 segments{}",
+                self.other_loops(size)
+            ),
             (Member::Windows(..), true) => format!(
-                "smallest by (sq, sk, wl, wr) among sizes of at most {size} tiles along each axis"
+                "smallest by (sq, sk, wl, wr) among sizes of at most {size} tiles along each \
+                 axis{}",
+                self.other_loops(size)
             ),
         };
         let failure = Failure::new(
@@ -335,4 +350,15 @@ impl<'a> Hunt<'a> {
         let moves: Option<Vec<Action>> = moves.collect();
         moves.ok_or_else(|| ReproError::Replay("a member that does not exist".to_owned()))
     }
+}
+
+/// Whether a program has a loop that counts, rather than runs over a row.
+fn counts(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::For { over, body, .. } => matches!(over, Iteration::Range { .. }) || counts(body),
+        StmtKind::If {
+            then, otherwise, ..
+        } => counts(then) || counts(otherwise),
+        _ => false,
+    })
 }
