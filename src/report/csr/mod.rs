@@ -152,11 +152,11 @@ impl Subject<'_> {
                 "CTAs start with the last n first: the kernel maps linear block index i to \
                  n = N - 1 - i, and blocks start in index order (usual; CUDA does not promise it)"
             }
-            LaunchChoice::Any => "none on the order in which CTAs start",
+            LaunchChoice::Any => "CTAs may start in any order",
         };
         let resident = match self.judgement.residency {
             Residency::Fixed(resident) => format!("at most {resident} CTAs are resident at once"),
-            _ => "none on the number of resident CTAs, at least 1".to_owned(),
+            _ => "any number of CTAs may be resident, at least 1".to_owned(),
         };
         vec![
             launch.to_owned(),

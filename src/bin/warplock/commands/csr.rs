@@ -21,6 +21,7 @@ use warplock::schemes::SchemeError;
 use warplock::tensors;
 use warplock::tensors::BlockSparse;
 use warplock::tensors::ReadOptions;
+use warplock::tensors::TensorErrorKind;
 use warplock::tensors::packing;
 use warplock::tensors::packing::Tiling;
 use warplock::tensors::torch::LockScheme;
@@ -218,7 +219,11 @@ impl Csr {
     }
 
     fn tiles(&self, name: &str) -> Result<BlockSparse, String> {
-        let failed = |error: tensors::TensorError| format!("error: {name}: {error}\n");
+        let failed = |error: tensors::TensorError| match error.kind() {
+            // The message names the file.
+            TensorErrorKind::Read => format!("error: {error}\n"),
+            _ => format!("error: {name}: {error}\n"),
+        };
         if let Some(path) = &self.tensors {
             let options = ReadOptions {
                 m_blocks: self.m_blocks,
