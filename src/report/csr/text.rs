@@ -62,7 +62,7 @@ fn about(subject: &Subject<'_>) -> String {
     );
     out += &format!(
         "  lock(n, m) = {}; rows {}; launch {}\n",
-        subject.scheme.lock.expression,
+        subject.scheme.lock.on_one_line(),
         subject.row_order(),
         subject.scheme.launch.word(),
     );
