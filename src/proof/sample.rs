@@ -17,6 +17,9 @@ use crate::semantics::pattern::PatternData;
 use crate::semantics::unfold;
 use crate::semantics::unfold::Limits;
 
+/// How often a scale may yield instances that are too large.
+const FAILURES_PER_SCALE: u32 = 3;
+
 /// Draws up to `wanted` inputs in the domain, with their instances.
 pub fn instances(protocol: &Protocol, wanted: usize, seed: u64) -> Vec<(Input, Instance)> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
@@ -24,37 +27,57 @@ pub fn instances(protocol: &Protocol, wanted: usize, seed: u64) -> Vec<(Input, I
         ops: 4_000,
         members: 64,
         cells: 4_000,
-        work: 2_000_000,
+        work: 200_000,
     };
     let mut found = Vec::new();
+    // Small values first and often; larger ones reach several tiles of a sequence. A scale at
+    // which instances are too large is given up.
+    let mut scales: Vec<(i64, u32)> = [1, 2, 3, 4, 6, 12, 150, 600, 1500]
+        .map(|scale| (scale, 0))
+        .to_vec();
     // Assumptions may reject most draws; far more tries than samples find what there is.
     for attempt in 0..wanted * 40 {
-        if found.len() == wanted {
+        if found.len() == wanted || scales.is_empty() {
             break;
         }
-        // Small values first and often; larger ones reach several tiles of a sequence.
-        let scale = [1, 2, 3, 4, 6, 12, 150, 600, 1500][attempt % 9];
+        let nth = attempt % scales.len();
         let params: Vec<i64> = protocol
             .params
             .iter()
-            .map(|param| draw(&param.domain, scale, &mut rng))
+            .map(|param| draw(&param.domain, scales[nth].0, &mut rng))
             .collect();
         if unfold::check_params(protocol, &params).is_err() {
             continue;
         }
-        let mut input = Input {
-            params,
-            patterns: vec![BTreeSet::new(); protocol.patterns.len()],
-            ..Input::default()
-        };
-        if fill_patterns(protocol, &mut input, &limits, &mut rng).is_none() {
-            continue;
-        }
-        if let Ok((instance, _)) = unfold::instantiate_with(protocol, &input, &limits) {
-            found.push((input, instance));
+        match instance(protocol, params, &limits, &mut rng) {
+            Some(sample) => found.push(sample),
+            None => {
+                scales[nth].1 += 1;
+                if scales[nth].1 > FAILURES_PER_SCALE {
+                    scales.remove(nth);
+                }
+            }
         }
     }
     found
+}
+
+/// A random input at these parameters, if it is small enough to be worth counting through.
+fn instance(
+    protocol: &Protocol,
+    params: Vec<i64>,
+    limits: &Limits,
+    rng: &mut ChaCha8Rng,
+) -> Option<(Input, Instance)> {
+    let patterns = vec![BTreeSet::new(); protocol.patterns.len()];
+    let mut input = Input {
+        params,
+        patterns,
+        ..Input::default()
+    };
+    fill_patterns(protocol, &mut input, limits, rng)?;
+    let (instance, _) = unfold::instantiate_with(protocol, &input, limits).ok()?;
+    Some((input, instance))
 }
 
 fn draw(domain: &Domain, scale: i64, rng: &mut ChaCha8Rng) -> i64 {

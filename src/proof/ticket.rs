@@ -20,6 +20,7 @@ use crate::certificate::grid;
 use crate::certificate::grid::Residency;
 use crate::certificate::manifest::Argument;
 use crate::certificate::program;
+use crate::certificate::program::EventKind;
 use crate::certificate::ticket::Key;
 use crate::certificate::ticket::Tally;
 use crate::certificate::ticket::Ticket;
@@ -112,8 +113,12 @@ fn fits(
     let program = grid::the_grid(protocol)
         .and_then(|role| program::summarize(protocol, role))
         .map_err(|refused| refused.to_string())?;
-    for event in &program.events {
-        tallies.entry(event.stmt.0).or_insert(Some(1));
+    let waits = program
+        .events
+        .iter()
+        .filter(|e| matches!(e.kind, EventKind::Wait { .. }));
+    for wait in waits {
+        tallies.entry(wait.stmt.0).or_insert(Some(1));
     }
     let tallies = tallies
         .into_iter()
