@@ -1,4 +1,25 @@
-//! Verdicts in words and as JSON. Nothing here decides anything.
+//! Reports: one model of what was found, and its renderings.
+//!
+//! A [`Finding`] holds everything there is to say about one property of one file. It is made of
+//! a decision by [`finding::finding`], which replays a counterexample and explains the state it
+//! ends in ([`stuck`]); [`text`], [`json`] and [`sarif`] only lay it out.
 
+pub mod argument;
+mod chain;
 pub mod csr;
+pub mod elements;
+pub mod expect;
+pub mod finding;
+pub mod input;
+pub mod json;
+mod obstacle;
 pub mod repro;
+pub mod sarif;
+pub mod stuck;
+pub mod style;
+pub mod text;
+pub mod trace;
+mod words;
+
+pub use finding::Finding;
+pub use finding::Word;

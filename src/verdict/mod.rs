@@ -59,6 +59,23 @@ impl Property {
         }
     }
 
+    /// What it says, as a sentence.
+    pub fn description(self) -> &'static str {
+        match self {
+            Property::Deadlock => "No reachable state in which nobody can go on.",
+            Property::EarlyCompletion => {
+                "No phase completes without an arrival that belongs to it."
+            }
+            Property::LappedWait => "No wait whose barrier or counter has moved on past it.",
+            Property::OverArrival => "No generation takes more arrivals than it expects.",
+            Property::TxMismatch => "Expected and delivered transaction bytes agree.",
+            Property::Uninitialized => "Nothing is used before its initialization is visible.",
+            Property::Race => "No two unordered accesses to one slot, one of them a write.",
+            Property::StaleRead => "Every read sees the write it is meant to see.",
+            Property::Resources => "Pools of registers and tensor memory suffice.",
+        }
+    }
+
     /// The property of that name.
     pub fn from_name(name: &str) -> Option<Property> {
         Property::ALL.into_iter().find(|p| p.name() == name)

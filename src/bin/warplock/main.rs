@@ -1,31 +1,90 @@
-//! The command line.
+//! The command line: reads arguments, runs one command, ends with its exit code.
+//!
+//! Results go to stdout, progress and diagnostics to stderr, both by way of `terminal`. Work
+//! that may take long runs in threads of its own, so that a signal ends the program at once.
 
+mod cli;
 mod commands;
+mod exit;
+mod failure;
+mod files;
+mod interrupt;
+mod options;
+mod progress;
+mod session;
+mod solver;
+mod sources;
+mod terminal;
 
-use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
+use std::process;
 
-use clap::Parser;
-use clap::Subcommand;
+use clap::CommandFactory;
+use clap::FromArgMatches;
 
-/// Proves that a GPU kernel's synchronization cannot deadlock, or prints the smallest input that
-/// hangs it.
-#[derive(Debug, Parser)]
-#[command(name = "warplock", version)]
-struct Cli {
-    #[command(subcommand)]
-    command: Command,
+use crate::cli::Cli;
+use crate::cli::Color;
+use crate::cli::Output;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::session::Session;
+
+fn main() {
+    let exit = match arguments() {
+        Ok(cli) => {
+            let session = Session::new(cli.output);
+            let exit = run(cli, &session).unwrap_or_else(|failure| {
+                session.failed(&failure);
+                failure.exit()
+            });
+            if session.terminal.failed() {
+                exit.max(Exit::Input)
+            } else {
+                exit
+            }
+        }
+        Err(error) => refused(&error),
+    };
+    // Returning would wait for nobody either, but says so less clearly: workers may still run.
+    process::exit(i32::from(exit.code()));
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    Csr(commands::csr::Csr),
-    Repro(commands::repro::Repro),
+fn run(cli: Cli, session: &Session) -> Result<Exit, Failure> {
+    interrupt::install()?;
+    commands::run(cli.command, session)
 }
 
-fn main() -> ExitCode {
-    match Cli::parse().command {
-        Command::Csr(args) => commands::csr::run(&args),
-        Command::Repro(args) => commands::repro::run(&args, &AtomicBool::new(false)),
+fn arguments() -> Result<Cli, clap::Error> {
+    let mut matches = command().try_get_matches()?;
+    Cli::from_arg_matches_mut(&mut matches)
+}
+
+/// The command line with the versions that `--version` prints.
+fn command() -> clap::Command {
+    let version = format!("{}\nZ3 {}", env!("CARGO_PKG_VERSION"), solver::version());
+    Cli::command().version(&*version.leak())
+}
+
+/// Help and version go to stdout, usage errors to stderr.
+fn refused(error: &clap::Error) -> Exit {
+    let session = Session::new(Output {
+        color: Color::Auto,
+        quiet: false,
+    });
+    let text = error.render();
+    if error.use_stderr() {
+        let style = session.terminal.err_style();
+        session.terminal.err(&shown(&text, style.color));
+        return Exit::Input;
+    }
+    let style = session.terminal.out_style();
+    session.terminal.out(&shown(&text, style.color));
+    Exit::Success
+}
+
+fn shown(text: &clap::builder::StyledStr, color: bool) -> String {
+    if color {
+        text.ansi().to_string()
+    } else {
+        text.to_string()
     }
 }

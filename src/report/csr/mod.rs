@@ -15,6 +15,7 @@ use crate::schemes::chain::Waiting;
 use crate::tensors::BlockSparse;
 
 pub use json::json;
+pub use text::first_line;
 pub use text::text;
 
 /// A judgement and what it is about.

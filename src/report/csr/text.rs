@@ -25,13 +25,7 @@ const LINKS: usize = 12;
 
 /// The report: the first line says everything, the rest explains it.
 pub fn text(subject: &Subject<'_>) -> String {
-    let mut out = format!(
-        "{}: lock = {}: {}: {}\n",
-        subject.name,
-        subject.scheme.lock,
-        subject.word(),
-        subject.sentence()
-    );
+    let mut out = first_line(subject);
     out += &about(subject);
     if let Some(grid) = grid(subject) {
         out += &format!("\n{grid}");
@@ -48,6 +42,17 @@ pub fn text(subject: &Subject<'_>) -> String {
         out += &format!("  {assumption}\n");
     }
     out
+}
+
+/// The verdict in one line, with its line end.
+pub fn first_line(subject: &Subject<'_>) -> String {
+    format!(
+        "{}: lock = {}: {}: {}\n",
+        subject.name,
+        subject.scheme.lock,
+        subject.word(),
+        subject.sentence()
+    )
 }
 
 fn about(subject: &Subject<'_>) -> String {

@@ -1,15 +1,15 @@
 //! `warplock csr`: concrete block-sparse tensors against a lock scheme.
 
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::time::Instant;
 
 use clap::Args;
-
+use clap::ValueEnum;
 use warplock::protocol::RowOrder;
 use warplock::report;
+use warplock::report::style::Style;
+use warplock::report::text::visible;
 use warplock::repro::emit;
-use warplock::repro::emit::Emission;
 use warplock::schemes;
 use warplock::schemes::Judgement;
 use warplock::schemes::LaunchChoice;
@@ -25,89 +25,113 @@ use warplock::tensors::TensorErrorKind;
 use warplock::tensors::packing;
 use warplock::tensors::packing::Tiling;
 use warplock::tensors::torch::LockScheme;
-use warplock::text;
+use warplock::text::Diagnostic;
 
-use super::emission;
-use super::output;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::files;
+use crate::interrupt;
+use crate::session::Session;
+use crate::solver;
+use crate::sources;
 
-/// Say whether a kernel that takes turns by a lock hangs on these block-sparse tensors
+use super::emission::Target;
+
+/// The longest file of segment lengths, in bytes.
+const LONGEST_LIST: usize = 64 << 20;
+
+/// Options of `csr`.
 ///
 /// Every CTA n visits its row tiles m in order and at each waits for sem[m] == lock(n, m), adds,
 /// and increments sem[m]. The verdict holds for every schedule and, unless --resident is given,
 /// for every number of resident CTAs.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(after_long_help = LOCKS_HELP)]
-pub struct Csr {
+pub struct Arguments {
     /// A JSON, npz, npy, safetensors or 0/1 text file with the arrays
     #[arg(value_name = "TENSORS")]
-    tensors: Option<PathBuf>,
-
+    pub tensors: Option<PathBuf>,
     /// The lock: n, rank, reversed-rank, or an expression over n, m, N, M, visits[n, m],
-    /// rank(n, m), total(m) and count(k in 0..n where ...); `list` lists the names
+    /// rank(n, m), total(m) and count(k in 0..n where ...); n if not given. `list` lists the
+    /// names
     #[arg(long, value_name = "NAME|EXPR", allow_hyphen_values = true)]
-    lock: Option<String>,
-
+    pub lock: Option<String>,
     /// In which order a CTA visits its row
-    #[arg(long, value_name = "ORDER", default_value = "given",
-          value_parser = ["given", "ascending", "descending", "any"])]
-    order: String,
-
-    /// In which order CTAs start [default: what the lock expects; ascending for an expression]
-    #[arg(long, value_name = "ORDER", value_parser = ["ascending", "descending", "any"])]
-    launch: Option<String>,
-
-    /// How many CTAs are resident at once [default: every number is judged]
+    #[arg(long, value_name = "ORDER", default_value = "given")]
+    pub order: Order,
+    /// In which order CTAs start; what the lock expects if not given
+    #[arg(long, value_name = "ORDER")]
+    pub launch: Option<Launch>,
+    /// How many CTAs are resident at once; every number is judged if not given
     #[arg(long, value_name = "R", value_parser = clap::value_parser!(u32).range(1..))]
-    resident: Option<u32>,
-
+    pub resident: Option<u32>,
     /// The number of row tiles, where the file does not say it
     #[arg(long, value_name = "M", conflicts_with = "segments")]
-    m_blocks: Option<usize>,
-
+    pub m_blocks: Option<usize>,
     /// Which batch to take
     #[arg(long, value_name = "B", conflicts_with = "segments")]
-    batch: Option<usize>,
-
+    pub batch: Option<usize>,
     /// Which head to take
     #[arg(long, value_name = "H", conflicts_with = "segments")]
-    head: Option<usize>,
-
+    pub head: Option<usize>,
     /// Build the tensors of packed sequences with these lengths instead of reading a file;
     /// @PATH takes the lengths from a file
     #[arg(long, value_name = "LENGTHS", conflicts_with = "tensors")]
-    segments: Option<String>,
-
-    /// Tile size of both axes, for --segments
+    pub segments: Option<String>,
+    /// Tile size of both axes, for --segments; 128 if not given
     #[arg(long, value_name = "T", requires = "segments", conflicts_with_all = ["tile_m", "tile_n"])]
-    tile: Option<u64>,
-
-    /// Queries per row tile, for --segments [default: 128]
+    pub tile: Option<u64>,
+    /// Queries per row tile, for --segments
     #[arg(long, value_name = "TM", requires = "segments")]
-    tile_m: Option<u64>,
-
-    /// Keys per column tile, for --segments [default: 128]
+    pub tile_m: Option<u64>,
+    /// Keys per column tile, for --segments
     #[arg(long, value_name = "TN", requires = "segments")]
-    tile_n: Option<u64>,
-
+    pub tile_n: Option<u64>,
     /// A query sees only keys up to its own position, for --segments
     #[arg(long, requires = "segments")]
-    causal: bool,
-
-    /// Write the tensors in this form; without --lock that is all
-    #[arg(long, value_name = "FORM", value_parser = emission::parse)]
-    emit: Option<Emission>,
-
-    /// Where to write the tensors [default: stdout]
-    #[arg(short, long, value_name = "PATH")]
-    output: Option<PathBuf>,
-
+    pub causal: bool,
+    /// Where and in which form the tensors are written; without --lock that is all.
+    #[command(flatten)]
+    pub target: Target,
     /// Write the protocol that is judged to this file
     #[arg(long, value_name = "PATH")]
-    emit_protocol: Option<PathBuf>,
+    pub emit_protocol: Option<PathBuf>,
+    /// How to print the result
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: Format,
+}
 
-    /// The form of the report
-    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json"])]
-    format: String,
+/// In which order a CTA visits its row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// As the arrays list it.
+    Given,
+    /// From the smallest m.
+    Ascending,
+    /// From the largest m.
+    Descending,
+    /// Any order.
+    Any,
+}
+
+/// In which order CTAs start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Launch {
+    /// CTA 0 first.
+    Ascending,
+    /// The last CTA first.
+    Descending,
+    /// Any order.
+    Any,
+}
+
+/// How a result is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// One JSON document.
+    Json,
 }
 
 const LOCKS_HELP: &str = "\
@@ -119,24 +143,40 @@ Named locks:
 
 Exit status: 0 it completes, 1 it hangs, 2 a file or the command line is wrong, 4 unknown.";
 
-/// Runs the command.
-pub fn run(args: &Csr) -> ExitCode {
-    if args.lock.as_deref() == Some("list") {
-        return list_locks();
+/// Judges.
+pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
+    if arguments.lock.as_deref() == Some("list") {
+        session.terminal.out(&locks());
+        return Ok(Exit::Success);
     }
-    if args.tensors.is_none() && args.segments.is_none() {
-        return output::usage("give a file with the tensors, or --segments to build them");
+    if arguments.tensors.is_none() && arguments.segments.is_none() {
+        return Err(Failure::input("no tensors are given")
+            .hint("name a file with them, or build them with --segments"));
     }
-    match args.run() {
-        Ok(status) => ExitCode::from(status),
-        Err(message) => {
-            output::diagnostic(&message);
-            ExitCode::from(output::USAGE)
-        }
+    let form = arguments.target.form()?;
+    let style = session.terminal.err_style();
+    let asked = arguments.clone();
+    let quiet = session.quiet;
+    session.progress.begin(0, &arguments.name());
+    let result = interrupt::run(move || asked.answer(style, quiet));
+    session.progress.end(0);
+    let answer = result?;
+    if let (Some(path), Some(text)) = (&arguments.emit_protocol, &answer.protocol) {
+        files::write(path, text.as_bytes())?;
     }
+    if let (Some(form), Some(bytes)) = (form, &answer.tensors) {
+        arguments.target.write(bytes, form, session)?;
+    }
+    // Arrays on standard output leave no room for the report.
+    if arguments.target.leaves_stdout() {
+        session.terminal.out(&answer.report);
+    } else {
+        session.terminal.err(&answer.report);
+    }
+    Ok(answer.exit)
 }
 
-fn list_locks() -> ExitCode {
+fn locks() -> String {
     let mut text = String::new();
     for named in schemes::NAMED {
         text += &format!(
@@ -148,42 +188,56 @@ fn list_locks() -> ExitCode {
         );
         text += &format!("{:<14} also: {}\n", "", named.aliases.join(", "));
     }
-    match output::result(text.as_bytes()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => output::usage(&error.to_string()),
-    }
+    text
 }
 
-impl Csr {
-    /// The exit status, or what is wrong as it is to be shown.
-    fn run(&self) -> Result<u8, String> {
+/// What is to be written and said.
+struct Answer {
+    protocol: Option<String>,
+    tensors: Option<Vec<u8>>,
+    report: String,
+    exit: Exit,
+}
+
+impl Arguments {
+    fn answer(&self, style: Style, quiet: bool) -> Result<Answer, Failure> {
         let started = Instant::now();
         let name = self.name();
         let tiles = self.tiles(&name)?;
         let scheme = self.scheme();
-        let only_writes = self.lock.is_none() && (self.emit.is_some() || self.output.is_some());
-        if let Some(path) = &self.emit_protocol {
-            scheme.protocol().map_err(|found| shown(&found, &scheme))?;
-            let written = output::file(path, scheme.text().as_bytes());
-            written.map_err(|message| format!("error: {message}\n"))?;
+        let expression =
+            |found: &[Diagnostic]| Failure::text(found, "--lock", &scheme.lock.expression, style);
+        let form = self.target.form()?;
+        let written = |locks: &LockScheme| match form {
+            Some(form) => emit::arrays(&tiles, locks, &name, form)
+                .map(Some)
+                .map_err(|error| Failure::Internal(error.to_string())),
+            None => Ok(None),
+        };
+        let mut answer = Answer {
+            protocol: None,
+            tensors: None,
+            report: String::new(),
+            exit: Exit::Success,
+        };
+        if self.emit_protocol.is_some() {
+            scheme.protocol().map_err(|found| expression(&found))?;
+            answer.protocol = Some(scheme.text());
         }
-        if only_writes {
-            self.emit(&tiles, &LockScheme::rank(&tiles), &name)?;
-            return Ok(output::PROVED);
+        if self.lock.is_none() && form.is_some() {
+            answer.tensors = written(&LockScheme::rank(&tiles))?;
+            return Ok(answer);
         }
         let resident = self.resident.map(|resident| resident as usize);
         let judgement = schemes::judge(&tiles, &scheme, resident).map_err(|error| match error {
-            SchemeError::Expression(found) => shown(&found, &scheme),
-            SchemeError::Run(fault) => format!(
-                "error: {name}: lock = {} has no value at every visited tile: {fault}\n",
+            SchemeError::Expression(found) => expression(&found),
+            SchemeError::Run(fault) => Failure::input(format!(
+                "{name}: lock = {} has no value at every visited tile: {fault}",
                 scheme.lock
-            ),
+            )),
         })?;
-        if self.emit.is_some() || self.output.is_some() {
-            let locks = emit::lock_scheme(&tiles, &judgement.instance, &[]);
-            let locks = locks.unwrap_or_else(|| LockScheme::rank(&tiles));
-            self.emit(&tiles, &locks, &name)?;
-        }
+        let locks = emit::lock_scheme(&tiles, &judgement.instance, &[]);
+        answer.tensors = written(&locks.unwrap_or_else(|| LockScheme::rank(&tiles)))?;
         let repair = self.repair(&tiles, &scheme, &judgement);
         let subject = report::csr::Subject {
             name: &name,
@@ -193,36 +247,37 @@ impl Csr {
             repair: repair.as_deref(),
             seconds: started.elapsed().as_secs_f64(),
         };
-        let text = match self.format.as_str() {
-            "json" => output::document(&report::csr::json(&subject)),
-            _ => report::csr::text(&subject),
+        answer.report = match (self.format, quiet) {
+            (Format::Json, _) => {
+                report::json::document(&[report::csr::json(&subject)], solver::version())
+                    .map_err(|error| Failure::Internal(error.to_string()))?
+            }
+            (Format::Text, true) => report::csr::first_line(&subject),
+            (Format::Text, false) => report::csr::text(&subject),
         };
-        // Arrays on stdout leave no room for the report.
-        if self.emit.is_some() && self.output.is_none() {
-            output::diagnostic(&text);
-        } else {
-            output::result(text.as_bytes()).map_err(|error| format!("error: {error}\n"))?;
-        }
-        Ok(match judgement.outcome {
-            Outcome::Completes => output::PROVED,
-            Outcome::Hangs => output::REFUTED,
-            Outcome::Unknown(_) => output::UNKNOWN,
-        })
+        answer.exit = match judgement.outcome {
+            Outcome::Completes => Exit::Success,
+            Outcome::Hangs => Exit::Refuted,
+            Outcome::Unknown(_) => Exit::Unknown,
+        };
+        Ok(answer)
     }
 
     fn name(&self) -> String {
         match (&self.tensors, &self.segments) {
-            (Some(path), _) => path.display().to_string(),
-            (None, Some(segments)) if segments.len() <= 40 => format!("segments {segments}"),
+            (Some(path), _) => visible(&path.display().to_string()),
+            (None, Some(segments)) if segments.len() <= 40 => {
+                visible(&format!("segments {segments}"))
+            }
             (None, _) => "segments".to_owned(),
         }
     }
 
-    fn tiles(&self, name: &str) -> Result<BlockSparse, String> {
+    fn tiles(&self, name: &str) -> Result<BlockSparse, Failure> {
         let failed = |error: tensors::TensorError| match error.kind() {
             // The message names the file.
-            TensorErrorKind::Read => format!("error: {error}\n"),
-            _ => format!("error: {name}: {error}\n"),
+            TensorErrorKind::Read => Failure::input(error.to_string()),
+            _ => Failure::input(format!("{name}: {error}")),
         };
         if let Some(path) = &self.tensors {
             let options = ReadOptions {
@@ -235,8 +290,10 @@ impl Csr {
         }
         let given = self.segments.as_deref().unwrap_or_default();
         let text = match given.strip_prefix('@') {
-            Some(path) => std::fs::read_to_string(path)
-                .map_err(|error| format!("error: {path} cannot be read: {error}\n"))?,
+            Some(path) => {
+                let bytes = sources::read_up_to(path.as_ref(), LONGEST_LIST)?;
+                String::from_utf8_lossy(&bytes).into_owned()
+            }
             None => given.to_owned(),
         };
         let lengths = packing::parse_lengths(&text).map_err(failed)?;
@@ -251,26 +308,19 @@ impl Csr {
 
     fn scheme(&self) -> Scheme {
         let mut scheme = Scheme::new(Lock::new(self.lock.as_deref().unwrap_or("n")));
-        scheme.order = match self.order.as_str() {
-            "ascending" => RowOrder::Ascending,
-            "descending" => RowOrder::Descending,
-            "any" => RowOrder::Any,
-            _ => RowOrder::Given,
+        scheme.order = match self.order {
+            Order::Given => RowOrder::Given,
+            Order::Ascending => RowOrder::Ascending,
+            Order::Descending => RowOrder::Descending,
+            Order::Any => RowOrder::Any,
         };
-        match self.launch.as_deref() {
-            Some("ascending") => scheme.launch = LaunchChoice::Ascending,
-            Some("descending") => scheme.launch = LaunchChoice::Descending,
-            Some("any") => scheme.launch = LaunchChoice::Any,
-            _ => {}
+        match self.launch {
+            Some(Launch::Ascending) => scheme.launch = LaunchChoice::Ascending,
+            Some(Launch::Descending) => scheme.launch = LaunchChoice::Descending,
+            Some(Launch::Any) => scheme.launch = LaunchChoice::Any,
+            None => {}
         }
         scheme
-    }
-
-    fn emit(&self, tiles: &BlockSparse, locks: &LockScheme, name: &str) -> Result<(), String> {
-        let form = emission::form(self.emit, self.output.as_deref())?;
-        let bytes = emit::arrays(tiles, locks, name, form);
-        let bytes = bytes.map_err(|error| format!("error: {error}\n"))?;
-        emission::write(&bytes, form, self.output.as_deref())
     }
 
     /// What the rank lock would come to, when another lock hangs.
@@ -289,9 +339,4 @@ impl Csr {
                 .to_owned()
         })
     }
-}
-
-/// Mistakes in the lock, with the place in it.
-fn shown(found: &[text::Diagnostic], scheme: &Scheme) -> String {
-    text::render(found, "--lock", &scheme.lock.expression, false)
 }

@@ -1,6 +1,38 @@
-//! The commands.
+//! One file per command.
 
+pub mod certify;
+pub mod check;
+pub mod completions;
+mod concrete;
 pub mod csr;
 mod emission;
-mod output;
+pub mod explain;
+pub mod explore;
+pub mod fmt;
+pub mod man;
+pub mod replay;
 pub mod repro;
+mod run_text;
+pub mod simulate;
+
+use crate::cli::Command;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// Does what a command says.
+pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
+    match command {
+        Command::Check(arguments) => check::run(arguments, session),
+        Command::Certify(arguments) => certify::run(arguments, session),
+        Command::Csr(arguments) => csr::run(arguments, session),
+        Command::Repro(arguments) => repro::run(arguments, session),
+        Command::Replay(arguments) => replay::run(arguments, session),
+        Command::Simulate(arguments) => simulate::run(arguments, session),
+        Command::Explore(arguments) => explore::run(arguments, session),
+        Command::Fmt(arguments) => fmt::run(arguments, session),
+        Command::Explain(arguments) => explain::run(arguments, session),
+        Command::Completions(arguments) => completions::run(arguments, session),
+        Command::Man(arguments) => man::run(arguments, session),
+    }
+}

@@ -1,0 +1,80 @@
+//! What can be written on the command line.
+
+use clap::Args;
+use clap::Parser;
+use clap::Subcommand;
+use clap::ValueEnum;
+
+use crate::commands;
+
+/// Proves that a GPU kernel's synchronization cannot deadlock, or prints the smallest input that
+/// hangs it.
+#[derive(Debug, Parser)]
+#[command(
+    name = "warplock",
+    max_term_width = 100,
+    disable_help_subcommand = true
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Options of every command.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Output {
+    /// When to use colours
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Output"
+    )]
+    pub color: Color,
+    /// Say only the first line of each result, and show no progress
+    #[arg(short, long, global = true, help_heading = "Output")]
+    pub quiet: bool,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The commands, each in a file of its own.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Decide the properties of protocols
+    Check(commands::check::Arguments),
+    /// Check certificates again, without the prover
+    Certify(commands::certify::Arguments),
+    /// Say whether a kernel that takes turns by a lock hangs on concrete block-sparse tensors
+    Csr(commands::csr::Arguments),
+    /// Print the smallest input that hangs a protocol, and write it as tensors or a script
+    Repro(commands::repro::Arguments),
+    /// Run a counterexample again
+    Replay(commands::replay::Arguments),
+    /// Run a protocol once at concrete values
+    Simulate(commands::simulate::Arguments),
+    /// Search every schedule at concrete values
+    Explore(commands::explore::Arguments),
+    /// Lay protocol files out
+    Fmt(commands::fmt::Arguments),
+    /// Explain verdicts, exit codes, properties and the proof rule
+    Explain(commands::explain::Arguments),
+    /// Print a completion script for a shell
+    Completions(commands::completions::Arguments),
+    /// Print the manual page
+    Man(commands::man::Arguments),
+}

@@ -1,0 +1,150 @@
+//! `warplock certify`: checks certificates again, without the prover.
+
+use std::fs::File;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use warplock::certificate::discharge::Solver;
+use warplock::certificate::manifest;
+use warplock::certificate::manifest::Checked;
+use warplock::certificate::manifest::Rejection;
+use warplock::report::style::Style;
+use warplock::report::text::visible;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::options;
+use crate::progress::Progress;
+use crate::session::Session;
+use crate::solver;
+use crate::sources;
+
+/// Options of `certify`.
+#[derive(Debug, Clone, Args)]
+pub struct Arguments {
+    /// Folders of certificates, or their manifest.json
+    #[arg(required = true, value_name = "CERTIFICATE")]
+    pub certificates: Vec<PathBuf>,
+    /// The protocol that the certificates must be about
+    #[arg(long, value_name = "FILE")]
+    pub protocol: Option<PathBuf>,
+    /// A solver that takes an SMT-LIB file as its last argument; the linked Z3 if not given
+    #[arg(long, value_name = "PROGRAM")]
+    pub solver: Option<PathBuf>,
+    /// Time for each obligation, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = options::seconds)]
+    pub timeout: Duration,
+}
+
+/// Checks.
+pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
+    let solver = match &arguments.solver {
+        Some(program) => Solver::Program(program.clone()),
+        None => {
+            solver::check()?;
+            Solver::BuiltIn
+        }
+    };
+    let source = match &arguments.protocol {
+        Some(path) => Some(sources::read(path)?),
+        None => None,
+    };
+    let style = session.terminal.out_style();
+    let mut exit = Exit::Success;
+    for (number, path) in arguments.certificates.iter().enumerate() {
+        let work = Work {
+            path: path.clone(),
+            source: source.clone(),
+            solver: solver.clone(),
+            each: arguments.timeout,
+            progress: session.progress.clone(),
+            number,
+        };
+        session.progress.begin(number, &path.display().to_string());
+        let result = interrupt::run(move || work.check());
+        if let Err(Failure::Interrupted(_)) = &result {
+            let stages = session.progress.interrupted().join("\n");
+            let message = format!("interrupted, {number} certificates checked\n{stages}");
+            return Err(Failure::Interrupted(message));
+        }
+        session.progress.end(number);
+        match result {
+            Ok(answer) => {
+                let (text, ended) = shown(path, &answer, style, session.quiet);
+                session.terminal.out(&text);
+                exit = exit.max(ended);
+            }
+            Err(failure) => {
+                session.failed(&failure);
+                exit = exit.max(failure.exit());
+            }
+        }
+    }
+    Ok(exit)
+}
+
+struct Work {
+    path: PathBuf,
+    source: Option<Vec<u8>>,
+    solver: Solver,
+    each: Duration,
+    progress: Progress,
+    number: usize,
+}
+
+impl Work {
+    /// A failure means that there is nothing to accept or to reject.
+    fn check(self) -> Result<Result<Checked, Rejection>, Failure> {
+        let manifest = if self.path.is_dir() {
+            self.path.join(manifest::MANIFEST)
+        } else {
+            self.path.clone()
+        };
+        File::open(&manifest).map_err(|error| Failure::file("read", &manifest, error))?;
+        Ok(self.accepted())
+    }
+
+    fn accepted(self) -> Result<Checked, Rejection> {
+        let certificate = manifest::read(&self.path)?;
+        if let Some(source) = &self.source
+            && *source != certificate.source.as_bytes()
+        {
+            return Err(Rejection::Mismatch(
+                "the certificate is about another text than the protocol's".to_owned(),
+            ));
+        }
+        let tell = |what: &str| self.progress.tell(self.number, what);
+        manifest::check(&certificate, &self.solver, self.each, &tell)
+    }
+}
+
+fn shown(
+    path: &Path,
+    answer: &Result<Checked, Rejection>,
+    style: Style,
+    quiet: bool,
+) -> (String, Exit) {
+    let path = style.bold(&visible(&path.display().to_string()));
+    match answer {
+        Ok(checked) => {
+            let mut text = format!(
+                "{path}: CERTIFIED {} of `{}` by the {} rule: {} obligations hold\n",
+                checked.property, checked.protocol, checked.rule, checked.obligations
+            );
+            if !quiet {
+                text.push_str(&format!("  {}\n", style.bold("assumptions:")));
+                for assumption in &checked.assumptions {
+                    text.push_str(&format!("    {assumption}\n"));
+                }
+            }
+            (text, Exit::Success)
+        }
+        Err(rejection) => {
+            let text = format!("{path}: REJECTED {}\n", visible(&rejection.to_string()));
+            (text, Exit::Internal)
+        }
+    }
+}

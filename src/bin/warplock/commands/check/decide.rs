@@ -1,0 +1,198 @@
+//! Decides the properties of one file.
+
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use warplock::certificate::manifest;
+use warplock::protocol::Expectation;
+use warplock::protocol::Protocol;
+use warplock::report::Finding;
+use warplock::report::expect;
+use warplock::report::finding;
+use warplock::report::style::Style;
+use warplock::text::Narrowing;
+use warplock::verdict::Property;
+use warplock::verdict::deadlock;
+use warplock::verdict::deadlock::Settings;
+use warplock::verdict::decision::Decision;
+use warplock::verdict::decision::Verdict;
+use warplock::witness;
+
+use crate::failure::Failure;
+use crate::files;
+use crate::interrupt;
+use crate::progress::Progress;
+use crate::sources;
+
+use super::minimize;
+use super::outcome::Outcome;
+
+/// What to decide about every file.
+pub struct Order {
+    /// The properties; empty: those that apply.
+    pub properties: Vec<Property>,
+    /// Which inputs.
+    pub narrowing: Narrowing,
+    /// Time for each property.
+    pub timeout: Duration,
+    /// What to make small.
+    pub minimize: Vec<String>,
+    /// Where certificates go.
+    pub certificate: Option<PathBuf>,
+    /// Where witnesses go.
+    pub witness: Option<PathBuf>,
+    /// Whether to decide what the file expects, rather than the properties.
+    pub expect: bool,
+    /// The emphasis of diagnostics.
+    pub style: Style,
+    /// Where it is said what is being done.
+    pub progress: Progress,
+}
+
+/// Decides everything about one file.
+pub fn file(order: &Order, number: usize, path: &Path) -> Outcome {
+    let name = sources::name_of(path);
+    order.progress.begin(number, &name);
+    let mut outcome = Outcome::default();
+    let work = Work {
+        order,
+        number,
+        name: &name,
+    };
+    let done = interrupt::guarded(|| work.file(path, &mut outcome));
+    if let Err(failure) = done {
+        outcome.failures.push(failure);
+    }
+    order.progress.end(number);
+    outcome
+}
+
+struct Work<'a> {
+    order: &'a Order,
+    number: usize,
+    name: &'a str,
+}
+
+impl Work<'_> {
+    fn file(&self, path: &Path, outcome: &mut Outcome) -> Result<(), Failure> {
+        let bytes = sources::read(path)?;
+        let protocol = sources::load_bytes(&bytes, self.name, self.order.style)?;
+        if self.order.expect {
+            return self.expectations(&bytes, &protocol, outcome);
+        }
+        let properties = match self.order.properties.as_slice() {
+            [] => &[Property::Deadlock],
+            given => given,
+        };
+        for property in properties {
+            let finding = self.property(&bytes, *property, &self.order.narrowing, outcome)?;
+            outcome.findings.push(finding);
+        }
+        Ok(())
+    }
+
+    fn expectations(
+        &self,
+        bytes: &[u8],
+        protocol: &Protocol,
+        outcome: &mut Outcome,
+    ) -> Result<(), Failure> {
+        let wanted = |expectation: &&Expectation| {
+            let properties = &self.order.properties;
+            let named = |p: &Property| p.name() == expectation.property;
+            properties.is_empty() || properties.iter().any(named)
+        };
+        let expectations: Vec<&Expectation> = protocol.expectations.iter().filter(wanted).collect();
+        if expectations.is_empty() {
+            outcome.without_expectations = Some(self.name.to_owned());
+        }
+        for expectation in expectations {
+            let Some(property) = Property::from_name(&expectation.property) else {
+                let message = format!("{}: no property {}", self.name, expectation.property);
+                return Err(Failure::input(message));
+            };
+            let mut narrowing = self.order.narrowing.clone();
+            let assuming = expectation.assuming.iter().map(|a| a.text.clone());
+            narrowing.assume.extend(assuming);
+            let mut finding = self.property(bytes, property, &narrowing, outcome)?;
+            finding.expectation = Some(expect::compare(protocol, expectation, &finding));
+            outcome.findings.push(finding);
+        }
+        Ok(())
+    }
+
+    fn property(
+        &self,
+        bytes: &[u8],
+        property: Property,
+        narrowing: &Narrowing,
+        outcome: &mut Outcome,
+    ) -> Result<Finding, Failure> {
+        let mut protocol = sources::load_bytes(bytes, self.name, self.order.style)?;
+        sources::narrow(&mut protocol, narrowing, self.name, self.order.style)?;
+        if property != Property::Deadlock {
+            return Ok(finding::undecided(self.name, &protocol, property));
+        }
+        let objectives = match self.order.minimize.as_slice() {
+            [] => None,
+            order => Some(minimize::objectives(&protocol, order, self.name)?),
+        };
+        let tell = |what: &str| self.order.progress.tell(self.number, what);
+        let settings = Settings {
+            timeout: self.order.timeout,
+            objectives,
+            cancel: &interrupt::CANCEL,
+            tell: &tell,
+        };
+        let internal =
+            |error: &dyn std::fmt::Display| Failure::Internal(format!("{}: {error}", self.name));
+        let decision =
+            deadlock::decide(&protocol, narrowing, &settings).map_err(|error| internal(&error))?;
+        let mut finding =
+            finding::finding(self.name, &protocol, &decision).map_err(|error| internal(&error))?;
+        self.keep(&decision, &mut finding, outcome);
+        Ok(finding)
+    }
+
+    /// Writes the certificate or the witness where one is wanted. The verdict stands even if
+    /// that fails.
+    fn keep(&self, decision: &Decision, finding: &mut Finding, outcome: &mut Outcome) {
+        match (
+            &decision.verdict,
+            &self.order.certificate,
+            &self.order.witness,
+        ) {
+            (Verdict::Proved(proof), Some(folder), _) => {
+                match manifest::write(&proof.certificate, &proof.obligations, folder) {
+                    Ok(path) => finding.certificate = Some(path.display().to_string()),
+                    Err(error) => outcome.failures.push(Failure::input(format!(
+                        "cannot write the certificate: {error}"
+                    ))),
+                }
+            }
+            (Verdict::Refuted(refutation), _, Some(folder)) => {
+                match write_witness(&refutation.witness, folder) {
+                    Ok(path) => finding.witness = Some(path.display().to_string()),
+                    Err(failure) => outcome.failures.push(failure),
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Writes a witness under a name made of what it is about and a digest of its content.
+fn write_witness(witness: &witness::Witness, folder: &Path) -> Result<PathBuf, Failure> {
+    let content = witness
+        .to_json()
+        .map_err(|error| Failure::Internal(error.to_string()))?;
+    let digest = witness::sha256_hex(content.as_bytes());
+    let short = digest.get(..12).unwrap_or(&digest);
+    let path = folder.join(format!(
+        "{}-{}-{short}.json",
+        witness.protocol, witness.property
+    ));
+    files::write(&path, content.as_bytes())?;
+    Ok(path)
+}

@@ -1,0 +1,206 @@
+//! `warplock check`: decides properties of protocols.
+
+mod decide;
+pub mod minimize;
+mod outcome;
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread;
+use std::time::Duration;
+use std::time::Instant;
+
+use clap::Args;
+use clap::ValueEnum;
+use clap::builder::PossibleValuesParser;
+use clap::builder::TypedValueParser;
+use warplock::verdict::Property;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::files;
+use crate::interrupt;
+use crate::options;
+use crate::options::Domain;
+use crate::session::Session;
+use crate::solver;
+use crate::sources;
+
+use outcome::Emitter;
+use outcome::Outcome;
+
+/// Options of `check`.
+#[derive(Debug, Clone, Args)]
+pub struct Arguments {
+    /// Protocol files; a folder stands for all .wlk files below it, - for standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Properties to decide; all that apply and that this version decides if not given
+    #[arg(long, value_name = "P", value_delimiter = ',', value_parser = property())]
+    pub property: Vec<Property>,
+    /// Which inputs.
+    #[command(flatten)]
+    pub domain: Domain,
+    /// Time for each property, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = options::seconds)]
+    pub timeout: Duration,
+    /// Files worked on at once; as many as there are processors if not given
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
+    /// How to print the results
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub format: Format,
+    /// Write a certificate for every proof into this folder
+    #[arg(long, value_name = "DIR")]
+    pub certificate: Option<PathBuf>,
+    /// Write a witness for every counterexample into this folder
+    #[arg(long, value_name = "DIR")]
+    pub witness: Option<PathBuf>,
+    /// Compare with the `expect` lines of the files
+    #[arg(long)]
+    pub expect: bool,
+    /// What to make small in a counterexample, most important first: parameters, `entries`,
+    /// `initial`
+    #[arg(long, value_name = "ORDER", value_delimiter = ',')]
+    pub minimize: Vec<String>,
+    /// Spell the argument of each proof out
+    #[arg(long)]
+    pub explain_proof: bool,
+}
+
+/// How results are printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// One JSON document.
+    Json,
+    /// One JSON object per line and result.
+    JsonLines,
+    /// SARIF 2.1.0, for code scanning.
+    Sarif,
+}
+
+fn property() -> impl TypedValueParser<Value = Property> {
+    PossibleValuesParser::new(Property::ALL.map(Property::name)).try_map(|name| {
+        Property::from_name(&name).ok_or_else(|| format!("no property named `{name}`"))
+    })
+}
+
+/// Decides.
+pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
+    solver::check()?;
+    let mut emitter = Emitter::new(&arguments, session);
+    let narrowing = arguments.domain.narrowing()?;
+    let files = sources::files(&arguments.files);
+    for folder in [&arguments.certificate, &arguments.witness]
+        .into_iter()
+        .flatten()
+    {
+        if let Err(failure) = files::folder(folder) {
+            emitter.failed(&failure);
+        }
+    }
+    let order = Arc::new(decide::Order {
+        properties: arguments.property.clone(),
+        narrowing,
+        timeout: arguments.timeout,
+        minimize: arguments.minimize.clone(),
+        certificate: arguments.certificate.clone(),
+        witness: arguments.witness.clone(),
+        expect: arguments.expect,
+        style: session.terminal.err_style(),
+        progress: session.progress.clone(),
+    });
+    let total = files.len();
+    let started = Instant::now();
+    let results = start(files, arguments.jobs, &order)?;
+    let mut early: BTreeMap<usize, Outcome> = BTreeMap::new();
+    let mut next = 0;
+    while next < total {
+        match results.recv_timeout(interrupt::POLL) {
+            Ok((number, outcome)) => {
+                early.insert(number, outcome);
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Failure::Internal("a worker died".to_owned()));
+            }
+        }
+        if interrupt::requested() {
+            return Err(interrupted(session, emitter, early, next, total, started));
+        }
+        while let Some(outcome) = early.remove(&next) {
+            emitter.emit(outcome);
+            next += 1;
+        }
+    }
+    emitter.finish()?;
+    Ok(emitter.exit())
+}
+
+/// Starts the workers; each takes the next file until none is left.
+fn start(
+    files: Vec<Result<PathBuf, Failure>>,
+    jobs: Option<NonZeroUsize>,
+    order: &Arc<decide::Order>,
+) -> Result<mpsc::Receiver<(usize, Outcome)>, Failure> {
+    let (sender, receiver) = mpsc::channel();
+    let wanted = jobs
+        .or_else(|| thread::available_parallelism().ok())
+        .map_or(1, NonZeroUsize::get);
+    let workers = wanted.min(files.len());
+    let files = Arc::new(files);
+    let next = Arc::new(AtomicUsize::new(0));
+    for _ in 0..workers {
+        let (files, next, order) = (Arc::clone(&files), Arc::clone(&next), Arc::clone(order));
+        interrupt::spawn(sender.clone(), move |results| {
+            loop {
+                let number = next.fetch_add(1, Ordering::Relaxed);
+                let Some(file) = files.get(number) else {
+                    break;
+                };
+                let outcome = match file {
+                    Ok(path) => decide::file(&order, number, path),
+                    Err(failure) => Outcome::failed(failure.clone()),
+                };
+                if interrupt::requested() || results.send((number, outcome)).is_err() {
+                    break;
+                }
+            }
+        })?;
+    }
+    Ok(receiver)
+}
+
+/// Prints what is there when a signal comes, and says how far it got.
+fn interrupted(
+    session: &Session,
+    mut emitter: Emitter<'_>,
+    early: BTreeMap<usize, Outcome>,
+    emitted: usize,
+    total: usize,
+    started: Instant,
+) -> Failure {
+    let decided = emitted + early.len();
+    let stages = session.progress.interrupted();
+    for outcome in early.into_values() {
+        emitter.emit(outcome);
+    }
+    if let Err(failure) = emitter.finish() {
+        return failure;
+    }
+    let mut lines = vec![format!(
+        "interrupted after {:.1} s: {decided} of {total} {} decided",
+        started.elapsed().as_secs_f64(),
+        if total == 1 { "file" } else { "files" },
+    )];
+    lines.extend(stages.into_iter().map(|stage| format!("  {stage}")));
+    Failure::Interrupted(lines.join("\n"))
+}

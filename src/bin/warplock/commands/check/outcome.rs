@@ -1,0 +1,151 @@
+//! What came of a file, and how it is printed.
+
+use warplock::report::Finding;
+use warplock::report::Word;
+use warplock::report::expect;
+use warplock::report::json;
+use warplock::report::sarif;
+use warplock::report::text;
+use warplock::report::text::Detail;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::solver;
+
+use super::Arguments;
+use super::Format;
+
+/// What came of a file.
+#[derive(Default)]
+pub struct Outcome {
+    /// The verdicts.
+    pub findings: Vec<Finding>,
+    /// What went wrong.
+    pub failures: Vec<Failure>,
+    /// The file's name, if it was to have `expect` lines and has none.
+    pub without_expectations: Option<String>,
+}
+
+impl Outcome {
+    /// Nothing but this failure.
+    pub fn failed(failure: Failure) -> Outcome {
+        Outcome {
+            failures: vec![failure],
+            ..Outcome::default()
+        }
+    }
+}
+
+/// Prints outcomes in file order and keeps the exit code.
+pub struct Emitter<'s> {
+    session: &'s Session,
+    format: Format,
+    detail: Detail,
+    exit: Exit,
+    /// For the formats that print one document.
+    findings: Vec<Finding>,
+    printed: bool,
+}
+
+impl<'s> Emitter<'s> {
+    /// Nothing has been printed.
+    pub fn new(arguments: &Arguments, session: &'s Session) -> Emitter<'s> {
+        Emitter {
+            session,
+            format: arguments.format,
+            detail: Detail {
+                style: session.terminal.out_style(),
+                quiet: session.quiet,
+                argument: arguments.explain_proof,
+            },
+            exit: Exit::Success,
+            findings: Vec::new(),
+            printed: false,
+        }
+    }
+
+    /// Prints one file's outcome.
+    pub fn emit(&mut self, outcome: Outcome) {
+        for finding in outcome.findings {
+            self.exit = self.exit.max(verdict(&finding));
+            if let Err(failure) = self.finding(finding) {
+                self.failed(&failure);
+            }
+        }
+        if let Some(name) = outcome.without_expectations {
+            self.exit = self.exit.max(Exit::Refuted);
+            let message = format!("{name}: no expect lines to compare with\n");
+            self.session.terminal.err(&message);
+        }
+        for failure in &outcome.failures {
+            self.failed(failure);
+        }
+    }
+
+    /// Says why something failed.
+    pub fn failed(&mut self, failure: &Failure) {
+        self.exit = self.exit.max(failure.exit());
+        self.session.failed(failure);
+    }
+
+    fn finding(&mut self, finding: Finding) -> Result<(), Failure> {
+        match self.format {
+            Format::Text => {
+                let text = match expect::line(&finding, self.detail.style) {
+                    Some(line) => line,
+                    None => {
+                        let gap = if self.printed && !self.detail.quiet {
+                            "\n"
+                        } else {
+                            ""
+                        };
+                        format!("{gap}{}", text::finding(&finding, self.detail))
+                    }
+                };
+                self.session.terminal.out(&text);
+                self.printed = true;
+            }
+            Format::JsonLines => {
+                let line = json::line(&finding, solver::version()).map_err(unprintable)?;
+                self.session.terminal.out(&line);
+            }
+            Format::Json | Format::Sarif => self.findings.push(finding),
+        }
+        Ok(())
+    }
+
+    /// Prints what is printed as one document. Where every file was refused, that is nothing.
+    pub fn finish(&mut self) -> Result<(), Failure> {
+        if self.findings.is_empty() && self.exit >= Exit::Input {
+            return Ok(());
+        }
+        let z3 = solver::version();
+        let text = match self.format {
+            Format::Text | Format::JsonLines => return Ok(()),
+            Format::Json => json::document(&self.findings, z3),
+            Format::Sarif => sarif::log(&self.findings, z3),
+        };
+        self.session.terminal.out(&text.map_err(unprintable)?);
+        Ok(())
+    }
+
+    /// How the command ends.
+    pub fn exit(&self) -> Exit {
+        self.exit
+    }
+}
+
+fn unprintable(error: serde_json::Error) -> Failure {
+    Failure::Internal(format!("cannot write JSON: {error}"))
+}
+
+fn verdict(finding: &Finding) -> Exit {
+    match (&finding.expectation, finding.verdict) {
+        (Some(comparison), _) if comparison.met => Exit::Success,
+        (Some(_), _) | (None, Word::Refuted) => Exit::Refuted,
+        (None, Word::Proved) => Exit::Success,
+        (None, Word::Bounded) => Exit::Bounded,
+        (None, Word::Unknown) => Exit::Unknown,
+    }
+}

@@ -1,0 +1,121 @@
+//! `warplock explain`: short texts about what verdicts mean.
+
+use clap::Args;
+use clap::ValueEnum;
+use warplock::verdict::Property;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::session::Session;
+
+/// Options of `explain`.
+#[derive(Debug, Clone, Args)]
+pub struct Arguments {
+    /// What to explain; a list of topics if not given
+    #[arg(value_name = "TOPIC")]
+    pub topic: Option<Topic>,
+}
+
+/// What can be explained.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Topic {
+    /// What PROVED, REFUTED, BOUNDED and UNKNOWN mean
+    Verdicts,
+    /// What the exit codes mean
+    ExitCodes,
+    /// What can be decided about a protocol
+    Properties,
+    /// How a protocol is proved free of deadlock
+    TicketRule,
+    /// What `resident` and the parameter R mean
+    Residency,
+}
+
+/// Prints.
+pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
+    let text = match arguments.topic {
+        None => topics(),
+        Some(Topic::Verdicts) => VERDICTS.to_owned(),
+        Some(Topic::ExitCodes) => EXIT_CODES.to_owned(),
+        Some(Topic::Properties) => properties(),
+        Some(Topic::TicketRule) => TICKET_RULE.to_owned(),
+        Some(Topic::Residency) => RESIDENCY.to_owned(),
+    };
+    session.terminal.out(&text);
+    Ok(Exit::Success)
+}
+
+fn topics() -> String {
+    let mut out = String::from("warplock explain TOPIC, where TOPIC is one of\n\n");
+    for topic in Topic::value_variants() {
+        if let Some(value) = topic.to_possible_value() {
+            let help = value.get_help().map(ToString::to_string);
+            let help = help.unwrap_or_default();
+            out.push_str(&format!("  {:12}  {help}\n", value.get_name()));
+        }
+    }
+    out
+}
+
+fn properties() -> String {
+    let mut out = String::new();
+    for property in Property::ALL {
+        out.push_str(&format!(
+            "{:17} {}\n",
+            property.name(),
+            property.description()
+        ));
+    }
+    out.push_str("\nThis version decides deadlock; the others are reported as UNKNOWN.\n");
+    out
+}
+
+const VERDICTS: &str = "\
+PROVED   The property holds for every parameter value of the declared domain, every pattern, row
+         order and schedule. The proof was written down as a certificate and checked again from
+         the protocol's text by code that shares nothing with the search for it.
+REFUTED  There is a counterexample at concrete values. The reference interpreter has replayed it.
+BOUNDED  There is no proof, but also no violation in the part of the domain that is named.
+UNKNOWN  Nothing is known, for the reason given: a time limit, a construct that is not handled.
+
+Every verdict lists the assumptions that it rests on.
+";
+
+const EXIT_CODES: &str = "\
+  0  every property is proved; for other commands: done
+  1  at least one property is refuted; with --expect: an expectation is not met or there is none
+  2  a mistake in the command line or in a file, or a file that cannot be read or written
+  3  at least one property is bounded, none is refuted or unknown
+  4  at least one property is unknown, none is refuted
+101  an error of this program, a failed replay, a certificate that is not accepted, a Z3 that is
+     too old
+130  interrupted
+
+Where several apply, the order is 130, 101, 2, 1, 4, 3, 0.
+";
+
+const TICKET_RULE: &str = "\
+A grid that takes turns through semaphores never hangs if its CTAs can be put in an order such
+that
+  - each waits on a semaphore only for the sum of what the CTAs before it add there, plus what it
+    has added there itself by then;
+  - whoever adds to a semaphore on which it or an earlier one waits has waited there before;
+  - who waits for an exact value adds after that wait, if a later CTA adds at all;
+  - CTAs start in this order, or all are resident at once.
+
+Take a state in which nobody can go on, and the first CTA in the order that has not finished. It
+has started, so it waits. All before it have finished, so what it waits for is there, unless a
+later one has added too early; but that one had waited for this one first. So it can go on.
+
+`warplock check --explain-proof` shows the order, and for each wait why its value is that sum.
+docs/soundness.md has the complete argument.
+";
+
+const RESIDENCY: &str = "\
+`resident 1..` in a grid's header declares a parameter R: at most R CTAs have started and not
+finished at any time. A CTA gives its place up only when it finishes. A CTA that waits for one
+that has no place yet can therefore hang, although the same kernel runs on a larger machine.
+
+`--set R=4` or `--assume \"R >= N\"` narrow it; `resident all` says that the whole grid always
+fits. `simulate` and `explore` need a value: `--set R=4`.
+";

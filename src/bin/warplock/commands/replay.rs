@@ -1,0 +1,104 @@
+//! `warplock replay`: runs a counterexample again.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use warplock::protocol::Protocol;
+use warplock::report::finding::Word;
+use warplock::report::input;
+use warplock::report::stuck;
+use warplock::report::text::visible;
+use warplock::report::trace;
+use warplock::text;
+use warplock::text::Narrowing;
+use warplock::verdict::Property;
+use warplock::witness;
+use warplock::witness::Replayed;
+use warplock::witness::Witness;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::session::Session;
+use crate::sources;
+
+use super::run_text;
+
+/// The largest witness that is read, in bytes.
+const LARGEST: usize = 256 << 20;
+
+/// Options of `replay`.
+#[derive(Debug, Clone, Args)]
+pub struct Arguments {
+    /// A witness that `check --witness` wrote, - for standard input
+    #[arg(value_name = "WITNESS")]
+    pub witness: PathBuf,
+}
+
+/// Replays.
+pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
+    let name = sources::name_of(&arguments.witness);
+    let path = arguments.witness;
+    let (protocol, replayed) = interrupt::run(move || {
+        let bytes = sources::read_up_to(&path, LARGEST)?;
+        let witness = Witness::from_json(&bytes).map_err(|error| {
+            Failure::input(format!(
+                "{} is not a witness: {error}",
+                sources::name_of(&path)
+            ))
+        })?;
+        let protocol = protocol_of(&witness)?;
+        let replayed = witness::replay(&protocol, &witness)
+            .map_err(|error| Failure::Internal(format!("failed to replay: {error}")))?;
+        Ok((protocol, replayed))
+    })?;
+    session
+        .terminal
+        .out(&shown(&name, &protocol, &replayed, session));
+    Ok(Exit::Success)
+}
+
+/// The protocol that the witness carries, with its assumptions.
+fn protocol_of(witness: &Witness) -> Result<Protocol, Failure> {
+    let refused = |findings: Vec<text::Diagnostic>| {
+        let first = findings.first();
+        let message = first.map_or_else(String::new, |d| d.message.clone());
+        Failure::Internal(format!("the embedded protocol is not valid: {message}"))
+    };
+    let mut protocol = text::load(witness.source.as_bytes()).map_err(refused)?;
+    let narrowing = Narrowing {
+        assume: witness.assumptions.clone(),
+        ..Narrowing::default()
+    };
+    text::narrow(&mut protocol, &narrowing).map_err(refused)?;
+    Ok(protocol)
+}
+
+fn shown(name: &str, protocol: &Protocol, replayed: &Replayed, session: &Session) -> String {
+    let style = session.terminal.out_style();
+    let stuck = stuck::explain(protocol, &replayed.instance, &replayed.state);
+    let events = trace::trace(&protocol.source, &replayed.instance, &replayed.schedule);
+    let ends = match replayed.property {
+        Property::Deadlock => stuck.sentence.clone(),
+        _ => events.last().map_or_else(String::new, |event| {
+            format!("{} {}", event.member, event.what)
+        }),
+    };
+    let at = match input::sentence(protocol, &replayed.input).as_str() {
+        "" => String::new(),
+        values => format!("at {values}: "),
+    };
+    let mut out = format!(
+        "{}: {}: {} {at}{ends}\n",
+        style.bold(&visible(name)),
+        replayed.property.name(),
+        style.verdict(Word::Refuted),
+    );
+    if session.quiet {
+        return out;
+    }
+    out.push_str(&run_text::patterns(protocol, &replayed.input, style));
+    out.push_str(&run_text::trace(&events, style));
+    out.push_str(&run_text::blocked(&stuck, style));
+    out
+}

@@ -1,0 +1,162 @@
+//! `warplock simulate`: runs a protocol once at concrete values.
+
+use std::path::Path;
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Deserialize;
+use warplock::report::input;
+use warplock::report::stuck;
+use warplock::report::trace;
+use warplock::semantics::instance::Instance;
+use warplock::semantics::simulate;
+use warplock::semantics::simulate::RandomScheduler;
+use warplock::semantics::simulate::Run;
+use warplock::semantics::simulate::RunEnd;
+use warplock::semantics::simulate::Scheduler;
+use warplock::semantics::simulate::Script;
+use warplock::semantics::step::Action;
+use warplock::semantics::unfold;
+use warplock::witness::ScheduleEntry;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::session::Session;
+use crate::sources;
+
+use super::concrete::Concrete;
+use super::concrete::Loaded;
+use super::run_text;
+
+/// The largest schedule that is read, in bytes.
+const LARGEST: usize = 256 << 20;
+
+/// Options of `simulate`.
+#[derive(Debug, Clone, Args)]
+pub struct Arguments {
+    /// What to run.
+    #[command(flatten)]
+    pub concrete: Concrete,
+    /// Pick what happens next at random; the same number gives the same run
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 0,
+        conflicts_with = "schedule"
+    )]
+    pub seed: u64,
+    /// What happens next, as JSON [{"launch": 0, "member": "cta[0]"}, {"step": 0, ...}, ...]; a
+    /// witness will do
+    #[arg(long, value_name = "FILE")]
+    pub schedule: Option<PathBuf>,
+    /// The most steps
+    #[arg(long, value_name = "N", default_value_t = 100_000)]
+    pub steps: usize,
+}
+
+/// Runs.
+pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
+    let style = session.terminal.err_style();
+    let out_style = session.terminal.out_style();
+    let quiet = session.quiet;
+    let (text, exit) = interrupt::run(move || {
+        let loaded = arguments.concrete.load(style)?;
+        let input = loaded.input()?;
+        let instance = unfold::instantiate(&loaded.protocol, &input)
+            .map_err(|error| loaded.cannot_run(&error, style))?;
+        let mut scheduler: Box<dyn Scheduler> = match &arguments.schedule {
+            Some(path) => Box::new(Script::new(schedule(path, &instance)?)),
+            None => Box::new(RandomScheduler::new(arguments.seed)),
+        };
+        let run = simulate::simulate(&instance, scheduler.as_mut(), arguments.steps);
+        let at = match input::sentence(&loaded.protocol, &input).as_str() {
+            "" => String::new(),
+            values => format!(" at {values}"),
+        };
+        let name = out_style.bold(&loaded.name);
+        let mut text = format!("{name}{at}: {}\n", how(&loaded, &instance, &run));
+        if !quiet {
+            let events = trace::trace(&loaded.protocol.source, &instance, &run.trace);
+            let stuck = stuck::explain(&loaded.protocol, &instance, &run.state);
+            text.push_str(&run_text::patterns(&loaded.protocol, &input, out_style));
+            text.push_str(&run_text::trace(&events, out_style));
+            text.push_str(&run_text::blocked(&stuck, out_style));
+        }
+        Ok((text, ended(&run.end)))
+    })?;
+    session.terminal.out(&text);
+    Ok(exit)
+}
+
+fn ended(end: &RunEnd) -> Exit {
+    match end {
+        RunEnd::Finished => Exit::Success,
+        RunEnd::Stuck | RunEnd::Violation(_) => Exit::Refuted,
+        RunEnd::StepLimit | RunEnd::ScheduleEnded => Exit::Bounded,
+        RunEnd::NotEnabled(_) => Exit::Input,
+    }
+}
+
+/// How a run ended, in words.
+fn how(loaded: &Loaded, instance: &Instance, run: &Run) -> String {
+    let steps = run.trace.len();
+    let noun = if steps == 1 { "step" } else { "steps" };
+    match &run.end {
+        RunEnd::Finished => format!("finishes after {steps} {noun}"),
+        RunEnd::Stuck => {
+            let stuck = stuck::explain(&loaded.protocol, instance, &run.state);
+            format!("hangs after {steps} {noun}: {}", stuck.sentence)
+        }
+        RunEnd::StepLimit => format!("stopped after {steps} {noun}, the most allowed"),
+        RunEnd::ScheduleEnded => format!("the schedule ends after {steps} {noun}"),
+        RunEnd::NotEnabled(action) => format!(
+            "the schedule's action {} cannot happen: {} {}",
+            steps + 1,
+            instance.member_name(action.member()),
+            match action {
+                Action::Launch(_) => "cannot start",
+                Action::Step(_) => "cannot go on",
+            }
+        ),
+        RunEnd::Violation(violation) => format!(
+            "{} does something undefined after {steps} {noun}: {violation}",
+            instance.member_name(violation.member)
+        ),
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum ScheduleFile {
+    Witness { schedule: Vec<ScheduleEntry> },
+    Plain(Vec<ScheduleEntry>),
+}
+
+fn schedule(path: &Path, instance: &Instance) -> Result<Vec<Action>, Failure> {
+    let bytes = sources::read_up_to(path, LARGEST)?;
+    let file: ScheduleFile = serde_json::from_slice(&bytes).map_err(|_| {
+        Failure::file("use", path, "it holds no schedule").hint(
+            "expected JSON such as [{\"launch\": 0, \"member\": \"cta[0]\"}, {\"step\": 0, \
+             \"member\": \"cta[0]\"}], or a witness",
+        )
+    })?;
+    let (ScheduleFile::Witness { schedule: entries } | ScheduleFile::Plain(entries)) = file;
+    let mut actions = Vec::new();
+    for (place, entry) in entries.iter().enumerate() {
+        let (action, name) = match entry {
+            ScheduleEntry::Launch { launch, member } => (Action::Launch(*launch), member),
+            ScheduleEntry::Step { step, member } => (Action::Step(*step), member),
+        };
+        if instance.member_name(action.member()) != *name {
+            let wrong = format!(
+                "action {}: member {} is not {name}",
+                place + 1,
+                action.member()
+            );
+            return Err(Failure::file("use", path, wrong));
+        }
+        actions.push(action);
+    }
+    Ok(actions)
+}

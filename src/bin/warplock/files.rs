@@ -1,0 +1,43 @@
+//! Files that are written: complete under their name, or not at all.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// Writes a file by way of a temporary one beside it.
+pub fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
+    let folder = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let failed = |error: std::io::Error| Failure::file("write", path, error);
+    let mut partial = tempfile::Builder::new()
+        .prefix(".warplock-")
+        .tempfile_in(folder)
+        .map_err(failed)?;
+    partial.write_all(content).map_err(failed)?;
+    // A temporary file is private; one that replaces another keeps who may read that.
+    let permissions = match fs::metadata(path) {
+        Ok(existing) => existing.permissions(),
+        Err(_) => public(),
+    };
+    partial
+        .as_file()
+        .set_permissions(permissions)
+        .map_err(failed)?;
+    partial.as_file().sync_all().map_err(failed)?;
+    partial.persist(path).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// Makes a folder for results, if it is missing.
+pub fn folder(path: &Path) -> Result<(), Failure> {
+    fs::create_dir_all(path).map_err(|error| Failure::file("create the folder", path, error))
+}
+
+fn public() -> fs::Permissions {
+    use std::os::unix::fs::PermissionsExt;
+    fs::Permissions::from_mode(0o644)
+}

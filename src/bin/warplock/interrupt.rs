@@ -1,0 +1,94 @@
+//! Ctrl-C: work is told to end, and the program ends within a second whether or not it does.
+
+use std::panic;
+use std::panic::AssertUnwindSafe;
+use std::process;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread;
+use std::time::Duration;
+
+use crate::exit;
+use crate::failure::Failure;
+
+/// Becomes true at the first signal.
+pub static CANCEL: AtomicBool = AtomicBool::new(false);
+
+/// How often a waiting thread looks at [`CANCEL`].
+pub const POLL: Duration = Duration::from_millis(20);
+
+/// How long whoever waits may take to print what there is.
+const GRACE: Duration = Duration::from_millis(700);
+
+/// The stack of a worker: solvers recurse deeply.
+const STACK: usize = 64 << 20;
+
+/// Installs the handler. The second signal ends the program at once.
+pub fn install() -> Result<(), Failure> {
+    let handler = || {
+        if !CANCEL.swap(true, Ordering::SeqCst) {
+            thread::spawn(|| {
+                thread::sleep(GRACE);
+                process::exit(i32::from(exit::INTERRUPTED));
+            });
+            return;
+        }
+        process::exit(i32::from(exit::INTERRUPTED));
+    };
+    ctrlc::set_handler(handler)
+        .map_err(|error| Failure::Internal(format!("cannot catch signals: {error}")))
+}
+
+/// Whether a signal has come.
+pub fn requested() -> bool {
+    CANCEL.load(Ordering::SeqCst)
+}
+
+/// Starts a worker that sends what comes of its work; a panic is a failure like any other.
+pub fn spawn<T: Send + 'static>(
+    results: mpsc::Sender<T>,
+    work: impl FnOnce(&mpsc::Sender<T>) + Send + 'static,
+) -> Result<(), Failure> {
+    thread::Builder::new()
+        .stack_size(STACK)
+        .spawn(move || work(&results))
+        .map(|_| ())
+        .map_err(|error| Failure::Internal(format!("cannot start a thread: {error}")))
+}
+
+/// Does something that must not take the program down.
+pub fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failure> {
+    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        let message = payload
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| payload.downcast_ref::<&str>().copied())
+            .unwrap_or("no message");
+        Err(Failure::Internal(format!("panic: {message}")))
+    })
+}
+
+/// Does one piece of work in a thread of its own and waits for it or for a signal.
+pub fn run<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let (sender, receiver) = mpsc::channel();
+    spawn(sender, move |results| {
+        // Nobody is left to read it after a signal.
+        let _ = results.send(guarded(work));
+    })?;
+    loop {
+        match receiver.recv_timeout(POLL) {
+            Ok(result) if !requested() => return result,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Failure::Internal("a worker died".to_owned()));
+            }
+            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+        }
+        if requested() {
+            return Err(Failure::Interrupted("interrupted".to_owned()));
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! What is being done, on stderr, for people who watch.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::time::Duration;
+use std::time::Instant;
+
+use indicatif::MultiProgress;
+use indicatif::ProgressBar;
+use indicatif::ProgressDrawTarget;
+use indicatif::ProgressStyle;
+use warplock::report::text::visible;
+
+/// What is being done to which file. Shown as spinners when stderr is a terminal, otherwise
+/// only remembered for the case that it is interrupted.
+#[derive(Clone)]
+pub struct Progress {
+    bars: MultiProgress,
+    stages: Arc<Mutex<BTreeMap<usize, Stage>>>,
+}
+
+struct Stage {
+    name: String,
+    what: String,
+    since: Instant,
+    bar: ProgressBar,
+}
+
+impl Progress {
+    /// Shows nothing when `quiet`, or when stderr is no terminal.
+    pub fn new(quiet: bool) -> Progress {
+        let target = if quiet {
+            ProgressDrawTarget::hidden()
+        } else {
+            ProgressDrawTarget::stderr()
+        };
+        Progress {
+            bars: MultiProgress::with_draw_target(target),
+            stages: Arc::default(),
+        }
+    }
+
+    /// The spinners, to be set aside while something else is written.
+    pub fn bars(&self) -> MultiProgress {
+        self.bars.clone()
+    }
+
+    /// Work on a file begins.
+    pub fn begin(&self, number: usize, name: &str) {
+        let bar = self.bars.add(ProgressBar::new_spinner());
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed} {prefix}: {msg}") {
+            bar.set_style(style);
+        }
+        bar.set_prefix(visible(name));
+        bar.enable_steady_tick(Duration::from_millis(120));
+        let stage = Stage {
+            name: visible(name),
+            what: "reading".to_owned(),
+            since: Instant::now(),
+            bar,
+        };
+        if let Ok(mut stages) = self.stages.lock() {
+            stages.insert(number, stage);
+        }
+    }
+
+    /// Work on a file is at this.
+    pub fn tell(&self, number: usize, what: &str) {
+        if let Ok(mut stages) = self.stages.lock()
+            && let Some(stage) = stages.get_mut(&number)
+        {
+            stage.what = visible(what);
+            stage.bar.set_message(stage.what.clone());
+        }
+    }
+
+    /// Work on a file is over.
+    pub fn end(&self, number: usize) {
+        if let Ok(mut stages) = self.stages.lock()
+            && let Some(stage) = stages.remove(&number)
+        {
+            stage.bar.finish_and_clear();
+        }
+    }
+
+    /// What was being done, one line per file.
+    pub fn interrupted(&self) -> Vec<String> {
+        let Ok(stages) = self.stages.lock() else {
+            return Vec::new();
+        };
+        let lines = stages.values().map(|stage| {
+            stage.bar.finish_and_clear();
+            let seconds = stage.since.elapsed().as_secs_f64();
+            format!("{}: {} (for {seconds:.1} s)", stage.name, stage.what)
+        });
+        lines.collect()
+    }
+}

@@ -1,0 +1,150 @@
+//! Protocol files named on the command line.
+
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::io::Read;
+use std::path::Path;
+use std::path::PathBuf;
+
+use warplock::protocol::Protocol;
+use warplock::report::style::Style;
+use warplock::text;
+use warplock::text::MAX_SOURCE_BYTES;
+use warplock::text::Narrowing;
+
+use crate::failure::Failure;
+
+/// How deep folders are searched.
+const DEPTH: usize = 64;
+
+/// What the ending of a protocol file is.
+const ENDING: &str = "wlk";
+
+/// The files that these arguments name, in order: a folder stands for all protocol files below
+/// it, sorted. An argument that names nothing becomes a failure in its place.
+pub fn files(arguments: &[PathBuf]) -> Vec<Result<PathBuf, Failure>> {
+    let mut all = Vec::new();
+    for argument in arguments {
+        if !argument.is_dir() {
+            all.push(Ok(argument.clone()));
+            continue;
+        }
+        let mut found = Vec::new();
+        match below(argument, DEPTH, &mut found) {
+            Err(failure) => all.push(Err(failure)),
+            Ok(()) if found.is_empty() => all.push(Err(Failure::input(format!(
+                "no .{ENDING} files below {}",
+                text_of(argument)
+            )))),
+            Ok(()) => {
+                found.sort();
+                all.extend(found.into_iter().map(Ok));
+            }
+        }
+    }
+    all
+}
+
+fn below(folder: &Path, depth: usize, into: &mut Vec<PathBuf>) -> Result<(), Failure> {
+    let failed = |error: io::Error| Failure::file("read", folder, error);
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let path = entry.path();
+        // Links to folders are not followed, so that the search ends.
+        let is_folder = entry.file_type().map_err(failed)?.is_dir();
+        if is_folder && depth > 0 {
+            below(&path, depth - 1, into)?;
+        } else if !is_folder && path.extension().is_some_and(|ending| ending == ENDING) {
+            into.push(path);
+        }
+    }
+    Ok(())
+}
+
+/// How a file is called in reports.
+pub fn name_of(path: &Path) -> String {
+    if is_stdin(path) {
+        "<stdin>".to_owned()
+    } else {
+        text_of(path)
+    }
+}
+
+/// Whether this stands for standard input.
+pub fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// Reads a file, or standard input for `-`, up to the largest size of a protocol.
+pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    read_up_to(path, MAX_SOURCE_BYTES)
+}
+
+/// Reads a file, or standard input for `-`, refusing more bytes than these.
+pub fn read_up_to(path: &Path, most: usize) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let limit = most as u64 + 1;
+    let result = if is_stdin(path) {
+        io::stdin().lock().take(limit).read_to_end(&mut bytes)
+    } else {
+        File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
+    };
+    result.map_err(|error| Failure::file("read", path, error))?;
+    if bytes.len() > most {
+        return Err(Failure::file(
+            "read",
+            path,
+            format!("it is larger than {most} bytes, the most that is read"),
+        ));
+    }
+    Ok(bytes)
+}
+
+/// Reads and resolves a protocol.
+pub fn load(path: &Path, style: Style) -> Result<Protocol, Failure> {
+    load_bytes(&read(path)?, &name_of(path), style)
+}
+
+/// Resolves a protocol.
+pub fn load_bytes(bytes: &[u8], name: &str, style: Style) -> Result<Protocol, Failure> {
+    text::load(bytes).map_err(|findings| {
+        let source = String::from_utf8_lossy(bytes);
+        Failure::text(&findings, name, &source, style)
+    })
+}
+
+/// Narrows a protocol, naming the option that is at fault.
+pub fn narrow(
+    protocol: &mut Protocol,
+    narrowing: &Narrowing,
+    name: &str,
+    style: Style,
+) -> Result<(), Failure> {
+    let values = Narrowing {
+        set: narrowing.set.clone(),
+        assume: Vec::new(),
+    };
+    text::narrow(protocol, &values).map_err(|findings| {
+        let first = findings.first();
+        let message = first.map_or_else(String::new, |f| f.message.clone());
+        let failure = Failure::input(format!("{name}: --set: {message}"));
+        match first.and_then(|f| f.hints.first()) {
+            Some(hint) => failure.hint(hint),
+            None => failure,
+        }
+    })?;
+    for assumption in &narrowing.assume {
+        let one = Narrowing {
+            assume: vec![assumption.clone()],
+            ..Narrowing::default()
+        };
+        text::narrow(protocol, &one)
+            .map_err(|findings| Failure::text(&findings, "--assume", assumption, style))?;
+    }
+    Ok(())
+}
+
+fn text_of(path: &Path) -> String {
+    warplock::report::text::visible(&path.display().to_string())
+}

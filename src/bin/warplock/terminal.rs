@@ -1,0 +1,100 @@
+//! The only place that writes to the terminal.
+//!
+//! A reader that goes away (`| head`) is no error: what would have been written to it is
+//! dropped, and the exit code still says what was found. Any other failure to write is reported
+//! once and makes the program end like one whose file could not be written.
+
+use std::io;
+use std::io::IsTerminal;
+use std::io::Write;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+
+use indicatif::MultiProgress;
+use warplock::report::style::Style;
+
+use crate::cli::Color;
+
+/// Standard output and standard error.
+pub struct Terminal {
+    out: Style,
+    err: Style,
+    progress: MultiProgress,
+    gone: AtomicBool,
+    failed: AtomicBool,
+}
+
+impl Terminal {
+    /// Decides about colours. `progress` is set aside while something is written.
+    pub fn new(color: Color, progress: MultiProgress) -> Terminal {
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+            || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+        let style = |is_terminal: bool| Style {
+            color: match color {
+                Color::Always => true,
+                Color::Never => false,
+                Color::Auto => is_terminal && !plain,
+            },
+        };
+        Terminal {
+            out: style(io::stdout().is_terminal()),
+            err: style(io::stderr().is_terminal()),
+            progress,
+            gone: AtomicBool::new(false),
+            failed: AtomicBool::new(false),
+        }
+    }
+
+    /// Whether results go to a terminal.
+    pub fn out_is_terminal(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
+    /// The emphasis for results.
+    pub fn out_style(&self) -> Style {
+        self.out
+    }
+
+    /// The emphasis for diagnostics.
+    pub fn err_style(&self) -> Style {
+        self.err
+    }
+
+    /// Writes a result.
+    pub fn out(&self, text: &str) {
+        self.out_bytes(text.as_bytes());
+    }
+
+    /// Writes a result that may be no text.
+    pub fn out_bytes(&self, bytes: &[u8]) {
+        if self.gone.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed) {
+            return;
+        }
+        let written = self.progress.suspend(|| {
+            let mut out = io::stdout().lock();
+            out.write_all(bytes).and_then(|()| out.flush())
+        });
+        match written {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                self.gone.store(true, Ordering::Relaxed);
+            }
+            Err(error) => {
+                self.failed.store(true, Ordering::Relaxed);
+                self.err(&format!("error: cannot write the results: {error}\n"));
+            }
+        }
+    }
+
+    /// Writes a diagnostic. Nobody can be told when this fails.
+    pub fn err(&self, text: &str) {
+        self.progress.suspend(|| {
+            let _ = io::stderr().lock().write_all(text.as_bytes());
+        });
+    }
+
+    /// Whether results were lost for another reason than a reader that went away.
+    pub fn failed(&self) -> bool {
+        self.failed.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,180 @@
+//! A proof in words: for which inputs it holds and how it goes.
+
+use crate::certificate::grid::Residency;
+use crate::certificate::manifest::Argument;
+use crate::certificate::ticket::Key;
+use crate::certificate::ticket::Tally;
+use crate::certificate::ticket::Ticket;
+use crate::protocol::Domain;
+use crate::protocol::Initial;
+use crate::protocol::Iteration;
+use crate::protocol::LaunchOrder;
+use crate::protocol::ObjectKind;
+use crate::protocol::Protocol;
+use crate::protocol::RowOrder;
+use crate::protocol::Span;
+use crate::protocol::Stmt;
+use crate::protocol::StmtKind;
+use crate::witness;
+
+use super::words;
+
+/// What a proof quantifies over: `for every N >= 1, M >= 1, pattern visits, row order and
+/// schedule`.
+pub fn domain(protocol: &Protocol) -> String {
+    let mut parts: Vec<String> = protocol
+        .params
+        .iter()
+        .map(|param| match &param.domain {
+            Domain::AtLeast(lo) => format!("{} >= {lo}", param.name),
+            Domain::Range(lo, hi) => format!("{} in {lo}..={hi}", param.name),
+            Domain::Set(values) => match values.as_slice() {
+                [one] => format!("{} = {one}", param.name),
+                _ => {
+                    let values: Vec<String> = values.iter().map(i64::to_string).collect();
+                    format!("{} in {{{}}}", param.name, values.join(", "))
+                }
+            },
+        })
+        .collect();
+    let open = protocol.patterns.iter().filter(|p| p.definition.is_none());
+    parts.extend(open.map(|p| format!("pattern {}", p.name)));
+    let open_rows = protocol.roles.iter().any(|role| has_open_rows(&role.body));
+    if open_rows {
+        parts.push("row order".to_owned());
+    }
+    let any_start = |kind: &ObjectKind| *kind == ObjectKind::Semaphore(Initial::Any);
+    if protocol.objects.iter().any(|o| any_start(&o.kind)) {
+        parts.push("initial value".to_owned());
+    }
+    let any_launch = |order: &LaunchOrder| *order == LaunchOrder::Any;
+    let mut launches = protocol.roles.iter().filter_map(|r| r.launch.as_ref());
+    if launches.any(|launch| any_launch(&launch.order)) {
+        parts.push("launch order".to_owned());
+    }
+    parts.push("schedule".to_owned());
+    let assumed: Vec<String> = protocol
+        .assumptions
+        .iter()
+        .map(|assumption| assumption.text.clone())
+        .collect();
+    let given = match assumed.as_slice() {
+        [] => String::new(),
+        _ => format!(", assuming {}", assumed.join(", ")),
+    };
+    format!("for every {}{given}", words::joined(&parts))
+}
+
+fn has_open_rows(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::If {
+            then, otherwise, ..
+        } => has_open_rows(then) || has_open_rows(otherwise),
+        StmtKind::For { over, body, .. } => {
+            let open = matches!(
+                over,
+                Iteration::Row {
+                    order: RowOrder::Given | RowOrder::Any,
+                    ..
+                }
+            );
+            open || has_open_rows(body)
+        }
+        _ => false,
+    })
+}
+
+/// The argument, one sentence per line.
+pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
+    match argument {
+        Argument::Ticket(ticket) => explain_ticket(protocol, ticket),
+    }
+}
+
+fn explain_ticket(protocol: &Protocol, ticket: &Ticket) -> Vec<String> {
+    let Some(role) = protocol.roles.first() else {
+        return Vec::new();
+    };
+    let index_name = |index: usize| {
+        let index = role.indices.get(index);
+        index.map_or("?", |i| protocol.vars[i.var.0].name.as_str())
+    };
+    let key = |key: &Key| {
+        let direction = if key.descending { "larger" } else { "smaller" };
+        format!("{direction} {} first", index_name(key.index))
+    };
+    let keys: Vec<String> = ticket.order.iter().map(key).collect();
+    let mut lines = vec![format!(
+        "Order the members of `{}`: {}.",
+        role.name,
+        keys.join(", then ")
+    )];
+    lines.push(
+        "Each waits only for members before it in this order, so the first one that has not \
+         finished can always go on."
+            .to_owned(),
+    );
+    lines.push(match ticket.residency {
+        Residency::LaunchOrder => {
+            "They also start in this order, so whoever is waited for has a place already, however \
+             few places there are."
+                .to_owned()
+        }
+        Residency::WholeGrid => {
+            "All of them are resident at once, so whoever is waited for has a place.".to_owned()
+        }
+    });
+    for (object, counted) in &ticket.counted {
+        let object = protocol.objects.get(*object).map_or("?", |o| &o.name);
+        let counted: Vec<String> = counted.iter().map(|i| index_name(*i).to_owned()).collect();
+        lines.push(format!(
+            "Members that use the same element of `{object}` differ in {} only.",
+            words::joined(&counted)
+        ));
+    }
+    for (statement, tally) in &ticket.tallies {
+        let place = protocol
+            .roles
+            .iter()
+            .find_map(|role| find(&role.body, *statement));
+        let Some(span) = place else {
+            continue;
+        };
+        let text = quote(protocol, span);
+        let line = witness::line(&protocol.source, span);
+        lines.push(match tally {
+            Tally::Telescope => format!(
+                "Line {line}, `{text}`: the value asked for grows from one member to the next by \
+                 exactly what that member adds, so it is the sum over all members before."
+            ),
+            Tally::Block(amount) => format!(
+                "Line {line}, `{text}`: the members before that add to the element are the nearest \
+                 ones in the order, each adds {amount}, and the value asked for is their sum."
+            ),
+        });
+    }
+    if ticket.split {
+        lines.push(
+            "Parameters with a listed set of values are treated one combination at a time."
+                .to_owned(),
+        );
+    }
+    lines
+}
+
+/// Where the wait with this number stands.
+fn find(body: &[Stmt], number: usize) -> Option<Span> {
+    body.iter().find_map(|stmt| match &stmt.kind {
+        StmtKind::Wait { .. } => (stmt.id.0 == number).then_some(stmt.span),
+        StmtKind::If {
+            then, otherwise, ..
+        } => find(then, number).or_else(|| find(otherwise, number)),
+        StmtKind::For { body, .. } => find(body, number),
+        _ => None,
+    })
+}
+
+fn quote(protocol: &Protocol, span: Span) -> &str {
+    let text = protocol.source.get(span.start..span.end).unwrap_or("?");
+    text.lines().next().unwrap_or("?").trim()
+}

@@ -1,0 +1,112 @@
+//! The chain of waits: from a blocked member to the reason, or around in a cycle.
+
+use std::collections::VecDeque;
+
+use rustc_hash::FxHashMap;
+
+use super::obstacle::Obstacle;
+use super::obstacle::Obstacles;
+use super::obstacle::Vain;
+
+/// A chain of waits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chain {
+    /// Each waits for the next.
+    pub links: Vec<(usize, Obstacle)>,
+    /// The position of the link that the last one waits for; `None` when the last one waits for
+    /// nobody.
+    pub back_to: Option<usize>,
+}
+
+impl Chain {
+    /// The member whose wait explains the others best, and what it waits for: the end of the
+    /// chain, or the first one in a cycle that has started.
+    pub fn root(&self) -> Option<&(usize, Obstacle)> {
+        match self.back_to {
+            None => self.links.last(),
+            Some(back) => {
+                let cycle = self.links.get(back..)?;
+                let waits = |link: &&(usize, Obstacle)| matches!(link.1, Obstacle::Wait(..));
+                cycle.iter().find(waits).or(cycle.first())
+            }
+        }
+    }
+}
+
+/// The chain that starts at a blocked member: a shortest one to somebody who waits for nobody,
+/// otherwise the one along the first in each case, until it meets itself.
+pub fn from(obstacles: &Obstacles<'_>, first: usize) -> Chain {
+    to_the_end(obstacles, first).unwrap_or_else(|| around(obstacles, first))
+}
+
+/// Whom an obstacle makes a member wait for.
+fn awaited(obstacle: &Obstacle) -> &[usize] {
+    match obstacle {
+        Obstacle::Wait(_, Vain::Others(members)) | Obstacle::Place(members) => members,
+        Obstacle::Turn(member) => std::slice::from_ref(member),
+        Obstacle::Wait(..) => &[],
+    }
+}
+
+fn to_the_end(obstacles: &Obstacles<'_>, first: usize) -> Option<Chain> {
+    let mut came_from: FxHashMap<usize, usize> = FxHashMap::default();
+    let mut queue = VecDeque::from([first]);
+    came_from.insert(first, first);
+    while let Some(member) = queue.pop_front() {
+        let Some(obstacle) = obstacles.of(member) else {
+            continue;
+        };
+        if awaited(&obstacle).is_empty() {
+            let mut path = vec![member];
+            let mut at = member;
+            while at != first {
+                at = came_from[&at];
+                path.push(at);
+            }
+            let links = path.into_iter().rev();
+            return Some(Chain {
+                links: links.filter_map(|m| Some((m, obstacles.of(m)?))).collect(),
+                back_to: None,
+            });
+        }
+        for next in awaited(&obstacle) {
+            if !came_from.contains_key(next) {
+                came_from.insert(*next, member);
+                queue.push_back(*next);
+            }
+        }
+    }
+    None
+}
+
+fn around(obstacles: &Obstacles<'_>, first: usize) -> Chain {
+    let mut links: Vec<(usize, Obstacle)> = Vec::new();
+    let mut place: FxHashMap<usize, usize> = FxHashMap::default();
+    let mut at = first;
+    loop {
+        if let Some(back) = place.get(&at) {
+            return Chain {
+                links,
+                back_to: Some(*back),
+            };
+        }
+        let Some(obstacle) = obstacles.of(at) else {
+            return Chain {
+                links,
+                back_to: None,
+            };
+        };
+        let next = awaited(&obstacle).first().copied();
+        place.insert(at, links.len());
+        links.push((at, obstacle));
+        match next {
+            Some(next) => at = next,
+            None => {
+                return Chain {
+                    links,
+                    back_to: None,
+                };
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What became of every element of every synchronization object.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use crate::semantics::instance::CellId;
+use crate::semantics::instance::CellStart;
+use crate::semantics::instance::Instance;
+use crate::semantics::instance::OpKind;
+use crate::semantics::step::State;
+use crate::witness;
+
+use super::obstacle::position;
+
+/// One element in a state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Element {
+    /// Its name.
+    pub element: String,
+    /// Its value at the start; absent where it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub start: Option<i64>,
+    /// Its value in this state.
+    pub value: String,
+    /// Who waits for what.
+    pub waits: Vec<Use>,
+    /// Who changes it and how.
+    pub changes: Vec<Use>,
+    /// Whether everything that is to happen to it has happened.
+    pub completes: bool,
+}
+
+/// An operation on an element.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Use {
+    /// Whose.
+    pub member: String,
+    /// What: `== 1`, `+ 1`, `= 0`, `arrive 2`.
+    pub what: String,
+    /// Whether it has happened.
+    pub done: bool,
+}
+
+/// The elements that the instance uses, in order.
+pub fn elements(instance: &Instance, state: &State) -> Vec<Element> {
+    let mut all: BTreeMap<CellId, (Vec<Use>, Vec<Use>)> = BTreeMap::new();
+    for (number, member) in instance.members.iter().enumerate() {
+        let next = position(state, number);
+        for (place, op) in member.ops.iter().enumerate() {
+            let (waits, changes) = all.entry(op.cell).or_default();
+            let (list, what) = match op.kind {
+                OpKind::Wait(..) | OpKind::WaitParity(_) | OpKind::Sync(_) => {
+                    (waits, witness::wanted(op.kind))
+                }
+                OpKind::Add(amount) => (changes, format!("+ {amount}")),
+                OpKind::Set(value) => (changes, format!("= {value}")),
+                OpKind::Arrive(count) => (changes, format!("arrive {count}")),
+                OpKind::BarArrive(count) => (changes, format!("{count} threads")),
+            };
+            list.push(Use {
+                member: instance.member_name(number),
+                what,
+                done: place < next,
+            });
+        }
+    }
+    let used = all.into_iter();
+    used.map(|(cell, (waits, changes))| Element {
+        element: instance.cell_name(cell),
+        start: match instance.cells.get(cell.0 as usize) {
+            Some(CellStart::Semaphore(value)) => Some(*value),
+            _ => None,
+        },
+        value: witness::shown(instance, &state.cells[cell.0 as usize]),
+        completes: waits.iter().chain(&changes).all(|used| used.done),
+        waits,
+        changes,
+    })
+    .collect()
+}

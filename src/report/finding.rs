@@ -1,0 +1,286 @@
+//! What is reported about one property of one file: the model that every renderer shows.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::protocol::Protocol;
+use crate::protocol::Span;
+use crate::semantics::input::Input;
+use crate::verdict::Property;
+use crate::verdict::decision::Decision;
+use crate::verdict::decision::Proof;
+use crate::verdict::decision::Refutation;
+use crate::verdict::decision::Verdict;
+use crate::witness;
+use crate::witness::OrderEntry;
+use crate::witness::ReplayError;
+use crate::witness::StartEntry;
+
+use super::argument;
+use super::input;
+use super::input::Pattern;
+use super::stuck;
+use super::stuck::Stuck;
+use super::trace;
+use super::trace::Event;
+
+/// The four verdict words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Word {
+    /// Holds for the whole domain.
+    Proved,
+    /// Fails at a concrete input.
+    Refuted,
+    /// No failure in a part of the domain.
+    Bounded,
+    /// Not known.
+    Unknown,
+}
+
+impl Word {
+    /// As printed.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Word::Proved => "PROVED",
+            Word::Refuted => "REFUTED",
+            Word::Bounded => "BOUNDED",
+            Word::Unknown => "UNKNOWN",
+        }
+    }
+}
+
+/// A verdict on one property of one file, with everything there is to say about it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Finding {
+    /// The file as the user named it.
+    pub file: String,
+    /// The protocol's name.
+    pub protocol: String,
+    /// The property's name.
+    pub property: &'static str,
+    /// The verdict.
+    pub verdict: Word,
+    /// What the first line says after the verdict.
+    pub summary: String,
+    /// Why the verdict is not `PROVED`; absent when it is.
+    pub reason: Option<String>,
+    /// The line of the text that the verdict is about, from 1.
+    pub line: Option<usize>,
+    /// Which layer decided.
+    pub engine: &'static str,
+    /// How long it took.
+    pub seconds: f64,
+    /// The parameter values of the counterexample.
+    pub parameters: Option<BTreeMap<String, i64>>,
+    /// Everything the verdict rests on.
+    pub assumptions: Vec<String>,
+    /// Further findings.
+    pub notes: Vec<String>,
+    /// What to try next.
+    pub hint: Option<String>,
+    /// The folder of the certificate, if one was written.
+    pub certificate: Option<String>,
+    /// The file of the witness, if one was written.
+    pub witness: Option<String>,
+    /// The counterexample.
+    pub counterexample: Option<Counterexample>,
+    /// The proof.
+    pub proof: Option<ProofReport>,
+    /// The expectation that this verdict was compared with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expectation: Option<Comparison>,
+    /// The protocol's text, for renderers that quote it.
+    #[serde(skip)]
+    pub source: String,
+}
+
+/// A counterexample, explained.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Counterexample {
+    /// The input in one line.
+    pub input: String,
+    /// In which sense it is the smallest.
+    pub smallest: String,
+    /// The patterns at this input.
+    pub patterns: Vec<Pattern>,
+    /// Row orders that matter.
+    pub orders: Vec<OrderEntry>,
+    /// Start values that the protocol leaves open.
+    pub initial: Vec<StartEntry>,
+    /// The state it ends in.
+    #[serde(flatten)]
+    pub stuck: Stuck,
+    /// How it gets there.
+    pub trace: Vec<Event>,
+}
+
+/// A proof, summarised.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ProofReport {
+    /// The rule.
+    pub rule: &'static str,
+    /// What it quantifies over.
+    pub domain: String,
+    /// The argument, one sentence each.
+    pub argument: Vec<String>,
+    /// What was shown, one sentence each.
+    pub obligations: Vec<String>,
+}
+
+/// An `expect` line and whether it is met.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Comparison {
+    /// The line of the text, from 1.
+    pub line: usize,
+    /// What is expected, as written.
+    pub expected: String,
+    /// What was found, in the same words.
+    pub found: String,
+    /// Whether these agree.
+    pub met: bool,
+}
+
+/// Makes a finding of a decision.
+///
+/// # Errors
+///
+/// A counterexample that does not replay: an error of ours.
+pub fn finding(
+    file: &str,
+    protocol: &Protocol,
+    decision: &Decision,
+) -> Result<Finding, ReplayError> {
+    let mut finding = blank(file, protocol, decision.property);
+    finding.engine = decision.engine;
+    finding.seconds = seconds(decision.elapsed);
+    finding.assumptions = decision.assumptions.clone();
+    finding.notes = decision.notes.clone();
+    match &decision.verdict {
+        Verdict::Proved(proof) => proved(&mut finding, protocol, proof),
+        Verdict::Refuted(refutation) => refuted(&mut finding, protocol, refutation)?,
+        Verdict::Bounded { within, reason } => {
+            finding.verdict = Word::Bounded;
+            finding.summary = format!("no violation {within}; no proof: {reason}");
+            finding.reason = Some(reason.clone());
+            finding.hint = Some(
+                "a longer --timeout searches further; with some parameters fixed (--set P=V) or \
+                 related (--assume EXPR) a proof may be found"
+                    .to_owned(),
+            );
+        }
+        Verdict::Unknown { reason, span } => {
+            unknown(&mut finding, protocol, reason, *span);
+            finding.hint = Some(
+                "give it more time (--timeout), fix parameters (--set P=V), or search concrete \
+                 values exhaustively (warplock explore)"
+                    .to_owned(),
+            );
+        }
+    }
+    Ok(finding)
+}
+
+/// The finding about a property that this version does not decide.
+pub fn undecided(file: &str, protocol: &Protocol, property: Property) -> Finding {
+    let mut finding = blank(file, protocol, property);
+    unknown(
+        &mut finding,
+        protocol,
+        "this version decides deadlock only",
+        None,
+    );
+    finding
+}
+
+fn blank(file: &str, protocol: &Protocol, property: Property) -> Finding {
+    Finding {
+        file: file.to_owned(),
+        protocol: protocol.name.clone(),
+        property: property.name(),
+        verdict: Word::Unknown,
+        summary: String::new(),
+        reason: None,
+        line: None,
+        engine: "none",
+        seconds: 0.0,
+        parameters: None,
+        assumptions: Vec::new(),
+        notes: Vec::new(),
+        hint: None,
+        certificate: None,
+        witness: None,
+        counterexample: None,
+        proof: None,
+        expectation: None,
+        source: protocol.source.clone(),
+    }
+}
+
+fn proved(finding: &mut Finding, protocol: &Protocol, proof: &Proof) {
+    let rule = proof.certificate.argument.rule();
+    let domain = argument::domain(protocol);
+    finding.verdict = Word::Proved;
+    finding.summary = format!(
+        "{domain}: all {} obligations of the {rule} rule hold",
+        proof.obligations.len()
+    );
+    finding.proof = Some(ProofReport {
+        rule,
+        domain,
+        argument: argument::explain(protocol, &proof.certificate.argument),
+        obligations: proof
+            .obligations
+            .iter()
+            .map(|o| format!("{}: {}", o.name, o.meaning))
+            .collect(),
+    });
+}
+
+fn refuted(
+    finding: &mut Finding,
+    protocol: &Protocol,
+    refutation: &Refutation,
+) -> Result<(), ReplayError> {
+    let replayed = witness::replay(protocol, &refutation.witness)?;
+    let stuck = stuck::explain(protocol, &replayed.instance, &replayed.state);
+    let input = input::sentence(protocol, &replayed.input);
+    finding.verdict = Word::Refuted;
+    finding.summary = match input.as_str() {
+        "" => stuck.sentence.clone(),
+        input => format!("at {input}: {}", stuck.sentence),
+    };
+    finding.reason = Some(stuck.sentence.clone());
+    finding.line = stuck.line;
+    finding.parameters = Some(parameters(protocol, &replayed.input));
+    finding.counterexample = Some(Counterexample {
+        input,
+        smallest: refutation.smallest.clone(),
+        patterns: input::patterns(protocol, &replayed.input),
+        orders: refutation.witness.orders.clone(),
+        initial: refutation.witness.initial.clone(),
+        stuck,
+        trace: trace::trace(&protocol.source, &replayed.instance, &replayed.schedule),
+    });
+    Ok(())
+}
+
+fn unknown(finding: &mut Finding, protocol: &Protocol, reason: &str, span: Option<Span>) {
+    finding.verdict = Word::Unknown;
+    finding.summary = reason.to_owned();
+    finding.reason = Some(reason.to_owned());
+    finding.line = span.map(|span| witness::line(&protocol.source, span));
+}
+
+/// The values of the parameters by name.
+pub fn parameters(protocol: &Protocol, input: &Input) -> BTreeMap<String, i64> {
+    let names = protocol.params.iter().map(|p| p.name.clone());
+    names.zip(input.params.iter().copied()).collect()
+}
+
+/// Seconds, to the millisecond.
+fn seconds(elapsed: Duration) -> f64 {
+    elapsed.as_millis() as f64 / 1000.0
+}

@@ -1,0 +1,59 @@
+//! Findings as JSON. The schema is published as `docs/schema/report-1.json`.
+
+use serde::Serialize;
+
+use super::finding::Finding;
+
+/// The version of the format.
+pub const SCHEMA: u32 = 1;
+
+/// What stands above all findings.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+struct Document<'a, T> {
+    schema: u32,
+    tool: &'static str,
+    version: &'static str,
+    z3: &'a str,
+    results: &'a [T],
+}
+
+/// One document with all findings, ending with a line end.
+///
+/// # Errors
+///
+/// Never for findings of this program: they hold numbers, strings and lists only.
+pub fn document<T: Serialize>(findings: &[T], z3: &str) -> Result<String, serde_json::Error> {
+    let document = Document {
+        schema: SCHEMA,
+        tool: "warplock",
+        version: env!("CARGO_PKG_VERSION"),
+        z3,
+        results: findings,
+    };
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
+}
+
+/// One finding on one line, with the fields of the document around it.
+///
+/// # Errors
+///
+/// As for [`document`].
+pub fn line(finding: &Finding, z3: &str) -> Result<String, serde_json::Error> {
+    #[derive(Serialize)]
+    struct Line<'a> {
+        schema: u32,
+        tool: &'static str,
+        version: &'static str,
+        z3: &'a str,
+        #[serde(flatten)]
+        finding: &'a Finding,
+    }
+    let line = Line {
+        schema: SCHEMA,
+        tool: "warplock",
+        version: env!("CARGO_PKG_VERSION"),
+        z3,
+        finding,
+    };
+    serde_json::to_string(&line).map(|text| text + "\n")
+}

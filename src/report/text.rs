@@ -1,0 +1,259 @@
+//! Findings as text, for whoever has to fix the kernel.
+
+use super::elements::Element;
+use super::elements::Use;
+use super::finding::Counterexample;
+use super::finding::Finding;
+use super::finding::ProofReport;
+use super::style::Style;
+use super::trace::Event;
+
+/// How many elements are listed.
+const ELEMENTS: usize = 24;
+
+/// How many uses of an element are listed.
+const USES: usize = 4;
+
+/// How many steps of a run are listed.
+const STEPS: usize = 60;
+
+/// How many blocked members are listed.
+const BLOCKED: usize = 12;
+
+/// How much to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Detail {
+    /// The emphasis.
+    pub style: Style,
+    /// Whether to say only the first line.
+    pub quiet: bool,
+    /// Whether to spell the argument of a proof out.
+    pub argument: bool,
+}
+
+/// A finding, ending with a line end. The first line is `FILE: PROPERTY: VERDICT` and a sentence.
+pub fn finding(finding: &Finding, detail: Detail) -> String {
+    let style = detail.style;
+    let mut out = format!(
+        "{}: {}: {} {}\n",
+        style.bold(&visible(&finding.file)),
+        finding.property,
+        style.verdict(finding.verdict),
+        finding.summary
+    );
+    if detail.quiet {
+        return out;
+    }
+    if let Some(line) = finding.line {
+        out.push_str(&snippet(&finding.file, &finding.source, line, style));
+    }
+    if let Some(counterexample) = &finding.counterexample {
+        out.push_str(&self::counterexample(counterexample, style));
+    }
+    if let Some(proof) = finding.proof.as_ref().filter(|_| detail.argument) {
+        out.push_str(&self::proof(proof, style));
+    }
+    list(&mut out, style, "notes", &finding.notes);
+    list(&mut out, style, "assumptions", &finding.assumptions);
+    if let Some(hint) = &finding.hint {
+        out.push_str(&format!("  {} {hint}\n", style.bold("hint:")));
+    }
+    if let Some(path) = &finding.certificate {
+        let path = visible(path);
+        out.push_str(&format!(
+            "  {} {path} (check it with: warplock certify {path})\n",
+            style.bold("certificate:")
+        ));
+    }
+    if let Some(path) = &finding.witness {
+        let path = visible(path);
+        out.push_str(&format!(
+            "  {} {path} (replay it with: warplock replay {path})\n",
+            style.bold("witness:")
+        ));
+    }
+    if finding.engine != "none" {
+        let by = format!("decided by {} in {:.1} s", finding.engine, finding.seconds);
+        out.push_str(&format!("  {}\n", style.dim(&by)));
+    }
+    out
+}
+
+fn snippet(file: &str, source: &str, line: usize, style: Style) -> String {
+    let Some(text) = source.lines().nth(line.saturating_sub(1)) else {
+        return String::new();
+    };
+    let width = line.to_string().len();
+    let text: String = text.chars().take(160).collect();
+    format!(
+        "{:width$}  {} {}:{line}\n  {line} {} {text}\n",
+        "",
+        style.dim("-->"),
+        visible(file),
+        style.dim("|")
+    )
+}
+
+fn counterexample(counterexample: &Counterexample, style: Style) -> String {
+    let mut out = String::new();
+    for pattern in &counterexample.patterns {
+        if let Some(lines) = pattern.drawing() {
+            let title = format!("{} (rows: first index, # visited)", pattern.name);
+            list(&mut out, style, &title, &lines);
+        }
+    }
+    out.push_str(&elements(&counterexample.stuck.elements, style));
+    let stuck = &counterexample.stuck;
+    if stuck.chain.len() > 1 {
+        list(&mut out, style, "who waits for whom", &stuck.chain);
+    }
+    if stuck.blocked.len() > 1 {
+        let lines: Vec<String> = stuck
+            .blocked
+            .iter()
+            .map(|b| {
+                format!(
+                    "{} at line {}: {} {}, found {}: {}",
+                    b.member, b.line, b.element, b.wants, b.value, b.why
+                )
+            })
+            .collect();
+        list(&mut out, style, "blocked", &shortened(lines, BLOCKED));
+    }
+    if !stuck.unstarted.is_empty() {
+        let names = shortened(stuck.unstarted.clone(), BLOCKED);
+        list(&mut out, style, "never started", &[names.join(", ")]);
+    }
+    list(&mut out, style, "trace", &trace(&counterexample.trace));
+    list(
+        &mut out,
+        style,
+        "minimal",
+        std::slice::from_ref(&counterexample.smallest),
+    );
+    out
+}
+
+/// A run, one line per step; the beginning of a long one is left out.
+pub fn trace(events: &[Event]) -> Vec<String> {
+    let width = events.iter().map(|e| e.member.chars().count()).max();
+    let width = width.unwrap_or(0);
+    let hidden = events.len().saturating_sub(STEPS);
+    let mut lines = Vec::new();
+    if hidden > 0 {
+        lines.push(format!("... {hidden} earlier steps"));
+    }
+    let digits = events.len().to_string().len();
+    for (number, event) in events.iter().enumerate().skip(hidden) {
+        let line = event
+            .line
+            .map_or_else(String::new, |l| format!("  (line {l})"));
+        lines.push(format!(
+            "{:digits$}  {:width$}  {}{line}",
+            number + 1,
+            event.member,
+            event.what
+        ));
+    }
+    lines
+}
+
+/// A table of what became of every element.
+pub fn elements(elements: &[Element], style: Style) -> String {
+    let mut rows = vec![
+        [
+            "element",
+            "start",
+            "now",
+            "waited for",
+            "changed by",
+            "completes",
+        ]
+        .map(str::to_owned),
+    ];
+    for element in elements.iter().take(ELEMENTS) {
+        rows.push([
+            element.element.clone(),
+            element
+                .start
+                .map_or_else(|| "-".to_owned(), |v| v.to_string()),
+            element.value.clone(),
+            uses(&element.waits),
+            uses(&element.changes),
+            if element.completes { "yes" } else { "no" }.to_owned(),
+        ]);
+    }
+    let mut out = String::new();
+    let widths: Vec<usize> = (0..6)
+        .map(|column| {
+            rows.iter()
+                .map(|row| row[column].chars().count())
+                .max()
+                .unwrap_or(0)
+        })
+        .collect();
+    for (number, row) in rows.iter().enumerate() {
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:width$}"));
+        let line = cells.collect::<Vec<_>>().join("  ");
+        let line = line.trim_end();
+        let line = if number == 0 {
+            style.bold(line)
+        } else {
+            line.to_owned()
+        };
+        out.push_str(&format!("  {line}\n"));
+    }
+    if elements.len() > ELEMENTS {
+        out.push_str(&format!("  ... and {} more\n", elements.len() - ELEMENTS));
+    }
+    out
+}
+
+fn uses(uses: &[Use]) -> String {
+    if uses.is_empty() {
+        return "nobody".to_owned();
+    }
+    // What has not happened is what matters, so it comes first.
+    let (done, left): (Vec<&Use>, Vec<&Use>) = uses.iter().partition(|u| u.done);
+    let left = left
+        .iter()
+        .map(|u| format!("{} {} (never)", u.member, u.what));
+    let done = done.iter().map(|u| format!("{} {}", u.member, u.what));
+    shortened(left.chain(done).collect(), USES).join(", ")
+}
+
+fn proof(proof: &ProofReport, style: Style) -> String {
+    let mut out = String::new();
+    list(&mut out, style, "why it holds", &proof.argument);
+    list(&mut out, style, "obligations", &proof.obligations);
+    out
+}
+
+fn shortened(mut lines: Vec<String>, most: usize) -> Vec<String> {
+    let more = lines.len().saturating_sub(most);
+    if more > 0 {
+        lines.truncate(most);
+        lines.push(format!("... and {more} more"));
+    }
+    lines
+}
+
+fn list(out: &mut String, style: Style, title: &str, lines: &[String]) {
+    if lines.is_empty() {
+        return;
+    }
+    out.push_str(&format!("  {}\n", style.bold(&format!("{title}:"))));
+    for line in lines {
+        out.push_str(&format!("    {line}\n"));
+    }
+}
+
+/// Text that cannot disturb a terminal, whatever it was.
+pub fn visible(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { '?' } else { c })
+        .collect()
+}

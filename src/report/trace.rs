@@ -1,0 +1,90 @@
+//! A run, one line per action, saying only what changed.
+
+use serde::Serialize;
+
+use crate::semantics::instance::Instance;
+use crate::semantics::instance::Op;
+use crate::semantics::instance::OpKind;
+use crate::semantics::step;
+use crate::semantics::step::Action;
+use crate::semantics::step::CellState;
+use crate::semantics::step::State;
+use crate::witness;
+
+/// One action of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Event {
+    /// Who acts.
+    pub member: String,
+    /// What it does and what that changed.
+    pub what: String,
+    /// The line of the statement, from 1; absent where a member starts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<usize>,
+}
+
+/// A run in words. It ends where an action cannot happen.
+pub fn trace(source: &str, instance: &Instance, schedule: &[Action]) -> Vec<Event> {
+    let mut state = step::initial(instance);
+    let mut events = Vec::new();
+    for action in schedule {
+        let before = step::next_op(instance, &state, action.member()).copied();
+        let cell = before.map(|op| state.cells[op.cell.0 as usize].clone());
+        if let Err(error) = step::apply(instance, &mut state, *action) {
+            events.push(Event {
+                member: instance.member_name(action.member()),
+                what: format!("cannot go on: {error}"),
+                line: before.map(|op| line(source, instance, &op)),
+            });
+            break;
+        }
+        events.push(match (action, before) {
+            (Action::Step(_), Some(op)) => Event {
+                member: instance.member_name(action.member()),
+                what: operation(instance, &state, &op, cell.as_ref()),
+                line: Some(line(source, instance, &op)),
+            },
+            _ => Event {
+                member: instance.member_name(action.member()),
+                what: started(instance, &state, action.member()),
+                line: None,
+            },
+        });
+    }
+    events
+}
+
+/// The line on which an operation's statement stands.
+pub fn line(source: &str, instance: &Instance, op: &Op) -> usize {
+    let span = instance.spans.get(op.stmt.0).copied().unwrap_or_default();
+    witness::line(source, span)
+}
+
+fn started(instance: &Instance, state: &State, member: usize) -> String {
+    match step::next_op(instance, state, member) {
+        Some(_) => "starts".to_owned(),
+        None => "starts and has nothing to do".to_owned(),
+    }
+}
+
+fn operation(instance: &Instance, state: &State, op: &Op, before: Option<&CellState>) -> String {
+    let name = instance.cell_name(op.cell);
+    let now = &state.cells[op.cell.0 as usize];
+    let was = before.map_or_else(String::new, |cell| witness::shown(instance, cell));
+    let becomes = witness::shown(instance, now);
+    match op.kind {
+        OpKind::Wait(..) => format!("passes {name} {}", witness::wanted(op.kind)),
+        OpKind::WaitParity(parity) => {
+            format!("passes {name}, which has left phase {}", u8::from(parity))
+        }
+        OpKind::Add(amount) => format!("adds {amount}: {name} {was} -> {becomes}"),
+        OpKind::Set(_) => format!("sets {name}: {was} -> {becomes}"),
+        OpKind::Arrive(_) => format!("arrives at {name}: {becomes}"),
+        OpKind::Sync(count) | OpKind::BarArrive(count) => match now {
+            CellState::Named { registered, .. } if registered.is_empty() => {
+                format!("comes to {name} as the last of {count} threads")
+            }
+            _ => format!("comes to {name}: {becomes}"),
+        },
+    }
+}
