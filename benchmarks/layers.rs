@@ -109,8 +109,8 @@ fn bounded_search(bencher: Bencher<'_, '_>, name: &str, size: i64) {
 #[divan::bench(args = [2, 3], sample_count = 3)]
 fn explore_rank(bencher: Bencher<'_, '_>, size: i64) {
     let protocol = load("lock_rank");
-    let options = explore::Options::default();
     bencher.bench(|| {
+        let options = explore::Options::default();
         explore::explore_all(&protocol, &[size, size, size], &Bounds::default(), &options)
     });
 }

@@ -5,6 +5,9 @@ use crate::certificate::manifest::Argument;
 use crate::certificate::ticket::Key;
 use crate::certificate::ticket::Tally;
 use crate::certificate::ticket::Ticket;
+use crate::certificate::turns::Component;
+use crate::certificate::turns::Reading;
+use crate::certificate::turns::Turns;
 use crate::protocol::Domain;
 use crate::protocol::Initial;
 use crate::protocol::Iteration;
@@ -88,6 +91,7 @@ fn has_open_rows(body: &[Stmt]) -> bool {
 pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
     match argument {
         Argument::Ticket(ticket) => explain_ticket(protocol, ticket),
+        Argument::Turns(turns) => explain_turns(protocol, turns),
     }
 }
 
@@ -159,6 +163,48 @@ fn explain_ticket(protocol: &Protocol, ticket: &Ticket) -> Vec<String> {
                 .to_owned(),
         );
     }
+    lines
+}
+
+fn explain_turns(protocol: &Protocol, turns: &Turns) -> Vec<String> {
+    let Some(role) = protocol.roles.first() else {
+        return Vec::new();
+    };
+    let reading = |component: &Component| {
+        let what = match component.of {
+            Reading::Turn => "the turn it waits for".to_owned(),
+            Reading::Element(0) => "the element".to_owned(),
+            Reading::Element(at) => format!("index {at} of the element"),
+            Reading::Member(at) => {
+                let index = role.indices.get(at);
+                index.map_or_else(|| "?".to_owned(), |i| protocol.vars[i.var.0].name.clone())
+            }
+        };
+        let direction = if component.descending {
+            ", larger is lower"
+        } else {
+            ""
+        };
+        format!("{what}{direction}")
+    };
+    let rank: Vec<String> = turns.rank.iter().map(reading).collect();
+    let mut lines = vec![
+        "At each element the members take turns 0, 1, 2, ...: no two have the same, none is \
+         missing, and each adds 1 after waiting for its own."
+            .to_owned(),
+        format!("Rank each wait by {}.", rank.join(", then ")),
+        "Whoever has the turn before is blocked only at waits that rank lower, so waiting cannot \
+         go round in a circle."
+            .to_owned(),
+    ];
+    lines.push(match turns.residency {
+        Residency::LaunchOrder => {
+            "Whoever has the turn before also starts earlier, so it has a place already.".to_owned()
+        }
+        Residency::WholeGrid => {
+            "All of them are resident at once, so whoever is waited for has a place.".to_owned()
+        }
+    });
     lines
 }
 

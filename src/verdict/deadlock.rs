@@ -26,6 +26,7 @@ use crate::encoding::search::Objective;
 use crate::proof;
 use crate::proof::Guess;
 use crate::protocol::Initial;
+use crate::protocol::LaunchOrder;
 use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 use crate::protocol::Resident;
@@ -423,13 +424,30 @@ impl Strategy<'_> {
         Ok(self.decision(verdict, "explicit search", notes))
     }
 
+    /// What a verdict other than PROVED rests on; a proof says so itself.
+    fn assumptions(&self) -> Vec<String> {
+        let mut all = certificate::environment(self.protocol);
+        let launches = self
+            .protocol
+            .roles
+            .iter()
+            .filter_map(|role| role.launch.as_ref());
+        if launches
+            .into_iter()
+            .any(|launch| launch.order != LaunchOrder::Any)
+        {
+            all.push(certificate::LAUNCH_ORDER.to_owned());
+        }
+        all
+    }
+
     fn decision(&self, verdict: Verdict, engine: &'static str, notes: Vec<String>) -> Decision {
         Decision {
             property: Property::Deadlock,
             verdict,
             engine,
             elapsed: self.started.elapsed(),
-            assumptions: certificate::environment(self.protocol),
+            assumptions: self.assumptions(),
             notes,
         }
     }
