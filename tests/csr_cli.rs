@@ -172,16 +172,16 @@ fn mistakes_go_to_stderr_with_status_2() {
         (&[PUBLISHED, "--launch", "sideways"], "sideways"),
         (&["--segments", "12,x"], "is not a length"),
         (&["--segments", "12", "--tile", "0"], "tile size"),
-        (&["--segments", "@missing"], "missing cannot be read"),
+        (&["--segments", "@missing"], "cannot read missing"),
         (&[PUBLISHED, "--segments", "12"], "cannot be used with"),
         (
             &[PUBLISHED, "--emit", "yaml"],
-            "expected one of json, npz, safetensors, torch",
+            "json, npz, safetensors, torch",
         ),
         (&[PUBLISHED, "-o", "arrays.xyz"], "does not say its form"),
         (
             &[PUBLISHED, "-o", "/nowhere/arrays.npz"],
-            "cannot be written",
+            "cannot write /nowhere/arrays.npz",
         ),
         (&[], "--segments"),
     ];

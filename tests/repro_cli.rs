@@ -128,13 +128,13 @@ fn mistakes_go_to_stderr_with_status_2() {
     let dense = library("causal_reversed");
     let cases: &[(&[&str], &str)] = &[
         (&["missing.wlk"], "missing.wlk"),
-        (&[&lock, "--family", "packing"], "expected one of packed"),
+        (
+            &[&lock, "--family", "packing"],
+            "possible values: packed, packed-causal, causal, local",
+        ),
         (&[&lock, "--family", "packed", "--tile", "0"], "tile size"),
         (&[&lock, "--tile", "64"], "--family"),
-        (
-            &[&lock, "--minimize", "Q"],
-            "is not one of N, M, R, entries, initial",
-        ),
+        (&[&lock, "--minimize", "Q"], "N, M, R, entries, initial"),
         (&[&lock, "--set", "N"], "NAME=VALUE"),
         (&[&lock, "--set", "Q=3"], "no parameter named `Q`"),
         (&[&lock, "--assume", "N >"], "--assume"),
