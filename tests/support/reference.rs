@@ -1,6 +1,5 @@
 //! What protocols do, by exhaustive search with the reference semantics.
 
-use warplock::protocol::Domain;
 use warplock::protocol::Protocol;
 use warplock::semantics::explore;
 use warplock::semantics::explore::Options;
@@ -78,30 +77,4 @@ pub fn hangs(protocol: &Protocol, input: &Input, max_states: u64) -> Result<Opti
         SearchEnd::Exhausted => Some(found.stuck.is_some()),
         SearchEnd::StateLimit | SearchEnd::Cancelled => None,
     })
-}
-
-/// Parameter values in the domain, up to `reach` above the least, those with the least sum first.
-pub fn points(protocol: &Protocol, reach: i64, most: usize) -> Vec<Vec<i64>> {
-    let mut points = vec![Vec::new()];
-    for param in &protocol.params {
-        let values: Vec<i64> = match &param.domain {
-            Domain::AtLeast(lo) => (*lo..=lo + reach).collect(),
-            Domain::Range(lo, hi) => (*lo..=(*hi).min(lo + reach)).collect(),
-            Domain::Set(all) => all.iter().copied().take(reach as usize + 1).collect(),
-        };
-        points = points
-            .iter()
-            .flat_map(|point: &Vec<i64>| {
-                values.iter().map(move |value| {
-                    let mut point = point.clone();
-                    point.push(*value);
-                    point
-                })
-            })
-            .collect();
-    }
-    points.retain(|point| unfold::check_params(protocol, point).is_ok());
-    points.sort_by_key(|point| point.iter().sum::<i64>());
-    points.truncate(most);
-    points
 }
