@@ -53,12 +53,19 @@ struct Compared {
 impl Compared {
     fn compare(&mut self, scheme: &str, declared: &Protocol, set: &[(&str, i64)]) {
         let narrowing = Narrowing {
-            set: set.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+            set: set
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), *value))
+                .collect(),
             ..Narrowing::default()
         };
         let mut protocol = declared.clone();
         text::narrow(&mut protocol, &narrowing).unwrap();
-        let params: Vec<i64> = protocol.params.iter().map(|p| narrowing.set[&p.name]).collect();
+        let params: Vec<i64> = protocol
+            .params
+            .iter()
+            .map(|p| narrowing.set[&p.name])
+            .collect();
         let cancel = AtomicBool::new(false);
         let limits = Limits {
             thorough: true,
@@ -88,14 +95,19 @@ fn with_pattern(source: &str, tiles: &[(i64, i64)]) -> String {
     let condition = match tiles {
         [] => "false".to_owned(),
         _ => {
-            let each: Vec<String> =
-                tiles.iter().map(|(n, m)| format!("n == {n} && m == {m}")).collect();
+            let each: Vec<String> = tiles
+                .iter()
+                .map(|(n, m)| format!("n == {n} && m == {m}"))
+                .collect();
             each.join(" || ")
         }
     };
     let open = "pattern visits[N, M]\n";
     assert!(source.contains(open));
-    source.replace(open, &format!("pattern visits[n in 0..N, m in 0..M] = {condition}\n"))
+    source.replace(
+        open,
+        &format!("pattern visits[n in 0..N, m in 0..M] = {condition}\n"),
+    )
 }
 
 /// Every set of tiles of an N × M grid.
@@ -103,7 +115,10 @@ fn patterns(n: i64, m: i64) -> Vec<Vec<(i64, i64)>> {
     let tiles: Vec<(i64, i64)> = (0..n).flat_map(|n| (0..m).map(move |m| (n, m))).collect();
     (0..1_u32 << tiles.len())
         .map(|chosen| {
-            let here = tiles.iter().enumerate().filter(|(at, _)| chosen >> at & 1 == 1);
+            let here = tiles
+                .iter()
+                .enumerate()
+                .filter(|(at, _)| chosen >> at & 1 == 1);
             here.map(|(_, tile)| *tile).collect()
         })
         .collect()
@@ -128,7 +143,11 @@ fn open_schemes(schemes: &[&str]) -> Compared {
 }
 
 fn assert_compared(compared: &Compared, inputs: u32) {
-    assert!(compared.mismatches.is_empty(), "{}", compared.mismatches.join("\n"));
+    assert!(
+        compared.mismatches.is_empty(),
+        "{}",
+        compared.mismatches.join("\n")
+    );
     assert_eq!(compared.stuck + compared.clear, inputs);
     assert!(compared.stuck > 0 && compared.clear > 0, "{compared:?}");
 }
@@ -171,13 +190,17 @@ fn schemes_over_counts_of_tiles() {
     let mut compared = Compared::default();
     for scheme in ["dense", "delayed_release_dense"] {
         let protocol = reference::load(&source(scheme));
-        for (n, m, r) in (1..=3).flat_map(|n| (1..=2).flat_map(move |m| (1..=3).map(move |r| (n, m, r)))) {
+        for (n, m, r) in
+            (1..=3).flat_map(|n| (1..=2).flat_map(move |m| (1..=3).map(move |r| (n, m, r))))
+        {
             compared.compare(scheme, &protocol, &[("N", n), ("M", m), ("R", r)]);
         }
     }
     for scheme in ["delayed_release_ranges", "delayed_release_unguarded"] {
         let protocol = reference::load(&source(scheme));
-        for (n, m, r) in (1..=3).flat_map(|n| (1..=2).flat_map(move |m| (1..=3).map(move |r| (n, m, r)))) {
+        for (n, m, r) in
+            (1..=3).flat_map(|n| (1..=2).flat_map(move |m| (1..=3).map(move |r| (n, m, r))))
+        {
             for (s, w) in (1..=3).flat_map(|s| (1..=3).map(move |w| (s, w))) {
                 let set = [("N", n), ("M", m), ("S", s), ("W", w), ("R", r)];
                 compared.compare(scheme, &protocol, &set);
@@ -202,7 +225,11 @@ fn schemes_over_counts_of_tiles() {
 #[test]
 fn schemes_over_lengths() {
     let mut compared = Compared::default();
-    for scheme in ["causal_reversed", "causal_reversed_ascending_launch", "local_extra_increments"] {
+    for scheme in [
+        "causal_reversed",
+        "causal_reversed_ascending_launch",
+        "local_extra_increments",
+    ] {
         let protocol = reference::load(&source(scheme));
         let windows: &[&[(&str, i64)]] = match scheme {
             "local_extra_increments" => &[
@@ -216,7 +243,8 @@ fn schemes_over_lengths() {
             for sq in [1, tm, tm + 1, 2 * tm] {
                 for sk in [1, tn, tn + 1, 2 * tn, 2 * tn + 1, 3 * tn] {
                     for (window, r) in windows.iter().flat_map(|w| (1..=3).map(move |r| (w, r))) {
-                        let mut set = vec![("Tm", tm), ("Tn", tn), ("sq", sq), ("sk", sk), ("R", r)];
+                        let mut set =
+                            vec![("Tm", tm), ("Tn", tn), ("sq", sq), ("sk", sk), ("R", r)];
                         set.extend(window.iter());
                         compared.compare(scheme, &protocol, &set);
                     }

@@ -59,7 +59,11 @@ use warplock::witness;
 
 /// The seeds of a test: `count`, or so many times as many.
 fn seeds(count: u64) -> std::ops::Range<u64> {
-    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    let number = |name| {
+        std::env::var(name)
+            .ok()
+            .and_then(|text| text.parse::<u64>().ok())
+    };
     let first = number("WARPLOCK_SEED").unwrap_or(0);
     first..first + count * number("WARPLOCK_CASES").unwrap_or(1)
 }
@@ -102,7 +106,10 @@ impl Tested {
         let Ok(path) = std::env::var("WARPLOCK_CASES_LOG") else {
             return;
         };
-        let file = std::fs::OpenOptions::new().create(true).append(true).open(path);
+        let file = std::fs::OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(path);
         writeln!(file.unwrap(), "{}: {line}", self.test).unwrap();
     }
 
@@ -152,7 +159,7 @@ fn bound(within: &str) -> Option<i64> {
 
 #[test]
 fn verdicts_agree_with_exhaustive_search() {
-    let seeds = seeds(60);
+    let seeds = seeds(40);
     let mut tested = Tested::new("verdicts", &seeds);
     let cancel = AtomicBool::new(false);
     for seed in seeds {
@@ -223,7 +230,7 @@ fn verdicts_agree_with_exhaustive_search() {
 
 #[test]
 fn the_encoding_agrees_with_exhaustive_search() {
-    let seeds = seeds(60);
+    let seeds = seeds(100);
     let mut tested = Tested::new("encoding", &seeds);
     let cancel = AtomicBool::new(false);
     for seed in seeds {
@@ -239,7 +246,11 @@ fn the_encoding_agrees_with_exhaustive_search() {
                 continue;
             }
             let mut protocol = declared.clone();
-            let set = declared.params.iter().zip(&point).map(|(p, v)| (p.name.clone(), *v));
+            let set = declared
+                .params
+                .iter()
+                .zip(&point)
+                .map(|(p, v)| (p.name.clone(), *v));
             let narrowing = Narrowing {
                 set: set.collect(),
                 ..Narrowing::default()
@@ -253,7 +264,9 @@ fn the_encoding_agrees_with_exhaustive_search() {
             let objectives = search::default_objectives(&protocol);
             let found = search::smallest(&protocol, 8, &objectives, &limits);
             let candidate = match &found {
-                Found::Stuck(candidate) => Some(reference::hangs(&protocol, &candidate.input, 300_000)),
+                Found::Stuck(candidate) => {
+                    Some(reference::hangs(&protocol, &candidate.input, 300_000))
+                }
                 _ => None,
             };
             let agrees = match (&explored, &found, candidate) {
@@ -367,7 +380,11 @@ fn no_artefact_proves_what_hangs() {
                 .iter()
                 .any(|o| discharge(o, &Solver::BuiltIn, limit) != Answer::Discharged);
             if !open {
-                tested.fail(seed, &format!("{artefact:?} proves what is {wrong}"), &source);
+                tested.fail(
+                    seed,
+                    &format!("{artefact:?} proves what is {wrong}"),
+                    &source,
+                );
             }
         }
     }
@@ -430,18 +447,35 @@ fn place(protocol: &Protocol, loop_var: VarId, rng: &mut ChaCha8Rng) -> Place {
         }
     }
     let vars = vec![
-        (protocol.roles[0].indices[0].var, rng.random_range(0..params[0])),
+        (
+            protocol.roles[0].indices[0].var,
+            rng.random_range(0..params[0]),
+        ),
         (loop_var, rng.random_range(0..params[1])),
     ];
-    Place { params, input, vars }
+    Place {
+        params,
+        input,
+        vars,
+    }
 }
 
 /// The value by the bounded encoding: whether there is any, and whether it can be another one.
 /// `known` tells whether the parameters are fixed from the start.
-fn encoded(protocol: &Protocol, expr: &Expr, place: &Place, value: i64, known: bool) -> (bool, bool, bool) {
+fn encoded(
+    protocol: &Protocol,
+    expr: &Expr,
+    place: &Place,
+    value: i64,
+    known: bool,
+) -> (bool, bool, bool) {
     z3::with_z3_config(&z3::Config::new(), || {
-        let fixed: Vec<(ParamId, i64)> =
-            place.params.iter().enumerate().map(|(at, v)| (ParamId(at), *v)).collect();
+        let fixed: Vec<(ParamId, i64)> = place
+            .params
+            .iter()
+            .enumerate()
+            .map(|(at, v)| (ParamId(at), *v))
+            .collect();
         let fixed_now = if known { fixed.as_slice() } else { &[] };
         let mut evaluator = Evaluator::new(protocol, fixed_now, 16, true);
         let env: evaluate::Env = place
@@ -488,7 +522,9 @@ fn translated<'p>(
     let mut terms = Translator::new(protocol, &[]);
     let mut facts = terms.domain();
     for (at, value) in place.params.iter().enumerate() {
-        let param = terms.expr(&Expr::Param(ParamId(at)), &translate::Env::new()).ok()?;
+        let param = terms
+            .expr(&Expr::Param(ParamId(at)), &translate::Env::new())
+            .ok()?;
         facts.push(term::eq(&param, &term::int(*value)));
     }
     let mut env = translate::Env::new();
@@ -519,7 +555,11 @@ fn decided(terms: &mut Translator<'_>, facts: &[term::Term], goal: term::Term) -
         hypotheses,
         goal,
     };
-    Some(discharge(&obligation, &Solver::BuiltIn, Duration::from_secs(2)))
+    Some(discharge(
+        &obligation,
+        &Solver::BuiltIn,
+        Duration::from_secs(2),
+    ))
 }
 
 #[test]
@@ -539,11 +579,26 @@ fn expressions_have_one_value() {
             env.set(*var, *value).unwrap();
         }
         let value = env.value(&expr);
-        let at = format!("{:?} {:?} {:?}", place.params, place.input.patterns, place.vars);
-        let shown = value.as_ref().map_or_else(|fault| fault.to_string(), i64::to_string);
+        let at = format!(
+            "{:?} {:?} {:?}",
+            place.params, place.input.patterns, place.vars
+        );
+        let shown = value
+            .as_ref()
+            .map_or_else(|fault| fault.to_string(), i64::to_string);
         for known in [true, false] {
-            let (any, same, other) = encoded(&protocol, &expr, &place, *value.as_ref().unwrap_or(&0), known);
-            let agrees = if value.is_ok() { any && same && !other } else { !any };
+            let (any, same, other) = encoded(
+                &protocol,
+                &expr,
+                &place,
+                *value.as_ref().unwrap_or(&0),
+                known,
+            );
+            let agrees = if value.is_ok() {
+                any && same && !other
+            } else {
+                !any
+            };
             if !agrees {
                 let what = format!(
                     "at {at} interpreted {shown}, encoded (known {known}) any {any}, same {same}, other {other}"
@@ -562,12 +617,20 @@ fn expressions_have_one_value() {
                 let differs = term::not(term::eq(&result, &term::int(value)));
                 let impossible = decided(&mut terms, &facts, differs) == Some(Answer::Discharged);
                 if impossible {
-                    tested.fail(seed, &format!("at {at} the translation excludes {shown}"), &source);
+                    tested.fail(
+                        seed,
+                        &format!("at {at} the translation excludes {shown}"),
+                        &source,
+                    );
                 }
                 if !counts(&expr) {
                     let equal = term::eq(&result, &term::int(value));
                     if decided(&mut terms, &facts, equal) == Some(Answer::Fails) {
-                        tested.fail(seed, &format!("at {at} the translation is not {shown}"), &source);
+                        tested.fail(
+                            seed,
+                            &format!("at {at} the translation is not {shown}"),
+                            &source,
+                        );
                     }
                     tested.count("translated to one value");
                 } else {
@@ -581,7 +644,11 @@ fn expressions_have_one_value() {
                     term::or([term::not(term::and(requirement.given)), requirement.needed])
                 }));
                 if decided(&mut terms, &facts, goal) == Some(Answer::Discharged) {
-                    tested.fail(seed, &format!("at {at}, {shown}: well defined to the checker"), &source);
+                    tested.fail(
+                        seed,
+                        &format!("at {at}, {shown}: well defined to the checker"),
+                        &source,
+                    );
                 }
                 tested.count("faults");
             }
@@ -599,7 +666,9 @@ fn bare(mut protocol: Protocol) -> Protocol {
         for stmt in body {
             stmt.span = Span::default();
             match &mut stmt.kind {
-                StmtKind::If { then, otherwise, .. } => {
+                StmtKind::If {
+                    then, otherwise, ..
+                } => {
                     block(then);
                     block(otherwise);
                 }
@@ -630,7 +699,11 @@ fn formatting_keeps_the_meaning() {
         for source in [generator::protocol(seed), generator::expression(seed)] {
             let formatted = text::format(&source).unwrap();
             if bare(reference::load(&formatted)) != bare(reference::load(&source)) {
-                tested.fail(seed, &format!("formatted to another protocol:\n{formatted}"), &source);
+                tested.fail(
+                    seed,
+                    &format!("formatted to another protocol:\n{formatted}"),
+                    &source,
+                );
             }
             if text::format(&formatted).as_deref() != Ok(formatted.as_str()) {
                 tested.fail(seed, "formatting again changes it", &source);

@@ -146,7 +146,13 @@ fn scheme(rng: &mut ChaCha8Rng) -> Draft {
     let n = "[n in 0..N]";
     let dense = || strings(&["param N in 1..", "param M in 1..", "semaphore dq[M] = 0"]);
     match rng.random_range(0..24) {
-        0 => draft(open_head(), n, "ascending", "1..", vec![block(&row, simple("rank(n, m)"))]),
+        0 => draft(
+            open_head(),
+            n,
+            "ascending",
+            "1..",
+            vec![block(&row, simple("rank(n, m)"))],
+        ),
         1 => draft(
             open_head(),
             n,
@@ -154,7 +160,13 @@ fn scheme(rng: &mut ChaCha8Rng) -> Draft {
             "1..",
             vec![block(&row, simple("total(m) - 1 - rank(n, m)"))],
         ),
-        2 => draft(dense(), n, "ascending", "1..", vec![block("for m in 0..M", simple("n"))]),
+        2 => draft(
+            dense(),
+            n,
+            "ascending",
+            "1..",
+            vec![block("for m in 0..M", simple("n"))],
+        ),
         3 => {
             // Causal: a triangle of tiles.
             let (range, value, launch) = [
@@ -164,7 +176,13 @@ fn scheme(rng: &mut ChaCha8Rng) -> Draft {
                 ("for m in 0..min(M, n + 1)", "n - m", "ascending"),
             ][rng.random_range(0..4)];
             let range = format!("{range}{}", pick(rng, &["", " descending"]));
-            draft(dense(), n, launch, "1..", vec![block(&range, simple(value))])
+            draft(
+                dense(),
+                n,
+                launch,
+                "1..",
+                vec![block(&range, simple(value))],
+            )
         }
         4 => {
             // Intervals with offsets.
@@ -185,7 +203,10 @@ fn scheme(rng: &mut ChaCha8Rng) -> Draft {
                     block("if m > first(n)", lines(&["dq[m - 1] += 1"])),
                 ],
             )];
-            body.push(block("if first(n) < end(n)", lines(&["dq[end(n) - 1] += 1"])));
+            body.push(block(
+                "if first(n) < end(n)",
+                lines(&["dq[end(n) - 1] += 1"]),
+            ));
             draft(head, n, "ascending", "1..", body)
         }
         5 => draft(
@@ -231,8 +252,16 @@ fn scheme(rng: &mut ChaCha8Rng) -> Draft {
             ]);
             let (index, launch, value) = [
                 ("[h in 0..HK * G][n in 0..N]", "ascending", "h % G"),
-                ("[h in 0..HK * G][n in 0..N]", "h ascending, n descending", "h % G"),
-                ("[n in 0..N][h in 0..HK * G]", "n descending, h ascending", "h - h / G * G"),
+                (
+                    "[h in 0..HK * G][n in 0..N]",
+                    "h ascending, n descending",
+                    "h % G",
+                ),
+                (
+                    "[n in 0..N][h in 0..HK * G]",
+                    "n descending, h ascending",
+                    "h - h / G * G",
+                ),
                 ("[h in 0..HK * G][n in 0..N]", "descending", "G - 1 - h % G"),
             ][rng.random_range(0..4)];
             let body = vec![
@@ -323,7 +352,13 @@ fn scheme(rng: &mut ChaCha8Rng) -> Draft {
             let row = format!("for m in row(visits, h, n){order}");
             if rng.random_bool(0.5) {
                 let launch = pick(rng, &["ascending", "n ascending, h descending"]);
-                draft(head, "[h in 0..H][n in 0..N]", launch, "1..", vec![block(&row, body)])
+                draft(
+                    head,
+                    "[h in 0..H][n in 0..N]",
+                    launch,
+                    "1..",
+                    vec![block(&row, body)],
+                )
             } else {
                 // Every CTA goes through the heads.
                 let body = vec![block("for h in 0..H", vec![block(&row, body)])];
@@ -360,7 +395,11 @@ fn scheme(rng: &mut ChaCha8Rng) -> Draft {
         }
         14 => {
             // A variable that several loops carry, and copies of it.
-            let head = strings(&["param N in 1..", "param M in 1..", "semaphore dq[M + 2] = 0"]);
+            let head = strings(&[
+                "param N in 1..",
+                "param M in 1..",
+                "semaphore dq[M + 2] = 0",
+            ]);
             let first = pick(rng, &["0..1", "0..M", "1..M + 1", "n..M + 1"]);
             let second = pick(rng, &["0..2", "0..M + 1", "2..3"]);
             let copy = pick(rng, &["last", "last + 0", "if n < 2 then 1 else last"]);
@@ -389,11 +428,23 @@ fn scheme(rng: &mut ChaCha8Rng) -> Draft {
         15 => {
             let band = pick(
                 rng,
-                &["m <= n", "n <= m && m <= n + 1", "(n + m) % 2 == 0", "abs(n - m) <= 1", "m < M - n"],
+                &[
+                    "m <= n",
+                    "n <= m && m <= n + 1",
+                    "(n + m) % 2 == 0",
+                    "abs(n - m) <= 1",
+                    "m < M - n",
+                ],
             );
             let mut head = open_head();
             head[2] = format!("pattern visits[n in 0..N, m in 0..M] = {band}");
-            draft(head, n, "ascending", "1..", vec![block(&row, simple("rank(n, m)"))])
+            draft(
+                head,
+                n,
+                "ascending",
+                "1..",
+                vec![block(&row, simple("rank(n, m)"))],
+            )
         }
         16 => {
             let head = strings(&["param N in 1..", "param I in 0..=2", "semaphore s = I"]);
@@ -415,8 +466,14 @@ fn scheme(rng: &mut ChaCha8Rng) -> Draft {
         }
         18 => {
             let head = strings(&["param N in 1..", "semaphore s = 0"]);
-            let value = pick(rng, &["n", "N - 1 - n", "max(n, 0)", "if n == 0 then 0 else n"]);
-            let body = vec![Node::Line(format!("wait s {cmp} {value}")), Node::Line("s += 1".to_owned())];
+            let value = pick(
+                rng,
+                &["n", "N - 1 - n", "max(n, 0)", "if n == 0 then 0 else n"],
+            );
+            let body = vec![
+                Node::Line(format!("wait s {cmp} {value}")),
+                Node::Line("s += 1".to_owned()),
+            ];
             let launch = pick(rng, &["ascending", "descending", "any"]);
             draft(head, n, launch, pick(rng, &["all", "1..", "2", "N"]), body)
         }
@@ -429,7 +486,10 @@ fn scheme(rng: &mut ChaCha8Rng) -> Draft {
                 ("A * B - 1 - (a * B + b)", "descending"),
                 ("(A - 1 - a) * B + b", "a descending, b ascending"),
             ][rng.random_range(0..4)];
-            let body = vec![Node::Line(format!("wait s {cmp} {value}")), Node::Line("s += 1".to_owned())];
+            let body = vec![
+                Node::Line(format!("wait s {cmp} {value}")),
+                Node::Line("s += 1".to_owned()),
+            ];
             draft(head, "[a in 0..A][b in 0..B]", launch, "1..", body)
         }
         20 => {
@@ -460,7 +520,13 @@ fn scheme(rng: &mut ChaCha8Rng) -> Draft {
             let head = strings(&["param N in 1..", "param M in 1..", "semaphore s[M] = 0"]);
             let mut body = vec![
                 block("for m in 0..M", lines(&["s[m] += 1"])),
-                block("for i in 0..M", vec![Node::Line(format!("wait s[i] >= {}", pick(rng, &["n", "n + 1", "N", "1"])))]),
+                block(
+                    "for i in 0..M",
+                    vec![Node::Line(format!(
+                        "wait s[i] >= {}",
+                        pick(rng, &["n", "n + 1", "N", "1"])
+                    ))],
+                ),
             ];
             if rng.random_bool(0.5) {
                 body.swap(0, 1);
@@ -470,7 +536,13 @@ fn scheme(rng: &mut ChaCha8Rng) -> Draft {
         _ => {
             let mut head = open_head();
             head[3] = "semaphore dq[M] = any".to_owned();
-            draft(head, n, "ascending", "1..", vec![block(&row, simple("rank(n, m)"))])
+            draft(
+                head,
+                n,
+                "ascending",
+                "1..",
+                vec![block(&row, simple("rank(n, m)"))],
+            )
         }
     }
 }
@@ -492,21 +564,39 @@ fn random_program(rng: &mut ChaCha8Rng) -> Draft {
     let defined = rng.random_bool(0.3);
     let mut head = strings(&["param N in 1..", "param M in 1.."]);
     if rng.random_bool(0.2) {
-        head.push(pick(rng, &["param K in 0..=2", "param K in {1, 3}", "param K in -1..=1"]).to_owned());
+        head.push(
+            pick(
+                rng,
+                &["param K in 0..=2", "param K in {1, 3}", "param K in -1..=1"],
+            )
+            .to_owned(),
+        );
     } else {
         head.push("let K = 1".to_owned());
     }
     head.push(if defined {
         format!(
             "pattern visits[n in 0..N, m in 0..M] = {}",
-            pick(rng, &["m <= n", "(n + m) % 2 == 0", "n != m", "m >= N - n", "m % 2 == n % 2 || n > m"])
+            pick(
+                rng,
+                &[
+                    "m <= n",
+                    "(n + m) % 2 == 0",
+                    "n != m",
+                    "m >= N - n",
+                    "m % 2 == n % 2 || n > m"
+                ]
+            )
         )
     } else {
         "pattern visits[N, M]".to_owned()
     });
     let initial = pick(rng, &["0", "0", "0", "1", "K", "any"]);
     head.push(format!("semaphore s[M] = {initial}"));
-    head.push(format!("semaphore t{} = 0", pick(rng, &["", "[2]", "[N, M]"])));
+    head.push(format!(
+        "semaphore t{} = 0",
+        pick(rng, &["", "[2]", "[N, M]"])
+    ));
     let mut random = Random {
         rng,
         two,
@@ -524,13 +614,23 @@ fn random_program(rng: &mut ChaCha8Rng) -> Draft {
     let launch = pick(
         random.rng,
         if two {
-            &["ascending", "descending", "any", "n descending, h ascending", "h ascending, n ascending"]
+            &[
+                "ascending",
+                "descending",
+                "any",
+                "n descending, h ascending",
+                "h ascending, n ascending",
+            ]
         } else {
             &["ascending", "ascending", "descending", "any"]
         },
     );
     let resident = pick(random.rng, &["1..", "1..", "all", "2", "N + 1"]);
-    let indices = if two { "[n in 0..N][h in 0..2]" } else { "[n in 0..N]" };
+    let indices = if two {
+        "[n in 0..N][h in 0..2]"
+    } else {
+        "[n in 0..N]"
+    };
     draft(head, indices, launch, resident, body)
 }
 
@@ -580,27 +680,41 @@ impl Random<'_> {
             0 => format!("visits[{a}, {b}]"),
             1 if depth > 0 => format!("({} && {})", self.truth(depth - 1), self.truth(depth - 1)),
             2 if depth > 0 => format!("!({} || {})", self.truth(depth - 1), self.truth(depth - 1)),
-            _ => format!("{a} {} {b}", pick(self.rng, &["==", "!=", "<", "<=", ">", ">="])),
+            _ => format!(
+                "{a} {} {b}",
+                pick(self.rng, &["==", "!=", "<", "<=", ">", ">="])
+            ),
         }
     }
 
     fn cell(&mut self, arity: usize) -> String {
         if self.rng.random_bool(0.6) {
-            let bound = self.scope.iter().rev().find(|v| v.starts_with('m')).cloned();
+            let bound = self
+                .scope
+                .iter()
+                .rev()
+                .find(|v| v.starts_with('m'))
+                .cloned();
             let at = bound.unwrap_or_else(|| pick(self.rng, &["0", "n % M", "M - 1"]).to_owned());
             return format!("s[{at}]");
         }
         match arity {
             0 => "t".to_owned(),
             1 => format!("t[{}]", pick(self.rng, &["0", "1", "n % 2"])),
-            _ => format!("t[{}, {}]", pick(self.rng, &["n", "N - 1 - n", "0"]), pick(self.rng, &["0", "n % M"])),
+            _ => format!(
+                "t[{}, {}]",
+                pick(self.rng, &["n", "N - 1 - n", "0"]),
+                pick(self.rng, &["0", "n % M"])
+            ),
         }
     }
 
     fn block(&mut self, depth: usize, arity: usize) -> Vec<Node> {
         let locals = self.locals.len();
         let count = self.rng.random_range(1..=3);
-        let nodes = (0..count).flat_map(|_| self.statement(depth, arity)).collect();
+        let nodes = (0..count)
+            .flat_map(|_| self.statement(depth, arity))
+            .collect();
         self.locals.truncate(locals);
         nodes
     }
@@ -626,7 +740,10 @@ impl Random<'_> {
             }
             3 => {
                 let (cell, value) = (self.cell(arity), self.int(2));
-                vec![Node::Line(format!("wait {cell} {} {value}", pick(self.rng, &["==", ">="])))]
+                vec![Node::Line(format!(
+                    "wait {cell} {} {value}",
+                    pick(self.rng, &["==", ">="])
+                ))]
             }
             4 => {
                 let cell = self.cell(arity);
@@ -640,19 +757,27 @@ impl Random<'_> {
                 self.locals.push(name.clone());
                 vec![Node::Line(format!("var {name} = {value}"))]
             }
-            6 if !self.locals.is_empty() => {
+            6 => {
+                if self.locals.is_empty() {
+                    return lines(&["s[n % M] += 1"]);
+                }
                 let at = self.rng.random_range(0..self.locals.len());
                 let (name, value) = (self.locals[at].clone(), self.int(1));
                 vec![Node::Line(format!("{name} = {value}"))]
             }
             7 => {
-                let leave = if self.in_loop > 0 && self.rng.random_bool(0.5) { "break" } else { "return" };
+                let leave = if self.in_loop > 0 && self.rng.random_bool(0.5) {
+                    "break"
+                } else {
+                    "return"
+                };
                 let condition = self.truth(1);
                 vec![block(&format!("if {condition}"), lines(&[leave]))]
             }
             8 => {
                 let condition = self.truth(1);
-                let (then, otherwise) = (self.block(depth + 1, arity), self.block(depth + 1, arity));
+                let (then, otherwise) =
+                    (self.block(depth + 1, arity), self.block(depth + 1, arity));
                 vec![if self.rng.random_bool(0.5) {
                     Node::Either(format!("if {condition}"), then, otherwise)
                 } else {
@@ -664,11 +789,21 @@ impl Random<'_> {
                 let var = format!("m{}", self.fresh);
                 let over = match self.rng.random_range(0..6) {
                     0..=2 => {
-                        let row = if self.rng.random_bool(0.85) { "n".to_owned() } else { self.int(1) };
-                        format!("row(visits, {row}){}", pick(self.rng, &["", " ascending", " descending", " any order"]))
+                        let row = if self.rng.random_bool(0.85) {
+                            "n".to_owned()
+                        } else {
+                            self.int(1)
+                        };
+                        format!(
+                            "row(visits, {row}){}",
+                            pick(self.rng, &["", " ascending", " descending", " any order"])
+                        )
                     }
                     3 => "0..M".to_owned(),
-                    4 => format!("{}..M", pick(self.rng, &["n", "1", "max(0, M - n)", "n / 2"])),
+                    4 => format!(
+                        "{}..M",
+                        pick(self.rng, &["n", "1", "max(0, M - n)", "n / 2"])
+                    ),
                     _ => {
                         let hi = self.int(1);
                         format!("0..min(M, {hi}){}", pick(self.rng, &["", " descending"]))
@@ -700,18 +835,31 @@ fn mutate(draft: &mut Draft, rng: &mut ChaCha8Rng) {
             // Another initial value.
             let value = pick(rng, &["1", "any", "0", "2"]);
             edit_head(draft, rng, "semaphore ", |line| {
-                line.split_once(" = ").map(|(left, _)| format!("{left} = {value}"))
+                line.split_once(" = ")
+                    .map(|(left, _)| format!("{left} = {value}"))
             });
         }
         3 => {
             let domain = pick(rng, &["1..", "1..=3", "{1, 2, 3}", "0..", "2.."]);
             edit_head(draft, rng, "param ", |line| {
-                line.split_once(" in ").map(|(left, _)| format!("{left} in {domain}"))
+                line.split_once(" in ")
+                    .map(|(left, _)| format!("{left} in {domain}"))
             });
         }
         4 => draft.head.push(
-            pick(rng, &["assume N <= M", "assume N >= M", "assume N <= 3", "assume M == 1", "assume N % 2 == 0", "assume R >= 2", "assume R >= N"])
-                .to_owned(),
+            pick(
+                rng,
+                &[
+                    "assume N <= M",
+                    "assume N >= M",
+                    "assume N <= 3",
+                    "assume M == 1",
+                    "assume N % 2 == 0",
+                    "assume R >= 2",
+                    "assume R >= N",
+                ],
+            )
+            .to_owned(),
         ),
         5 => edit_head(draft, rng, "let ", |line| {
             let (left, right) = line.split_once(" = ")?;
@@ -737,13 +885,24 @@ fn mutate(draft: &mut Draft, rng: &mut ChaCha8Rng) {
                     list.insert(at, again);
                 }
                 _ => {
-                    let condition = pick(rng, &["n > 0", "n < N - 1", "m > 0", "m == n", "n % 2 == 0", "visits[n, m]", "n != 1"]);
+                    let condition = pick(
+                        rng,
+                        &[
+                            "n > 0",
+                            "n < N - 1",
+                            "m > 0",
+                            "m == n",
+                            "n % 2 == 0",
+                            "visits[n, m]",
+                            "n != 1",
+                        ],
+                    );
                     list[at] = block(&format!("if {condition}"), vec![list[at].clone()]);
                 }
             });
         }
         11 => {
-            // A resets.
+            // A reset.
             if rng.random_bool(0.25) {
                 visit(draft, rng, |list, at, _| {
                     if let Node::Line(line) = &list[at]
@@ -783,8 +942,9 @@ fn edit_head(
     start: &str,
     change: impl Fn(&str) -> Option<String>,
 ) {
-    let places: Vec<usize> =
-        (0..draft.head.len()).filter(|at| draft.head[*at].starts_with(start)).collect();
+    let places: Vec<usize> = (0..draft.head.len())
+        .filter(|at| draft.head[*at].starts_with(start))
+        .collect();
     if places.is_empty() {
         return;
     }
@@ -795,7 +955,12 @@ fn edit_head(
 }
 
 fn nudge(line: &str, nth: usize) -> Option<String> {
-    let (from, to) = [("0..n", "0..n + 1"), ("0..n", "1..n"), (" < ", " <= "), ("k, m", "k, m + 1")][nth];
+    let (from, to) = [
+        ("0..n", "0..n + 1"),
+        ("0..n", "1..n"),
+        (" < ", " <= "),
+        ("k, m", "k, m + 1"),
+    ][nth];
     line.contains(from).then(|| line.replacen(from, to, 1))
 }
 
@@ -805,7 +970,11 @@ fn visit(
     rng: &mut ChaCha8Rng,
     change: impl Fn(&mut Vec<Node>, usize, &mut ChaCha8Rng),
 ) {
-    fn go(list: &mut Vec<Node>, rng: &mut ChaCha8Rng, change: &dyn Fn(&mut Vec<Node>, usize, &mut ChaCha8Rng)) {
+    fn go(
+        list: &mut Vec<Node>,
+        rng: &mut ChaCha8Rng,
+        change: &dyn Fn(&mut Vec<Node>, usize, &mut ChaCha8Rng),
+    ) {
         if list.is_empty() {
             return;
         }
@@ -814,7 +983,11 @@ fn visit(
         match &mut list[at] {
             Node::Block(_, body) if deeper => go(body, rng, change),
             Node::Either(_, then, otherwise) if deeper => {
-                let chosen = if rng.random_bool(0.5) { then } else { otherwise };
+                let chosen = if rng.random_bool(0.5) {
+                    then
+                } else {
+                    otherwise
+                };
                 go(chosen, rng, change);
             }
             _ => change(list, at, rng),
@@ -860,13 +1033,23 @@ fn damage(line: &str, rng: &mut ChaCha8Rng) -> Option<String> {
         ("&&", "||"),
         ("..M", "..M descending"),
     ];
-    if rng.random_bool(0.3) && line.contains(" in ") && !line.contains("row(") && !line.contains("descending") {
+    if rng.random_bool(0.3)
+        && line.contains(" in ")
+        && !line.contains("row(")
+        && !line.contains("descending")
+    {
         return Some(format!("{line} descending"));
     }
     if rng.random_bool(0.25) && (line.starts_with("wait") || line.starts_with("if")) {
-        return Some(format!("{line} {}", pick(rng, &["+ 1", "- 1", "+ n", "+ K", "- N + N"])));
+        return Some(format!(
+            "{line} {}",
+            pick(rng, &["+ 1", "- 1", "+ n", "+ K", "- N + N"])
+        ));
     }
-    let fitting: Vec<_> = edits.iter().filter(|(from, _)| line.contains(from)).collect();
+    let fitting: Vec<_> = edits
+        .iter()
+        .filter(|(from, _)| line.contains(from))
+        .collect();
     if fitting.is_empty() {
         return None;
     }
@@ -880,7 +1063,15 @@ fn damage(line: &str, rng: &mut ChaCha8Rng) -> Option<String> {
 pub fn expression(seed: u64) -> String {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     loop {
-        let band = pick(&mut rng, &["m <= n", "(n + m) % 2 == 0", "n / 2 == m / 2", "m * n > 1 || n == m"]);
+        let band = pick(
+            &mut rng,
+            &[
+                "m <= n",
+                "(n + m) % 2 == 0",
+                "n / 2 == m / 2",
+                "m * n > 1 || n == m",
+            ],
+        );
         let mut random = Random {
             rng: &mut rng,
             two: false,
@@ -890,7 +1081,12 @@ pub fn expression(seed: u64) -> String {
             in_loop: 0,
         };
         let mut value = random.int(4);
-        for (from, to) in [("% M", "% (M - 1)"), ("/ 2", "/ (n - m)"), ("+ n", "+ (n % 2 ^ m)"), ("visits[k", "band[k")] {
+        for (from, to) in [
+            ("% M", "% (M - 1)"),
+            ("/ 2", "/ (n - m)"),
+            ("+ n", "+ (n % 2 ^ m)"),
+            ("visits[k", "band[k"),
+        ] {
             if rng.random_bool(0.2) {
                 value = value.replacen(from, to, 1);
             }
