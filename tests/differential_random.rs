@@ -38,6 +38,8 @@ use warplock::encoding::search;
 use warplock::encoding::search::Found;
 use warplock::encoding::search::Limits;
 use warplock::encoding::value::Num;
+use warplock::proof::ticket::Guess;
+use warplock::proof::ticket::guess;
 use warplock::protocol::Domain;
 use warplock::protocol::Expr;
 use warplock::protocol::LaunchOrder;
@@ -48,6 +50,9 @@ use warplock::protocol::Stmt;
 use warplock::protocol::StmtKind;
 use warplock::protocol::VarId;
 use warplock::semantics::eval;
+use warplock::semantics::explore::Options;
+use warplock::semantics::explore::SearchEnd;
+use warplock::semantics::explore::explore;
 use warplock::semantics::input::Input;
 use warplock::semantics::unfold;
 use warplock::text;
@@ -389,6 +394,97 @@ fn no_artefact_proves_what_hangs() {
         }
     }
     assert!(tested.of("artefacts with obligations") > 0);
+    tested.end();
+}
+
+/// An input with more than 100 values of the first index, if one is found.
+fn large_input(protocol: &Protocol, rng: &mut ChaCha8Rng) -> Option<Input> {
+    let limits = unfold::Limits {
+        members: 420,
+        ..unfold::Limits::default()
+    };
+    for _ in 0..60 {
+        let params: Vec<i64> = protocol
+            .params
+            .iter()
+            .map(|_| [1, 1, 2, 3, 51, 102, 102][rng.random_range(0..7)])
+            .collect();
+        if unfold::check_params(protocol, &params).is_err() {
+            continue;
+        }
+        let mut input = Input {
+            params,
+            patterns: vec![Default::default(); protocol.patterns.len()],
+            ..Input::default()
+        };
+        let Ok(data) = unfold::pattern_data(protocol, &input, &limits) else {
+            continue;
+        };
+        for (at, pattern) in protocol.patterns.iter().enumerate() {
+            let extents = data[at].extents();
+            if pattern.definition.is_some() || extents.iter().product::<i64>() > 2_000 {
+                continue;
+            }
+            let mut tiles = vec![Vec::new()];
+            for extent in extents {
+                tiles = tiles
+                    .iter()
+                    .flat_map(|t: &Vec<i64>| {
+                        (0..*extent).map(move |x| [t.as_slice(), &[x]].concat())
+                    })
+                    .collect();
+            }
+            let density = [0.3, 0.7, 1.0][rng.random_range(0..3)];
+            input.patterns[at].extend(tiles.into_iter().filter(|_| rng.random_bool(density)));
+        }
+        if let Ok((instance, _)) = unfold::instantiate_with(protocol, &input, &limits)
+            && instance.members.iter().any(|member| member.index[0] > 100)
+        {
+            return Some(input);
+        }
+    }
+    None
+}
+
+/// Damage that no box and no sampled instance reaches: only the checker stands in its way.
+#[test]
+fn damage_far_out_is_not_proved() {
+    let seeds = seeds(15);
+    let mut tested = Tested::new("far out", &seeds);
+    for seed in seeds {
+        let source = generator::late(seed);
+        let protocol = reference::load(&source);
+        let limit = Duration::from_secs(2);
+        let Guess::Found(_) = guess(&protocol, limit, &|_| {}) else {
+            tested.count("not proved");
+            continue;
+        };
+        tested.count("proved");
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        for _ in 0..4 {
+            let Some(input) = large_input(&protocol, &mut rng) else {
+                continue;
+            };
+            let limits = unfold::Limits::default();
+            let Ok((instance, _)) = unfold::instantiate_with(&protocol, &input, &limits) else {
+                continue;
+            };
+            let options = Options {
+                max_states: 4_000,
+                ..Options::default()
+            };
+            let found = explore(&instance, &options);
+            if found.stuck.is_some() {
+                tested.fail(seed, &format!("proved, but stuck at {input:?}"), &source);
+                break;
+            }
+            tested.count(match found.end {
+                SearchEnd::Exhausted => "large inputs clear",
+                _ => "large inputs partly searched",
+            });
+        }
+    }
+    assert!(tested.of("proved") > 0);
     tested.end();
 }
 

@@ -95,6 +95,37 @@ pub fn protocol(seed: u64) -> String {
     }
 }
 
+/// A scheme in which the CTAs of number 100 do something else, which may be just as good.
+pub fn late(seed: u64) -> String {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed);
+    loop {
+        let mut whole = scheme(&mut rng);
+        let mut other = whole.clone();
+        for _ in 0..rng.random_range(1..=2) {
+            let mut edited = other.clone();
+            mutate(&mut edited, &mut rng);
+            edited.head.clone_from(&whole.head);
+            if text::load(edited.text().as_bytes()).is_ok() {
+                other.body = edited.body;
+            }
+        }
+        let index = whole.indices[1..]
+            .split(' ')
+            .next()
+            .unwrap_or("n")
+            .to_owned();
+        let usual = std::mem::take(&mut whole.body);
+        whole.body = vec![Node::Either(
+            format!("if {index} == 100"),
+            other.body,
+            usual,
+        )];
+        if text::load(whole.text().as_bytes()).is_ok() {
+            return whole.text();
+        }
+    }
+}
+
 fn pick<'a>(rng: &mut ChaCha8Rng, from: &[&'a str]) -> &'a str {
     from[rng.random_range(0..from.len())]
 }
