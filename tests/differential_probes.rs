@@ -15,6 +15,7 @@ use warplock::text;
 use warplock::text::Narrowing;
 use warplock::verdict::deadlock;
 use warplock::verdict::deadlock::Settings;
+use warplock::verdict::decision::Verdict;
 
 #[test]
 fn probes_get_the_verdicts_they_expect() {
@@ -43,6 +44,10 @@ fn probes_get_the_verdicts_they_expect() {
         let decision = deadlock::decide(&protocol, &Narrowing::default(), &settings).unwrap();
         let expected = &protocol.expectations[0].verdict;
         assert_eq!(&decision.verdict.word().to_lowercase(), expected, "{name}");
+        if let Verdict::Refuted(refutation) = &decision.verdict {
+            let hangs = reference::hangs(&protocol, &refutation.input, 200_000);
+            assert_eq!(hangs, Ok(Some(true)), "{name}");
+        }
         // Every parameter at its least value, then every one by one more.
         for more in 0..2 {
             let least = protocol.params.iter().map(|param| match param.domain {

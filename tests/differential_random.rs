@@ -164,7 +164,7 @@ fn bound(within: &str) -> Option<i64> {
 
 #[test]
 fn verdicts_agree_with_exhaustive_search() {
-    let seeds = seeds(40);
+    let seeds = seeds(30);
     let mut tested = Tested::new("verdicts", &seeds);
     let cancel = AtomicBool::new(false);
     for seed in seeds {
@@ -358,7 +358,7 @@ fn random_ticket(protocol: &Protocol, rng: &mut ChaCha8Rng) -> Ticket {
 
 #[test]
 fn no_artefact_proves_what_hangs() {
-    let seeds = seeds(120);
+    let seeds = seeds(80);
     let mut tested = Tested::new("artefacts", &seeds);
     for seed in seeds {
         let source = generator::protocol(seed);
