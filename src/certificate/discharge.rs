@@ -52,6 +52,8 @@ fn built_in(obligation: &Obligation, limit: Duration) -> Answer {
         let mut params = z3::Params::new();
         params.set_u32("timeout", milliseconds);
         params.set_u32("random_seed", 0);
+        // Z3 would take the signal away from the program, which then gets an answer that is none.
+        params.set_bool("ctrl_c", false);
         solver.set_params(&params);
         solver.from_string(script);
         // The C interface swallows parse errors and would answer about an empty problem.

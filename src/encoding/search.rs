@@ -338,6 +338,8 @@ fn check(solver: &Solver, limits: &Limits<'_>) -> Result<SatResult, String> {
     let milliseconds = u32::try_from(left.as_millis()).unwrap_or(u32::MAX).max(1);
     params.set_u32("timeout", milliseconds);
     params.set_u32("random_seed", 0);
+    // Z3 would take the signal away from the program, which then gets an answer that is none.
+    params.set_bool("ctrl_c", false);
     solver.set_params(&params);
     match solver.check() {
         SatResult::Unknown => Err(solver

@@ -36,6 +36,32 @@ pub enum Exit {
 }
 
 impl Exit {
+    /// Every end, the better ones first.
+    pub const ALL: [Exit; 7] = [
+        Exit::Success,
+        Exit::Bounded,
+        Exit::Unknown,
+        Exit::Refuted,
+        Exit::Input,
+        Exit::Internal,
+        Exit::Interrupted,
+    ];
+
+    /// What it means, in a line.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Exit::Success => "every property is proved; for other commands: done",
+            Exit::Bounded => "at least one property is bounded, none is refuted or unknown",
+            Exit::Unknown => "at least one property is unknown, none is refuted",
+            Exit::Refuted => "at least one property is refuted, or an expectation is not met",
+            Exit::Input => {
+                "a mistake on the command line or in a file, or unreadable or unwritable"
+            }
+            Exit::Internal => "an error of this program, a failed replay, a refused certificate",
+            Exit::Interrupted => "interrupted by a signal",
+        }
+    }
+
     /// The code.
     pub fn code(self) -> u8 {
         match self {

@@ -25,8 +25,10 @@ pub enum Topic {
     ExitCodes,
     /// What can be decided about a protocol
     Properties,
-    /// How a protocol is proved free of deadlock
+    /// How a protocol whose CTAs take turns in one order is proved free of deadlock
     TicketRule,
+    /// How a protocol whose elements have orders of their own is proved free of deadlock
+    TurnRule,
     /// What `resident` and the parameter R mean
     Residency,
 }
@@ -36,9 +38,10 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let text = match arguments.topic {
         None => topics(),
         Some(Topic::Verdicts) => VERDICTS.to_owned(),
-        Some(Topic::ExitCodes) => EXIT_CODES.to_owned(),
+        Some(Topic::ExitCodes) => exit_codes(),
         Some(Topic::Properties) => properties(),
         Some(Topic::TicketRule) => TICKET_RULE.to_owned(),
+        Some(Topic::TurnRule) => TURN_RULE.to_owned(),
         Some(Topic::Residency) => RESIDENCY.to_owned(),
     };
     session.terminal.out(&text);
@@ -70,6 +73,19 @@ fn properties() -> String {
     out
 }
 
+fn exit_codes() -> String {
+    let mut out = String::new();
+    for exit in Exit::ALL {
+        out.push_str(&format!("{:3}  {}\n", exit.code(), exit.meaning()));
+    }
+    let order = Exit::ALL.iter().rev().map(|exit| exit.code().to_string());
+    let order = order.collect::<Vec<_>>().join(", ");
+    out.push_str(&format!(
+        "\nWhere several apply, the first of {order} counts.\n"
+    ));
+    out
+}
+
 const VERDICTS: &str = "\
 PROVED   The property holds for every parameter value of the declared domain, every pattern, row
          order and schedule. The proof was written down as a certificate and checked again from
@@ -79,19 +95,6 @@ BOUNDED  There is no proof, but also no violation in the part of the domain that
 UNKNOWN  Nothing is known, for the reason given: a time limit, a construct that is not handled.
 
 Every verdict lists the assumptions that it rests on.
-";
-
-const EXIT_CODES: &str = "\
-  0  every property is proved; for other commands: done
-  1  at least one property is refuted; with --expect: an expectation is not met or there is none
-  2  a mistake in the command line or in a file, or a file that cannot be read or written
-  3  at least one property is bounded, none is refuted or unknown
-  4  at least one property is unknown, none is refuted
-101  an error of this program, a failed replay, a certificate that is not accepted, a Z3 that is
-     too old
-130  interrupted
-
-Where several apply, the order is 130, 101, 2, 1, 4, 3, 0.
 ";
 
 const TICKET_RULE: &str = "\
@@ -108,6 +111,21 @@ has started, so it waits. All before it have finished, so what it waits for is t
 later one has added too early; but that one had waited for this one first. So it can go on.
 
 `warplock check --explain-proof` shows the order, and for each wait why its value is that sum.
+docs/soundness.md has the complete argument.
+";
+
+const TURN_RULE: &str = "\
+Where no single order suits every element, as under rotated schedules, a grid never hangs if
+  - at each element the CTAs have turns 0, 1, 2, ...: no two the same, none missing;
+  - each waits there once for its turn and adds 1 later, and nobody adds without having waited;
+  - the waits can be ranked such that whoever has the turn before, until it has added, waits only
+    where the rank is lower;
+  - whoever has the turn before starts earlier, or all CTAs are resident at once.
+
+Take a state in which nobody can go on, and a CTA that waits. Whoever has the turn before has not
+added, so it waits as well, where the rank is lower. So does the one before that, and so on for
+ever; but there are finitely many waits.
+
 docs/soundness.md has the complete argument.
 ";
 

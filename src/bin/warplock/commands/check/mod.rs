@@ -99,21 +99,25 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let mut emitter = Emitter::new(&arguments, session);
     let narrowing = arguments.domain.narrowing()?;
     let files = sources::files(&arguments.files);
-    for folder in [&arguments.certificate, &arguments.witness]
-        .into_iter()
-        .flatten()
-    {
-        if let Err(failure) = files::folder(folder) {
-            emitter.failed(&failure);
+    let mut usable = |folder: &Option<PathBuf>| {
+        let folder = folder.clone()?;
+        match files::folder(&folder) {
+            Ok(()) => Some(folder),
+            Err(failure) => {
+                emitter.failed(&failure);
+                None
+            }
         }
-    }
+    };
+    let certificate = usable(&arguments.certificate);
+    let witness = usable(&arguments.witness);
     let order = Arc::new(decide::Order {
         properties: arguments.property.clone(),
         narrowing,
         timeout: arguments.timeout,
         minimize: arguments.minimize.clone(),
-        certificate: arguments.certificate.clone(),
-        witness: arguments.witness.clone(),
+        certificate,
+        witness,
         expect: arguments.expect,
         style: session.terminal.err_style(),
         progress: session.progress.clone(),

@@ -1,0 +1,386 @@
+//! `warplock check`: verdicts as people and scripts see them.
+
+mod cli_support;
+
+use cli_support::Folder;
+use cli_support::library;
+
+/// Neither `break` nor this lock is in the reach of a proof rule; the domain is finite.
+const BOUNDED: &str = "protocol bounded
+param N in 1..=2
+semaphore a = 0
+grid cta[n in 0..N] launch ascending resident all {
+    for i in 0..2 {
+        if i == 1 {
+            break
+        }
+        a += 1
+    }
+}
+";
+
+#[test]
+fn a_refuted_protocol() {
+    let folder = Folder::new();
+    folder.library("lock_n_block.wlk");
+    insta::assert_snapshot!(folder.run(&["check", "lock_n_block.wlk"]), @r#"
+    exit 1
+    --- stdout
+    lock_n_block.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+        --> lock_n_block.wlk:18
+      18 |         wait dq[m] == n
+      visits (rows: first index, # visited):
+          0
+        0 .
+        1 #
+      element  start  now  waited for           changed by          completes
+      dq[0]    0      0    cta[1] == 1 (never)  cta[1] + 1 (never)  no
+      trace:
+        1  cta[0]  starts and has nothing to do
+        2  cta[1]  starts
+      minimal:
+        smallest by (N, M, entries, R, initial values) among inputs with at most 4 values per index, entries per row and iterations per loop
+      assumptions:
+        N >= 1
+        M >= 1
+        R >= 1
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by event encoding in [time]
+    --- stderr
+    "#);
+}
+
+#[test]
+fn a_value_that_was_passed() {
+    let folder = Folder::new();
+    folder.library("delayed_release_csr.wlk");
+    insta::assert_snapshot!(folder.run(&["check", "-q", "delayed_release_csr.wlk"]), @r#"
+    exit 1
+    --- stdout
+    delayed_release_csr.wlk: deadlock: REFUTED at N = 1, M = 2, R = 1, visits = {(0, 0), (0, 1)}, row 0 of visits in the order 1, 0: cta[0] waits for dq[0] == 0, but dq[0] is 1 and never goes down: cta[0] itself added 1
+    --- stderr
+    "#);
+}
+
+#[test]
+fn places_that_are_taken_and_what_would_help() {
+    let folder = Folder::new();
+    folder.library("lock_rank_descending_launch.wlk");
+    let shown = folder.run(&["check", "lock_rank_descending_launch.wlk"]);
+    insta::assert_snapshot!(shown, @r#"
+    exit 1
+    --- stdout
+    lock_rank_descending_launch.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(0, 0), (1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: cta[0], which still adds to it, cannot start: cta[1] holds the only place
+        --> lock_rank_descending_launch.wlk:19
+      19 |         wait dq[m] == rank(n, m)
+      visits (rows: first index, # visited):
+          0
+        0 #
+        1 #
+      element  start  now  waited for                                changed by                              completes
+      dq[0]    0      0    cta[0] == 0 (never), cta[1] == 1 (never)  cta[0] + 1 (never), cta[1] + 1 (never)  no
+      who waits for whom:
+        cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: cta[0], which still adds to it, cannot start: cta[1] holds the only place
+        cta[0] cannot start: cta[1] holds the only place
+        which closes a cycle at cta[1]
+      never started:
+        cta[0]
+      trace:
+        1  cta[1]  starts
+      minimal:
+        smallest by (N, M, entries, R, initial values) among inputs with at most 4 values per index, entries per row and iterations per loop
+      notes:
+        with the whole grid resident at once it cannot hang (by the ticket rule)
+      assumptions:
+        N >= 1
+        M >= 1
+        R >= 1
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by event encoding in [time]
+    --- stderr
+    "#);
+}
+
+#[test]
+fn memory_that_was_not_cleared() {
+    let folder = Folder::new();
+    folder.library("unzeroed.wlk");
+    insta::assert_snapshot!(folder.run(&["check", "-q", "unzeroed.wlk"]), @r#"
+    exit 1
+    --- stdout
+    unzeroed.wlk: deadlock: REFUTED at N = 1, M = 1, R = 1, visits = {(0, 0)}, dq[0] = 1 at the start: cta[0] waits for dq[0] == 0, but dq[0] is 1 and never goes down: it started at 1
+    --- stderr
+    "#);
+}
+
+#[test]
+fn barriers_are_explained_as_well() {
+    let folder = Folder::new();
+    folder.file(
+        "barrier.wlk",
+        "protocol barrier
+mbarrier full { arrivals: 2 }
+mbarrier empty { arrivals: 1 }
+role producer warp {
+    arrive full
+    wait empty 0
+}
+role consumer warp {
+    wait full 0
+    arrive empty
+}
+",
+    );
+    insta::assert_snapshot!(folder.run(&["check", "barrier.wlk"]), @r#"
+    exit 1
+    --- stdout
+    barrier.wlk: deadlock: REFUTED consumer waits for full to leave phase 0, but full is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (producer did and will not again)
+       --> barrier.wlk:9
+      9 |     wait full 0
+      element  start  now                 waited for                   changed by                 completes
+      full     -      phase 0, 1 pending  consumer phase != 0 (never)  producer arrive 1          no
+      empty    -      phase 0, 1 pending  producer phase != 0 (never)  consumer arrive 1 (never)  no
+      who waits for whom:
+        producer waits for empty to leave phase 0, but empty is in phase 0 with 1 arrival pending and nothing changes that: consumer, which still arrives at it, itself waits for full to leave phase 0
+        consumer waits for full to leave phase 0, but full is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (producer did and will not again)
+      blocked:
+        producer at line 6: empty phase != 0, found phase 0, 1 pending: consumer, which still arrives at it, itself waits for full to leave phase 0
+        consumer at line 9: full phase != 0, found phase 0, 1 pending: nobody who is left arrives at it (producer did and will not again)
+      trace:
+        1  producer  arrives at full: phase 0, 1 pending  (line 5)
+      minimal:
+        the first found, going through small values
+      assumptions:
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by explicit search in [time]
+    --- stderr
+    "#);
+}
+
+#[test]
+fn a_proved_protocol_with_its_argument() {
+    let folder = Folder::new();
+    folder.library("lock_rank.wlk");
+    let shown = folder.run(&["check", "--explain-proof", "lock_rank.wlk"]);
+    insta::assert_snapshot!(shown, @r#"
+    exit 0
+    --- stdout
+    lock_rank.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1, pattern visits, row order and schedule: all 7 obligations of the ticket rule hold
+      why it holds:
+        Order the members of `cta`: smaller n first.
+        Each waits only for members before it in this order, so the first one that has not finished can always go on.
+        They also start in this order, so whoever is waited for has a place already, however few places there are.
+        Members that use the same element of `dq` differ in n only.
+        Line 19, `wait dq[m] == rank(n, m)`: the value asked for grows from one member to the next by exactly what that member adds, so it is the sum over all members before.
+      obligations:
+        000_in_range_s1: `wait dq[m] == rank(n, m)` stays in range.
+        001_in_range_s3: `dq[m] += 1` stays in range.
+        002_some_resident: at least one CTA is resident.
+        003_guarded_s1_s3: `dq[m] += 1` is guarded by a wait on the same element.
+        004_followed_s1_s3: `wait dq[m] == rank(n, m)` is followed by an addition of its own.
+        005_telescope_step_s1: the value of `wait dq[m] == rank(n, m)` grows by what each smaller CTA adds.
+        006_telescope_sum_s1: `wait dq[m] == rank(n, m)` waits for the sum over all smaller CTAs.
+      assumptions:
+        N >= 1
+        M >= 1
+        R >= 1
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+        CTAs start in the declared launch order, which CUDA does not promise
+      decided by ticket rule in [time]
+    --- stderr
+    "#);
+}
+
+#[test]
+fn a_bounded_protocol() {
+    let folder = Folder::new();
+    folder.file("bounded.wlk", BOUNDED);
+    insta::assert_snapshot!(folder.run(&["check", "bounded.wlk"]), @r#"
+    exit 3
+    --- stdout
+    bounded.wlk: deadlock: BOUNDED no violation for inputs with at most 32 values per index, entries per row and iterations per loop, whatever the other parameters; no proof: `break`
+      assumptions:
+        1 <= N <= 2
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      hint: a longer --timeout searches further; with some parameters fixed (--set P=V) or related (--assume EXPR) a proof may be found
+      decided by bounded search in [time]
+    --- stderr
+    "#);
+}
+
+#[test]
+fn another_property_is_unknown() {
+    let folder = Folder::new();
+    folder.library("dense.wlk");
+    let shown = folder.run(&["check", "--property", "race,deadlock", "-q", "dense.wlk"]);
+    insta::assert_snapshot!(shown, @r#"
+    exit 4
+    --- stdout
+    dense.wlk: race: UNKNOWN this version decides deadlock only
+    dense.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 7 obligations of the ticket rule hold
+    --- stderr
+    "#);
+}
+
+#[test]
+fn several_files_are_reported_in_order_and_a_bad_one_stops_nobody() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path().join("all")).unwrap();
+    folder.file("all/b.wlk", library("lock_n_block.wlk"));
+    folder.file("all/c.wlk", "protocol");
+    folder.file("all/d.txt", "no protocol");
+    folder.file("all/a.wlk", library("dense.wlk"));
+    let shown = folder.run(&[
+        "check",
+        "-q",
+        "--jobs",
+        "2",
+        "all",
+        "missing.wlk",
+        "all/a.wlk",
+    ]);
+    insta::assert_snapshot!(shown, @r#"
+    exit 2
+    --- stdout
+    all/a.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 7 obligations of the ticket rule hold
+    all/b.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+    all/a.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 7 obligations of the ticket rule hold
+    --- stderr
+    Error: expected the protocol's name, found the end of the text
+       ╭─[ all/c.wlk:1:9 ]
+       │
+     1 │ protocol
+       │         │ 
+       │         ╰─ expected the protocol's name
+    ───╯
+    error: cannot read missing.wlk: No such file or directory (os error 2)
+    "#);
+}
+
+#[test]
+fn the_worst_verdict_decides_the_exit_code() {
+    let folder = Folder::new();
+    folder.library("dense.wlk");
+    folder.library("lock_n_block.wlk");
+    folder.file("bounded.wlk", BOUNDED);
+    let code = |arguments: &[&str]| folder.output(arguments, b"").status.code().unwrap();
+    assert_eq!(code(&["check", "dense.wlk"]), 0);
+    assert_eq!(code(&["check", "dense.wlk", "bounded.wlk"]), 3);
+    let race = &["check", "bounded.wlk", "--property", "race,deadlock"];
+    assert_eq!(code(race), 4);
+    assert_eq!(code(&["check", "lock_n_block.wlk", "bounded.wlk"]), 1);
+}
+
+#[test]
+fn the_domain_can_be_narrowed() {
+    let folder = Folder::new();
+    folder.library("lock_rank_descending_launch.wlk");
+    let file = "lock_rank_descending_launch.wlk";
+    let shown = folder.run(&["check", "-q", file, "--assume", "R >= N", "--set", "M=3"]);
+    insta::assert_snapshot!(shown, @r#"
+    exit 0
+    --- stdout
+    lock_rank_descending_launch.wlk: deadlock: PROVED for every N >= 1, M = 3, R >= 1, pattern visits, row order and schedule, assuming R >= N: all 8 obligations of the ticket rule hold
+    --- stderr
+    "#);
+}
+
+#[test]
+fn a_counterexample_is_small_in_the_order_asked_for() {
+    let folder = Folder::new();
+    folder.library("delayed_release_csr.wlk");
+    let file = "delayed_release_csr.wlk";
+    let shown = folder.run(&["check", "-q", file, "--minimize", "M,entries"]);
+    insta::assert_snapshot!(shown, @r#"
+    exit 1
+    --- stdout
+    delayed_release_csr.wlk: deadlock: REFUTED at N = 1, M = 2, R = 1, visits = {(0, 0), (0, 1)}, row 0 of visits in the order 1, 0: cta[0] waits for dq[0] == 0, but dq[0] is 1 and never goes down: cta[0] itself added 1
+    --- stderr
+    "#);
+}
+
+#[test]
+fn standard_input_is_a_file() {
+    let folder = Folder::new();
+    let shown = folder.run_with(&["check", "-q", "-"], library("dense.wlk").as_bytes());
+    insta::assert_snapshot!(shown, @r#"
+    exit 0
+    --- stdout
+    <stdin>: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 7 obligations of the ticket rule hold
+    --- stderr
+    "#);
+}
+
+#[test]
+fn expectations_are_compared() {
+    let folder = Folder::new();
+    folder.library("lock_rank_descending_launch.wlk");
+    let wrong = library("lock_n_block.wlk").replace("N = 2, M = 1", "N = 3");
+    folder.file("wrong.wlk", wrong + "expect deadlock: proved\n");
+    folder.file("none.wlk", BOUNDED);
+    let shown = folder.run(&["check", "--expect", "lock_rank_descending_launch.wlk"]);
+    insta::assert_snapshot!(shown, @r#"
+    exit 0
+    --- stdout
+    lock_rank_descending_launch.wlk:25: ok: expect deadlock: refuted at N = 2, M = 1, R = 1
+    lock_rank_descending_launch.wlk:26: ok: expect deadlock: proved assuming R >= N
+    --- stderr
+    "#);
+    let shown = folder.run(&["check", "--expect", "wrong.wlk", "none.wlk"]);
+    insta::assert_snapshot!(shown, @r#"
+    exit 1
+    --- stdout
+    wrong.wlk:24: differs: expected `expect deadlock: refuted at N = 3`, got refuted at N = 2: at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+    wrong.wlk:25: differs: expected `expect deadlock: proved`, got refuted at N = 2, M = 1, R = 1: at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+    --- stderr
+    none.wlk: no expect lines to compare with
+    "#);
+}
+
+#[test]
+fn certificates_and_witnesses_are_kept() {
+    let folder = Folder::new();
+    folder.library("dense.wlk");
+    folder.library("lock_n_block.wlk");
+    let shown = folder.run(&[
+        "check",
+        "dense.wlk",
+        "lock_n_block.wlk",
+        "--certificate",
+        "new/certificates",
+        "--witness",
+        "new/witnesses",
+        "--property",
+        "deadlock",
+    ]);
+    assert!(
+        shown.contains("warplock certify new/certificates/dense-deadlock-"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("warplock replay new/witnesses/lock_n_block-deadlock-"),
+        "{shown}"
+    );
+    folder.only("new/certificates");
+    folder.only("new/witnesses");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_costs_the_file_and_not_the_verdict() {
+    let folder = Folder::new();
+    folder.library("lock_n_block.wlk");
+    folder.file("taken", "");
+    let shown = folder.run(&["check", "-q", "lock_n_block.wlk", "--witness", "taken"]);
+    insta::assert_snapshot!(shown, @r#"
+    exit 2
+    --- stdout
+    lock_n_block.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+    --- stderr
+    error: cannot create the folder taken: File exists (os error 17)
+    "#);
+}
