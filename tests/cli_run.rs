@@ -41,7 +41,7 @@ fn a_witness_replays() {
 fn a_changed_witness_does_not_replay() {
     let (folder, witness) = with_witness();
     let good = fs::read_to_string(folder.path().join(&witness)).unwrap();
-    let mut replay = |from: &str, to: &str| {
+    let replay = |from: &str, to: &str| {
         let changed = good.replacen(from, to, 1);
         assert_ne!(changed, good, "{from}");
         folder.file("changed.json", changed);
@@ -77,7 +77,7 @@ fn a_simulation_hangs_or_finishes() {
     folder.library("dense.wlk");
     folder.file("pattern.json", "{\"visits\": [[0, 0], [1, 0]]}");
     let values = ["--set", "N=2", "--set", "M=1", "--set", "R=1"];
-    let mut simulate = |more: &[&str]| {
+    let simulate = |more: &[&str]| {
         let mut arguments = vec!["simulate"];
         arguments.extend(more);
         arguments.extend(values);
@@ -161,7 +161,7 @@ fn an_exploration_counts() {
     folder.library("lock_rank.wlk");
     folder.library("lock_n_block.wlk");
     let at = ["--set", "N=3", "--set", "M=2", "--set", "R=2"];
-    let mut explore = |file: &str, more: &[&str]| {
+    let explore = |file: &str, more: &[&str]| {
         let mut arguments = vec!["explore", "-q", file];
         arguments.extend(more);
         arguments.extend(at);

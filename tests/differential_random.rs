@@ -28,6 +28,7 @@ use warplock::certificate::obligation::Obligation;
 use warplock::certificate::term;
 use warplock::certificate::ticket;
 use warplock::certificate::ticket::Key;
+use warplock::certificate::ticket::Potential;
 use warplock::certificate::ticket::Tally;
 use warplock::certificate::ticket::Ticket;
 use warplock::certificate::translate;
@@ -38,8 +39,8 @@ use warplock::encoding::search;
 use warplock::encoding::search::Found;
 use warplock::encoding::search::Limits;
 use warplock::encoding::value::Num;
-use warplock::proof::ticket::Guess;
-use warplock::proof::ticket::guess;
+use warplock::proof::Guess;
+use warplock::proof::guess;
 use warplock::protocol::Domain;
 use warplock::protocol::Expr;
 use warplock::protocol::LaunchOrder;
@@ -340,9 +341,11 @@ fn random_ticket(protocol: &Protocol, rng: &mut ChaCha8Rng) -> Ticket {
     });
     let counted = counted.collect();
     let tallies = (0..protocol.stmt_count).map(|stmt| {
-        let tally = match rng.random_range(0..5) {
-            0 | 1 => Tally::Telescope,
-            2 | 3 => Tally::Block(1),
+        let tally = match rng.random_range(0..6) {
+            0 => Tally::Telescope(Potential::Value),
+            1 => Tally::Telescope(Potential::ValueBelow),
+            2 => Tally::Telescope(Potential::ValueLessOwn),
+            3 | 4 => Tally::Block(1),
             _ => Tally::Block(2),
         };
         (stmt, tally)

@@ -26,6 +26,7 @@ use super::unroll;
 use super::unroll::EventKind;
 use super::unroll::OpenOrder;
 use super::unroll::OrderOwner;
+use super::unroll::Refused;
 use super::unroll::Unrolled;
 use super::value::Num;
 use super::value::Truth;
@@ -306,7 +307,13 @@ fn attempt(
         let restricted = restriction.map(|it| it.restrict(&mut evaluator));
         let unrolled = match unroll::unroll(&mut evaluator) {
             Ok(unrolled) => unrolled,
-            Err(construct) => return (Found::Unsupported(construct), false),
+            Err(Refused::Construct(construct)) => return (Found::Unsupported(construct), false),
+            Err(Refused::TooLarge) => {
+                return (
+                    Found::Unknown("too many events to write out".to_owned()),
+                    false,
+                );
+            }
         };
         if let Some(restriction) = restriction {
             restriction.order(&mut evaluator, &unrolled.orders);

@@ -125,12 +125,34 @@ pub struct Unrolled {
     pub order_guards: Vec<Truth>,
 }
 
+/// Why a protocol was not written out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refused {
+    /// It has a construct this encoding does not know, named by a lowercase fragment.
+    Construct(String),
+    /// It has too many executions in this box.
+    TooLarge,
+}
+
+impl From<&str> for Refused {
+    fn from(construct: &str) -> Refused {
+        Refused::Construct(construct.to_owned())
+    }
+}
+
+/// The most statements that are written out, executions counted.
+const MAX_STATEMENTS: usize = 30_000;
+
+/// The most pairs of events that the formula may relate: those of one member, by program order,
+/// and every wait with every addition. A million pairs take about a gigabyte.
+const MAX_PAIRS: usize = 400_000;
+
 /// Writes a protocol out.
 ///
 /// # Errors
 ///
-/// A lowercase fragment that names a construct this encoding does not know.
-pub fn unroll(evaluator: &mut Evaluator<'_>) -> Result<Unrolled, String> {
+/// Says what about the protocol, or about the size of the box, does not allow it.
+pub fn unroll(evaluator: &mut Evaluator<'_>) -> Result<Unrolled, Refused> {
     let protocol = evaluator.protocol;
     let mut unroll = Unroll {
         evaluator,
@@ -145,6 +167,10 @@ pub fn unroll(evaluator: &mut Evaluator<'_>) -> Result<Unrolled, String> {
         returned: Truth::Known(false),
         broken: Truth::Known(false),
         in_open_loop: false,
+        statements: 0,
+        pairs: 0,
+        waits: 0,
+        adds: 0,
     };
     for role in 0..protocol.roles.len() {
         unroll.role(role)?;
@@ -177,10 +203,14 @@ struct Unroll<'e, 'p> {
     returned: Truth,
     broken: Truth,
     in_open_loop: bool,
+    statements: usize,
+    pairs: usize,
+    waits: usize,
+    adds: usize,
 }
 
 impl Unroll<'_, '_> {
-    fn role(&mut self, at: usize) -> Result<(), String> {
+    fn role(&mut self, at: usize) -> Result<(), Refused> {
         let role = &self.protocol.roles[at];
         let mut indices: Vec<(Vec<i64>, Truth)> = vec![(Vec::new(), Truth::Known(true))];
         for index in &role.indices {
@@ -222,11 +252,15 @@ impl Unroll<'_, '_> {
         Truth::all([path.clone(), self.returned.not(), self.broken.not()])
     }
 
-    fn block(&mut self, block: &[Stmt], path: &Truth, env: &mut Env) -> Result<(), String> {
+    fn block(&mut self, block: &[Stmt], path: &Truth, env: &mut Env) -> Result<(), Refused> {
         for (nth, stmt) in block.iter().enumerate() {
             let guard = self.reached(path);
             if guard.is_never() {
                 continue;
+            }
+            self.statements += 1;
+            if self.statements > MAX_STATEMENTS || self.pairs > MAX_PAIRS {
+                return Err(Refused::TooLarge);
             }
             self.place.push(Step::Nth(nth));
             self.statement(stmt, &guard, env)?;
@@ -235,7 +269,7 @@ impl Unroll<'_, '_> {
         Ok(())
     }
 
-    fn statement(&mut self, stmt: &Stmt, guard: &Truth, env: &mut Env) -> Result<(), String> {
+    fn statement(&mut self, stmt: &Stmt, guard: &Truth, env: &mut Env) -> Result<(), Refused> {
         match &stmt.kind {
             StmtKind::Wait {
                 cell,
@@ -282,12 +316,12 @@ impl Unroll<'_, '_> {
             }
             StmtKind::Return => self.returned = Truth::any([self.returned.clone(), guard.clone()]),
             StmtKind::Break => self.broken = Truth::any([self.broken.clone(), guard.clone()]),
-            StmtKind::Set { .. } => return Err("a semaphore that is set".to_owned()),
+            StmtKind::Set { .. } => return Err("a semaphore that is set".into()),
             StmtKind::Arrive { .. } | StmtKind::WaitParity { .. } => {
-                return Err("an mbarrier".to_owned());
+                return Err("an mbarrier".into());
             }
             StmtKind::Sync { .. } | StmtKind::BarArrive { .. } => {
-                return Err("a named barrier".to_owned());
+                return Err("a named barrier".into());
             }
         }
         Ok(())
@@ -312,6 +346,16 @@ impl Unroll<'_, '_> {
             self.evaluator
                 .under(guard, |e| e.require(&Num::Known(0).at_most(amount)));
         }
+        match kind {
+            EventKind::Wait { .. } => self.waits += 1,
+            EventKind::Add { .. } => self.adds += 1,
+        }
+        let opposite = if matches!(kind, EventKind::Wait { .. }) {
+            self.adds
+        } else {
+            self.waits
+        };
+        self.pairs += 2 * self.events.len() + 2 * opposite;
         self.events.push(Event {
             stmt: stmt.id,
             kind,
@@ -330,7 +374,7 @@ impl Unroll<'_, '_> {
         body: &[Stmt],
         guard: &Truth,
         env: &mut Env,
-    ) -> Result<(), String> {
+    ) -> Result<(), Refused> {
         let outer = std::mem::replace(&mut self.broken, Truth::Known(false));
         match over {
             Iteration::Range { lo, hi, descending } => {
@@ -384,7 +428,7 @@ impl Unroll<'_, '_> {
         body: &[Stmt],
         guard: &Truth,
         env: &mut Env,
-    ) -> Result<(), String> {
+    ) -> Result<(), Refused> {
         for (nth, (value, inside)) in values.into_iter().enumerate() {
             env.insert(var, Value::Num(value));
             let path = Truth::all([guard.clone(), inside]);
@@ -412,10 +456,10 @@ impl Unroll<'_, '_> {
         pattern: PatternId,
         row: &[Num],
         order: RowOrder,
-    ) -> Result<OrderOwner, String> {
+    ) -> Result<OrderOwner, Refused> {
         if order == RowOrder::Any {
             if self.in_open_loop {
-                return Err("a row in any order inside another such loop".to_owned());
+                return Err("a row in any order inside another such loop".into());
             }
             return Ok(OrderOwner::Run {
                 stmt,
@@ -424,11 +468,11 @@ impl Unroll<'_, '_> {
         }
         let known = row.iter().map(|x| match x {
             Num::Known(value) => Ok(*value),
-            Num::Term(_) => Err("a row as given whose number depends on parameters".to_owned()),
+            Num::Term(_) => Err("a row as given whose number depends on parameters".into()),
         });
         Ok(OrderOwner::Row {
             pattern,
-            row: known.collect::<Result<_, _>>()?,
+            row: known.collect::<Result<_, Refused>>()?,
         })
     }
 
@@ -488,7 +532,7 @@ impl Unroll<'_, '_> {
         body: &[Stmt],
         guard: &Truth,
         env: &mut Env,
-    ) -> Result<(), String> {
+    ) -> Result<(), Refused> {
         let visited = self.done.orders[order].visited.clone();
         let outer = std::mem::replace(&mut self.in_open_loop, true);
         for (value, present) in (0..).zip(visited) {
@@ -509,7 +553,7 @@ impl Unroll<'_, '_> {
         body: &[Stmt],
         guard: &Truth,
         env: &mut Env,
-    ) -> Result<(), String> {
+    ) -> Result<(), Refused> {
         let OpenOrder {
             visited, position, ..
         } = self.done.orders[order].clone();

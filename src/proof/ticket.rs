@@ -22,6 +22,7 @@ use crate::certificate::manifest::Argument;
 use crate::certificate::program;
 use crate::certificate::program::EventKind;
 use crate::certificate::ticket::Key;
+use crate::certificate::ticket::Potential;
 use crate::certificate::ticket::Tally;
 use crate::certificate::ticket::Ticket;
 use crate::protocol::LaunchKey;
@@ -125,7 +126,14 @@ fn fits(
         .map(|(stmt, each)| {
             let mut options = Vec::new();
             options.extend(each.map(Tally::Block));
-            options.push(Tally::Telescope);
+            options.extend(
+                [
+                    Potential::Value,
+                    Potential::ValueLessOwn,
+                    Potential::ValueBelow,
+                ]
+                .map(Tally::Telescope),
+            );
             (stmt, options)
         })
         .collect();

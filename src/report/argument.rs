@@ -3,6 +3,7 @@
 use crate::certificate::grid::Residency;
 use crate::certificate::manifest::Argument;
 use crate::certificate::ticket::Key;
+use crate::certificate::ticket::Potential;
 use crate::certificate::ticket::Tally;
 use crate::certificate::ticket::Ticket;
 use crate::certificate::turns::Component;
@@ -147,10 +148,20 @@ fn explain_ticket(protocol: &Protocol, ticket: &Ticket) -> Vec<String> {
         let text = quote(protocol, span);
         let line = witness::line(&protocol.source, span);
         lines.push(match tally {
-            Tally::Telescope => format!(
-                "Line {line}, `{text}`: the value asked for grows from one member to the next by \
-                 exactly what that member adds, so it is the sum over all members before."
-            ),
+            Tally::Telescope(potential) => {
+                let what = match potential {
+                    Potential::Value => "the value asked for",
+                    Potential::ValueBelow => "the value asked for, one member earlier,",
+                    Potential::ValueLessOwn => {
+                        "the value asked for, less what the member itself added before,"
+                    }
+                };
+                format!(
+                    "Line {line}, `{text}`: {what} grows from one member to the next by exactly \
+                     what that member adds, so the value asked for is the sum over all members \
+                     before."
+                )
+            }
             Tally::Block(amount) => format!(
                 "Line {line}, `{text}`: the members before that add to the element are the nearest \
                  ones in the order, each adds {amount}, and the value asked for is their sum."

@@ -52,6 +52,9 @@ const QUICK_BOXES: [i64; 3] = [1, 2, 3];
 /// must not keep the proof from being tried.
 const QUICK_SHARE: u32 = 6;
 
+/// And no more than this.
+const QUICK_TIME: Duration = Duration::from_secs(4);
+
 /// Boxes searched when there is no proof. Sizes jump, since a domain may start far from 0.
 const LARGE_BOXES: [i64; 8] = [4, 5, 6, 8, 12, 16, 24, 32];
 
@@ -136,7 +139,8 @@ impl Strategy<'_> {
             );
         }
         let mut sizes = QUICK_BOXES.to_vec();
-        match self.boxes(&sizes, self.remaining() / QUICK_SHARE, false) {
+        let quick = (self.remaining() / QUICK_SHARE).min(QUICK_TIME);
+        match self.boxes(&sizes, quick, false) {
             Boxes::Stuck(candidate, size) => return self.refute(*candidate, size, notes),
             Boxes::Clear(..) => {}
             Boxes::Unsupported(construct) => {

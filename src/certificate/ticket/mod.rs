@@ -45,11 +45,12 @@
 //! direction; let `next` be the successor in ascending lexicographic order. With
 //! `f(k) = inc(k, s)`, each wait names one of two arguments ([`Tally`]):
 //!
-//! - *telescope*: let `g(k)` be the wait's value at `k`, also just past the end of an index. If
-//!   `f(k) = g(k with its last index + 1) - g(k)` for every smaller `k` (*step*), and `g` does not
-//!   change from just past the end of an index to the start of the next round (*carry*), then the
-//!   sum is `g(c) - g(0)`; for descending indices `f(k) = g(k) - g(k with its last index + 1)` and
-//!   the sum is `g(c with its last index + 1) - g(end)`;
+//! - *telescope*: let `g(k)` be the wait's value at `k`, also just past the end of an index, or one
+//!   of the variants in [`Potential`]. If `f(k) = g(k with its last index + 1) - g(k)` for every
+//!   smaller `k` (*step*), and `g` does not change from just past the end of an index to the start
+//!   of the next round (*carry*), then the sum is `g(c) - g(0)`; for descending indices
+//!   `f(k) = g(k) - g(k with its last index + 1)` and the sum is
+//!   `g(c with its last index + 1) - g(end)`. Nothing is required of `g` but that;
 //! - *block*: the CTAs that add to `s` below `c` are exactly the nearest `q` ones and each adds
 //!   the same amount `a`, where `a * q` is the wanted sum.
 //!
@@ -109,8 +110,8 @@ pub struct Key {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tally {
-    /// The wait's value grows by each CTA's addition.
-    Telescope,
+    /// This potential grows by each CTA's addition.
+    Telescope(Potential),
     /// The nearest smaller CTAs add this much each and all others nothing.
     Block(i64),
 }
@@ -149,6 +150,18 @@ struct Fibre {
     counted: Vec<usize>,
     /// Whether larger values come first.
     descending: bool,
+}
+
+/// A function of the CTA, the element being fixed, whose growth is each CTA's addition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Potential {
+    /// The wait's value.
+    Value,
+    /// The wait's value at the CTA one below in the last counted index.
+    ValueBelow,
+    /// The wait's value less what the CTA itself added to the element before.
+    ValueLessOwn,
 }
 
 struct Rule<'a> {

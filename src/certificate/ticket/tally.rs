@@ -1,6 +1,7 @@
 //! Side condition 4 of the ticket rule: a wait's value is the sum of the smaller CTAs' additions.
 
 use super::Fibre;
+use super::Potential;
 use super::Rule;
 use super::Tally;
 use crate::certificate::grid;
@@ -19,7 +20,7 @@ impl<'a> Rule<'a> {
             Unsupported::at(wait.span, "the artefact has no argument for this wait")
         })?;
         match tally {
-            Tally::Telescope => self.telescope(wait),
+            Tally::Telescope(potential) => self.telescope(wait, potential),
             Tally::Block(each) => self.block(wait, each),
         }
     }
@@ -34,16 +35,30 @@ impl<'a> Rule<'a> {
         let occurrence = self.occurrence(&mut setting, wait, &c, "c")?;
         let value = grid::wait_value(&mut setting, wait, &occurrence.env)?;
         let initial = self.initial(&mut setting, wait, &occurrence.element)?;
+        let own =
+            self.added_before(&mut setting, wait, &c, &occurrence.env, &occurrence.element)?;
+        let wanted = term::sub(&term::sub(&value, &initial), &own);
+        Ok((setting, c, occurrence, wanted))
+    }
+
+    /// What a CTA itself adds to an element before it waits on it.
+    fn added_before(
+        &self,
+        setting: &mut Setting<'_>,
+        wait: &Event,
+        member: &[Term],
+        env: &Env,
+        element: &[Term],
+    ) -> Result<Term, Unsupported> {
         let mut own = Vec::new();
         for add in self.adds_to(wait) {
-            let (env, happens) = self.located_add(&mut setting, add, &c, &occurrence.element)?;
-            let first = self.precedes(&mut setting, (add, &env), (wait, &occurrence.env))?;
+            let (add_env, happens) = self.located_add(setting, add, member, element)?;
+            let first = self.precedes(setting, (add, &add_env), (wait, env))?;
             let before = term::and([happens, first]);
-            let amount = grid::amount(&mut setting, add, &env)?;
+            let amount = grid::amount(setting, add, &add_env)?;
             own.push(term::ite(&before, &amount, &term::int(0)));
         }
-        let wanted = term::sub(&term::sub(&value, &initial), &term::sum(own));
-        Ok((setting, c, occurrence, wanted))
+        Ok(term::sum(own))
     }
 
     /// An arbitrary CTA of the same fibre, not necessarily below `c`.
@@ -69,24 +84,29 @@ impl<'a> Rule<'a> {
             .expr(&self.role.indices[index].extent, &Env::new())
     }
 
-    fn telescope(&mut self, wait: &Event) -> Result<(), Unsupported> {
+    fn telescope(&mut self, wait: &Event, potential: Potential) -> Result<(), Unsupported> {
         let fibre = self.fibre(wait)?;
-        self.telescope_step(wait, &fibre)?;
+        self.telescope_step(wait, &fibre, potential)?;
         for level in 1..fibre.counted.len() {
-            self.telescope_carry(wait, &fibre, level)?;
+            self.telescope_carry(wait, &fibre, level, potential)?;
         }
-        self.telescope_sum(wait, &fibre)
+        self.telescope_sum(wait, &fibre, potential)
     }
 
-    fn telescope_step(&mut self, wait: &Event, fibre: &Fibre) -> Result<(), Unsupported> {
+    fn telescope_step(
+        &mut self,
+        wait: &Event,
+        fibre: &Fibre,
+        potential: Potential,
+    ) -> Result<(), Unsupported> {
         let adds = self.adds_to(wait);
         let (mut setting, c, at_wait, _) = self.at_wait(wait)?;
         let mut k = self.other(&mut setting, fibre, &c)?;
         setting.facts.push(self.below(fibre, &k, &c));
         let added = self.additions(&mut setting, &adds, &k, &at_wait.element)?;
-        let here = self.value_at(&mut setting, wait, &k, &at_wait.element)?;
+        let here = self.potential(&mut setting, (wait, fibre, potential), &k, &at_wait.element)?;
         past(fibre, &mut k);
-        let next = self.value_at(&mut setting, wait, &k, &at_wait.element)?;
+        let next = self.potential(&mut setting, (wait, fibre, potential), &k, &at_wait.element)?;
         let growth = if fibre.descending {
             term::sub(&here, &next)
         } else {
@@ -110,6 +130,7 @@ impl<'a> Rule<'a> {
         wait: &Event,
         fibre: &Fibre,
         level: usize,
+        potential: Potential,
     ) -> Result<(), Unsupported> {
         let (mut setting, c, at_wait, _) = self.at_wait(wait)?;
         let mut k = self.other(&mut setting, fibre, &c)?;
@@ -129,11 +150,11 @@ impl<'a> Rule<'a> {
             earlier
         });
         k[fibre.counted[level]] = self.extent(&mut setting, fibre.counted[level])?;
-        let end = self.value_at(&mut setting, wait, &k, &at_wait.element)?;
+        let end = self.potential(&mut setting, (wait, fibre, potential), &k, &at_wait.element)?;
         k[fibre.counted[level]] = term::int(0);
         let round = fibre.counted[level - 1];
         k[round] = term::sum([k[round].clone(), term::int(1)]);
-        let start = self.value_at(&mut setting, wait, &k, &at_wait.element)?;
+        let start = self.potential(&mut setting, (wait, fibre, potential), &k, &at_wait.element)?;
         let meaning = format!(
             "the value of `{}` does not change from one round to the next",
             self.quote(wait.span)
@@ -142,7 +163,12 @@ impl<'a> Rule<'a> {
         self.conclude(name, meaning, setting, term::eq(&end, &start))
     }
 
-    fn telescope_sum(&mut self, wait: &Event, fibre: &Fibre) -> Result<(), Unsupported> {
+    fn telescope_sum(
+        &mut self,
+        wait: &Event,
+        fibre: &Fibre,
+        potential: Potential,
+    ) -> Result<(), Unsupported> {
         let (mut setting, mut c, at_wait, wanted) = self.at_wait(wait)?;
         let mut end = c.clone();
         for at in &fibre.counted {
@@ -151,12 +177,24 @@ impl<'a> Rule<'a> {
         let total = if fibre.descending {
             end[fibre.counted[0]] = self.extent(&mut setting, fibre.counted[0])?;
             past(fibre, &mut c);
-            let first = self.value_at(&mut setting, wait, &c, &at_wait.element)?;
-            let last = self.value_at(&mut setting, wait, &end, &at_wait.element)?;
+            let first =
+                self.potential(&mut setting, (wait, fibre, potential), &c, &at_wait.element)?;
+            let last = self.potential(
+                &mut setting,
+                (wait, fibre, potential),
+                &end,
+                &at_wait.element,
+            )?;
             term::sub(&first, &last)
         } else {
-            let first = self.value_at(&mut setting, wait, &end, &at_wait.element)?;
-            let last = self.value_at(&mut setting, wait, &c, &at_wait.element)?;
+            let first = self.potential(
+                &mut setting,
+                (wait, fibre, potential),
+                &end,
+                &at_wait.element,
+            )?;
+            let last =
+                self.potential(&mut setting, (wait, fibre, potential), &c, &at_wait.element)?;
             term::sub(&last, &first)
         };
         let meaning = format!(
@@ -171,21 +209,30 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// The wait's value as a function of the CTA, the element being fixed.
-    fn value_at(
+    /// The potential at a CTA, the element being fixed.
+    fn potential(
         &self,
         setting: &mut Setting<'_>,
-        wait: &Event,
+        (wait, fibre, potential): (&Event, &Fibre, Potential),
         member: &[Term],
         element: &[Term],
     ) -> Result<Term, Unsupported> {
-        let Some((env, _)) = self.located(setting, wait, member, element)? else {
+        let mut member = member.to_vec();
+        if let (Potential::ValueBelow, Some(last)) = (potential, fibre.counted.last()) {
+            member[*last] = term::sub(&member[*last], &term::int(1));
+        }
+        let Some((env, _)) = self.located(setting, wait, &member, element)? else {
             return Err(Unsupported::at(
                 wait.span,
                 "a wait whose loop variables cannot be read off the element",
             ));
         };
-        grid::wait_value(setting, wait, &env)
+        let value = grid::wait_value(setting, wait, &env)?;
+        if potential == Potential::ValueLessOwn {
+            let own = self.added_before(setting, wait, &member, &env, element)?;
+            return Ok(term::sub(&value, &own));
+        }
+        Ok(value)
     }
 
     /// The number of a CTA in its fibre, in ascending order.
