@@ -5,6 +5,8 @@ use super::elements::Use;
 use super::finding::Counterexample;
 use super::finding::Finding;
 use super::finding::ProofReport;
+use super::input::Pattern;
+use super::stuck::Stuck;
 use super::style::Style;
 use super::trace::Event;
 
@@ -79,7 +81,8 @@ pub fn finding(finding: &Finding, detail: Detail) -> String {
     out
 }
 
-fn snippet(file: &str, source: &str, line: usize, style: Style) -> String {
+/// The line of a text, with its number.
+pub fn snippet(file: &str, source: &str, line: usize, style: Style) -> String {
     let Some(text) = source.lines().nth(line.saturating_sub(1)) else {
         return String::new();
     };
@@ -95,47 +98,55 @@ fn snippet(file: &str, source: &str, line: usize, style: Style) -> String {
 }
 
 fn counterexample(counterexample: &Counterexample, style: Style) -> String {
+    let mut out = run(
+        &counterexample.patterns,
+        &counterexample.stuck,
+        &counterexample.trace,
+        style,
+    );
+    let smallest = std::slice::from_ref(&counterexample.smallest);
+    list(&mut out, style, "minimal", smallest);
+    out
+}
+
+/// A run and the state it ends in.
+pub fn run(patterns: &[Pattern], stuck: &Stuck, events: &[Event], style: Style) -> String {
     let mut out = String::new();
-    for pattern in &counterexample.patterns {
+    for pattern in patterns {
         if let Some(lines) = pattern.drawing() {
             let title = format!("{} (rows: first index, # visited)", pattern.name);
             list(&mut out, style, &title, &lines);
         }
     }
-    out.push_str(&elements(&counterexample.stuck.elements, style));
-    let stuck = &counterexample.stuck;
+    out.push_str(&elements(&stuck.elements, style));
     if stuck.chain.len() > 1 {
         list(&mut out, style, "who waits for whom", &stuck.chain);
     }
-    if stuck.blocked.len() > 1 {
-        let lines: Vec<String> = stuck
-            .blocked
-            .iter()
-            .map(|b| {
-                format!(
-                    "{} at line {}: {} {}, found {}: {}",
-                    b.member, b.line, b.element, b.wants, b.value, b.why
-                )
-            })
-            .collect();
-        list(&mut out, style, "blocked", &shortened(lines, BLOCKED));
+    // A chain already says why each of its members waits.
+    if stuck.blocked.len() > stuck.chain.len() {
+        let lines = stuck.blocked.iter().map(|b| {
+            format!(
+                "{} at line {}: {} {}, found {}: {}",
+                b.member, b.line, b.element, b.wants, b.value, b.why
+            )
+        });
+        list(
+            &mut out,
+            style,
+            "blocked",
+            &shortened(lines.collect(), BLOCKED),
+        );
     }
     if !stuck.unstarted.is_empty() {
         let names = shortened(stuck.unstarted.clone(), BLOCKED);
         list(&mut out, style, "never started", &[names.join(", ")]);
     }
-    list(&mut out, style, "trace", &trace(&counterexample.trace));
-    list(
-        &mut out,
-        style,
-        "minimal",
-        std::slice::from_ref(&counterexample.smallest),
-    );
+    list(&mut out, style, "trace", &trace(events));
     out
 }
 
 /// A run, one line per step; the beginning of a long one is left out.
-pub fn trace(events: &[Event]) -> Vec<String> {
+fn trace(events: &[Event]) -> Vec<String> {
     let width = events.iter().map(|e| e.member.chars().count()).max();
     let width = width.unwrap_or(0);
     let hidden = events.len().saturating_sub(STEPS);
@@ -159,7 +170,10 @@ pub fn trace(events: &[Event]) -> Vec<String> {
 }
 
 /// A table of what became of every element.
-pub fn elements(elements: &[Element], style: Style) -> String {
+fn elements(elements: &[Element], style: Style) -> String {
+    if elements.is_empty() {
+        return String::new();
+    }
     let mut rows = vec![
         [
             "element",

@@ -9,7 +9,6 @@ pub mod explore;
 pub mod fmt;
 pub mod man;
 pub mod replay;
-mod run_text;
 pub mod simulate;
 
 use crate::cli::Command;
