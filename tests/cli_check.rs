@@ -46,6 +46,7 @@ fn a_refuted_protocol() {
         R >= 1
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
+        CTAs start in the declared launch order, which CUDA does not promise
       decided by event encoding in [time]
     --- stderr
     "#);
@@ -98,6 +99,7 @@ fn places_that_are_taken_and_what_would_help() {
         R >= 1
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
+        CTAs start in the declared launch order, which CUDA does not promise
       decided by event encoding in [time]
     --- stderr
     "#);
@@ -204,6 +206,7 @@ fn a_bounded_protocol() {
         1 <= N <= 2
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
+        CTAs start in the declared launch order, which CUDA does not promise
       hint: a longer --timeout searches further; with some parameters fixed (--set P=V) or related (--assume EXPR) a proof may be found
       decided by bounded search in [time]
     --- stderr

@@ -4,8 +4,8 @@
 //! turns come, each CTA also increments the semaphores of the tiles after its window.
 protocol local_extra_increments
 
-param Tm in {64, 128, 256}  // rows of a query tile
-param Tn in {64, 128, 256}  // rows of a key tile
+param Tm in 1..  // rows of a query tile
+param Tn in 1..  // rows of a key tile
 param sq in 1..             // query length
 param sk in 1..             // key length
 param wl in 0..             // how far a query sees to the left

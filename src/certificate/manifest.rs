@@ -399,7 +399,7 @@ pub fn assumptions(protocol: &Protocol, argument: &Argument) -> Vec<String> {
     if argument.residency() == Residency::WholeGrid {
         all.push("all CTAs of the grid are resident at once".to_owned());
     } else {
-        all.push("CTAs start in the declared launch order, which CUDA does not promise".to_owned());
+        all.push(super::LAUNCH_ORDER.to_owned());
     }
     all
 }

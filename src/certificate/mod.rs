@@ -20,6 +20,10 @@ use std::time::Duration;
 use crate::protocol::Domain;
 use crate::protocol::Protocol;
 
+/// The assumption under which CTAs that have not started do no harm.
+pub const LAUNCH_ORDER: &str =
+    "CTAs start in the declared launch order, which CUDA does not promise";
+
 /// What every verdict about a protocol rests on: its domain and its assumptions, and that the
 /// machine makes progress.
 pub fn environment(protocol: &Protocol) -> Vec<String> {

@@ -9,12 +9,12 @@ pub const SCHEMA: u32 = 1;
 
 /// What stands above all findings.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-struct Document<'a> {
+struct Document<'a, T> {
     schema: u32,
     tool: &'static str,
     version: &'static str,
     z3: &'a str,
-    results: &'a [Finding],
+    results: &'a [T],
 }
 
 /// One document with all findings, ending with a line end.
@@ -22,7 +22,7 @@ struct Document<'a> {
 /// # Errors
 ///
 /// Never for findings of this program: they hold numbers, strings and lists only.
-pub fn document(findings: &[Finding], z3: &str) -> Result<String, serde_json::Error> {
+pub fn document<T: Serialize>(findings: &[T], z3: &str) -> Result<String, serde_json::Error> {
     let document = Document {
         schema: SCHEMA,
         tool: "warplock",

@@ -6,12 +6,14 @@
 
 pub mod argument;
 mod chain;
+pub mod csr;
 pub mod elements;
 pub mod expect;
 pub mod finding;
 pub mod input;
 pub mod json;
 mod obstacle;
+pub mod repro;
 pub mod sarif;
 pub mod stuck;
 pub mod style;

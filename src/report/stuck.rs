@@ -19,6 +19,9 @@ use super::words;
 /// A stuck state, explained.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Stuck {
+    /// Whether nobody can go on.
+    #[serde(skip)]
+    pub is_final: bool,
     /// One sentence about the wait that explains the others best.
     pub sentence: String,
     /// The line of that wait, from 1.
@@ -82,6 +85,7 @@ pub fn explain(protocol: &Protocol, instance: &Instance, state: &State) -> Stuck
     });
     let unstarted = step::unstarted(state).into_iter();
     Stuck {
+        is_final: is_stuck,
         sentence: root.map_or_else(
             || "somebody can still go on".to_owned(),
             |(member, obstacle)| words::sentence(&obstacles, *member, obstacle),

@@ -118,7 +118,7 @@ pub fn run(patterns: &[Pattern], stuck: &Stuck, events: &[Event], style: Style) 
             list(&mut out, style, &title, &lines);
         }
     }
-    out.push_str(&elements(&stuck.elements, style));
+    out.push_str(&elements(stuck, style));
     if stuck.chain.len() > 1 {
         list(&mut out, style, "who waits for whom", &stuck.chain);
     }
@@ -139,7 +139,12 @@ pub fn run(patterns: &[Pattern], stuck: &Stuck, events: &[Event], style: Style) 
     }
     if !stuck.unstarted.is_empty() {
         let names = shortened(stuck.unstarted.clone(), BLOCKED);
-        list(&mut out, style, "never started", &[names.join(", ")]);
+        let title = if stuck.is_final {
+            "never started"
+        } else {
+            "not started"
+        };
+        list(&mut out, style, title, &[names.join(", ")]);
     }
     list(&mut out, style, "trace", &trace(events));
     out
@@ -170,7 +175,9 @@ fn trace(events: &[Event]) -> Vec<String> {
 }
 
 /// A table of what became of every element.
-fn elements(elements: &[Element], style: Style) -> String {
+fn elements(stuck: &Stuck, style: Style) -> String {
+    let elements: &[Element] = &stuck.elements;
+    let open = if stuck.is_final { "never" } else { "not yet" };
     if elements.is_empty() {
         return String::new();
     }
@@ -192,8 +199,8 @@ fn elements(elements: &[Element], style: Style) -> String {
                 .start
                 .map_or_else(|| "-".to_owned(), |v| v.to_string()),
             element.value.clone(),
-            uses(&element.waits),
-            uses(&element.changes),
+            uses(&element.waits, open),
+            uses(&element.changes, open),
             if element.completes { "yes" } else { "no" }.to_owned(),
         ]);
     }
@@ -226,7 +233,7 @@ fn elements(elements: &[Element], style: Style) -> String {
     out
 }
 
-fn uses(uses: &[Use]) -> String {
+fn uses(uses: &[Use], open: &str) -> String {
     if uses.is_empty() {
         return "nobody".to_owned();
     }
@@ -234,7 +241,7 @@ fn uses(uses: &[Use]) -> String {
     let (done, left): (Vec<&Use>, Vec<&Use>) = uses.iter().partition(|u| u.done);
     let left = left
         .iter()
-        .map(|u| format!("{} {} (never)", u.member, u.what));
+        .map(|u| format!("{} {} ({open})", u.member, u.what));
     let done = done.iter().map(|u| format!("{} {}", u.member, u.what));
     shortened(left.chain(done).collect(), USES).join(", ")
 }

@@ -57,8 +57,11 @@ impl Emission {
 /// Why a failure cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum EmitError {
-    /// Only arrays fit the form.
-    #[error("{0} holds arrays only, and this failure has none: use json or torch")]
+    /// Only arrays fit the form, and there are none.
+    #[error(
+        "{0} holds arrays only, and this protocol does not have exactly one open pattern over \
+         column and row tiles: use json or torch"
+    )]
     NoArrays(&'static str),
     /// Writing to memory failed.
     #[error(transparent)]

@@ -1,59 +1,35 @@
 //! The smallest input of a family that makes a scheme hang.
 //!
 //! A family is a way in which patterns arise: sequence packing, or a window. The search goes
-//! through growing boxes of tiles; in each the family's restriction ([`super::packed`],
-//! [`super::windows`]) leaves exactly the family's patterns, visited in the kernel's order. What
+//! through growing boxes of tiles; in each the family's restriction (`packed`,
+//! `windows`) leaves exactly the family's patterns, visited in the kernel's order. What
 //! it finds is built by [`crate::tensors`], compared with the pattern found, and replayed.
 //!
 //! *What smallest means.* For packings the first goal is the number of tokens. A box of k tiles
 //! holds every packing of up to `k * min(Tm, Tn)` tokens, so once a box has a failure, no packing
-//! with fewer tokens hangs (as far as the protocol's other loops fit the box), and among those of
-//! that many tokens none with fewer segments does. For windows the goals are sq, sk, wl and wr in
+//! with fewer tokens hangs, and among those of that many tokens none with fewer segments does. A
+//! box also limits the loops of the protocol that count; where it has any, this is said. For windows the goals are sq, sk, wl and wr in
 //! this order, least among all sizes of at most as many tiles per axis as were searched.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use std::time::Instant;
 
-use crate::encoding::search;
-use crate::encoding::search::Candidate;
-use crate::encoding::search::Found;
-use crate::encoding::search::Limits;
-use crate::encoding::search::Objective;
-use crate::encoding::search::Restriction;
-use crate::protocol::PatternId;
 use crate::protocol::Protocol;
-use crate::semantics::explore;
-use crate::semantics::input::OrderKey;
-use crate::semantics::instance::Instance;
-use crate::semantics::step::Action;
-use crate::semantics::unfold;
 use crate::tensors::BlockSparse;
+use crate::tensors::TensorError;
 use crate::tensors::packing;
 use crate::tensors::packing::Tiling;
 use crate::tensors::windows::Window;
 use crate::text::Narrowing;
-use crate::verdict::deadlock;
 use crate::verdict::decision::Decision;
-use crate::verdict::decision::Verdict;
 
 use super::ReproError;
 use super::failure::Failure;
 use super::failure::open_pattern;
-use super::packed::Packings;
-use super::windows::Windows;
-
-/// The largest box that is searched, in tiles per axis.
-const LARGEST_BOX: i64 = 16;
-
-/// Boxes searched before a proof is tried.
-const QUICK_BOXES: i64 = 3;
+use super::hunt::Hunt;
 
 /// The largest tile size accepted.
 const LARGEST_TILE: u64 = 1 << 24;
-
-/// States explored to shorten the run of a failure.
-const SHORTENING_STATES: u64 = 200_000;
 
 /// A way in which patterns arise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +103,7 @@ impl Origin {
     ///
     /// # Errors
     /// Sizes beyond the limits of the arrays.
-    pub fn tiles(&self) -> Result<BlockSparse, crate::tensors::TensorError> {
+    pub fn tiles(&self) -> Result<BlockSparse, TensorError> {
         match self {
             Origin::Packing { lengths, tiling } => packing::pack(lengths, *tiling),
             Origin::Window {
@@ -198,290 +174,5 @@ pub fn smallest(
             }
         }
     }
-    let members: Vec<Member> = sizes
-        .iter()
-        .map(|tile| Member::new(family, pattern, *tile))
-        .collect();
-    let hunt = Hunt {
-        protocol,
-        members,
-        objectives: search::default_objectives(protocol),
-        deadline: Instant::now() + settings.timeout,
-        settings,
-    };
-    hunt.run(narrowing)
-}
-
-/// A family at fixed tile sizes.
-enum Member {
-    Packings(Packings),
-    Windows(Windows, TileSizes),
-}
-
-impl Member {
-    fn new(family: Family, pattern: PatternId, tile: TileSizes) -> Member {
-        let packings = |causal| {
-            Member::Packings(Packings {
-                pattern,
-                tiling: Tiling {
-                    tile_m: tile.m,
-                    tile_n: tile.n,
-                    causal,
-                },
-            })
-        };
-        let windows = |local| {
-            let windows = Windows {
-                pattern,
-                tile_m: tile.m as i64,
-                tile_n: tile.n as i64,
-                local,
-            };
-            Member::Windows(windows, tile)
-        };
-        match family {
-            Family::Packed => packings(false),
-            Family::PackedCausal => packings(true),
-            Family::Causal => windows(false),
-            Family::Local => windows(true),
-        }
-    }
-
-    fn restriction(&self) -> &dyn Restriction {
-        match self {
-            Member::Packings(packings) => packings,
-            Member::Windows(windows, _) => windows,
-        }
-    }
-
-    fn pattern(&self) -> PatternId {
-        match self {
-            Member::Packings(packings) => packings.pattern,
-            Member::Windows(windows, _) => windows.pattern,
-        }
-    }
-
-    fn origin(&self, size: i64, values: &[i64]) -> Origin {
-        match self {
-            Member::Packings(packings) => Origin::Packing {
-                lengths: packings.lengths(size, values),
-                tiling: packings.tiling,
-            },
-            Member::Windows(windows, tile) => {
-                let value = |at: usize| {
-                    let value = values.get(at).copied().unwrap_or(0);
-                    u64::try_from(value).unwrap_or(0)
-                };
-                Origin::Window {
-                    sq: value(0),
-                    sk: value(1),
-                    left: windows.local.then(|| value(2)),
-                    right: value(3),
-                    tile: *tile,
-                }
-            }
-        }
-    }
-
-    /// The inputs of a box, in words.
-    fn within(&self, size: i64) -> String {
-        match self {
-            Member::Packings(Packings { tiling, .. }) => {
-                let tokens = size as u64 * tiling.tile_m.min(tiling.tile_n);
-                format!("of up to {tokens} tokens ({size} tiles)")
-            }
-            Member::Windows(..) => format!("of up to {size} tiles along each axis"),
-        }
-    }
-}
-
-struct Hunt<'a> {
-    protocol: &'a Protocol,
-    members: Vec<Member>,
-    objectives: Vec<Objective>,
-    deadline: Instant,
-    settings: &'a Settings<'a>,
-}
-
-/// The best of a box: its member, candidate and box size.
-type Hit<'m> = (&'m Member, Candidate, i64);
-
-impl Hunt<'_> {
-    fn run(&self, narrowing: &Narrowing) -> Result<Finding, ReproError> {
-        let mut clear = 0;
-        for size in 1..=QUICK_BOXES {
-            match self.search(size) {
-                Ok(Some(hit)) => return self.hangs(hit),
-                Ok(None) => clear = size,
-                Err(reason) => return Ok(self.bounded(clear, reason)),
-            }
-        }
-        let settings = deadlock::Settings {
-            timeout: self.remaining() / 2,
-            objectives: None,
-            cancel: self.settings.cancel,
-            tell: self.settings.tell,
-        };
-        let decision = deadlock::decide(self.protocol, narrowing, &settings)?;
-        if let Verdict::Proved(_) = decision.verdict {
-            return Ok(Finding::Proved(Box::new(decision)));
-        }
-        for size in QUICK_BOXES + 1..=LARGEST_BOX {
-            match self.search(size) {
-                Ok(Some(hit)) => return self.hangs(hit),
-                Ok(None) => clear = size,
-                Err(reason) => return Ok(self.bounded(clear, reason)),
-            }
-        }
-        Ok(self.bounded(clear, "larger inputs were not searched".to_owned()))
-    }
-
-    fn remaining(&self) -> Duration {
-        self.deadline.saturating_duration_since(Instant::now())
-    }
-
-    fn bounded(&self, clear: i64, reason: String) -> Finding {
-        match self.members.first() {
-            Some(member) if clear > 0 => Finding::Bounded {
-                within: member.within(clear),
-                reason,
-            },
-            _ => Finding::Unknown(reason),
-        }
-    }
-
-    /// The smallest failure of a box over all tile sizes.
-    fn search(&self, size: i64) -> Result<Option<Hit<'_>>, String> {
-        (self.settings.tell)(&format!("searching inputs of up to {size} tiles"));
-        let limits = Limits {
-            thorough: true,
-            deadline: self.deadline,
-            cancel: self.settings.cancel,
-        };
-        let mut best: Option<Hit<'_>> = None;
-        for member in &self.members {
-            let restriction = Some(member.restriction());
-            let found =
-                search::smallest_of(self.protocol, restriction, size, &self.objectives, &limits);
-            match found {
-                Found::Stuck(candidate) => {
-                    let smaller = |(_, other, _): &Hit<'_>| candidate.goals < other.goals;
-                    if best.as_ref().is_none_or(smaller) {
-                        best = Some((member, *candidate, size));
-                    }
-                }
-                Found::Nothing | Found::Empty => {}
-                Found::Unknown(reason) if best.is_none() => return Err(reason),
-                Found::Unknown(_) => break,
-                Found::Unsupported(construct) => {
-                    return Err(format!("{construct} is not yet handled symbolically"));
-                }
-            }
-        }
-        Ok(best)
-    }
-
-    fn hangs(&self, hit: Hit<'_>) -> Result<Finding, ReproError> {
-        let hit = self.wider(hit);
-        let (member, candidate, size) = hit;
-        let origin = member.origin(size, &candidate.values);
-        let tiles = origin.tiles()?;
-        self.compare(member, &candidate, &tiles)?;
-        let instance = unfold::instantiate(self.protocol, &candidate.input)
-            .map_err(|error| ReproError::Replay(error.to_string()))?;
-        let schedule = self.schedule(&instance, &candidate)?;
-        let smallest = match (member, candidate.minimal) {
-            (_, false) => "the search for a smaller one ran out of time".to_owned(),
-            (Member::Packings(_), true) => {
-                "no packing with fewer tokens hangs, and none of as many tokens with fewer segments"
-                    .to_owned()
-            }
-            (Member::Windows(..), true) => format!(
-                "smallest by (sq, sk, wl, wr) among sizes of at most {size} tiles along each axis"
-            ),
-        };
-        let failure = Failure::new(
-            self.protocol,
-            candidate.input,
-            schedule,
-            Some(tiles),
-            Some(origin),
-            smallest,
-        )?;
-        Ok(Finding::Hangs(Box::new(failure)))
-    }
-
-    /// A window with fewer queries may have more keys than the box that showed a failure.
-    fn wider<'m>(&'m self, hit: Hit<'m>) -> Hit<'m> {
-        if let Member::Packings(_) = hit.0 {
-            return hit;
-        }
-        match self.search(hit.2 + 2) {
-            Ok(Some(wider)) if wider.1.minimal && wider.1.goals <= hit.1.goals => wider,
-            _ => hit,
-        }
-    }
-
-    /// The search and the arrays must mean the same input.
-    fn compare(
-        &self,
-        member: &Member,
-        candidate: &Candidate,
-        tiles: &BlockSparse,
-    ) -> Result<(), ReproError> {
-        let input = &candidate.input;
-        let entries = tiles.entries();
-        let built = entries.map(|entry| vec![i64::from(entry.n), i64::from(entry.m)]);
-        let mut same = input.patterns.get(member.pattern().0) == Some(&built.collect());
-        for (key, order) in &input.orders {
-            let n = match key {
-                OrderKey::Row { row, .. } => row.first(),
-                OrderKey::Loop { member, .. } => member.first(),
-            };
-            // A loop of any order may run over the row of another number than its member's;
-            // the replay speaks about it all the same.
-            let is_row = matches!(key, OrderKey::Row { .. });
-            let row = n
-                .and_then(|n| usize::try_from(*n).ok())
-                .map(|n| tiles.row(n));
-            same &= !is_row
-                || row.is_some_and(|row| {
-                    row.iter().copied().map(i64::from).eq(order.iter().copied())
-                });
-        }
-        match same {
-            true => Ok(()),
-            false => Err(ReproError::Replay(
-                "the pattern found is not the pattern that its sizes make".to_owned(),
-            )),
-        }
-    }
-
-    /// The candidate's schedule, or a shorter one.
-    fn schedule(
-        &self,
-        instance: &Instance,
-        candidate: &Candidate,
-    ) -> Result<Vec<Action>, ReproError> {
-        let options = explore::Options {
-            max_states: SHORTENING_STATES,
-            cancel: Some(self.settings.cancel),
-            ..explore::Options::default()
-        };
-        if let Some(shortest) = explore::explore(instance, &options).stuck {
-            return Ok(shortest);
-        }
-        let moves = candidate.schedule.iter().map(|step| {
-            let members = instance.members.iter();
-            let found = members
-                .enumerate()
-                .find(|(_, member)| member.role == step.role && member.index == step.member);
-            found.map(|(member, _)| match step.starts {
-                true => Action::Launch(member),
-                false => Action::Step(member),
-            })
-        });
-        let moves: Option<Vec<Action>> = moves.collect();
-        moves.ok_or_else(|| ReproError::Replay("a member that does not exist".to_owned()))
-    }
+    Hunt::new(protocol, family, pattern, sizes, settings).run(narrowing)
 }

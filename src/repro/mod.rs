@@ -10,6 +10,7 @@
 pub mod emit;
 mod failure;
 pub mod family;
+mod hunt;
 mod kernel_order;
 mod packed;
 mod script;

@@ -92,6 +92,12 @@ impl Lock {
         }
     }
 
+    /// The expression with its line ends as spaces.
+    pub fn on_one_line(&self) -> String {
+        let lines: Vec<&str> = self.expression.lines().map(str::trim).collect();
+        lines.join(" ")
+    }
+
     /// The order in which it expects CTAs to start; ascending for an expression.
     pub fn launch(&self) -> LaunchChoice {
         self.name
@@ -102,7 +108,10 @@ impl Lock {
 
 impl fmt::Display for Lock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name.unwrap_or(&self.expression))
+        match self.name {
+            Some(name) => f.write_str(name),
+            None => f.write_str(&self.on_one_line()),
+        }
     }
 }
 

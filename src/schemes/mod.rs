@@ -7,7 +7,9 @@
 //!
 //! `docs/csr.md` documents the command that shows this.
 
+mod bench;
 pub mod chain;
+mod follow;
 mod judge;
 mod load;
 mod lock;

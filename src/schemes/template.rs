@@ -91,6 +91,21 @@ impl Scheme {
         );
         let whole = self.text();
         text::load(alone.as_bytes()).map_err(|found| self.moved(found, &alone))?;
+        // What is an expression stays one in parentheses; two declarations do not.
+        let closed = format!(
+            "protocol block_sparse_lock\n{DECLARATIONS}role nobody {{}}\nlet lock(n, m) = ({}\n)",
+            self.lock.expression
+        );
+        if text::load(closed.as_bytes()).is_err() {
+            let span = Span {
+                start: 0,
+                end: self.lock.expression.len(),
+            };
+            let message = "the lock is more than one expression";
+            return Err(vec![
+                Diagnostic::error(span, message).label("expected one expression"),
+            ]);
+        }
         text::load(whole.as_bytes()).map_err(|found| self.moved(found, &whole))
     }
 

@@ -26,6 +26,7 @@ use crate::encoding::search::Objective;
 use crate::proof;
 use crate::proof::Guess;
 use crate::protocol::Initial;
+use crate::protocol::LaunchOrder;
 use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 use crate::protocol::Resident;
@@ -46,6 +47,10 @@ use super::grid;
 
 /// Boxes searched before a proof is tried.
 const QUICK_BOXES: [i64; 3] = [1, 2, 3];
+
+/// Which part of the time the quick boxes may take, as a divisor: hard arithmetic in a small box
+/// must not keep the proof from being tried.
+const QUICK_SHARE: u32 = 6;
 
 /// Boxes searched when there is no proof. Sizes jump, since a domain may start far from 0.
 const LARGE_BOXES: [i64; 8] = [4, 5, 6, 8, 12, 16, 24, 32];
@@ -131,7 +136,7 @@ impl Strategy<'_> {
             );
         }
         let mut sizes = QUICK_BOXES.to_vec();
-        match self.boxes(&sizes, false) {
+        match self.boxes(&sizes, self.remaining() / QUICK_SHARE, false) {
             Boxes::Stuck(candidate, size) => return self.refute(*candidate, size, notes),
             Boxes::Clear(..) => {}
             Boxes::Unsupported(construct) => {
@@ -148,7 +153,7 @@ impl Strategy<'_> {
         };
         // Now every loop counts, wherever it starts: what is clear becomes a bound.
         sizes.extend(LARGE_BOXES);
-        let verdict = match self.boxes(&sizes, true) {
+        let verdict = match self.boxes(&sizes, self.remaining(), true) {
             Boxes::Stuck(candidate, size) => return self.refute(*candidate, size, notes),
             Boxes::Unsupported(construct) => {
                 return self.explore(
@@ -179,8 +184,8 @@ impl Strategy<'_> {
         self.settings.timeout.saturating_sub(self.started.elapsed())
     }
 
-    fn boxes(&self, sizes: &[i64], thorough: bool) -> Boxes {
-        let limits = self.limits(self.remaining(), thorough);
+    fn boxes(&self, sizes: &[i64], time: Duration, thorough: bool) -> Boxes {
+        let limits = self.limits(time, thorough);
         let mut clear = None;
         for &size in sizes {
             (self.settings.tell)(&format!("searching for a stuck state up to size {size}"));
@@ -423,13 +428,30 @@ impl Strategy<'_> {
         Ok(self.decision(verdict, "explicit search", notes))
     }
 
+    /// What a verdict other than PROVED rests on; a proof says so itself.
+    fn assumptions(&self) -> Vec<String> {
+        let mut all = certificate::environment(self.protocol);
+        let launches = self
+            .protocol
+            .roles
+            .iter()
+            .filter_map(|role| role.launch.as_ref());
+        if launches
+            .into_iter()
+            .any(|launch| launch.order != LaunchOrder::Any)
+        {
+            all.push(certificate::LAUNCH_ORDER.to_owned());
+        }
+        all
+    }
+
     fn decision(&self, verdict: Verdict, engine: &'static str, notes: Vec<String>) -> Decision {
         Decision {
             property: Property::Deadlock,
             verdict,
             engine,
             elapsed: self.started.elapsed(),
-            assumptions: certificate::environment(self.protocol),
+            assumptions: self.assumptions(),
             notes,
         }
     }

@@ -59,6 +59,10 @@ pub enum Command {
     Check(commands::check::Arguments),
     /// Check certificates again, without the prover
     Certify(commands::certify::Arguments),
+    /// Say whether a kernel that takes turns by a lock hangs on concrete block-sparse tensors
+    Csr(commands::csr::Arguments),
+    /// Print the smallest input that hangs a protocol, and write it as tensors or a script
+    Repro(commands::repro::Arguments),
     /// Run a counterexample again
     Replay(commands::replay::Arguments),
     /// Run a protocol once at concrete values

@@ -45,6 +45,11 @@ impl Terminal {
         }
     }
 
+    /// Whether results go to a terminal.
+    pub fn out_is_terminal(&self) -> bool {
+        io::stdout().is_terminal()
+    }
+
     /// The emphasis for results.
     pub fn out_style(&self) -> Style {
         self.out
@@ -57,12 +62,17 @@ impl Terminal {
 
     /// Writes a result.
     pub fn out(&self, text: &str) {
+        self.out_bytes(text.as_bytes());
+    }
+
+    /// Writes a result that may be no text.
+    pub fn out_bytes(&self, bytes: &[u8]) {
         if self.gone.load(Ordering::Relaxed) || self.failed.load(Ordering::Relaxed) {
             return;
         }
         let written = self.progress.suspend(|| {
             let mut out = io::stdout().lock();
-            out.write_all(text.as_bytes()).and_then(|()| out.flush())
+            out.write_all(bytes).and_then(|()| out.flush())
         });
         match written {
             Ok(()) => {}

@@ -1,7 +1,7 @@
 //! What the rules for grids over semaphores share.
 //!
 //! A *rule* derives obligations about arbitrary CTAs, loop iterations and elements. This room
-//! provides them: settings in which the parameters are in their domain ([`Frame::setting`]),
+//! provides them: settings in which the parameters are in their domain (`Frame::setting`),
 //! arbitrary CTAs and executions and the one execution that touches an element (`events.rs`), the
 //! order of loops and programs (`order.rs`), and the obligations every rule has: that everything
 //! is well defined (`well_defined.rs`) and what residency comes to (`residency.rs`).

@@ -4,11 +4,14 @@ pub mod certify;
 pub mod check;
 pub mod completions;
 mod concrete;
+pub mod csr;
+mod emission;
 pub mod explain;
 pub mod explore;
 pub mod fmt;
 pub mod man;
 pub mod replay;
+pub mod repro;
 pub mod simulate;
 
 use crate::cli::Command;
@@ -21,6 +24,8 @@ pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
     match command {
         Command::Check(arguments) => check::run(arguments, session),
         Command::Certify(arguments) => certify::run(arguments, session),
+        Command::Csr(arguments) => csr::run(arguments, session),
+        Command::Repro(arguments) => repro::run(arguments, session),
         Command::Replay(arguments) => replay::run(arguments, session),
         Command::Simulate(arguments) => simulate::run(arguments, session),
         Command::Explore(arguments) => explore::run(arguments, session),

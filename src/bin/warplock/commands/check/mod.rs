@@ -1,7 +1,7 @@
 //! `warplock check`: decides properties of protocols.
 
 mod decide;
-mod minimize;
+pub mod minimize;
 mod outcome;
 
 use std::collections::BTreeMap;

@@ -1,0 +1,17 @@
+//! Turns that count 2 per visit where 1 is added.
+protocol twice_but_once
+
+param N in 1..
+param M in 1..
+pattern visits[N, M]
+semaphore dq[M] = 0
+let rank(n, m) = count(k in 0..n where visits[k, m])
+
+grid cta[n in 0..N] launch ascending resident 1.. {
+    for m in row(visits, n) {
+        wait dq[m] == 2 * rank(n, m)
+        dq[m] += 1
+    }
+}
+
+expect deadlock: refuted
