@@ -28,6 +28,7 @@ fn the_top_level_help() {
       explain      Explain verdicts, exit codes, properties and the proof rule
       completions  Print a completion script for a shell
       man          Print the manual page
+      help         Print this message or the help of the given subcommand(s)
 
     Options:
       -h, --help
