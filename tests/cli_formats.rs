@@ -271,7 +271,8 @@ fn sarif_has_a_rule_per_property_and_a_result_per_verdict() {
             "M >= 1",
             "R >= 1",
             "a resident CTA that can go on eventually does",
-            "semaphore operations are atomic and seen in one order by everyone"
+            "semaphore operations are atomic and seen in one order by everyone",
+            "CTAs start in the declared launch order, which CUDA does not promise"
           ],
           "engine": "event encoding",
           "parameters": {

@@ -18,6 +18,9 @@ fn the_top_level_help() {
     Commands:
       check        Decide the properties of protocols
       certify      Check certificates again, without the prover
+      csr          Say whether a kernel that takes turns by a lock hangs on concrete block-sparse
+                   tensors
+      repro        Print the smallest input that hangs a protocol, and write it as tensors or a script
       replay       Run a counterexample again
       simulate     Run a protocol once at concrete values
       explore      Search every schedule at concrete values
@@ -25,6 +28,7 @@ fn the_top_level_help() {
       explain      Explain verdicts, exit codes, properties and the proof rule
       completions  Print a completion script for a shell
       man          Print the manual page
+      help         Print this message or the help of the given subcommand(s)
 
     Options:
       -h, --help
@@ -56,6 +60,8 @@ fn every_command_has_help_and_a_manual_page() {
     let commands = [
         "check",
         "certify",
+        "csr",
+        "repro",
         "replay",
         "simulate",
         "explore",

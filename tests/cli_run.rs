@@ -22,17 +22,17 @@ fn a_witness_replays() {
     exit 0
     --- stdout
     w/lock_n_block-deadlock-[digest].json: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+        --> lock_n_block.wlk:18
+      18 |         wait dq[m] == n
       visits (rows: first index, # visited):
           0
         0 .
         1 #
+      element  start  now  waited for           changed by          completes
+      dq[0]    0      0    cta[1] == 1 (never)  cta[1] + 1 (never)  no
       trace:
         1  cta[0]  starts and has nothing to do
         2  cta[1]  starts
-      blocked:
-        cta[1] at line 18: dq[0] == 1, found 0: nobody else adds to it
-      element  start  now  waited for           changed by          completes
-      dq[0]    0      0    cta[1] == 1 (never)  cta[1] + 1 (never)  no
     --- stderr
     "#);
 }
@@ -51,19 +51,19 @@ fn a_changed_witness_does_not_replay() {
     exit 101
     --- stdout
     --- stderr
-    internal error: failed to replay: pattern `visits` has no entry [1, 0]: outside its extents
+    error: failed to replay: pattern `visits` has no entry [1, 0]: outside its extents
     "#);
     insta::assert_snapshot!(replay("\"value\": \"0\"", "\"value\": \"7\""), @r#"
     exit 101
     --- stdout
     --- stderr
-    internal error: failed to replay: the members do not wait for what the witness says they wait for
+    error: failed to replay: the members do not wait for what the witness says they wait for
     "#);
     insta::assert_snapshot!(replay("wait dq[m] == n", "wait dq[m] >= n"), @r#"
     exit 101
     --- stdout
     --- stderr
-    internal error: failed to replay: the digest 81041b3905d8ce87e24fbb4c97147ddf4547cc72ae7b7153997a295596f2528e is not that of the embedded text, which is 9f0963e6aad178e3eb0735227364d858f5cb6e7cd4bdc6db0094761863ef913f
+    error: failed to replay: the digest 81041b3905d8ce87e24fbb4c97147ddf4547cc72ae7b7153997a295596f2528e is not that of the embedded text, which is 9f0963e6aad178e3eb0735227364d858f5cb6e7cd4bdc6db0094761863ef913f
     "#);
     let shown = replay("{", "[");
     assert!(shown.starts_with("exit 2\n"), "{shown}");
@@ -92,6 +92,8 @@ fn a_simulation_hangs_or_finishes() {
           0
         0 #
         1 #
+      element  start  now  waited for                changed by              completes
+      dq[0]    0      2    cta[0] == 0, cta[1] == 1  cta[0] + 1, cta[1] + 1  yes
       trace:
         1  cta[0]  starts
         2  cta[0]  passes dq[0] == 0  (line 18)
@@ -99,8 +101,6 @@ fn a_simulation_hangs_or_finishes() {
         4  cta[1]  starts
         5  cta[1]  passes dq[0] == 1  (line 18)
         6  cta[1]  adds 1: dq[0] 1 -> 2  (line 20)
-      element  start  now  waited for                changed by              completes
-      dq[0]    0      2    cta[0] == 0, cta[1] == 1  cta[0] + 1, cta[1] + 1  yes
     --- stderr
     "#);
     let replayed = [
@@ -201,17 +201,17 @@ fn an_exploration_counts() {
     --- stdout
     lock_n_block.wlk: an input hangs, 3 inputs and 11 states searched up to the first hang
       at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+        --> lock_n_block.wlk:18
+      18 |         wait dq[m] == n
       visits (rows: first index, # visited):
           0
         0 .
         1 #
+      element  start  now  waited for           changed by          completes
+      dq[0]    0      0    cta[1] == 1 (never)  cta[1] + 1 (never)  no
       trace:
         1  cta[0]  starts and has nothing to do
         2  cta[1]  starts
-      blocked:
-        cta[1] at line 18: dq[0] == 1, found 0: nobody else adds to it
-      element  start  now  waited for           changed by          completes
-      dq[0]    0      0    cta[1] == 1 (never)  cta[1] + 1 (never)  no
     --- stderr
     "#);
 }

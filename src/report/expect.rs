@@ -35,7 +35,8 @@ pub fn compare(protocol: &Protocol, expectation: &Expectation, finding: &Finding
     }
     let span = expectation.span;
     let written = protocol.source.get(span.start..span.end).unwrap_or("");
-    let words: Vec<&str> = written.split_whitespace().collect();
+    let words = written.split_whitespace();
+    let words: Vec<&str> = words.skip_while(|word| *word == "expect").collect();
     Comparison {
         line: witness::line(&protocol.source, span),
         expected: words.join(" "),

@@ -19,6 +19,9 @@ use super::words;
 /// A stuck state, explained.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Stuck {
+    /// Whether nobody can go on.
+    #[serde(skip)]
+    pub is_final: bool,
     /// One sentence about the wait that explains the others best.
     pub sentence: String,
     /// The line of that wait, from 1.
@@ -50,12 +53,15 @@ pub struct Blocked {
     pub why: String,
 }
 
-/// Explains a state in which nobody can go on. In any other state it lists who is blocked.
+/// Explains a state in which nobody can go on. In any other state it only lists who is blocked:
+/// there is no reason yet.
 pub fn explain(protocol: &Protocol, instance: &Instance, state: &State) -> Stuck {
+    let is_stuck = step::is_stuck(instance, state);
     let obstacles = Obstacles::new(instance, state);
     let waiting = step::blocked(instance, state);
     let chain = waiting
         .first()
+        .filter(|_| is_stuck)
         .map(|first| chain::from(&obstacles, first.member));
     let root = chain.as_ref().and_then(chain::Chain::root);
     let line = root.and_then(|(_, obstacle)| match obstacle {
@@ -70,13 +76,18 @@ pub fn explain(protocol: &Protocol, instance: &Instance, state: &State) -> Stuck
             element: instance.cell_name(b.op.cell),
             wants: witness::wanted(b.op.kind),
             value: witness::shown(instance, &b.cell),
-            why: words::why(&obstacles, b.member, &obstacle),
+            why: if is_stuck {
+                words::why(&obstacles, b.member, &obstacle)
+            } else {
+                "somebody can still go on".to_owned()
+            },
         })
     });
     let unstarted = step::unstarted(state).into_iter();
     Stuck {
+        is_final: is_stuck,
         sentence: root.map_or_else(
-            || "nobody can start".to_owned(),
+            || "somebody can still go on".to_owned(),
             |(member, obstacle)| words::sentence(&obstacles, *member, obstacle),
         ),
         line,

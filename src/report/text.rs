@@ -5,6 +5,8 @@ use super::elements::Use;
 use super::finding::Counterexample;
 use super::finding::Finding;
 use super::finding::ProofReport;
+use super::input::Pattern;
+use super::stuck::Stuck;
 use super::style::Style;
 use super::trace::Event;
 
@@ -79,7 +81,8 @@ pub fn finding(finding: &Finding, detail: Detail) -> String {
     out
 }
 
-fn snippet(file: &str, source: &str, line: usize, style: Style) -> String {
+/// The line of a text, with its number.
+pub fn snippet(file: &str, source: &str, line: usize, style: Style) -> String {
     let Some(text) = source.lines().nth(line.saturating_sub(1)) else {
         return String::new();
     };
@@ -95,47 +98,60 @@ fn snippet(file: &str, source: &str, line: usize, style: Style) -> String {
 }
 
 fn counterexample(counterexample: &Counterexample, style: Style) -> String {
+    let mut out = run(
+        &counterexample.patterns,
+        &counterexample.stuck,
+        &counterexample.trace,
+        style,
+    );
+    let smallest = std::slice::from_ref(&counterexample.smallest);
+    list(&mut out, style, "minimal", smallest);
+    out
+}
+
+/// A run and the state it ends in.
+pub fn run(patterns: &[Pattern], stuck: &Stuck, events: &[Event], style: Style) -> String {
     let mut out = String::new();
-    for pattern in &counterexample.patterns {
+    for pattern in patterns {
         if let Some(lines) = pattern.drawing() {
             let title = format!("{} (rows: first index, # visited)", pattern.name);
             list(&mut out, style, &title, &lines);
         }
     }
-    out.push_str(&elements(&counterexample.stuck.elements, style));
-    let stuck = &counterexample.stuck;
+    out.push_str(&elements(stuck, style));
     if stuck.chain.len() > 1 {
         list(&mut out, style, "who waits for whom", &stuck.chain);
     }
-    if stuck.blocked.len() > 1 {
-        let lines: Vec<String> = stuck
-            .blocked
-            .iter()
-            .map(|b| {
-                format!(
-                    "{} at line {}: {} {}, found {}: {}",
-                    b.member, b.line, b.element, b.wants, b.value, b.why
-                )
-            })
-            .collect();
-        list(&mut out, style, "blocked", &shortened(lines, BLOCKED));
+    // A chain already says why each of its members waits.
+    if stuck.blocked.len() > stuck.chain.len() {
+        let lines = stuck.blocked.iter().map(|b| {
+            format!(
+                "{} at line {}: {} {}, found {}: {}",
+                b.member, b.line, b.element, b.wants, b.value, b.why
+            )
+        });
+        list(
+            &mut out,
+            style,
+            "blocked",
+            &shortened(lines.collect(), BLOCKED),
+        );
     }
     if !stuck.unstarted.is_empty() {
         let names = shortened(stuck.unstarted.clone(), BLOCKED);
-        list(&mut out, style, "never started", &[names.join(", ")]);
+        let title = if stuck.is_final {
+            "never started"
+        } else {
+            "not started"
+        };
+        list(&mut out, style, title, &[names.join(", ")]);
     }
-    list(&mut out, style, "trace", &trace(&counterexample.trace));
-    list(
-        &mut out,
-        style,
-        "minimal",
-        std::slice::from_ref(&counterexample.smallest),
-    );
+    list(&mut out, style, "trace", &trace(events));
     out
 }
 
 /// A run, one line per step; the beginning of a long one is left out.
-pub fn trace(events: &[Event]) -> Vec<String> {
+fn trace(events: &[Event]) -> Vec<String> {
     let width = events.iter().map(|e| e.member.chars().count()).max();
     let width = width.unwrap_or(0);
     let hidden = events.len().saturating_sub(STEPS);
@@ -159,7 +175,12 @@ pub fn trace(events: &[Event]) -> Vec<String> {
 }
 
 /// A table of what became of every element.
-pub fn elements(elements: &[Element], style: Style) -> String {
+fn elements(stuck: &Stuck, style: Style) -> String {
+    let elements: &[Element] = &stuck.elements;
+    let open = if stuck.is_final { "never" } else { "not yet" };
+    if elements.is_empty() {
+        return String::new();
+    }
     let mut rows = vec![
         [
             "element",
@@ -178,8 +199,8 @@ pub fn elements(elements: &[Element], style: Style) -> String {
                 .start
                 .map_or_else(|| "-".to_owned(), |v| v.to_string()),
             element.value.clone(),
-            uses(&element.waits),
-            uses(&element.changes),
+            uses(&element.waits, open),
+            uses(&element.changes, open),
             if element.completes { "yes" } else { "no" }.to_owned(),
         ]);
     }
@@ -212,7 +233,7 @@ pub fn elements(elements: &[Element], style: Style) -> String {
     out
 }
 
-fn uses(uses: &[Use]) -> String {
+fn uses(uses: &[Use], open: &str) -> String {
     if uses.is_empty() {
         return "nobody".to_owned();
     }
@@ -220,7 +241,7 @@ fn uses(uses: &[Use]) -> String {
     let (done, left): (Vec<&Use>, Vec<&Use>) = uses.iter().partition(|u| u.done);
     let left = left
         .iter()
-        .map(|u| format!("{} {} (never)", u.member, u.what));
+        .map(|u| format!("{} {} ({open})", u.member, u.what));
     let done = done.iter().map(|u| format!("{} {}", u.member, u.what));
     shortened(left.chain(done).collect(), USES).join(", ")
 }

@@ -100,7 +100,7 @@ pub fn library(name: &str) -> String {
 }
 
 /// Times and digests replaced by words.
-fn filtered(text: &str) -> String {
+pub fn filtered(text: &str) -> String {
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
         let line = match line.find(" in ").filter(|_| line.contains("decided by ")) {

@@ -10,11 +10,7 @@ use crate::commands;
 /// Proves that a GPU kernel's synchronization cannot deadlock, or prints the smallest input that
 /// hangs it.
 #[derive(Debug, Parser)]
-#[command(
-    name = "warplock",
-    max_term_width = 100,
-    disable_help_subcommand = true
-)]
+#[command(name = "warplock", max_term_width = 100)]
 pub struct Cli {
     /// What to do.
     #[command(subcommand)]

@@ -21,7 +21,9 @@ pub enum Failure {
     },
     /// Findings about a text, already laid out.
     Text(String),
-    /// A mistake of ours, or something that did not re-check. A lowercase fragment.
+    /// Evidence that does not hold. A lowercase fragment.
+    Refused(String),
+    /// A mistake of ours. A lowercase fragment.
     Internal(String),
     /// A signal; how far it got.
     Interrupted(String),
@@ -64,7 +66,7 @@ impl Failure {
     pub fn exit(&self) -> Exit {
         match self {
             Failure::Input { .. } | Failure::Text(_) => Exit::Input,
-            Failure::Internal(_) => Exit::Internal,
+            Failure::Refused(_) | Failure::Internal(_) => Exit::Internal,
             Failure::Interrupted(_) => Exit::Interrupted,
         }
     }
@@ -79,6 +81,7 @@ impl Failure {
                 format!("{error} {message}\n{hint}")
             }
             Failure::Text(text) => text.clone(),
+            Failure::Refused(message) => format!("{error} {message}\n"),
             Failure::Internal(message) => format!("{} {message}\n", style.bad("internal error:")),
             Failure::Interrupted(message) => format!("{message}\n"),
         }

@@ -8,9 +8,8 @@ const OLDEST: (u32, u32) = (5, 3);
 /// The version of the linked Z3: `5.4.0.0`.
 pub fn version() -> &'static str {
     let full = z3::full_version();
-    let words = full.split_whitespace();
+    let mut words = full.split_whitespace();
     words
-        .into_iter()
         .find(|word| word.starts_with(|c: char| c.is_ascii_digit()))
         .unwrap_or(full)
 }
@@ -22,7 +21,7 @@ pub fn check() -> Result<(), Failure> {
     let number = (parts.next().flatten(), parts.next().flatten());
     match number {
         (Some(major), Some(minor)) if (major, minor) >= OLDEST => Ok(()),
-        _ => Err(Failure::Internal(format!(
+        _ => Err(Failure::Refused(format!(
             "the Z3 library is version {found}; {}.{} or newer is needed",
             OLDEST.0, OLDEST.1
         ))),

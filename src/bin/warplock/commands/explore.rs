@@ -1,6 +1,7 @@
 //! `warplock explore`: searches every schedule at concrete values.
 
 use clap::Args;
+use warplock::report;
 use warplock::report::input;
 use warplock::report::stuck;
 use warplock::report::style::Style;
@@ -23,7 +24,6 @@ use crate::session::Session;
 
 use super::concrete::Concrete;
 use super::concrete::Loaded;
-use super::run_text;
 
 /// Options of `explore`.
 #[derive(Debug, Clone, Args)]
@@ -133,9 +133,13 @@ fn shown(
         out.push_str(&format!("{name}: {inputs}, {counted} {complete}\n"));
         out.push_str(&format!("  {}\n", hangs.sentence));
         if !quiet {
-            out.push_str(&run_text::patterns(&loaded.protocol, input, style));
-            out.push_str(&run_text::trace(&hangs.events, style));
-            out.push_str(&run_text::blocked(&hangs.stuck, style));
+            if let Some(line) = hangs.stuck.line {
+                let source = &loaded.protocol.source;
+                out.push_str(&report::text::snippet(&loaded.name, source, line, style));
+            }
+            let patterns = input::patterns(&loaded.protocol, input);
+            let run = report::text::run(&patterns, &hangs.stuck, &hangs.events, style);
+            out.push_str(&run);
         }
         Exit::Refuted
     } else if let Some((input, trace, violation)) = &found.violation {
@@ -145,9 +149,18 @@ fn shown(
         ));
         let instance = unfold::instantiate(&loaded.protocol, input)
             .map_err(|error| Failure::Internal(error.to_string()))?;
-        let events = trace::trace(&loaded.protocol.source, &instance, trace);
         if !quiet {
-            out.push_str(&run_text::trace(&events, style));
+            let mut state = step::initial(&instance);
+            // The last action is the one that is undefined.
+            for action in trace {
+                if step::apply(&instance, &mut state, *action).is_err() {
+                    break;
+                }
+            }
+            let events = trace::trace(&loaded.protocol.source, &instance, trace);
+            let stuck = stuck::explain(&loaded.protocol, &instance, &state);
+            let patterns = input::patterns(&loaded.protocol, input);
+            out.push_str(&report::text::run(&patterns, &stuck, &events, style));
         }
         Exit::Refuted
     } else {

@@ -12,7 +12,6 @@ pub mod fmt;
 pub mod man;
 pub mod replay;
 pub mod repro;
-mod run_text;
 pub mod simulate;
 
 use crate::cli::Command;

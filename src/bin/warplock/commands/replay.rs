@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use warplock::protocol::Protocol;
+use warplock::report;
 use warplock::report::finding::Word;
 use warplock::report::input;
 use warplock::report::stuck;
@@ -21,8 +22,6 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::session::Session;
 use crate::sources;
-
-use super::run_text;
 
 /// The largest witness that is read, in bytes.
 const LARGEST: usize = 256 << 20;
@@ -49,7 +48,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
         })?;
         let protocol = protocol_of(&witness)?;
         let replayed = witness::replay(&protocol, &witness)
-            .map_err(|error| Failure::Internal(format!("failed to replay: {error}")))?;
+            .map_err(|error| Failure::Refused(format!("failed to replay: {error}")))?;
         Ok((protocol, replayed))
     })?;
     session
@@ -63,7 +62,7 @@ fn protocol_of(witness: &Witness) -> Result<Protocol, Failure> {
     let refused = |findings: Vec<text::Diagnostic>| {
         let first = findings.first();
         let message = first.map_or_else(String::new, |d| d.message.clone());
-        Failure::Internal(format!("the embedded protocol is not valid: {message}"))
+        Failure::Refused(format!("the embedded protocol is not valid: {message}"))
     };
     let mut protocol = text::load(witness.source.as_bytes()).map_err(refused)?;
     let narrowing = Narrowing {
@@ -97,8 +96,15 @@ fn shown(name: &str, protocol: &Protocol, replayed: &Replayed, session: &Session
     if session.quiet {
         return out;
     }
-    out.push_str(&run_text::patterns(protocol, &replayed.input, style));
-    out.push_str(&run_text::trace(&events, style));
-    out.push_str(&run_text::blocked(&stuck, style));
+    if let Some(line) = stuck.line {
+        out.push_str(&report::text::snippet(
+            &format!("{}.wlk", protocol.name),
+            &protocol.source,
+            line,
+            style,
+        ));
+    }
+    let patterns = input::patterns(protocol, &replayed.input);
+    out.push_str(&report::text::run(&patterns, &stuck, &events, style));
     out
 }

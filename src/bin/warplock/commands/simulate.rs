@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Deserialize;
+use warplock::report;
 use warplock::report::input;
 use warplock::report::stuck;
 use warplock::report::trace;
@@ -27,7 +28,6 @@ use crate::sources;
 
 use super::concrete::Concrete;
 use super::concrete::Loaded;
-use super::run_text;
 
 /// The largest schedule that is read, in bytes.
 const LARGEST: usize = 256 << 20;
@@ -79,9 +79,13 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
         if !quiet {
             let events = trace::trace(&loaded.protocol.source, &instance, &run.trace);
             let stuck = stuck::explain(&loaded.protocol, &instance, &run.state);
-            text.push_str(&run_text::patterns(&loaded.protocol, &input, out_style));
-            text.push_str(&run_text::trace(&events, out_style));
-            text.push_str(&run_text::blocked(&stuck, out_style));
+            if let Some(line) = stuck.line {
+                let source = &loaded.protocol.source;
+                let quoted = report::text::snippet(&loaded.name, source, line, out_style);
+                text.push_str(&quoted);
+            }
+            let patterns = input::patterns(&loaded.protocol, &input);
+            text.push_str(&report::text::run(&patterns, &stuck, &events, out_style));
         }
         Ok((text, ended(&run.end)))
     })?;
