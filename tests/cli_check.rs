@@ -23,7 +23,7 @@ grid cta[n in 0..N] launch ascending resident all {
 fn a_refuted_protocol() {
     let folder = Folder::new();
     folder.library("lock_n_block.wlk");
-    insta::assert_snapshot!(folder.run(&["check", "lock_n_block.wlk"]), @r#"
+    insta::assert_snapshot!(folder.run(&["check", "lock_n_block.wlk"]), @"
     exit 1
     --- stdout
     lock_n_block.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
@@ -39,7 +39,7 @@ fn a_refuted_protocol() {
         1  cta[0]  starts and has nothing to do
         2  cta[1]  starts
       minimal:
-        smallest by (N, M, entries, R, initial values) among inputs with at most 4 values per index, entries per row and iterations per loop
+        smallest by (N, M, entries, R) among inputs with at most 4 values per index, entries per row and iterations per loop
       assumptions:
         N >= 1
         M >= 1
@@ -49,7 +49,7 @@ fn a_refuted_protocol() {
         CTAs start in the declared launch order, which CUDA does not promise
       decided by event encoding in [time]
     --- stderr
-    "#);
+    ");
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn places_that_are_taken_and_what_would_help() {
     let folder = Folder::new();
     folder.library("lock_rank_descending_launch.wlk");
     let shown = folder.run(&["check", "lock_rank_descending_launch.wlk"]);
-    insta::assert_snapshot!(shown, @r#"
+    insta::assert_snapshot!(shown, @"
     exit 1
     --- stdout
     lock_rank_descending_launch.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(0, 0), (1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: cta[0], which still adds to it, cannot start: cta[1] holds the only place
@@ -90,7 +90,7 @@ fn places_that_are_taken_and_what_would_help() {
       trace:
         1  cta[1]  starts
       minimal:
-        smallest by (N, M, entries, R, initial values) among inputs with at most 4 values per index, entries per row and iterations per loop
+        smallest by (N, M, entries, R) among inputs with at most 4 values per index, entries per row and iterations per loop
       notes:
         with the whole grid resident at once it cannot hang (by the ticket rule)
       assumptions:
@@ -102,7 +102,7 @@ fn places_that_are_taken_and_what_would_help() {
         CTAs start in the declared launch order, which CUDA does not promise
       decided by event encoding in [time]
     --- stderr
-    "#);
+    ");
 }
 
 #[test]
@@ -164,7 +164,7 @@ fn a_proved_protocol_with_its_argument() {
     let folder = Folder::new();
     folder.library("lock_rank.wlk");
     let shown = folder.run(&["check", "--explain-proof", "lock_rank.wlk"]);
-    insta::assert_snapshot!(shown, @r#"
+    insta::assert_snapshot!(shown, @"
     exit 0
     --- stdout
     lock_rank.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1, pattern visits, row order and schedule: all 7 obligations of the ticket rule hold
@@ -173,7 +173,7 @@ fn a_proved_protocol_with_its_argument() {
         Each waits only for members before it in this order, so the first one that has not finished can always go on.
         They also start in this order, so whoever is waited for has a place already, however few places there are.
         Members that use the same element of `dq` differ in n only.
-        Line 19, `wait dq[m] == rank(n, m)`: the value asked for grows from one member to the next by exactly what that member adds, so it is the sum over all members before.
+        Line 19, `wait dq[m] == rank(n, m)`: the value asked for grows from one member to the next by exactly what that member adds, so the value asked for is the sum over all members before.
       obligations:
         000_in_range_s1: `wait dq[m] == rank(n, m)` stays in range.
         001_in_range_s3: `dq[m] += 1` stays in range.
@@ -191,17 +191,17 @@ fn a_proved_protocol_with_its_argument() {
         CTAs start in the declared launch order, which CUDA does not promise
       decided by ticket rule in [time]
     --- stderr
-    "#);
+    ");
 }
 
 #[test]
 fn a_bounded_protocol() {
     let folder = Folder::new();
     folder.file("bounded.wlk", BOUNDED);
-    insta::assert_snapshot!(folder.run(&["check", "bounded.wlk"]), @r#"
+    insta::assert_snapshot!(folder.run(&["check", "bounded.wlk"]), @"
     exit 3
     --- stdout
-    bounded.wlk: deadlock: BOUNDED no violation for inputs with at most 32 values per index, entries per row and iterations per loop, whatever the other parameters; no proof: `break`
+    bounded.wlk: deadlock: BOUNDED no violation for inputs with at most 32 values per index, entries per row and iterations per loop, whatever the other parameters; no proof: the proof rules do not cover `break`
       assumptions:
         1 <= N <= 2
         a resident CTA that can go on eventually does
@@ -210,7 +210,7 @@ fn a_bounded_protocol() {
       hint: a longer --timeout searches further; with some parameters fixed (--set P=V) or related (--assume EXPR) a proof may be found
       decided by bounded search in [time]
     --- stderr
-    "#);
+    ");
 }
 
 #[test]

@@ -15,6 +15,7 @@ use crate::certificate::discharge;
 use crate::certificate::discharge::Answer;
 use crate::certificate::discharge::Solver;
 use crate::certificate::manifest::Argument;
+use crate::certificate::program::Unsupported;
 use crate::protocol::Domain;
 use crate::protocol::Protocol;
 use crate::semantics::input::Input;
@@ -79,9 +80,7 @@ fn accepted(
     deadline: Instant,
     tell: &dyn Fn(&str),
 ) -> Result<(), String> {
-    let obligations = argument
-        .obligations(protocol)
-        .map_err(|refused| refused.to_string())?;
+    let obligations = argument.obligations(protocol).map_err(uncovered)?;
     // One hard obligation must not use up the time of the other candidates.
     let each = if split {
         Duration::from_secs(10)
@@ -108,4 +107,9 @@ fn accepted(
         }
     }
     Ok(())
+}
+
+/// Why a rule does not apply, as a lowercase fragment.
+fn uncovered(refused: Unsupported) -> String {
+    format!("the proof rules do not cover {refused}")
 }

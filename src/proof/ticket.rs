@@ -15,6 +15,7 @@ use itertools::Itertools;
 use super::Guess;
 use super::accepted;
 use super::listed_splits;
+use super::uncovered;
 use super::whole_grid_fits;
 use crate::certificate::grid;
 use crate::certificate::grid::Residency;
@@ -44,7 +45,7 @@ pub fn guess(
 ) -> Guess {
     let role = match grid::the_grid(protocol) {
         Ok(role) => role,
-        Err(refused) => return Guess::Nothing(refused.to_string()),
+        Err(refused) => return Guess::Nothing(uncovered(refused)),
     };
     let Some(launch) = &role.launch else {
         return Guess::Nothing("a role that is not a grid".to_owned());
@@ -113,7 +114,7 @@ fn fits(
     // Waits that no sample reached still need an argument.
     let program = grid::the_grid(protocol)
         .and_then(|role| program::summarize(protocol, role))
-        .map_err(|refused| refused.to_string())?;
+        .map_err(uncovered)?;
     let waits = program
         .events
         .iter()

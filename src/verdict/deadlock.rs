@@ -250,13 +250,18 @@ impl Strategy<'_> {
             }
         };
         let schedule = self.shortened(&instance, actions(&instance, &candidate)?);
+        let open_patterns = self
+            .protocol
+            .patterns
+            .iter()
+            .any(|p| p.definition.is_none());
         let names: Vec<String> = self
             .objectives
             .iter()
-            .map(|objective| match objective {
-                Objective::Param(id) => self.protocol.params[id.0].name.clone(),
-                Objective::Entries => "entries".to_owned(),
-                Objective::Initial => "initial values".to_owned(),
+            .filter_map(|objective| match objective {
+                Objective::Param(id) => Some(self.protocol.params[id.0].name.clone()),
+                Objective::Entries => open_patterns.then(|| "entries".to_owned()),
+                Objective::Initial => self.has_open_starts().then(|| "initial values".to_owned()),
             })
             .collect();
         let smallest = if candidate.minimal {
@@ -408,12 +413,7 @@ impl Strategy<'_> {
                     break 'growing;
                 }
             }
-            let open_starts = self
-                .protocol
-                .objects
-                .iter()
-                .any(|object| object.kind == ObjectKind::Semaphore(Initial::Any));
-            let starts = if open_starts {
+            let starts = if self.has_open_starts() {
                 format!(", open initial values up to {LARGEST_START}")
             } else {
                 String::new()
@@ -430,6 +430,14 @@ impl Strategy<'_> {
             None => Verdict::Unknown { reason, span: None },
         };
         Ok(self.decision(verdict, "explicit search", notes))
+    }
+
+    fn has_open_starts(&self) -> bool {
+        let open = ObjectKind::Semaphore(Initial::Any);
+        self.protocol
+            .objects
+            .iter()
+            .any(|object| object.kind == open)
     }
 
     /// What a verdict other than PROVED rests on; a proof says so itself.
