@@ -165,3 +165,36 @@ fn a_descending_launch_hangs_exactly_below_full_residency() {
         }
     }
 }
+
+/// With ascending launch the reversed causal lock hangs at every shortfall of residency, whatever
+/// the lengths, as soon as there are two key tiles.
+#[test]
+fn an_ascending_launch_of_the_reversed_lock_hangs_exactly_below_full_residency() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("encodings/block_sparse/causal_reversed_ascending_launch.wlk");
+    let source = fs::read_to_string(path).unwrap();
+    for (sq, sk) in [(1, 65), (64, 128), (130, 129), (200, 250), (300, 190)] {
+        let tiles = (sk + 63) / 64;
+        for r in 1..=tiles + 1 {
+            let set = [
+                ("Tm", 64),
+                ("Tn", 64),
+                ("sq", sq),
+                ("sk", sk),
+                ("wr", 0),
+                ("R", r),
+            ];
+            let narrowing = Narrowing {
+                set: set.map(|(name, value)| (name.to_owned(), value)).into(),
+                ..Narrowing::default()
+            };
+            let (_, decision) = decide(&source, &narrowing);
+            let expected = if r < tiles { "REFUTED" } else { "PROVED" };
+            assert_eq!(
+                decision.verdict.word(),
+                expected,
+                "sq = {sq}, sk = {sk}, R = {r}"
+            );
+        }
+    }
+}

@@ -80,7 +80,7 @@ impl Argument {
     pub fn rule(&self) -> &'static str {
         match self {
             Argument::Ticket(_) => "ticket",
-            Argument::Turns(_) => "turns",
+            Argument::Turns(_) => "turn",
         }
     }
 }
