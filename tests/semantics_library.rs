@@ -23,6 +23,9 @@ use warplock::witness;
 /// Inputs at one choice of parameters beyond which that choice is skipped.
 const MOST_INPUTS: f64 = 600.0;
 
+/// States at one choice of parameters beyond which that choice is skipped.
+const MOST_STATES: u64 = 20_000;
+
 /// Choices of parameters tried for one expectation.
 const MOST_CHOICES: usize = 700;
 
@@ -45,6 +48,7 @@ fn values(param: &Param) -> Vec<i64> {
         Domain::Range(lo, hi) => (*lo..=(*hi).min(lo + 2)).collect(),
         Domain::AtLeast(lo) => match param.name.as_str() {
             "sq" | "sk" => vec![*lo, 128, 129, 130, 256, 257, 512],
+            "Tm" | "Tn" => vec![64, 128, 256],
             "wl" | "wr" => vec![*lo, 100],
             _ => (*lo..=lo + 2).collect(),
         },
@@ -102,8 +106,15 @@ fn every_expectation_holds_at_small_values() {
                 if inputs.estimate() > MOST_INPUTS {
                     continue;
                 }
-                let found = explore_all(&narrowed, &params, &bounds, &Options::default());
+                let options = Options {
+                    max_states: MOST_STATES,
+                    ..Options::default()
+                };
+                let found = explore_all(&narrowed, &params, &bounds, &options);
                 let found = found.unwrap_or_else(|e| panic!("{shown} at {params:?}: {e}"));
+                if found.end == SearchEnd::StateLimit {
+                    continue;
+                }
                 searched += 1;
                 if let Some((input, trace)) = found.stuck {
                     let written = witness::record(&narrowed, &input, &trace).unwrap();
