@@ -31,6 +31,8 @@ pub struct Detail {
     pub quiet: bool,
     /// Whether to spell the argument of a proof out.
     pub argument: bool,
+    /// The version of the solver.
+    pub z3: &'static str,
 }
 
 /// A finding, ending with a line end. The first line is `FILE: PROPERTY: VERDICT` and a sentence.
@@ -75,7 +77,10 @@ pub fn finding(finding: &Finding, detail: Detail) -> String {
         ));
     }
     if finding.engine != "none" {
-        let by = format!("decided by {} in {:.1} s", finding.engine, finding.seconds);
+        let by = format!(
+            "decided by {} in {:.1} s, with Z3 {}",
+            finding.engine, finding.seconds, detail.z3
+        );
         out.push_str(&format!("  {}\n", style.dim(&by)));
     }
     out

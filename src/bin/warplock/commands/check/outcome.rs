@@ -58,6 +58,7 @@ impl<'s> Emitter<'s> {
                 style: session.terminal.out_style(),
                 quiet: session.quiet,
                 argument: arguments.explain_proof,
+                z3: solver::version(),
             },
             exit: Exit::Success,
             findings: Vec::new(),
