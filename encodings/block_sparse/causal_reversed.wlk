@@ -7,9 +7,9 @@ protocol causal_reversed
 
 param Tm in 1..  // rows of a query tile
 param Tn in 1..  // rows of a key tile
-param sq in 1..             // query length
-param sk in 1..             // key length
-param wr in 0..             // how far a query sees to the right; 0: causal
+param sq in 1..  // query length
+param sk in 1..  // key length
+param wr in 0..  // how far a query sees to the right; 0: causal
 
 let M = ceil_div(sq, Tm)
 let N = ceil_div(sk, Tn)

@@ -6,10 +6,10 @@ protocol local_extra_increments
 
 param Tm in 1..  // rows of a query tile
 param Tn in 1..  // rows of a key tile
-param sq in 1..             // query length
-param sk in 1..             // key length
-param wl in 0..             // how far a query sees to the left
-param wr in 0..             // how far a query sees to the right
+param sq in 1..  // query length
+param sk in 1..  // key length
+param wl in 0..  // how far a query sees to the left
+param wr in 0..  // how far a query sees to the right
 
 let M = ceil_div(sq, Tm)
 let N = ceil_div(sk, Tn)
