@@ -73,6 +73,9 @@ pub struct Translator<'p> {
     inside_count: bool,
 }
 
+/// With more constants than this, counts are instantiated at their ends only.
+const CONSTANT_POINTS: usize = 8;
+
 /// More pairs of multiples than this are more of a burden than a help.
 const MULTIPLE_PAIRS: usize = 60;
 
@@ -294,6 +297,21 @@ impl<'p> Translator<'p> {
         body
     }
 
+    /// The points at which a prefix count's facts are instantiated: its ends, and as long as they
+    /// are few, the constants and their successors. Those carry facts such as "a row that visits
+    /// this tile is not empty".
+    fn points(&self, prefix: &Prefix) -> Vec<Term> {
+        let mut points = prefix.points.clone();
+        if self.constants.len() <= CONSTANT_POINTS {
+            for constant in &self.constants {
+                let x = term::name(constant);
+                points.insert(term::sum([x.clone(), term::int(1)]));
+                points.insert(x);
+            }
+        }
+        points.into_iter().collect()
+    }
+
     /// Facts about products and quotients that occur so far.
     fn arithmetic(&self) -> Vec<Term> {
         let zero = term::int(0);
@@ -335,7 +353,7 @@ impl<'p> Translator<'p> {
         for position in 0..self.prefixes.len() {
             let (symbol, var, body, env, points) = {
                 let prefix = &self.prefixes[position].1;
-                let points: Vec<Term> = prefix.points.iter().cloned().collect();
+                let points = self.points(prefix);
                 (
                     prefix.symbol.clone(),
                     prefix.var,
