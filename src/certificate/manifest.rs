@@ -17,6 +17,8 @@ use serde::Serialize;
 use sha2::Digest;
 use sha2::Sha256;
 
+use super::cut;
+use super::cut::artefact::Cut;
 use super::discharge;
 use super::discharge::Answer;
 use super::discharge::Solver;
@@ -53,6 +55,8 @@ pub enum Argument {
     Ticket(Ticket),
     /// See [`super::turns`].
     Turns(Turns),
+    /// See [`super::cut`].
+    Cut(Cut),
 }
 
 impl Argument {
@@ -61,6 +65,8 @@ impl Argument {
         match self {
             Argument::Ticket(ticket) => ticket.residency,
             Argument::Turns(turns) => turns.residency,
+            // Obliged to be, where there is a launch.
+            Argument::Cut(_) => Residency::WholeGrid,
         }
     }
 
@@ -73,6 +79,7 @@ impl Argument {
         match self {
             Argument::Ticket(ticket) => ticket::obligations(protocol, ticket),
             Argument::Turns(turns) => turns::obligations(protocol, turns),
+            Argument::Cut(cut) => cut::obligations(protocol, cut),
         }
     }
 
@@ -81,6 +88,7 @@ impl Argument {
         match self {
             Argument::Ticket(_) => "ticket",
             Argument::Turns(_) => "turn",
+            Argument::Cut(_) => "cut",
         }
     }
 }

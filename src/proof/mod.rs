@@ -4,6 +4,7 @@
 //! small instances and has the checker try what fits. What is found counts for nothing until it
 //! is written down as a certificate and checked from the protocol's text.
 
+mod cut;
 pub mod sample;
 mod ticket;
 mod turns;
@@ -17,6 +18,8 @@ use crate::certificate::discharge::Solver;
 use crate::certificate::manifest::Argument;
 use crate::certificate::program::Unsupported;
 use crate::protocol::Domain;
+use crate::protocol::Object;
+use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 use crate::semantics::input::Input;
 use crate::semantics::instance::Instance;
@@ -37,6 +40,17 @@ pub enum Guess {
 /// tried.
 pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess {
     let deadline = Instant::now() + limit;
+    let by_cuts = if protocol.patterns.is_empty() {
+        cut::guess(protocol, deadline, tell)
+    } else {
+        Guess::Nothing("patterns have rules of their own".to_owned())
+    };
+    if let Guess::Found(_) = by_cuts {
+        return by_cuts;
+    }
+    if !grid_only(protocol) {
+        return by_cuts;
+    }
     tell("sampling instances");
     let samples = sample::instances(protocol, SAMPLES, 0);
     let by_ticket = ticket::guess(protocol, &samples, deadline, tell);
@@ -47,6 +61,13 @@ pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess
         Guess::Nothing(_) => Guess::Nothing(reason),
         found => found,
     }
+}
+
+/// Whether the rules for a grid with semaphores may apply.
+fn grid_only(protocol: &Protocol) -> bool {
+    let semaphore = |object: &Object| matches!(object.kind, ObjectKind::Semaphore(_));
+    protocol.roles.iter().any(|role| role.launch.is_some())
+        && protocol.objects.iter().all(semaphore)
 }
 
 /// Whether the whole grid is resident in every sample.

@@ -6,6 +6,7 @@
 
 pub mod argument;
 mod chain;
+mod cuts;
 pub mod csr;
 pub mod elements;
 pub mod expect;

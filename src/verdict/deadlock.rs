@@ -143,11 +143,11 @@ impl Strategy<'_> {
         match self.boxes(&sizes, quick, false) {
             Boxes::Stuck(candidate, size) => return self.refute(*candidate, size, notes),
             Boxes::Clear(..) => {}
-            Boxes::Unsupported(construct) => {
-                return self.explore(
-                    format!("{construct} is not yet handled symbolically"),
-                    notes,
-                );
+            Boxes::Unsupported(_) => {
+                return match proof::guess(self.protocol, self.remaining(), self.settings.tell) {
+                    Guess::Found(argument) => self.prove(argument, notes),
+                    Guess::Nothing(reason) => self.explore(reason, notes),
+                };
             }
         }
         (self.settings.tell)("looking for a proof");
@@ -342,6 +342,7 @@ impl Strategy<'_> {
         let engine = match &argument {
             Argument::Ticket(_) => "ticket rule",
             Argument::Turns(_) => "turn rule",
+            Argument::Cut(_) => "cut rule",
         };
         let (certificate, obligations) = manifest::issue(
             &self.protocol.source,

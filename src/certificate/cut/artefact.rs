@@ -1,0 +1,115 @@
+//! What the search for a cut proof finds and the checker starts from.
+
+use serde::Deserialize;
+use serde::Serialize;
+
+/// A proof by cuts: see the module's rule.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cut {
+    /// Parameters of finite range that are treated one value at a time, by position.
+    pub split: Vec<usize>,
+    /// One case for each combination of their values, in lexicographic order.
+    pub cases: Vec<Case>,
+}
+
+/// The proof for one combination of values.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// The values, in the order of [`Cut::split`].
+    pub values: Vec<i64>,
+    /// Whether no parameter values satisfy the assumptions in this case.
+    pub empty: bool,
+    /// Which generation each wait by parity stands for.
+    pub generations: Vec<Generation>,
+    /// How far everybody gets while one member is held.
+    pub holds: Vec<Hold>,
+    /// Why a registration joins the generation it is meant for, where the member itself does not
+    /// wait for the one before.
+    pub supports: Vec<Support>,
+}
+
+/// The generation that a wait by parity stands for: the number of earlier rounds at the same
+/// element, plus `first`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Generation {
+    /// The class, by position.
+    pub class: usize,
+    /// The operation, by position in the class.
+    pub site: usize,
+    /// 0 if the first wait passes at once, 1 if it waits for the first completion.
+    pub first: i64,
+    /// Whether all waits of the member at the element count as rounds, not only those of this
+    /// operation.
+    pub all: bool,
+}
+
+/// While a member of a class is held before one of its operations, every other class gets to its
+/// stop and no further.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Hold {
+    /// The class of the member.
+    pub class: usize,
+    /// Its operation.
+    pub site: usize,
+    /// One stop per class; that of the held member's own class is for its siblings.
+    pub stops: Vec<Stop>,
+}
+
+/// A place at which members block, as a function of where the held member is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stop {
+    /// The operation; `None` if the class may run to its end.
+    pub site: Option<usize>,
+    /// In which iteration of the innermost loop around it, counted over the whole run. Beyond the
+    /// last one the class runs to its end.
+    pub clock: Form,
+}
+
+/// A sum of products.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
+#[serde(transparent)]
+pub struct Form(pub Vec<Product>);
+
+/// An integer times a few quantities.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Product {
+    /// The integer.
+    pub times: i64,
+    /// The quantities.
+    pub of: Vec<Quantity>,
+}
+
+/// Something that a form is built from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// A parameter, by position.
+    Param(usize),
+    /// How many iterations of a loop around the held operation the member has completed over its
+    /// whole run, by depth from the outermost.
+    Clock(usize),
+    /// How many iterations a loop of a class has: class, loop.
+    Trips(usize, usize),
+}
+
+/// Another class that waits for the generation before.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Support {
+    /// The class of the registering member.
+    pub class: usize,
+    /// The registration.
+    pub site: usize,
+    /// The other class.
+    pub by: usize,
+    /// Its operation that waits for the generation before; it must have a [`Hold`].
+    pub wait: usize,
+    /// In which iteration of its innermost loop.
+    pub clock: Form,
+}

@@ -1,0 +1,740 @@
+//! The program of a class of identical members, with every local variable in closed form.
+//!
+//! A *class* is the members of a role that run the same program: index values that the program
+//! looks at are enumerated or split off by comparisons, the others only multiply the size. In a
+//! class's program every loop counts its iterations from 0, and every expression is over
+//! parameters and iteration numbers only: a local variable is replaced by its closed form, whose
+//! correctness is a list of [`Claim`]s, proved by induction over iterations.
+//!
+//! Refused, with the construct named: rows of a pattern, `break`, `return` inside a loop, and
+//! local variables whose change per iteration has no closed form here.
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+use super::algebra;
+use crate::certificate::program::Unsupported;
+use crate::protocol::BinaryOp;
+use crate::protocol::Cell;
+use crate::protocol::Comparison;
+use crate::protocol::Domain;
+use crate::protocol::Expr;
+use crate::protocol::Iteration;
+use crate::protocol::ObjectId;
+use crate::protocol::ParamId;
+use crate::protocol::Protocol;
+use crate::protocol::Span;
+use crate::protocol::Stmt;
+use crate::protocol::StmtId;
+use crate::protocol::StmtKind;
+use crate::protocol::VarId;
+
+/// A class's program.
+#[derive(Debug, Clone)]
+pub struct Flow {
+    /// The program, in order.
+    pub nodes: Vec<Node>,
+    /// Its operations, in text order.
+    pub sites: Vec<Site>,
+    /// Its loops.
+    pub loops: Vec<Loop>,
+    /// What has to hold for the closed forms to be right.
+    pub claims: Vec<Claim>,
+    /// Everything the program evaluates.
+    pub evaluations: Vec<Claim>,
+}
+
+/// A piece of the program.
+#[derive(Debug, Clone)]
+pub enum Node {
+    /// An operation, by its position in [`Flow::sites`].
+    Site(usize),
+    /// Runs one of two blocks.
+    If {
+        /// The condition.
+        condition: Expr,
+        /// Taken when it holds.
+        then: Vec<Node>,
+        /// Taken when it does not.
+        otherwise: Vec<Node>,
+    },
+    /// Runs a loop, by its position in [`Flow::loops`].
+    Loop(usize),
+}
+
+/// A loop.
+#[derive(Debug, Clone)]
+pub struct Loop {
+    /// The number of the iteration, from 0.
+    pub var: VarId,
+    /// How many iterations; never negative.
+    pub trips: Expr,
+    /// The program of one iteration.
+    pub body: Vec<Node>,
+    /// The enclosing loops, outermost first.
+    pub outer: Vec<usize>,
+}
+
+/// Where something stands: the loops around it and what must hold to get there.
+#[derive(Debug, Clone, Default)]
+pub struct Path {
+    /// The enclosing loops, outermost first.
+    pub loops: Vec<usize>,
+    /// The conditions of the enclosing branches.
+    pub conditions: Vec<Expr>,
+}
+
+/// An operation.
+#[derive(Debug, Clone)]
+pub struct Site {
+    /// The statement.
+    pub stmt: StmtId,
+    /// Where it stands in the text.
+    pub span: Span,
+    /// Where it stands in the program.
+    pub path: Path,
+    /// The object it works on.
+    pub object: ObjectId,
+    /// Which element of it.
+    pub index: Vec<Expr>,
+    /// What it does.
+    pub kind: Kind,
+}
+
+/// What an operation does.
+#[derive(Debug, Clone)]
+pub enum Kind {
+    /// Counts towards a generation of a barrier or adds to a semaphore.
+    Arrive {
+        /// How much.
+        weight: Expr,
+    },
+    /// Registers at a named barrier.
+    Register {
+        /// Threads that complete a generation.
+        count: Expr,
+    },
+    /// Blocks until the generation of the registration just before has completed.
+    Await,
+    /// Blocks while the phase bit equals the parity.
+    WaitParity {
+        /// The parity.
+        parity: Expr,
+    },
+    /// Blocks until a semaphore compares so with the value.
+    WaitValue {
+        /// How.
+        comparison: Comparison,
+        /// With what.
+        value: Expr,
+    },
+}
+
+impl Kind {
+    /// Whether a member can be held here.
+    pub fn blocks(&self) -> bool {
+        matches!(
+            self,
+            Kind::Await | Kind::WaitParity { .. } | Kind::WaitValue { .. }
+        )
+    }
+
+    /// How much it adds to its element.
+    pub fn weight(&self) -> Option<Expr> {
+        match self {
+            Kind::Arrive { weight } => Some(weight.clone()),
+            Kind::Register { .. } => Some(Expr::Int(1)),
+            _ => None,
+        }
+    }
+}
+
+/// An expression about one place of the program: a truth that must hold whenever a run is there,
+/// or an expression that is evaluated there.
+#[derive(Debug, Clone)]
+pub struct Claim {
+    /// Where.
+    pub path: Path,
+    /// The expression.
+    pub expr: Expr,
+    /// What it is about.
+    pub about: String,
+    /// The statement it belongs to.
+    pub span: Span,
+}
+
+/// Derives the program of a class from a role's statements. `known` are the values of indices,
+/// `fixed` those of parameters.
+pub fn flow(
+    protocol: &Protocol,
+    body: &[Stmt],
+    known: &HashMap<VarId, Expr>,
+    fixed: &[(ParamId, i64)],
+) -> Result<Flow, Unsupported> {
+    let mut builder = Builder {
+        protocol,
+        fixed,
+        next: protocol.vars.len(),
+        flow: Flow {
+            nodes: Vec::new(),
+            sites: Vec::new(),
+            loops: Vec::new(),
+            claims: Vec::new(),
+            evaluations: Vec::new(),
+        },
+    };
+    let mut values = known.clone();
+    let nodes = builder.block(body, &mut values, &Path::default())?;
+    builder.flow.nodes = nodes;
+    Ok(builder.flow)
+}
+
+/// An expression with parameters replaced by the values they are fixed at.
+pub fn at_fixed(expr: &Expr, fixed: &[(ParamId, i64)]) -> Expr {
+    algebra::rewrite(expr, &|_| None, &|id| {
+        let value = fixed.iter().find(|(known, _)| *known == id)?;
+        Some(Expr::Int(value.1))
+    })
+}
+
+/// Whether an expression over parameters cannot be negative, by its shape and the domain.
+pub fn never_negative(protocol: &Protocol, expr: &Expr) -> bool {
+    let go = |e: &Expr| never_negative(protocol, e);
+    match expr {
+        Expr::Int(value) => *value >= 0,
+        Expr::Param(id) => match &protocol.params[id.0].domain {
+            Domain::AtLeast(lo) | Domain::Range(lo, _) => *lo >= 0,
+            Domain::Set(values) => values.iter().all(|v| *v >= 0),
+        },
+        Expr::Binary(BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min, a, b) => go(a) && go(b),
+        Expr::Binary(BinaryOp::Max, a, b) => go(a) || go(b),
+        _ => false,
+    }
+}
+
+type Values = HashMap<VarId, Expr>;
+
+struct Builder<'a> {
+    protocol: &'a Protocol,
+    fixed: &'a [(ParamId, i64)],
+    next: usize,
+    flow: Flow,
+}
+
+impl Builder<'_> {
+    fn fresh(&mut self) -> VarId {
+        self.next += 1;
+        VarId(self.next - 1)
+    }
+
+    fn expr(&self, expr: &Expr, values: &Values) -> Expr {
+        let replaced = algebra::substitute(expr, values);
+        at_fixed(&replaced, self.fixed)
+    }
+
+    fn evaluate(
+        &mut self,
+        expr: &Expr,
+        values: &Values,
+        path: &Path,
+        span: Span,
+    ) -> Expr {
+        let value = self.expr(expr, values);
+        self.flow.evaluations.push(Claim {
+            path: path.clone(),
+            expr: value.clone(),
+            about: "an expression".to_owned(),
+            span,
+        });
+        value
+    }
+
+    fn claim(&mut self, path: &Path, expr: Expr, about: String, span: Span) {
+        if expr != Expr::Bool(true) {
+            self.flow.claims.push(Claim {
+                path: path.clone(),
+                expr,
+                about,
+                span,
+            });
+        }
+    }
+
+    fn block(
+        &mut self,
+        body: &[Stmt],
+        values: &mut Values,
+        path: &Path,
+    ) -> Result<Vec<Node>, Unsupported> {
+        let mut nodes = Vec::new();
+        for (nth, stmt) in body.iter().enumerate() {
+            match &stmt.kind {
+                StmtKind::Return if path.loops.is_empty() => break,
+                StmtKind::Return => {
+                    return Err(Unsupported::at(stmt.span, "a `return` inside a loop"));
+                }
+                StmtKind::If {
+                    condition,
+                    then,
+                    otherwise,
+                } => {
+                    let leaves = |block: &[Stmt]| {
+                        matches!(block.last().map(|s| &s.kind), Some(StmtKind::Return))
+                    };
+                    let rest = &body[nth + 1..];
+                    let (mut then, mut otherwise) = (then.clone(), otherwise.clone());
+                    let early = leaves(&then) || leaves(&otherwise);
+                    if early {
+                        // What follows runs only on the branch that does not leave.
+                        for block in [&mut then, &mut otherwise] {
+                            if !leaves(block) {
+                                block.extend(rest.iter().cloned());
+                            }
+                        }
+                    }
+                    nodes.push(self.branch(stmt, condition, &then, &otherwise, values, path)?);
+                    if early {
+                        break;
+                    }
+                }
+                _ => self.stmt(stmt, values, path, &mut nodes)?,
+            }
+        }
+        Ok(nodes)
+    }
+
+    fn branch(
+        &mut self,
+        stmt: &Stmt,
+        condition: &Expr,
+        then: &[Stmt],
+        otherwise: &[Stmt],
+        values: &mut Values,
+        path: &Path,
+    ) -> Result<Node, Unsupported> {
+        let condition = self.evaluate(condition, values, path, stmt.span);
+        let side = |holds: Expr| {
+            let mut inner = path.clone();
+            inner.conditions.push(holds);
+            inner
+        };
+        let mut left = values.clone();
+        let mut right = values.clone();
+        // A branch that is never taken may hold what does not fit, such as an index out of range.
+        let then = match condition {
+            Expr::Bool(false) => Vec::new(),
+            _ => self.block(then, &mut left, &side(condition.clone()))?,
+        };
+        let otherwise = match condition {
+            Expr::Bool(true) => Vec::new(),
+            _ => self.block(otherwise, &mut right, &side(algebra::not(condition.clone())))?,
+        };
+        for (var, value) in values.iter_mut() {
+            let (a, b) = (left[var].clone(), right[var].clone());
+            *value = algebra::choose(condition.clone(), a, b);
+        }
+        Ok(Node::If {
+            condition,
+            then,
+            otherwise,
+        })
+    }
+
+    fn stmt(
+        &mut self,
+        stmt: &Stmt,
+        values: &mut Values,
+        path: &Path,
+        nodes: &mut Vec<Node>,
+    ) -> Result<(), Unsupported> {
+        match &stmt.kind {
+            StmtKind::Arrive { cell, count } => {
+                let weight = self.evaluate(count, values, path, stmt.span);
+                self.site(stmt, cell, Kind::Arrive { weight }, values, path, nodes);
+            }
+            StmtKind::Add { cell, amount } => {
+                let weight = self.evaluate(amount, values, path, stmt.span);
+                self.site(stmt, cell, Kind::Arrive { weight }, values, path, nodes);
+            }
+            StmtKind::WaitParity { cell, parity } => {
+                let parity = self.evaluate(parity, values, path, stmt.span);
+                self.site(stmt, cell, Kind::WaitParity { parity }, values, path, nodes);
+            }
+            StmtKind::Wait {
+                cell,
+                comparison,
+                value,
+            } => {
+                let value = self.evaluate(value, values, path, stmt.span);
+                let kind = Kind::WaitValue {
+                    comparison: *comparison,
+                    value,
+                };
+                self.site(stmt, cell, kind, values, path, nodes);
+            }
+            StmtKind::BarArrive { cell, count } => {
+                let count = self.evaluate(count, values, path, stmt.span);
+                self.site(stmt, cell, Kind::Register { count }, values, path, nodes);
+            }
+            StmtKind::Sync { cell, count } => {
+                let count = self.evaluate(count, values, path, stmt.span);
+                self.site(stmt, cell, Kind::Register { count }, values, path, nodes);
+                self.site(stmt, cell, Kind::Await, values, path, nodes);
+            }
+            StmtKind::Access { .. } => {}
+            StmtKind::Assign { var, value } => {
+                let value = self.evaluate(value, values, path, stmt.span);
+                values.insert(*var, value);
+            }
+            StmtKind::For { var, over, body } => {
+                self.repeat(stmt, *var, over, body, values, path, nodes)?;
+            }
+            StmtKind::Set { .. } => {
+                return Err(Unsupported::at(stmt.span, "a reset of a semaphore"));
+            }
+            StmtKind::Break => return Err(Unsupported::at(stmt.span, "`break`")),
+            // `block` has taken these.
+            StmtKind::Return | StmtKind::If { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn site(
+        &mut self,
+        stmt: &Stmt,
+        cell: &Cell,
+        kind: Kind,
+        values: &Values,
+        path: &Path,
+        nodes: &mut Vec<Node>,
+    ) {
+        let index = cell
+            .index
+            .iter()
+            .map(|e| self.evaluate(e, values, path, stmt.span))
+            .collect();
+        nodes.push(Node::Site(self.flow.sites.len()));
+        self.flow.sites.push(Site {
+            stmt: stmt.id,
+            span: stmt.span,
+            path: path.clone(),
+            object: cell.object,
+            index,
+            kind,
+        });
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the pieces of one loop statement")]
+    fn repeat(
+        &mut self,
+        stmt: &Stmt,
+        var: VarId,
+        over: &Iteration,
+        body: &[Stmt],
+        values: &mut Values,
+        path: &Path,
+        nodes: &mut Vec<Node>,
+    ) -> Result<(), Unsupported> {
+        let Iteration::Range { lo, hi, descending } = over else {
+            return Err(Unsupported::at(stmt.span, "a loop over a pattern's row"));
+        };
+        let lo = self.evaluate(lo, values, path, stmt.span);
+        let hi = self.evaluate(hi, values, path, stmt.span);
+        let length = algebra::sub(hi.clone(), lo.clone());
+        let trips = if never_negative(self.protocol, &length) {
+            length
+        } else {
+            algebra::max(Expr::Int(0), length)
+        };
+        let nth = self.fresh();
+        let first = |value: Expr| {
+            if *descending {
+                algebra::sub(algebra::sub(hi.clone(), Expr::Int(1)), value)
+            } else {
+                algebra::add(lo.clone(), value)
+            }
+        };
+        let position = self.flow.loops.len();
+        self.flow.loops.push(Loop {
+            var: nth,
+            trips: trips.clone(),
+            body: Vec::new(),
+            outer: path.loops.clone(),
+        });
+        let mut inner = path.clone();
+        inner.loops.push(position);
+        let carried: Vec<VarId> = assigned(body)
+            .into_iter()
+            .filter(|v| values.contains_key(v))
+            .collect();
+        let mut head = values.clone();
+        head.insert(var, first(Expr::Var(nth)));
+        let forms = self.closed_forms(stmt, body, &carried, &head, nth, &inner)?;
+        let mut inside = head;
+        inside.extend(forms.iter().map(|(v, form)| (*v, form.clone())));
+        let nodes_inside = self.block(body, &mut inside, &inner)?;
+        let next = algebra::add(Expr::Var(nth), Expr::Int(1));
+        for (v, form) in &forms {
+            let name = &self.protocol.vars[v.0].name;
+            let start = algebra::at(form, nth, &Expr::Int(0));
+            let entry = algebra::binary(BinaryOp::Eq, start, values[v].clone());
+            self.claim(
+                path,
+                entry,
+                format!("`{name}` has its closed form when the loop begins"),
+                stmt.span,
+            );
+            let after = algebra::at(form, nth, &next);
+            let step = algebra::binary(BinaryOp::Eq, inside[v].clone(), after);
+            self.claim(
+                &inner,
+                step,
+                format!("an iteration takes `{name}` to its closed form for the next"),
+                stmt.span,
+            );
+            values.insert(*v, algebra::at(form, nth, &trips));
+        }
+        self.flow.loops[position].body = nodes_inside;
+        nodes.push(Node::Loop(position));
+        Ok(())
+    }
+
+    /// Guesses the closed forms of the variables a loop changes, in terms of their values at its
+    /// beginning and the number of the iteration. The claims say whether the guess is right.
+    fn closed_forms(
+        &mut self,
+        stmt: &Stmt,
+        body: &[Stmt],
+        carried: &[VarId],
+        head: &Values,
+        nth: VarId,
+        path: &Path,
+    ) -> Result<Vec<(VarId, Expr)>, Unsupported> {
+        if carried.is_empty() {
+            return Ok(Vec::new());
+        }
+        // One iteration from unknown values: a dry run whose sites and claims are dropped.
+        let mut symbols = HashMap::new();
+        let mut values = head.clone();
+        for var in carried {
+            let symbol = self.fresh();
+            symbols.insert(*var, symbol);
+            values.insert(*var, Expr::Var(symbol));
+        }
+        let mut dry = Builder {
+            protocol: self.protocol,
+            fixed: self.fixed,
+            next: self.next,
+            flow: self.flow.clone(),
+        };
+        dry.block(body, &mut values, path)?;
+        self.next = dry.next;
+        let changes = Changes {
+            symbols: &symbols,
+            values: &values,
+            nth,
+        };
+        // A variable may go with another: a phase with the index whose wrap flips it.
+        let mut wraps = HashMap::new();
+        for var in carried {
+            if let Some(modulus) = changes.wrap(*var) {
+                wraps.insert(*var, modulus);
+            }
+        }
+        carried
+            .iter()
+            .map(|var| {
+                let form = changes.form(*var, head, &wraps).ok_or_else(|| {
+                    let name = &self.protocol.vars[var.0].name;
+                    Unsupported::at(
+                        stmt.span,
+                        format!("the way this loop changes `{name}`"),
+                    )
+                })?;
+                Ok((*var, form))
+            })
+            .collect()
+    }
+}
+
+/// What one iteration does to the carried variables.
+struct Changes<'a> {
+    /// What stands for a variable's value at the beginning of the iteration.
+    symbols: &'a HashMap<VarId, VarId>,
+    /// The values at its end.
+    values: &'a Values,
+    /// The number of the iteration.
+    nth: VarId,
+}
+
+/// How a variable changes in one iteration.
+enum Change {
+    /// It grows by this.
+    Plus(Expr),
+    /// It grows by this modulo that.
+    Modulo(Expr, Expr),
+}
+
+impl Changes<'_> {
+    fn free(&self, expr: &Expr) -> bool {
+        !self.symbols.values().any(|s| algebra::mentions(expr, *s))
+    }
+
+    fn form(&self, var: VarId, head: &Values, wraps: &HashMap<VarId, Expr>) -> Option<Expr> {
+        let entry = head[&var].clone();
+        let nth = Expr::Var(self.nth);
+        if let Some(modulus) = wraps.get(&var) {
+            let sum = algebra::add(entry, nth);
+            return Some(algebra::binary(BinaryOp::Mod, sum, modulus.clone()));
+        }
+        if let Some((index, modulus)) = self.flips_with(var, wraps) {
+            let sum = algebra::add(head[&index].clone(), nth);
+            let rounds = algebra::binary(BinaryOp::Div, sum, modulus);
+            let flips = algebra::add(entry, rounds);
+            return Some(algebra::binary(BinaryOp::Mod, flips, Expr::Int(2)));
+        }
+        if let Some((index, by, modulus)) = self.carries_from(var) {
+            let sum = algebra::add(head[&index].clone(), algebra::sum(&by, self.nth, &nth)?);
+            let rounds = algebra::binary(BinaryOp::Div, sum, modulus);
+            let flips = algebra::add(entry, rounds);
+            return Some(algebra::binary(BinaryOp::Mod, flips, Expr::Int(2)));
+        }
+        match self.change(var, &self.values[&var])? {
+            Change::Plus(by) => Some(algebra::add(entry, algebra::sum(&by, self.nth, &nth)?)),
+            Change::Modulo(by, modulus) => {
+                let total = algebra::add(entry, algebra::sum(&by, self.nth, &nth)?);
+                Some(algebra::binary(BinaryOp::Mod, total, modulus))
+            }
+        }
+    }
+
+    /// The index, its growth and its modulus, if this variable is a bit that flips whenever the
+    /// index wraps: `(bit + (index + growth) / modulus) % 2`.
+    fn carries_from(&self, var: VarId) -> Option<(VarId, Expr, Expr)> {
+        let Expr::Binary(BinaryOp::Mod, sum, two) = &self.values[&var] else {
+            return None;
+        };
+        let Expr::Binary(BinaryOp::Add, own, rounds) = &**sum else {
+            return None;
+        };
+        let Expr::Binary(BinaryOp::Div, grown, modulus) = &**rounds else {
+            return None;
+        };
+        if **two != Expr::Int(2) || **own != Expr::Var(self.symbols[&var]) {
+            return None;
+        }
+        self.symbols.iter().find_map(|(index, symbol)| {
+            let (1, by) = algebra::linear(grown, *symbol)? else {
+                return None;
+            };
+            (self.free(&by) && self.free(modulus)).then(|| (*index, by, (**modulus).clone()))
+        })
+    }
+
+    fn change(&self, var: VarId, after: &Expr) -> Option<Change> {
+        let symbol = self.symbols[&var];
+        let own = Expr::Var(symbol);
+        match after {
+            Expr::If(c, a, b) if self.free(c) => {
+                let merged = |a: Expr, b: Expr| algebra::choose((**c).clone(), a, b);
+                match (self.change(var, a)?, self.change(var, b)?) {
+                    (Change::Plus(a), Change::Plus(b)) => Some(Change::Plus(merged(a, b))),
+                    (Change::Modulo(a, m), Change::Modulo(b, n)) if m == n => {
+                        Some(Change::Modulo(merged(a, b), m))
+                    }
+                    (Change::Modulo(a, m), Change::Plus(b)) => Some(Change::Modulo(merged(a, b), m)),
+                    (Change::Plus(a), Change::Modulo(b, m)) => Some(Change::Modulo(merged(a, b), m)),
+                    _ => None,
+                }
+            }
+            Expr::Binary(BinaryOp::Xor, a, b) => {
+                let (inner, by) = if self.free(b) { (a, b) } else { (b, a) };
+                match self.change(var, inner)? {
+                    Change::Plus(Expr::Int(0)) if self.free(by) => {
+                        Some(Change::Modulo((**by).clone(), Expr::Int(2)))
+                    }
+                    Change::Modulo(first, m) if self.free(by) && m == Expr::Int(2) => {
+                        Some(Change::Modulo(algebra::add(first, (**by).clone()), m))
+                    }
+                    _ => None,
+                }
+            }
+            Expr::Binary(BinaryOp::Mod, a, m) if self.free(m) => match self.change(var, a)? {
+                Change::Plus(by) => Some(Change::Modulo(by, (**m).clone())),
+                Change::Modulo(..) => None,
+            },
+            _ => match algebra::linear(after, symbol)? {
+                (1, by) if self.free(&by) => Some(Change::Plus(by)),
+                // `1 - phase`
+                (-1, Expr::Int(1)) => Some(Change::Modulo(Expr::Int(1), Expr::Int(2))),
+                (0, by) if by == own => Some(Change::Plus(Expr::Int(0))),
+                _ => None,
+            },
+        }
+    }
+
+    /// The modulus of a variable that is set back to 0 when it has grown to it by ones.
+    fn wrap(&self, var: VarId) -> Option<Expr> {
+        let Expr::If(c, a, b) = &self.values[&var] else {
+            return None;
+        };
+        let symbol = self.symbols[&var];
+        let grown = algebra::add(Expr::Var(symbol), Expr::Int(1));
+        let modulus = self.at_modulus(c, symbol)?;
+        (**a == Expr::Int(0) && **b == grown).then_some(modulus)
+    }
+
+    /// `m`, if the condition says that `symbol + 1` is (or is at least) `m`.
+    fn at_modulus(&self, condition: &Expr, symbol: VarId) -> Option<Expr> {
+        let Expr::Binary(BinaryOp::Eq | BinaryOp::Ge, a, b) = condition else {
+            return None;
+        };
+        let (1, beta) = algebra::linear(a, symbol)? else {
+            return None;
+        };
+        // a = symbol + beta reaches b when symbol + 1 reaches b - beta + 1.
+        let modulus = algebra::add(algebra::sub((**b).clone(), beta), Expr::Int(1));
+        self.free(&modulus).then_some(modulus)
+    }
+
+    /// The index whose wrap flips this variable, and its modulus.
+    fn flips_with(&self, var: VarId, wraps: &HashMap<VarId, Expr>) -> Option<(VarId, Expr)> {
+        let Expr::If(c, a, b) = &self.values[&var] else {
+            return None;
+        };
+        let own = Expr::Var(self.symbols[&var]);
+        let flipped = [
+            Expr::binary(BinaryOp::Xor, own.clone(), Expr::Int(1)),
+            Expr::binary(BinaryOp::Xor, Expr::Int(1), own.clone()),
+            Expr::binary(BinaryOp::Sub, Expr::Int(1), own.clone()),
+        ];
+        if **b != own || !flipped.contains(a) {
+            return None;
+        }
+        wraps.iter().find_map(|(index, modulus)| {
+            let reached = self.at_modulus(c, self.symbols[index])?;
+            (reached == *modulus).then(|| (*index, modulus.clone()))
+        })
+    }
+}
+
+/// The variables a block assigns to, in a fixed order.
+fn assigned(body: &[Stmt]) -> BTreeSet<VarId> {
+    let mut all = BTreeSet::new();
+    for stmt in body {
+        match &stmt.kind {
+            StmtKind::Assign { var, .. } => {
+                all.insert(*var);
+            }
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                all.extend(assigned(then));
+                all.extend(assigned(otherwise));
+            }
+            StmtKind::For { body, .. } => all.extend(assigned(body)),
+            _ => {}
+        }
+    }
+    all
+}

@@ -1,0 +1,159 @@
+//! The cut rule: why threads that meet at barriers, rings of barriers and counters never hang,
+//! whatever their number, the number of iterations and, where it stays symbolic, of stages.
+//!
+//! Members of a role that run the same program form a *class* ([`class`]). Since control flow
+//! never looks at a synchronization object, a member's program is a fixed sequence of operations,
+//! and a member's state is a place in it. What has arrived at an element is a sum over classes of
+//! closed forms ([`count`]) of their places.
+//!
+//! # The rule
+//!
+//! Give every wait by parity a *generation* ([`artefact::Generation`]): the completion it is meant
+//! for, counted from the beginning. Read every wait as "at least that generation has completed",
+//! a strict wait `== v` as `>= v`, and the blocking half of `sync` as waiting for the generation
+//! in which the member registered. Call that the *unwrapped* protocol. The protocol is free of
+//! deadlock if
+//!
+//! 1. *(well defined)* every expression is, every index is in range, every arrival counts one,
+//!    no addition is negative, uses of one named barrier give one count; every member is resident;
+//! 2. *(closed forms)* an iteration takes every local variable from its closed form to the next;
+//! 3. *(parity)* the generation has the parity that lets the wait pass: `g + parity` is odd;
+//! 4. *(not behind)* before a wait for generation `g > 1` the member has waited at that element for
+//!    `g - 1`; before it registers for generation `g > 1`, generation `g - 1` has completed
+//!    (by a wait of its own, or by 5 applied to somebody who waits for it, [`artefact::Support`]);
+//! 5. *(cut)* for every operation that must not be overtaken (a wait by parity, a strict wait, a
+//!    registration) there is a *cut*: one stop per class, such that with one member held before the
+//!    operation and everybody else at the stops, everybody else is blocked (or finished), and the
+//!    element has not completed generation `g + 1` (for a strict wait: has not passed the value;
+//!    for a registration: has not completed `g`);
+//! 6. *(progress)* no choice of one place per class leaves every class that has members blocked or
+//!    finished and one of them blocked.
+//!
+//! # Why it is sound
+//!
+//! The unwrapped protocol is monotone: arrivals only add up, and a wait that could pass still can
+//! later. Hence (a) if a vector of places, one per member, has everybody in it blocked or finished
+//! by the arrivals up to it, no run that starts below it ever gets beyond it: the first member to
+//! do so would pass a wait with no more arrivals than the vector has. The same holds with one
+//! member held, as long as it is held. So by 5, whenever a member stands before the operation,
+//! everybody else is at or before the stops, and the element is where 5 says.
+//!
+//! (b) A run of the protocol is a run of the unwrapped one. Take the first step for which this
+//! fails. Before it both agree, so 4 and 5 hold in its state: a wait by parity finds generation
+//! `g - 1` or `g` completed and nothing else, so it passes iff `g` has (3). A strict wait finds at
+//! most its value. A registration finds exactly `g - 1` completed, so it joins generation `g`, and
+//! it is the member's only one there. Single arrivals cannot overshoot a phase. So the step is a
+//! step of the unwrapped protocol, and nothing undefined happens.
+//!
+//! (c) Suppose a run gets stuck. By (b) its places `X` have everybody blocked or finished in the
+//! unwrapped protocol. Vectors like that are closed under taking the lesser place of each member,
+//! so there is a least one; it is mapped to itself by exchanging members of a class, so it has one
+//! place per class, and some member is blocked in it (it lies at or below `X`). That contradicts 6.
+//!
+//! The stops of 5 are named by an iteration number. Iterations of a loop nest are numbered without
+//! gaps, so a number between 0 and the total names one, and a number beyond it the end.
+//!
+//! # Side conditions
+//!
+//! Refused with the construct named: patterns and row loops, resets, `break`, `return` inside a
+//! loop, arrivals of more than one, indices that move in ways other than `x`, `x % m` with `x` the
+//! number of the iteration up to a constant, index values of unknown extent used otherwise than in
+//! comparisons with values over parameters.
+
+mod algebra;
+pub mod artefact;
+pub mod class;
+pub mod count;
+pub mod flow;
+mod polynomial;
+mod rule;
+mod state;
+
+use artefact::Cut;
+
+use super::obligation::Obligation;
+use super::program::Unsupported;
+use crate::protocol::Domain;
+use crate::protocol::ParamId;
+use crate::protocol::Protocol;
+
+/// The most combinations of split parameters.
+pub const MAX_CASES: usize = 256;
+
+/// Derives every obligation of the rule for this protocol and artefact.
+///
+/// # Errors
+///
+/// Refuses a protocol outside the rule's side conditions and an artefact that does not fit it.
+pub fn obligations(protocol: &Protocol, cut: &Cut) -> Result<Vec<Obligation>, Unsupported> {
+    let cases = combinations(protocol, &cut.split)?;
+    let stated: Vec<&Vec<i64>> = cut.cases.iter().map(|case| &case.values).collect();
+    if stated.len() != cases.len() || stated.iter().zip(&cases).any(|(a, b)| *a != b) {
+        return Err(Unsupported::whole("cases that do not cover the domain"));
+    }
+    let mut all = Vec::new();
+    for (nth, case) in cut.cases.iter().enumerate() {
+        let fixed = fixed(&cut.split, &case.values);
+        let classes = if case.empty {
+            Vec::new()
+        } else {
+            class::classes(protocol, &fixed)?
+        };
+        let mut rule = rule::Rule {
+            protocol,
+            fixed,
+            classes: &classes,
+            case,
+            prefix: if cases.len() > 1 {
+                format!("case_{nth}_")
+            } else {
+                String::new()
+            },
+            all: Vec::new(),
+        };
+        rule.derive()?;
+        all.append(&mut rule.all);
+    }
+    Ok(all)
+}
+
+/// Parameters with their values in one case.
+pub fn fixed(split: &[usize], values: &[i64]) -> Vec<(ParamId, i64)> {
+    split
+        .iter()
+        .zip(values)
+        .map(|(at, value)| (ParamId(*at), *value))
+        .collect()
+}
+
+/// All combinations of the values of these parameters, in lexicographic order.
+///
+/// # Errors
+///
+/// Refuses a parameter without a finite range, and too many combinations.
+pub fn combinations(protocol: &Protocol, split: &[usize]) -> Result<Vec<Vec<i64>>, Unsupported> {
+    let mut all = vec![Vec::new()];
+    for at in split {
+        let values: Vec<i64> = match protocol.params.get(*at).map(|p| &p.domain) {
+            Some(Domain::Range(lo, hi)) if hi.saturating_sub(*lo) < MAX_CASES as i64 => {
+                (*lo..=*hi).collect()
+            }
+            Some(Domain::Set(values)) => values.clone(),
+            _ => return Err(Unsupported::whole("a split of a parameter that is not finite")),
+        };
+        if all.len() * values.len() > MAX_CASES {
+            return Err(Unsupported::whole("more cases than are tried"));
+        }
+        all = all
+            .into_iter()
+            .flat_map(|chosen: Vec<i64>| {
+                values.iter().map(move |value| {
+                    let mut chosen = chosen.clone();
+                    chosen.push(*value);
+                    chosen
+                })
+            })
+            .collect();
+    }
+    Ok(all)
+}

@@ -1,0 +1,885 @@
+//! Derives the obligations of one case.
+
+use super::artefact::Case;
+use super::artefact::Form;
+use super::artefact::Generation;
+use super::artefact::Hold;
+use super::artefact::Quantity;
+use super::artefact::Stop;
+use super::artefact::Support;
+use super::class::Class;
+use super::count::Counted;
+use super::count::Place;
+use super::flow;
+use super::flow::Claim;
+use super::flow::Kind;
+use super::state;
+use super::state::Element;
+use super::state::Group;
+use super::state::Setting;
+use super::state::Spot;
+use crate::certificate::obligation::Obligation;
+use crate::certificate::program::Unsupported;
+use crate::certificate::term;
+use crate::certificate::term::Term;
+use crate::certificate::translate::Env;
+use crate::certificate::translate::Translator;
+use crate::protocol::Comparison;
+use crate::protocol::Expr;
+use crate::protocol::Initial;
+use crate::protocol::ObjectKind;
+use crate::protocol::ParamId;
+use crate::protocol::Protocol;
+use crate::protocol::Resident;
+use crate::protocol::Span;
+
+/// One case: the protocol with some parameters fixed.
+pub struct Rule<'a> {
+    pub protocol: &'a Protocol,
+    pub fixed: Vec<(ParamId, i64)>,
+    pub classes: &'a [Class],
+    pub case: &'a Case,
+    pub prefix: String,
+    pub all: Vec<Obligation>,
+}
+
+impl<'a> Rule<'a> {
+    pub fn derive(&mut self) -> Result<(), Unsupported> {
+        if self.case.empty {
+            let setting = self.setting()?;
+            return self.conclude(
+                "empty".to_owned(),
+                "no parameter values satisfy the assumptions in this case".to_owned(),
+                setting,
+                term::boolean(false),
+            );
+        }
+        self.declarations()?;
+        self.residency()?;
+        for class in 0..self.classes.len() {
+            self.claims(class)?;
+            for site in 0..self.classes[class].flow.sites.len() {
+                self.operation(class, site)?;
+            }
+        }
+        self.counts_agree()?;
+        for class in 0..self.classes.len() {
+            for site in 0..self.classes[class].flow.sites.len() {
+                self.window(class, site)?;
+            }
+        }
+        self.progress()
+    }
+
+    fn fix(&self, expr: &Expr) -> Expr {
+        flow::at_fixed(expr, &self.fixed)
+    }
+
+    fn quote(&self, span: Span) -> String {
+        let text = self.protocol.source.get(span.start..span.end).unwrap_or("?");
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    }
+
+    /// The domain and the assumptions.
+    fn setting(&self) -> Result<Setting<'a>, Unsupported> {
+        let mut terms = Translator::new(self.protocol, &self.fixed);
+        let mut facts = terms.domain();
+        for assumption in &self.protocol.assumptions {
+            facts.push(terms.expr(&assumption.condition, &Env::new())?);
+        }
+        Ok(Setting::new(self.protocol, terms, facts))
+    }
+
+    /// The same, for a class that has members.
+    fn setting_of(&self, class: usize) -> Result<Setting<'a>, Unsupported> {
+        let mut setting = self.setting()?;
+        let size = setting.terms.expr(&self.classes[class].size, &Env::new())?;
+        setting.facts.push(term::le(&term::int(1), &size));
+        Ok(setting)
+    }
+
+    fn conclude(
+        &mut self,
+        name: String,
+        meaning: String,
+        mut setting: Setting<'a>,
+        goal: Term,
+    ) -> Result<(), Unsupported> {
+        if goal == term::boolean(true) {
+            return Ok(());
+        }
+        let mut hypotheses = setting.facts;
+        hypotheses.extend(setting.terms.axioms()?);
+        let name = format!("{}{name}", self.prefix);
+        let mut unique = name.clone();
+        let mut nth = 1;
+        while self.all.iter().any(|o| o.name == unique) {
+            nth += 1;
+            unique = format!("{name}_{nth}");
+        }
+        self.all.push(Obligation {
+            name: unique,
+            meaning,
+            declarations: setting.terms.declarations(),
+            hypotheses,
+            goal,
+        });
+        Ok(())
+    }
+
+    fn require_defined(
+        &mut self,
+        mut setting: Setting<'a>,
+        exprs: &[&Expr],
+        env: &Env,
+        name: String,
+        what: &str,
+    ) -> Result<(), Unsupported> {
+        let mut needed = Vec::new();
+        for expr in exprs {
+            setting.terms.well_defined(expr, env, &[], &mut needed)?;
+        }
+        let goal = term::and(needed.into_iter().map(|r| {
+            let given = term::and(r.given);
+            term::or([term::not(given), r.needed])
+        }));
+        self.conclude(name, format!("{what} is well defined"), setting, goal)
+    }
+
+    fn declarations(&mut self) -> Result<(), Unsupported> {
+        let protocol = self.protocol;
+        if let Some(pattern) = protocol.patterns.first() {
+            return Err(Unsupported::at(pattern.span, "a block-sparse pattern"));
+        }
+        for nth in 0..protocol.assumptions.len() {
+            let mut terms = Translator::new(protocol, &self.fixed);
+            let mut facts = terms.domain();
+            for earlier in &protocol.assumptions[..nth] {
+                facts.push(terms.expr(&earlier.condition, &Env::new())?);
+            }
+            let setting = Setting::new(protocol, terms, facts);
+            let condition = &protocol.assumptions[nth].condition;
+            let name = format!("defined_assumption_{nth}");
+            self.require_defined(setting, &[condition], &Env::new(), name, "an assumption")?;
+        }
+        let mut exprs: Vec<Expr> = Vec::new();
+        exprs.extend(protocol.objects.iter().flat_map(|o| o.extents.clone()));
+        let indices = protocol.roles.iter().flat_map(|r| &r.indices);
+        exprs.extend(indices.map(|i| i.extent.clone()));
+        for object in &protocol.objects {
+            match &object.kind {
+                ObjectKind::Semaphore(Initial::Value(value)) => exprs.push(value.clone()),
+                ObjectKind::Semaphore(Initial::Any) => {
+                    return Err(Unsupported::at(
+                        object.span,
+                        "a semaphore with an open initial value",
+                    ));
+                }
+                ObjectKind::Mbarrier { arrivals } => exprs.push(arrivals.clone()),
+                ObjectKind::Named => {}
+            }
+        }
+        let exprs: Vec<Expr> = exprs.iter().map(|e| self.fix(e)).collect();
+        let setting = self.setting()?;
+        let exprs: Vec<&Expr> = exprs.iter().collect();
+        let name = "defined_declarations".to_owned();
+        self.require_defined(setting, &exprs, &Env::new(), name, "every declaration")?;
+        // An array without elements expects nothing; the uses of it are out of range anyway.
+        for object in &protocol.objects {
+            let ObjectKind::Mbarrier { arrivals } = &object.kind else {
+                continue;
+            };
+            let mut setting = self.setting()?;
+            for extent in &object.extents {
+                let extent = setting.terms.expr(&self.fix(extent), &Env::new())?;
+                setting.facts.push(term::le(&term::int(1), &extent));
+            }
+            let expected = setting.terms.expr(&self.fix(arrivals), &Env::new())?;
+            self.conclude(
+                format!("expects_{}", object.name),
+                format!("`{}` expects at least one arrival", object.name),
+                setting,
+                term::le(&term::int(1), &expected),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Every member runs from the beginning, or the whole grid fits.
+    fn residency(&mut self) -> Result<(), Unsupported> {
+        for role in &self.protocol.roles {
+            let Some(launch) = &role.launch else { continue };
+            let Resident::AtMost(limit) = &launch.resident else {
+                continue;
+            };
+            let mut setting = self.setting()?;
+            let limit = setting.terms.expr(&self.fix(limit), &Env::new())?;
+            let mut size = Expr::Int(1);
+            for index in &role.indices {
+                let extent = self.fix(&index.extent);
+                let value = setting.terms.expr(&extent, &Env::new())?;
+                setting.facts.push(term::le(&term::int(1), &value));
+                size = super::algebra::mul(size, extent);
+            }
+            let size = setting.terms.expr(&size, &Env::new())?;
+            self.conclude(
+                format!("resident_{}", role.name),
+                format!("all members of `{}` are resident at once", role.name),
+                setting,
+                term::le(&size, &limit),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn claims(&mut self, class: usize) -> Result<(), Unsupported> {
+        let this = &self.classes[class];
+        for (nth, claim) in this.flow.evaluations.iter().enumerate() {
+            let (setting, env) = self.place(class, claim)?;
+            let what = format!("`{}`", self.quote(claim.span));
+            let name = format!("defined_c{class}_{nth}");
+            self.require_defined(setting, &[&claim.expr], &env, name, &what)?;
+        }
+        for (nth, claim) in this.flow.claims.iter().enumerate() {
+            let (mut setting, env) = self.place(class, claim)?;
+            let goal = setting.terms.expr(&claim.expr, &env)?;
+            self.conclude(
+                format!("closed_form_c{class}_{nth}"),
+                format!("in {}, {}", this.name, claim.about),
+                setting,
+                goal,
+            )?;
+        }
+        Ok(())
+    }
+
+    fn place(&self, class: usize, claim: &Claim) -> Result<(Setting<'a>, Env), Unsupported> {
+        let mut setting = self.setting_of(class)?;
+        let (env, inside) = setting.iterations(&self.classes[class], &claim.path, "at")?;
+        setting.facts.extend(inside);
+        let conditions = setting.conditions(&claim.path, &env)?;
+        setting.facts.extend(conditions);
+        Ok((setting, env))
+    }
+
+    /// An operation's element exists, and its operands are what the semantics ask for.
+    fn operation(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
+        let protocol = self.protocol;
+        let this = &self.classes[class].flow.sites[site];
+        let object = &protocol.objects[this.object.0];
+        let mut setting = self.setting_of(class)?;
+        let env = setting.member_at(&self.classes[class], site, "at")?;
+        let mut goals = Vec::new();
+        for (extent, index) in object.extents.iter().zip(&this.index) {
+            let extent = setting.terms.expr(&self.fix(extent), &Env::new())?;
+            let index = setting.terms.expr(index, &env)?;
+            goals.push(term::within(&term::int(0), &index, &extent));
+        }
+        let zero = term::int(0);
+        match (&this.kind, &object.kind) {
+            (Kind::Arrive { weight }, ObjectKind::Mbarrier { .. }) => {
+                let weight = setting.terms.expr(weight, &env)?;
+                goals.push(term::eq(&weight, &term::int(1)));
+            }
+            (Kind::Arrive { weight }, ObjectKind::Semaphore(_)) => {
+                let weight = setting.terms.expr(weight, &env)?;
+                goals.push(term::le(&zero, &weight));
+            }
+            (Kind::Register { count }, ObjectKind::Named) => {
+                let count = setting.terms.expr(count, &env)?;
+                let warp = term::int(state::WARP);
+                let rest = term::apply("mod", &[count.clone(), warp.clone()]);
+                goals.push(term::le(&warp, &count));
+                goals.push(term::eq(&rest, &zero));
+            }
+            (Kind::Await, ObjectKind::Named)
+            | (Kind::WaitValue { .. }, ObjectKind::Semaphore(_)) => {}
+            (Kind::WaitParity { parity }, ObjectKind::Mbarrier { .. }) => {
+                let parity = setting.terms.expr(parity, &env)?;
+                goals.push(term::within(&zero, &parity, &term::int(2)));
+                let generation = self.generation(&mut setting, class, site, &env)?;
+                let sum = term::sum([generation.clone(), parity]);
+                let odd = term::apply("mod", &[sum, term::int(2)]);
+                goals.push(term::eq(&odd, &term::int(1)));
+                goals.push(term::le(&zero, &generation));
+            }
+            _ => return Err(Unsupported::at(this.span, "this operation")),
+        }
+        let what = self.quote(this.span);
+        self.conclude(
+            format!("operands_c{class}_s{site}"),
+            format!("in {}, `{what}` stays in range", self.classes[class].name),
+            setting,
+            term::and(goals),
+        )
+    }
+
+    /// Uses of one named barrier give the same thread count.
+    fn counts_agree(&mut self) -> Result<(), Unsupported> {
+        let mut uses: Vec<(usize, usize)> = Vec::new();
+        for (class, this) in self.classes.iter().enumerate() {
+            for (site, at) in this.flow.sites.iter().enumerate() {
+                if matches!(at.kind, Kind::Register { .. }) {
+                    uses.push((class, site));
+                }
+            }
+        }
+        for (nth, &(class, site)) in uses.iter().enumerate() {
+            for &(other, at) in &uses[nth + 1..] {
+                let (a, b) = (&self.classes[class].flow.sites[site], &self.classes[other].flow.sites[at]);
+                if a.object != b.object {
+                    continue;
+                }
+                let mut setting = self.setting_of(class)?;
+                let size = setting.terms.expr(&self.classes[other].size, &Env::new())?;
+                setting.facts.push(term::le(&term::int(1), &size));
+                let left = setting.member_at(&self.classes[class], site, "left")?;
+                let right = setting.member_at(&self.classes[other], at, "right")?;
+                for (x, y) in a.index.iter().zip(&b.index) {
+                    let (x, y) = (setting.terms.expr(x, &left)?, setting.terms.expr(y, &right)?);
+                    setting.facts.push(term::eq(&x, &y));
+                }
+                let (Kind::Register { count: x }, Kind::Register { count: y }) = (&a.kind, &b.kind)
+                else {
+                    continue;
+                };
+                let goal = term::eq(&setting.terms.expr(x, &left)?, &setting.terms.expr(y, &right)?);
+                let (one, two) = (self.quote(a.span), self.quote(b.span));
+                self.conclude(
+                    format!("same_count_c{class}_s{site}_c{other}_s{at}"),
+                    format!("`{one}` and `{two}` give one element the same count"),
+                    setting,
+                    goal,
+                )?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The generation an operation is about.
+    fn generation(
+        &self,
+        setting: &mut Setting<'a>,
+        class: usize,
+        site: usize,
+        env: &Env,
+    ) -> Result<Term, Unsupported> {
+        let this = &self.classes[class];
+        let at = &this.flow.sites[site];
+        let moves = || Unsupported::at(at.span, "the way the element of this operation moves");
+        let (rounds, first) = match &at.kind {
+            Kind::Register { .. } | Kind::Await => {
+                let first = i64::from(matches!(at.kind, Kind::Register { .. }));
+                (self.visits_of(this, site, |k| matches!(k, Kind::Register { .. })), first)
+            }
+            _ => {
+                let known = self.chosen(class, site)?;
+                let rounds = if known.all {
+                    self.visits_of(this, site, |k| matches!(k, Kind::WaitParity { .. }))
+                } else {
+                    this.flow.rounds(site)
+                };
+                (rounds, known.first)
+            }
+        };
+        let rounds = setting.terms.expr(&rounds.ok_or_else(moves)?, env)?;
+        Ok(term::sum([rounds, term::int(first)]))
+    }
+
+    /// How often operations of this kind have been done on a site's element before it.
+    fn visits_of(&self, class: &Class, site: usize, kind: fn(&Kind) -> bool) -> Option<Expr> {
+        let at = &class.flow.sites[site];
+        let mut sum = Expr::Int(0);
+        for (other, this) in class.flow.sites.iter().enumerate() {
+            if this.object == at.object && kind(&this.kind) {
+                let visits = class.flow.visits(other, &at.index, Place::Site(site))?;
+                sum = super::algebra::add(sum, visits);
+            }
+        }
+        Some(sum)
+    }
+
+    fn chosen(&self, class: usize, site: usize) -> Result<Generation, Unsupported> {
+        let found = self
+            .case
+            .generations
+            .iter()
+            .find(|g| g.class == class && g.site == site);
+        found.copied().ok_or_else(|| {
+            let span = self.classes[class].flow.sites[site].span;
+            Unsupported::at(span, "a wait whose generation the certificate does not say")
+        })
+    }
+
+    /// A wait by parity, a strict wait and a registration only mean what they should while the
+    /// element is neither ahead nor behind.
+    fn window(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
+        let classes = self.classes;
+        let this = &classes[class].flow.sites[site];
+        match &this.kind {
+            Kind::WaitParity { .. } => {
+                self.not_behind(class, site)?;
+                self.not_ahead(class, site, 1)
+            }
+            Kind::WaitValue {
+                comparison: Comparison::Equal,
+                ..
+            } => self.not_ahead(class, site, 1),
+            Kind::Register { .. } => {
+                self.joins(class, site)?;
+                self.not_ahead(class, site, 0)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Before a wait for generation `g > 1`, the member has waited for generation `g - 1`.
+    fn not_behind(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
+        let this = &self.classes[class];
+        let at = &this.flow.sites[site];
+        let known = self.chosen(class, site)?;
+        let same = |other: &Generation| {
+            let there = this.flow.sites.get(other.site);
+            other.class == class && there.is_some_and(|s| s.object == at.object)
+        };
+        if !(0..=1).contains(&known.first) {
+            return Err(Unsupported::at(at.span, "a wait that skips a generation"));
+        }
+        if known.all {
+            // Each of the member's waits at the element takes the next generation.
+            let alike = |g: &&Generation| g.all && g.first == known.first;
+            let all = self.case.generations.iter().filter(|g| same(g));
+            if !all.clone().all(|g| alike(&g)) {
+                return Err(Unsupported::at(at.span, "waits numbered in different ways"));
+            }
+            return Ok(());
+        }
+        let moves = || Unsupported::at(at.span, "the way the element of this operation moves");
+        let motion = this.flow.motion(site).ok_or_else(moves)?;
+        let Counted::Iteration(level) = motion.level else {
+            // Numbered by its own executions: the one before was done.
+            return Ok(());
+        };
+        if at.path.conditions.is_empty() && at.path.loops.last() == Some(&level) {
+            return Ok(());
+        }
+        // The step that was last at the same element executed the wait too.
+        let mut setting = self.setting_of(class)?;
+        let env = setting.member_at(this, site, "at")?;
+        let generation = self.generation(&mut setting, class, site, &env)?;
+        setting.facts.push(term::lt(&term::int(1), &generation));
+        let clock = this
+            .flow
+            .before(Place::Site(site), motion.level)
+            .ok_or_else(moves)?;
+        let back = match &motion.moving {
+            None => Expr::Int(1),
+            Some((_, super::count::Course::Ring { modulus, .. })) => modulus.clone(),
+            Some((_, super::count::Course::Line { .. })) => return Ok(()),
+        };
+        let now = setting.terms.expr(&clock, &env)?;
+        let back = setting.terms.expr(&back, &Env::new())?;
+        let (mut earlier, inside) = setting.iterations(this, &at.path, "earlier")?;
+        let depth = at.path.loops.iter().position(|l| *l == level).unwrap_or(0);
+        setting.facts.extend(inside[..=depth].iter().cloned());
+        for inner in &at.path.loops[depth + 1..] {
+            let var = this.flow.loops[*inner].var;
+            earlier.insert(var, env[&var].clone());
+        }
+        let then = setting.terms.expr(&clock, &earlier)?;
+        setting.facts.push(term::eq(&then, &term::sub(&now, &back)));
+        let mut goals = setting.conditions(&at.path, &earlier)?;
+        for inner in &at.path.loops[depth + 1..] {
+            let trips = setting.terms.expr(&this.flow.loops[*inner].trips, &earlier)?;
+            let var = this.flow.loops[*inner].var;
+            goals.push(term::within(&term::int(0), &env[&var], &trips));
+        }
+        let what = self.quote(at.span);
+        let name = &this.name;
+        self.conclude(
+            format!("not_behind_c{class}_s{site}"),
+            format!("in {name}, `{what}` was also done one round earlier"),
+            setting,
+            term::and(goals),
+        )
+    }
+
+    /// A registration for generation `g > 1` happens after generation `g - 1` has completed.
+    fn joins(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
+        let this = &self.classes[class];
+        let at = &this.flow.sites[site];
+        let awaited = |stmt| {
+            let mut sites = this.flow.sites.iter();
+            sites.any(|s| s.stmt == stmt && matches!(s.kind, Kind::Await))
+        };
+        let own = this.flow.sites.iter().filter(|s| {
+            s.object == at.object && matches!(s.kind, Kind::Register { .. })
+        });
+        let mut open = own.filter(|s| !awaited(s.stmt));
+        if open.next().is_none() {
+            // Its earlier registrations at the element were all followed by a wait for them.
+            return Ok(());
+        }
+        let case = self.case;
+        let support = case
+            .supports
+            .iter()
+            .find(|s| s.class == class && s.site == site)
+            .ok_or_else(|| {
+                Unsupported::at(at.span, "a registration that nothing orders after the one before")
+            })?;
+        self.supported(support)
+    }
+
+    /// The other class waits for the generation before, and while a member of it is held at that
+    /// wait, this class does not get here.
+    fn supported(&mut self, support: &Support) -> Result<(), Unsupported> {
+        let (class, site) = (support.class, support.site);
+        let this = &self.classes[class];
+        let at = &this.flow.sites[site];
+        let wrong = || Unsupported::at(at.span, "a support that does not fit");
+        let by = self.classes.get(support.by).ok_or_else(wrong)?;
+        let wait = by.flow.sites.get(support.wait).ok_or_else(wrong)?;
+        if support.by == class || wait.object != at.object || !wait.kind.blocks() {
+            return Err(wrong());
+        }
+        let case = self.case;
+        // Held before the wait, its registration done.
+        let hold = case
+            .holds
+            .iter()
+            .find(|h| h.class == support.by && h.site == support.wait)
+            .ok_or_else(wrong)?;
+        let mut setting = self.setting_of(class)?;
+        let env = setting.member_at(this, site, "at")?;
+        let generation = self.generation(&mut setting, class, site, &env)?;
+        setting.facts.push(term::lt(&term::int(1), &generation));
+        let clock = self.form(&mut setting, &support.clock, class, site, &env)?;
+        let end = setting.clock_end(by, support.wait)?;
+        let (held, inside) = setting.iterations(by, &wait.path, "held")?;
+        let held_clock = setting.clock(by, support.wait, &held)?;
+        // That iteration exists, so its numbers may be named.
+        let exists = term::within(&term::int(0), &clock, &end);
+        setting.facts.push(term::or([
+            term::not(exists.clone()),
+            term::and(inside.into_iter().chain([term::eq(&held_clock, &clock)])),
+        ]));
+        let mut goals = vec![exists];
+        goals.extend(setting.conditions(&wait.path, &held)?);
+        let size = setting.terms.expr(&by.size, &Env::new())?;
+        goals.push(term::le(&term::int(1), &size));
+        for (x, y) in at.index.iter().zip(&wait.index) {
+            let (x, y) = (setting.terms.expr(x, &env)?, setting.terms.expr(y, &held)?);
+            goals.push(term::eq(&x, &y));
+        }
+        let awaited = self.generation(&mut setting, support.by, support.wait, &held)?;
+        goals.push(term::eq(
+            &awaited,
+            &term::sub(&generation, &term::int(1)),
+        ));
+        // This class's stop comes before the registration.
+        let stop = hold.stops.get(class).ok_or_else(wrong)?;
+        let stop_site = stop.site.ok_or_else(wrong)?;
+        let reached = self.form(&mut setting, &stop.clock, support.by, support.wait, &held)?;
+        let stop_end = setting.clock_end(this, stop_site)?;
+        let done = this
+            .flow
+            .before(Place::Site(site), Counted::Site(stop_site))
+            .filter(|_| this.flow.sites[stop_site].path.conditions.is_empty())
+            .ok_or_else(wrong)?;
+        let done = setting.terms.expr(&done, &env)?;
+        goals.push(term::lt(&reached, &stop_end));
+        goals.push(term::lt(&reached, &done));
+        let (what, why) = (self.quote(at.span), self.quote(wait.span));
+        let (name, other) = (&this.name, &by.name);
+        self.conclude(
+            format!("joins_c{class}_s{site}"),
+            format!("in {name}, `{what}` comes after {other} has passed `{why}` of the round before"),
+            setting,
+            term::and(goals),
+        )
+    }
+
+    /// While a member is held before an operation, its element does not complete the generation
+    /// `above` the operation's own.
+    fn not_ahead(&mut self, class: usize, site: usize, above: i64) -> Result<(), Unsupported> {
+        self.hold(class, site, Some(above))?;
+        // Supports speak of members held at the wait of a registration.
+        let classes = self.classes;
+        let stmt = classes[class].flow.sites[site].stmt;
+        for (at, other) in classes[class].flow.sites.iter().enumerate() {
+            let held = self.case.holds.iter().any(|h| h.class == class && h.site == at);
+            if other.stmt == stmt && matches!(other.kind, Kind::Await) && held {
+                self.hold(class, at, None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn hold(&mut self, class: usize, site: usize, above: Option<i64>) -> Result<(), Unsupported> {
+        let classes = self.classes;
+        let case = self.case;
+        let this = &classes[class];
+        let at = &this.flow.sites[site];
+        let hold: &Hold = case
+            .holds
+            .iter()
+            .find(|h| h.class == class && h.site == site && h.stops.len() == classes.len())
+            .ok_or_else(|| {
+                Unsupported::at(at.span, "an operation for which the certificate has no cut")
+            })?;
+        let mut setting = self.setting_of(class)?;
+        let env = setting.member_at(this, site, "held")?;
+        let mut groups = vec![Group {
+            class: this,
+            size: Expr::Int(1),
+            spots: vec![Spot {
+                when: term::boolean(true),
+                place: Place::Site(site),
+                env: env.clone(),
+            }],
+        }];
+        let mut goals = Vec::new();
+        let mut stops = Vec::new();
+        for (position, stop) in hold.stops.iter().enumerate() {
+            let other = &classes[position];
+            let size = if position == class {
+                super::algebra::sub(other.size.clone(), Expr::Int(1))
+            } else {
+                other.size.clone()
+            };
+            if size == Expr::Int(0) {
+                continue;
+            }
+            let (spots, goal) = self.stop(&mut setting, position, stop, (class, site, &env))?;
+            let count = setting.terms.expr(&size, &Env::new())?;
+            let none = term::le(&count, &term::int(0));
+            goals.push(term::or([none.clone(), goal]));
+            if let Some(stop_site) = stop.site {
+                stops.push((position, stop_site, spots[0].clone(), none));
+            }
+            groups.push(Group {
+                class: other,
+                size,
+                spots,
+            });
+        }
+        for (position, stop_site, spot, none) in stops {
+            let balance = self.balance(&mut setting, &groups, (position, stop_site), &spot.env, 0)?;
+            goals.push(term::or([
+                none,
+                term::not(spot.when),
+                term::lt(&balance, &term::int(0)),
+            ]));
+        }
+        if let Some(above) = above {
+            let balance = self.balance(&mut setting, &groups, (class, site), &env, above)?;
+            goals.push(term::lt(&balance, &term::int(0)));
+        }
+        let what = self.quote(at.span);
+        self.conclude(
+            format!("cut_c{class}_s{site}"),
+            format!(
+                "while a member of {} is held at `{what}`, everybody else stops where the cut says{}",
+                this.name,
+                if above.is_some() {
+                    ", and the element it looks at does not run ahead"
+                } else {
+                    ""
+                }
+            ),
+            setting,
+            term::and(goals),
+        )
+    }
+
+    /// The spots of a stop (blocked there, or at the end beyond the last iteration), and what must
+    /// hold for it to be a place of the program.
+    fn stop(
+        &self,
+        setting: &mut Setting<'a>,
+        class: usize,
+        stop: &Stop,
+        held: (usize, usize, &Env),
+    ) -> Result<(Vec<Spot>, Term), Unsupported> {
+        let end = Spot {
+            when: term::boolean(true),
+            place: Place::End,
+            env: Env::new(),
+        };
+        let Some(site) = stop.site else {
+            return Ok((vec![end], term::boolean(true)));
+        };
+        let this = &self.classes[class];
+        let at = this
+            .flow
+            .sites
+            .get(site)
+            .filter(|s| s.kind.blocks())
+            .ok_or_else(|| Unsupported::whole("a stop at an operation that does not block"))?;
+        let clock = self.form(setting, &stop.clock, held.0, held.1, held.2)?;
+        let total = setting.clock_end(this, site)?;
+        let there = term::lt(&clock, &total);
+        let (env, inside) = setting.iterations(this, &at.path, "stop")?;
+        let own = setting.clock(this, site, &env)?;
+        let conditions = setting.conditions(&at.path, &env)?;
+        // Every iteration number below the total belongs to exactly one choice of the loops'
+        // variables, so they may be named without assuming anything.
+        setting.facts.push(term::or([
+            term::not(term::within(&term::int(0), &clock, &total)),
+            term::and(inside.into_iter().chain([term::eq(&own, &clock)])),
+        ]));
+        let goal = term::and([
+            term::le(&term::int(0), &clock),
+            term::or([term::not(there.clone()), term::and(conditions)]),
+        ]);
+        let blocked = Spot {
+            when: there,
+            place: Place::Site(site),
+            env,
+        };
+        Ok((vec![blocked, end], goal))
+    }
+
+    /// Arrivals at a wait's element minus what it needs.
+    fn balance(
+        &self,
+        setting: &mut Setting<'a>,
+        groups: &[Group<'_>],
+        (class, site): (usize, usize),
+        env: &Env,
+        above: i64,
+    ) -> Result<Term, Unsupported> {
+        let this = &self.classes[class];
+        let element: Element = setting.element(this, site, env)?;
+        let generation = match &this.flow.sites[site].kind {
+            Kind::WaitValue { .. } => None,
+            _ => Some(self.generation(setting, class, site, env)?),
+        };
+        let fix = |e: &Expr| self.fix(e);
+        let (scale, factor, need) = setting.need(this, site, env, generation, above, &fix)?;
+        setting.balance(groups, &element, scale, (&factor, need))
+    }
+
+    fn form(
+        &self,
+        setting: &mut Setting<'a>,
+        form: &Form,
+        class: usize,
+        site: usize,
+        env: &Env,
+    ) -> Result<Term, Unsupported> {
+        let wrong = || Unsupported::whole("a form over something that does not exist");
+        let mut sum = Vec::new();
+        for product in &form.0 {
+            let mut factors = Vec::new();
+            for quantity in &product.of {
+                factors.push(match quantity {
+                    Quantity::Param(at) if *at < self.protocol.params.len() => {
+                        let param = self.fix(&Expr::Param(ParamId(*at)));
+                        setting.terms.expr(&param, &Env::new())?
+                    }
+                    Quantity::Clock(depth) => {
+                        let this = &self.classes[class];
+                        let loops = &this.flow.sites[site].path.loops;
+                        let level = *loops.get(*depth).ok_or_else(wrong)?;
+                        let clock = this
+                            .flow
+                            .before(Place::Site(site), Counted::Iteration(level))
+                            .ok_or_else(|| state::uncounted(this, site))?;
+                        setting.terms.expr(&clock, env)?
+                    }
+                    Quantity::Trips(of, at) => {
+                        let this = self.classes.get(*of).ok_or_else(wrong)?;
+                        let trips = &this.flow.loops.get(*at).ok_or_else(wrong)?.trips;
+                        setting.terms.expr(trips, &Env::new())?
+                    }
+                    Quantity::Param(_) => return Err(wrong()),
+                });
+            }
+            let value = factors.into_iter().reduce(|a, b| setting.terms.product(&a, &b));
+            sum.push(match (product.times, value) {
+                (times, None) => term::int(times),
+                (1, Some(value)) => value,
+                (times, Some(value)) => term::apply("*", &[term::int(times), value]),
+            });
+        }
+        Ok(term::sum(sum))
+    }
+
+    /// No choice of places, one per class, leaves everybody blocked or finished and somebody
+    /// blocked.
+    fn progress(&mut self) -> Result<(), Unsupported> {
+        let classes = self.classes;
+        let mut setting = self.setting()?;
+        let mut groups = Vec::new();
+        let mut unfinished = Vec::new();
+        for (position, class) in classes.iter().enumerate() {
+            let stops: Vec<usize> = (0..class.flow.sites.len())
+                .filter(|at| class.flow.sites[*at].kind.blocks())
+                .collect();
+            let choice = setting.terms.constant(&format!("place_{position}"));
+            let last = i64::try_from(stops.len()).unwrap_or(i64::MAX);
+            let size = setting.terms.expr(&class.size, &Env::new())?;
+            let exists = term::le(&term::int(1), &size);
+            setting
+                .facts
+                .push(term::within(&term::int(0), &choice, &term::int(last.saturating_add(1))));
+            let mut spots = Vec::new();
+            for (nth, site) in stops.iter().enumerate() {
+                let when = term::eq(&choice, &term::int(nth as i64));
+                let path = &class.flow.sites[*site].path;
+                let (env, inside) = setting.iterations(class, path, &format!("blocked_{position}"))?;
+                let conditions = setting.conditions(path, &env)?;
+                setting.facts.push(term::or([
+                    term::not(when.clone()),
+                    term::and(inside.into_iter().chain(conditions)),
+                ]));
+                spots.push(Spot {
+                    when,
+                    place: Place::Site(*site),
+                    env,
+                });
+            }
+            if !stops.is_empty() {
+                unfinished.push(term::and([
+                    exists,
+                    term::not(term::eq(&choice, &term::int(last))),
+                ]));
+            }
+            spots.push(Spot {
+                when: term::eq(&choice, &term::int(last)),
+                place: Place::End,
+                env: Env::new(),
+            });
+            groups.push(Group {
+                class,
+                size: class.size.clone(),
+                spots,
+            });
+        }
+        for position in 0..classes.len() {
+            let size = setting.terms.expr(&classes[position].size, &Env::new())?;
+            let none = term::le(&size, &term::int(0));
+            for nth in 0..groups[position].spots.len() {
+                let spot = groups[position].spots[nth].clone();
+                let Place::Site(site) = spot.place else {
+                    continue;
+                };
+                let balance = self.balance(&mut setting, &groups, (position, site), &spot.env, 0)?;
+                setting.facts.push(term::or([
+                    none.clone(),
+                    term::not(spot.when),
+                    term::lt(&balance, &term::int(0)),
+                ]));
+            }
+        }
+        setting.facts.push(term::or(unfinished));
+        self.conclude(
+            "progress".to_owned(),
+            "no choice of places leaves somebody blocked and nobody able to go on".to_owned(),
+            setting,
+            term::boolean(false),
+        )
+    }
+}

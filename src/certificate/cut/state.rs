@@ -1,0 +1,372 @@
+//! Symbolic states: classes of members at places, and what has arrived at an element by then.
+
+use super::class::Class;
+use super::count::Counted;
+use super::count::Place;
+use super::flow::Kind;
+use super::flow::Path;
+use super::polynomial::Polynomial;
+use crate::certificate::program::Unsupported;
+use crate::certificate::term;
+use crate::certificate::term::Term;
+use crate::certificate::translate::Env;
+use crate::certificate::translate::Translator;
+use crate::protocol::Expr;
+use crate::protocol::ObjectId;
+use crate::protocol::ObjectKind;
+use crate::protocol::Protocol;
+use crate::protocol::VarId;
+
+/// How many threads one registration at a named barrier stands for.
+pub const WARP: i64 = 32;
+
+/// Names that stand for the indices of an element whose value comes from another class.
+const ELEMENT: usize = usize::MAX / 2;
+
+/// A formula in the making.
+pub struct Setting<'p> {
+    pub protocol: &'p Protocol,
+    pub terms: Translator<'p>,
+    pub facts: Vec<Term>,
+    fresh: usize,
+}
+
+/// Some members of a class that are all at one place.
+pub struct Group<'c> {
+    pub class: &'c Class,
+    /// How many; may be 0 or less where there are none.
+    pub size: Expr,
+    /// Where they may be: exactly one of the conditions holds.
+    pub spots: Vec<Spot>,
+}
+
+/// A place with the values of the loops' variables there.
+#[derive(Clone)]
+pub struct Spot {
+    pub when: Term,
+    pub place: Place,
+    pub env: Env,
+}
+
+/// An element of an object.
+pub struct Element {
+    pub object: ObjectId,
+    /// Literals where the index is a number, so that what is elsewhere can be told at once.
+    pub index: Vec<Expr>,
+    pub env: Env,
+}
+
+impl<'p> Setting<'p> {
+    pub fn new(protocol: &'p Protocol, terms: Translator<'p>, facts: Vec<Term>) -> Setting<'p> {
+        Setting {
+            protocol,
+            terms,
+            facts,
+            fresh: 0,
+        }
+    }
+
+    fn unknown(&mut self, name: &str) -> Term {
+        self.fresh += 1;
+        self.terms.constant(&format!("{name}_{}", self.fresh))
+    }
+
+    /// Arbitrary iterations of the loops on a path, as facts or as a condition.
+    pub fn iterations(
+        &mut self,
+        class: &Class,
+        path: &Path,
+        name: &str,
+    ) -> Result<(Env, Vec<Term>), Unsupported> {
+        let mut env = Env::new();
+        let mut inside = Vec::new();
+        for at in &path.loops {
+            let this = &class.flow.loops[*at];
+            let nth = self.unknown(&format!("{name}_iteration"));
+            let trips = self.terms.expr(&this.trips, &env)?;
+            inside.push(term::within(&term::int(0), &nth, &trips));
+            env.insert(this.var, nth);
+        }
+        Ok((env, inside))
+    }
+
+    pub fn conditions(&mut self, path: &Path, env: &Env) -> Result<Vec<Term>, Unsupported> {
+        path.conditions
+            .iter()
+            .map(|c| self.terms.expr(c, env))
+            .collect()
+    }
+
+    /// Assumes a member at an operation, in arbitrary iterations.
+    pub fn member_at(
+        &mut self,
+        class: &Class,
+        site: usize,
+        name: &str,
+    ) -> Result<Env, Unsupported> {
+        let path = &class.flow.sites[site].path;
+        let (env, inside) = self.iterations(class, path, name)?;
+        self.facts.extend(inside);
+        let conditions = self.conditions(path, &env)?;
+        self.facts.extend(conditions);
+        Ok(env)
+    }
+
+    /// The element an operation works on.
+    pub fn element(
+        &mut self,
+        class: &Class,
+        site: usize,
+        env: &Env,
+    ) -> Result<Element, Unsupported> {
+        let this = &class.flow.sites[site];
+        let mut index = Vec::new();
+        let mut values = Env::new();
+        for (at, e) in this.index.iter().enumerate() {
+            if matches!(e, Expr::Int(_)) {
+                index.push(e.clone());
+                continue;
+            }
+            // A name of its own keeps the formulas that use the element short.
+            let value = self.terms.expr(e, env)?;
+            let named = self.unknown("element");
+            self.facts.push(term::eq(&named, &value));
+            let var = VarId(ELEMENT + at);
+            values.insert(var, named);
+            index.push(Expr::Var(var));
+        }
+        Ok(Element {
+            object: this.object,
+            index,
+            env: values,
+        })
+    }
+
+    /// What a class's members at a spot have each contributed to an element: for every operation
+    /// that contributes, its weight and how often it was done.
+    fn contributions(
+        &mut self,
+        class: &Class,
+        spot: &Spot,
+        element: &Element,
+    ) -> Result<Vec<(Expr, Term)>, Unsupported> {
+        let mut env = spot.env.clone();
+        env.extend(element.env.iter().map(|(v, t)| (*v, t.clone())));
+        let mut all = Vec::new();
+        for (at, site) in class.flow.sites.iter().enumerate() {
+            let Some(weight) = site.kind.weight() else {
+                continue;
+            };
+            if site.object != element.object {
+                continue;
+            }
+            if site
+                .path
+                .loops
+                .iter()
+                .any(|l| super::algebra::mentions(&weight, class.flow.loops[*l].var))
+            {
+                return Err(Unsupported::at(
+                    site.span,
+                    "an amount that differs between iterations",
+                ));
+            }
+            let times = class
+                .flow
+                .visits(at, &element.index, spot.place)
+                .ok_or_else(|| {
+                    Unsupported::at(site.span, "the way the element of this operation moves")
+                })?;
+            all.push((weight, self.terms.expr(&times, &env)?));
+        }
+        Ok(all)
+    }
+
+    /// Arrivals at an element minus what `need` asks for: not negative iff it is met. `need` is a
+    /// polynomial factor and a term. `scale` multiplies the arrivals.
+    pub fn balance(
+        &mut self,
+        groups: &[Group<'_>],
+        element: &Element,
+        scale: i64,
+        need: (&Expr, Term),
+    ) -> Result<Term, Unsupported> {
+        let mut parts: Vec<(Polynomial, Term)> = Vec::new();
+        for group in groups {
+            let size = Polynomial::of(&group.size);
+            let mut columns: Vec<Vec<(Expr, Term)>> = Vec::new();
+            for spot in &group.spots {
+                columns.push(self.contributions(group.class, spot, element)?);
+            }
+            for row in 0..columns.first().map_or(0, Vec::len) {
+                let weight = columns[0][row].0.clone();
+                let mut times = columns[columns.len() - 1][row].1.clone();
+                for (spot, column) in group.spots.iter().zip(&columns).rev().skip(1) {
+                    times = term::ite(&spot.when, &column[row].1, &times);
+                }
+                if times == term::int(0) {
+                    continue;
+                }
+                let scaled = super::algebra::mul(Expr::Int(scale), weight);
+                parts.push((size.times(&Polynomial::of(&scaled)), times));
+            }
+        }
+        let minus = Polynomial::default().minus(&Polynomial::of(need.0));
+        parts.push((minus, need.1));
+        self.weighted(parts)
+    }
+
+    /// A sum of polynomials over parameters times terms. Gathered by product of parameters, so
+    /// that equal products cancel before they are multiplied with anything.
+    fn weighted(&mut self, parts: Vec<(Polynomial, Term)>) -> Result<Term, Unsupported> {
+        let mut gathered: Vec<(Vec<Expr>, Vec<Term>)> = Vec::new();
+        for (polynomial, times) in &parts {
+            for (coefficient, factors) in polynomial.terms() {
+                let coefficient = i64::try_from(coefficient)
+                    .map_err(|_| Unsupported::whole("numbers beyond 64 bits"))?;
+                let scaled = if coefficient == 1 {
+                    times.clone()
+                } else {
+                    term::apply("*", &[term::int(coefficient), times.clone()])
+                };
+                match gathered.iter_mut().find(|(known, _)| known == factors) {
+                    Some((_, sum)) => sum.push(scaled),
+                    None => gathered.push((factors.to_vec(), vec![scaled])),
+                }
+            }
+        }
+        let mut sum = Vec::new();
+        for (factors, terms) in gathered {
+            let times = term::sum(terms);
+            let product = factors.into_iter().reduce(super::algebra::mul);
+            sum.push(match product {
+                None => times,
+                Some(factor) => {
+                    let factor = self.terms.expr(&factor, &Env::new())?;
+                    self.product(&factor, times)
+                }
+            });
+        }
+        Ok(term::sum(sum))
+    }
+
+    /// A name for `factor * times`, known by its sign and by what it is near 0. Each fact holds of
+    /// the product, so nothing real is excluded; linear arithmetic is all they need.
+    fn product(&mut self, factor: &Term, times: Term) -> Term {
+        let named = self.unknown("times");
+        self.facts.push(term::eq(&named, &times));
+        let product = self.unknown("product");
+        let zero = term::int(0);
+        let implies = |given: Term, then: Term| term::or([term::not(given), then]);
+        let mut facts = vec![implies(term::eq(&named, &zero), term::eq(&product, &zero))];
+        for k in [1_i64, 2, 3] {
+            let multiple = |k: i64| term::apply("*", &[term::int(k), factor.clone()]);
+            for k in [k, -k] {
+                facts.push(implies(
+                    term::eq(&named, &term::int(k)),
+                    term::eq(&product, &multiple(k)),
+                ));
+            }
+            facts.push(implies(
+                term::le(&term::int(k), &named),
+                term::le(&multiple(k), &product),
+            ));
+            facts.push(implies(
+                term::le(&named, &term::int(-k)),
+                term::le(&product, &multiple(-k)),
+            ));
+        }
+        // All of these are about a factor that is not negative.
+        let signed = term::le(&zero, factor);
+        self.facts.push(implies(signed, term::and(facts)));
+        product
+    }
+
+    /// What a wait needs of its element: the factor and the term whose product must be reached,
+    /// and what arrivals are multiplied with. `generation` for barriers, `above` added to it.
+    pub fn need(
+        &mut self,
+        class: &Class,
+        site: usize,
+        env: &Env,
+        generation: Option<Term>,
+        above: i64,
+        fixed: &dyn Fn(&Expr) -> Expr,
+    ) -> Result<(i64, Expr, Term), Unsupported> {
+        let this = &class.flow.sites[site];
+        let object = &self.protocol.objects[this.object.0];
+        let generation = generation
+            .map(|g| term::sum([g, term::int(above)]))
+            .ok_or_else(|| Unsupported::at(this.span, "a wait without a generation"));
+        match (&object.kind, &this.kind) {
+            (ObjectKind::Mbarrier { arrivals }, _) => Ok((1, fixed(arrivals), generation?)),
+            (ObjectKind::Named, _) => {
+                let count = named_count(class, site)?;
+                Ok((WARP, count, generation?))
+            }
+            (
+                ObjectKind::Semaphore(crate::protocol::Initial::Value(start)),
+                Kind::WaitValue { value, .. },
+            ) => {
+                let start = self.terms.expr(&fixed(start), &Env::new())?;
+                let value = self.terms.expr(value, env)?;
+                let wanted = term::sum([term::sub(&value, &start), term::int(above)]);
+                Ok((1, Expr::Int(1), wanted))
+            }
+            _ => Err(Unsupported::at(this.span, "a wait on this kind of object")),
+        }
+    }
+
+    /// The iteration in which an operation stands, counted over the whole run.
+    pub fn clock(
+        &mut self,
+        class: &Class,
+        site: usize,
+        env: &Env,
+    ) -> Result<Term, Unsupported> {
+        let counted = class.flow.clock(site);
+        if let Counted::Site(_) = counted {
+            return Ok(term::int(0));
+        }
+        let clock = class
+            .flow
+            .before(Place::Site(site), counted)
+            .ok_or_else(|| uncounted(class, site))?;
+        self.terms.expr(&clock, env)
+    }
+
+    /// How many iterations of the innermost loop around an operation a whole run has.
+    pub fn clock_end(&mut self, class: &Class, site: usize) -> Result<Term, Unsupported> {
+        let total = match class.flow.clock(site) {
+            Counted::Site(_) => Expr::Int(1),
+            counted => class
+                .flow
+                .before(Place::End, counted)
+                .ok_or_else(|| uncounted(class, site))?,
+        };
+        self.terms.expr(&total, &Env::new())
+    }
+}
+
+/// The count that a use of a named barrier gives; that all uses agree is an obligation.
+fn named_count(class: &Class, site: usize) -> Result<Expr, Unsupported> {
+    let this = &class.flow.sites[site];
+    let count = class.flow.sites.iter().find_map(|s| match &s.kind {
+        Kind::Register { count } if s.stmt == this.stmt => Some(count.clone()),
+        _ => None,
+    });
+    let moves = |e: &Expr| {
+        let loops = this.path.loops.iter();
+        loops.copied().any(|l| super::algebra::mentions(e, class.flow.loops[l].var))
+    };
+    count
+        .filter(|c| !moves(c))
+        .ok_or_else(|| Unsupported::at(this.span, "a thread count that differs between iterations"))
+}
+
+pub fn uncounted(class: &Class, site: usize) -> Unsupported {
+    Unsupported::at(
+        class.flow.sites[site].span,
+        "the number of iterations around this operation",
+    )
+}

@@ -1,0 +1,93 @@
+//! Fits a number that was observed at many concrete values as a short form over what is known
+//! there.
+
+use crate::certificate::cut::artefact::Form;
+use crate::certificate::cut::artefact::Product;
+use crate::certificate::cut::artefact::Quantity;
+
+/// One observation.
+#[derive(Debug, Clone)]
+pub struct Point {
+    /// The values of the leading products, in the order of [`Basis::leading`].
+    pub leading: Vec<i64>,
+    /// The values of the remaining products, in the order of [`Basis::rest`].
+    pub rest: Vec<i64>,
+    /// What was observed.
+    pub observed: Observed,
+}
+
+/// What is known of the number.
+#[derive(Debug, Clone, Copy)]
+pub enum Observed {
+    /// It is this.
+    Exactly(i64),
+    /// It is this or more.
+    AtLeast(i64),
+}
+
+/// The products a form may be made of.
+#[derive(Debug, Clone, Default)]
+pub struct Basis {
+    /// At most one of these, once.
+    pub leading: Vec<Vec<Quantity>>,
+    /// Up to two of these, with small coefficients.
+    pub rest: Vec<Vec<Quantity>>,
+}
+
+const COEFFICIENTS: [i64; 6] = [1, -1, 2, -2, 3, -3];
+
+/// The simplest form that agrees with every observation.
+pub fn fit(basis: &Basis, points: &[Point]) -> Option<Form> {
+    let anchor = points.iter().find_map(|p| match p.observed {
+        Observed::Exactly(value) => Some((p, value)),
+        Observed::AtLeast(_) => None,
+    })?;
+    let rest = basis.rest.len();
+    let mut choices: Vec<Vec<(usize, i64)>> = vec![Vec::new()];
+    for a in 0..rest {
+        choices.extend(COEFFICIENTS.map(|x| vec![(a, x)]));
+    }
+    for a in 0..rest {
+        for b in a + 1..rest {
+            for x in COEFFICIENTS {
+                choices.extend(COEFFICIENTS.map(|y| vec![(a, x), (b, y)]));
+            }
+        }
+    }
+    let leading = (0..basis.leading.len()).map(Some).chain([None]);
+    let leading: Vec<Option<usize>> = leading.collect();
+    for choice in &choices {
+        for lead in &leading {
+            let sum = |p: &Point| {
+                let first = lead.map_or(0, |at| p.leading[at]);
+                first + choice.iter().map(|(at, x)| p.rest[*at] * x).sum::<i64>()
+            };
+            let constant = anchor.1 - sum(anchor.0);
+            let fits = |p: &Point| match p.observed {
+                Observed::Exactly(value) => sum(p) + constant == value,
+                Observed::AtLeast(value) => sum(p) + constant >= value,
+            };
+            if points.iter().all(fits) {
+                let mut form = Vec::new();
+                if let Some(at) = lead {
+                    form.push(Product {
+                        times: 1,
+                        of: basis.leading[*at].clone(),
+                    });
+                }
+                form.extend(choice.iter().map(|(at, times)| Product {
+                    times: *times,
+                    of: basis.rest[*at].clone(),
+                }));
+                if constant != 0 || form.is_empty() {
+                    form.push(Product {
+                        times: constant,
+                        of: Vec::new(),
+                    });
+                }
+                return Some(Form(form));
+            }
+        }
+    }
+    None
+}

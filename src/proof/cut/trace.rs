@@ -1,0 +1,229 @@
+//! Concrete runs of classes: what a member does, one operation after the other, and how far
+//! everybody gets in the unwrapped protocol.
+
+use std::collections::HashMap;
+
+use crate::certificate::cut::class::Class;
+use crate::certificate::cut::flow::Kind;
+use crate::certificate::cut::flow::Node;
+use crate::protocol::BinaryOp;
+use crate::protocol::Expr;
+use crate::protocol::VarId;
+
+/// An element: its object and its index values.
+pub type Element = (usize, Vec<i64>);
+
+/// An operation of a member at concrete parameters.
+#[derive(Debug, Clone)]
+pub struct Op {
+    /// Its position in the class.
+    pub site: usize,
+    /// Per enclosing loop, from the outermost, its iteration counted over the whole run.
+    pub clocks: Vec<i64>,
+    /// The element it works on.
+    pub element: Element,
+    /// The number of earlier rounds at this element, by the closed form.
+    pub rounds: i64,
+    /// The operand: a weight, a count, a parity or an awaited value.
+    pub operand: i64,
+}
+
+impl Op {
+    /// The iteration of the innermost loop.
+    pub fn clock(&self) -> i64 {
+        self.clocks.last().copied().unwrap_or(0)
+    }
+}
+
+/// The value of an integer expression; `None` where it has none.
+pub fn value(expr: &Expr, params: &[i64], vars: &HashMap<VarId, i64>) -> Option<i64> {
+    let go = |e: &Expr| value(e, params, vars);
+    match expr {
+        Expr::Int(value) => Some(*value),
+        Expr::Param(id) => params.get(id.0).copied(),
+        Expr::Var(id) => vars.get(id).copied(),
+        Expr::Neg(e) => go(e)?.checked_neg(),
+        Expr::If(c, a, b) => {
+            if truth(c, params, vars)? {
+                go(a)
+            } else {
+                go(b)
+            }
+        }
+        Expr::Binary(op, a, b) => {
+            let (a, b) = (go(a)?, go(b)?);
+            match op {
+                BinaryOp::Add => a.checked_add(b),
+                BinaryOp::Sub => a.checked_sub(b),
+                BinaryOp::Mul => a.checked_mul(b),
+                BinaryOp::Div if b > 0 => Some(a.div_euclid(b)),
+                BinaryOp::Mod if b > 0 => Some(a.rem_euclid(b)),
+                BinaryOp::Min => Some(a.min(b)),
+                BinaryOp::Max => Some(a.max(b)),
+                BinaryOp::Xor => Some(a ^ b),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+fn truth(expr: &Expr, params: &[i64], vars: &HashMap<VarId, i64>) -> Option<bool> {
+    let number = |e: &Expr| value(e, params, vars);
+    let go = |e: &Expr| truth(e, params, vars);
+    match expr {
+        Expr::Bool(value) => Some(*value),
+        Expr::Not(e) => Some(!go(e)?),
+        Expr::Binary(BinaryOp::And, a, b) => Some(go(a)? && go(b)?),
+        Expr::Binary(BinaryOp::Or, a, b) => Some(go(a)? || go(b)?),
+        Expr::Binary(op, a, b) => {
+            let (a, b) = (number(a)?, number(b)?);
+            match op {
+                BinaryOp::Eq => Some(a == b),
+                BinaryOp::Ne => Some(a != b),
+                BinaryOp::Lt => Some(a < b),
+                BinaryOp::Le => Some(a <= b),
+                BinaryOp::Gt => Some(a > b),
+                BinaryOp::Ge => Some(a >= b),
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+/// What a member of a class does, if it is no more than `limit` operations.
+pub fn trace(class: &Class, params: &[i64], limit: usize) -> Option<Vec<Op>> {
+    let mut walker = Walker {
+        class,
+        params,
+        limit,
+        vars: HashMap::new(),
+        iterations: vec![0; class.flow.loops.len()],
+        steps: 0,
+        ops: Vec::new(),
+    };
+    walker.block(&class.flow.nodes)?;
+    Some(walker.ops)
+}
+
+struct Walker<'a> {
+    class: &'a Class,
+    params: &'a [i64],
+    limit: usize,
+    vars: HashMap<VarId, i64>,
+    iterations: Vec<i64>,
+    steps: usize,
+    ops: Vec<Op>,
+}
+
+impl Walker<'_> {
+    fn block(&mut self, nodes: &[Node]) -> Option<()> {
+        for node in nodes {
+            self.steps += 1;
+            if self.steps > 4 * self.limit || self.ops.len() > self.limit {
+                return None;
+            }
+            match node {
+                Node::Site(at) => self.site(*at)?,
+                Node::If {
+                    condition,
+                    then,
+                    otherwise,
+                } => {
+                    let taken = if truth(condition, self.params, &self.vars)? {
+                        then
+                    } else {
+                        otherwise
+                    };
+                    self.block(taken)?;
+                }
+                Node::Loop(at) => {
+                    let this = &self.class.flow.loops[*at];
+                    let trips = value(&this.trips, self.params, &self.vars)?;
+                    for nth in 0..trips {
+                        self.vars.insert(this.var, nth);
+                        self.block(&this.body)?;
+                        self.iterations[*at] += 1;
+                    }
+                    self.vars.remove(&this.var);
+                }
+            }
+        }
+        Some(())
+    }
+
+    fn site(&mut self, at: usize) -> Option<()> {
+        let site = &self.class.flow.sites[at];
+        let number = |e: &Expr| value(e, self.params, &self.vars);
+        let index = site.index.iter().map(number).collect::<Option<_>>()?;
+        let operand = match &site.kind {
+            Kind::Arrive { weight } => number(weight)?,
+            Kind::Register { count } => number(count)?,
+            Kind::WaitParity { parity } => number(parity)?,
+            Kind::WaitValue { value, .. } => number(value)?,
+            Kind::Await => 0,
+        };
+        let rounds = match self.class.flow.rounds(at) {
+            Some(rounds) => number(&rounds)?,
+            None => 0,
+        };
+        let clocks = site.path.loops.iter().map(|l| self.iterations[*l]);
+        self.ops.push(Op {
+            site: at,
+            clocks: clocks.collect(),
+            element: (site.object.0, index),
+            rounds,
+            operand,
+        });
+        Some(())
+    }
+}
+
+/// Some members that go through the same operations together.
+pub struct Crew<'a> {
+    /// How many.
+    pub size: i64,
+    /// What they do.
+    pub ops: &'a [Step],
+    /// The operation before which they are.
+    pub at: usize,
+    /// The operation beyond which they may not go.
+    pub held: usize,
+}
+
+/// An operation with what it means for the unwrapped protocol.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// The operation.
+    pub op: Op,
+    /// What it adds to its element.
+    pub adds: i64,
+    /// How much its element must have for it to pass; `None` if it does not block.
+    pub needs: Option<i64>,
+}
+
+/// Runs everybody as far as possible and returns what has arrived at each element.
+pub fn run(crews: &mut [Crew<'_>]) -> HashMap<Element, i64> {
+    let mut arrived: HashMap<Element, i64> = HashMap::new();
+    loop {
+        let mut moved = false;
+        for crew in crews.iter_mut().filter(|c| c.size > 0) {
+            while crew.at < crew.ops.len().min(crew.held) {
+                let step = &crew.ops[crew.at];
+                let there = arrived.get(&step.op.element).copied().unwrap_or(0);
+                if step.needs.is_some_and(|needs| there < needs) {
+                    break;
+                }
+                if step.adds != 0 {
+                    *arrived.entry(step.op.element.clone()).or_default() += step.adds * crew.size;
+                }
+                crew.at += 1;
+                moved = true;
+            }
+        }
+        if !moved {
+            return arrived;
+        }
+    }
+}

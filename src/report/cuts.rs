@@ -1,0 +1,155 @@
+//! A proof by cuts in words.
+
+use crate::certificate::cut;
+use crate::certificate::cut::artefact::Case;
+use crate::certificate::cut::artefact::Cut;
+use crate::certificate::cut::artefact::Form;
+use crate::certificate::cut::artefact::Quantity;
+use crate::certificate::cut::class;
+use crate::certificate::cut::class::Class;
+use crate::protocol::Protocol;
+use crate::protocol::Span;
+
+/// The idea, and how many cuts there are.
+pub fn summary(protocol: &Protocol, cut: &Cut) -> Vec<String> {
+    let cuts: usize = cut.cases.iter().map(|case| case.holds.len()).sum();
+    let mut lines = vec![
+        "No step of one thread can undo what lets another go on, so it is enough that no choice of \
+         one place per role leaves everybody blocked."
+            .to_owned(),
+    ];
+    if cuts > 0 {
+        lines.push(
+            "While a thread stands before a wait, nobody gets far enough to complete a further \
+             phase of its barrier, so a parity bit is never mistaken for another."
+                .to_owned(),
+        );
+    }
+    if cut.cases.len() > 1 {
+        let names: Vec<&str> = cut
+            .split
+            .iter()
+            .filter_map(|at| protocol.params.get(*at).map(|p| p.name.as_str()))
+            .collect();
+        lines.push(format!(
+            "Proved separately for each of the {} values of {}; everything else is symbolic.",
+            cut.cases.len(),
+            names.join(", ")
+        ));
+    }
+    lines
+}
+
+/// Every cut of every case.
+pub fn details(protocol: &Protocol, cut: &Cut) -> Vec<String> {
+    let mut lines = Vec::new();
+    for case in &cut.cases {
+        let fixed = cut::fixed(&cut.split, &case.values);
+        let Ok(classes) = class::classes(protocol, &fixed) else {
+            continue;
+        };
+        if !fixed.is_empty() {
+            let values: Vec<String> = fixed
+                .iter()
+                .map(|(id, value)| format!("{} = {value}", protocol.params[id.0].name))
+                .collect();
+            lines.push(format!("Case {}:", values.join(", ")));
+        }
+        if case.empty {
+            lines.push("  no parameter values satisfy the assumptions".to_owned());
+            continue;
+        }
+        lines.extend(generations(protocol, &classes, case));
+        for hold in &case.holds {
+            let Some(held) = classes.get(hold.class) else {
+                continue;
+            };
+            let Some(site) = held.flow.sites.get(hold.site) else {
+                continue;
+            };
+            lines.push(format!(
+                "  while {} stands before `{}` in iteration n:",
+                held.name,
+                quote(protocol, site.span)
+            ));
+            for (position, stop) in hold.stops.iter().enumerate() {
+                let Some(other) = classes.get(position) else {
+                    continue;
+                };
+                let name = if position == hold.class {
+                    format!("the others of {}", other.name)
+                } else {
+                    other.name.clone()
+                };
+                lines.push(match stop.site.and_then(|s| other.flow.sites.get(s)) {
+                    Some(stop_site) => format!(
+                        "    {name}: no further than `{}` in iteration {}",
+                        quote(protocol, stop_site.span),
+                        form(protocol, held, hold.site, &stop.clock)
+                    ),
+                    None => format!("    {name}: may run to the end"),
+                });
+            }
+        }
+    }
+    lines
+}
+
+fn generations(protocol: &Protocol, classes: &[Class], case: &Case) -> Vec<String> {
+    case.generations
+        .iter()
+        .filter_map(|g| {
+            let held = classes.get(g.class)?;
+            let site = held.flow.sites.get(g.site)?;
+            let plus = if g.first == 0 {
+                "earlier rounds there"
+            } else {
+                "earlier rounds there, plus 1"
+            };
+            Some(format!(
+                "  `{}` of {} waits for completion number: {plus}",
+                quote(protocol, site.span),
+                held.name
+            ))
+        })
+        .collect()
+}
+
+fn form(protocol: &Protocol, held: &Class, site: usize, form: &Form) -> String {
+    let depth = held.flow.sites[site].path.loops.len();
+    let mut text = String::new();
+    for product in &form.0 {
+        let of: Vec<String> = product
+            .of
+            .iter()
+            .map(|quantity| match quantity {
+                Quantity::Param(at) => protocol
+                    .params
+                    .get(*at)
+                    .map_or("?".to_owned(), |p| p.name.clone()),
+                Quantity::Clock(at) if at + 1 == depth => "n".to_owned(),
+                Quantity::Clock(at) => format!("n{}", at + 1),
+                Quantity::Trips(class, at) => format!("trips({class}, {at})"),
+            })
+            .collect();
+        let sign = match (text.is_empty(), product.times < 0) {
+            (true, false) => "",
+            (true, true) => "-",
+            (false, false) => " + ",
+            (false, true) => " - ",
+        };
+        let times = product.times.unsigned_abs();
+        text.push_str(sign);
+        text.push_str(&match (times, of.is_empty()) {
+            (_, true) => times.to_string(),
+            (1, false) => of.join(" * "),
+            (_, false) => format!("{times} * {}", of.join(" * ")),
+        });
+    }
+    if text.is_empty() { "0".to_owned() } else { text }
+}
+
+fn quote(protocol: &Protocol, span: Span) -> String {
+    let text = protocol.source.get(span.start..span.end).unwrap_or("?");
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
