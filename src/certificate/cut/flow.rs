@@ -130,6 +130,14 @@ pub enum Kind {
     },
 }
 
+impl Site {
+    /// Whether two operations may work on one element: not if an index is a different number.
+    pub fn may_meet(&self, other: &Site) -> bool {
+        let differ = |pair: (&Expr, &Expr)| matches!(pair, (Expr::Int(a), Expr::Int(b)) if a != b);
+        self.object == other.object && !self.index.iter().zip(&other.index).any(differ)
+    }
+}
+
 impl Kind {
     /// Whether a member can be held here.
     pub fn blocks(&self) -> bool {

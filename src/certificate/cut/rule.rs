@@ -513,7 +513,7 @@ impl<'a> Rule<'a> {
             sites.any(|s| s.stmt == stmt && matches!(s.kind, Kind::Await))
         };
         let own = this.flow.sites.iter().filter(|s| {
-            s.object == at.object && matches!(s.kind, Kind::Register { .. })
+            at.may_meet(s) && matches!(s.kind, Kind::Register { .. })
         });
         let mut open = own.filter(|s| !awaited(s.stmt));
         if open.next().is_none() {
@@ -757,8 +757,8 @@ impl<'a> Rule<'a> {
             _ => Some(self.generation(setting, class, site, env)?),
         };
         let fix = |e: &Expr| self.fix(e);
-        let (scale, factor, need) = setting.need(this, site, env, generation, above, &fix)?;
-        setting.balance(groups, &element, scale, (&factor, need))
+        let (scale, need) = setting.need(this, site, env, generation, above, &fix)?;
+        setting.balance(groups, &element, scale, need)
     }
 
     fn form(

@@ -183,13 +183,13 @@ impl<'p> Setting<'p> {
     }
 
     /// Arrivals at an element minus what `need` asks for: not negative iff it is met. `need` is a
-    /// polynomial factor and a term. `scale` multiplies the arrivals.
+    /// sum of polynomials over parameters times terms. `scale` multiplies the arrivals.
     pub fn balance(
         &mut self,
         groups: &[Group<'_>],
         element: &Element,
         scale: i64,
-        need: (&Expr, Term),
+        need: Vec<(Polynomial, Term)>,
     ) -> Result<Term, Unsupported> {
         let mut parts: Vec<(Polynomial, Term)> = Vec::new();
         for group in groups {
@@ -211,8 +211,9 @@ impl<'p> Setting<'p> {
                 parts.push((size.times(&Polynomial::of(&scaled)), times));
             }
         }
-        let minus = Polynomial::default().minus(&Polynomial::of(need.0));
-        parts.push((minus, need.1));
+        for (factor, times) in need {
+            parts.push((Polynomial::default().minus(&factor), times));
+        }
         self.weighted(parts)
     }
 
@@ -282,8 +283,8 @@ impl<'p> Setting<'p> {
         product
     }
 
-    /// What a wait needs of its element: the factor and the term whose product must be reached,
-    /// and what arrivals are multiplied with. `generation` for barriers, `above` added to it.
+    /// What arrivals at a wait's element are multiplied with, and what they must then reach.
+    /// `generation` is for barriers; `above` is added to it, or to the awaited value.
     pub fn need(
         &mut self,
         class: &Class,
@@ -292,29 +293,62 @@ impl<'p> Setting<'p> {
         generation: Option<Term>,
         above: i64,
         fixed: &dyn Fn(&Expr) -> Expr,
-    ) -> Result<(i64, Expr, Term), Unsupported> {
+    ) -> Result<(i64, Vec<(Polynomial, Term)>), Unsupported> {
         let this = &class.flow.sites[site];
         let object = &self.protocol.objects[this.object.0];
         let generation = generation
             .map(|g| term::sum([g, term::int(above)]))
             .ok_or_else(|| Unsupported::at(this.span, "a wait without a generation"));
         match (&object.kind, &this.kind) {
-            (ObjectKind::Mbarrier { arrivals }, _) => Ok((1, fixed(arrivals), generation?)),
+            (ObjectKind::Mbarrier { arrivals }, _) => {
+                Ok((1, vec![(Polynomial::of(&fixed(arrivals)), generation?)]))
+            },
             (ObjectKind::Named, _) => {
                 let count = named_count(class, site)?;
-                Ok((WARP, count, generation?))
+                Ok((WARP, vec![(Polynomial::of(&count), generation?)]))
             }
             (
                 ObjectKind::Semaphore(crate::protocol::Initial::Value(start)),
                 Kind::WaitValue { value, .. },
             ) => {
-                let start = self.terms.expr(&fixed(start), &Env::new())?;
-                let value = self.terms.expr(value, env)?;
-                let wanted = term::sum([term::sub(&value, &start), term::int(above)]);
-                Ok((1, Expr::Int(1), wanted))
+                let wanted = Polynomial::of(value)
+                    .minus(&Polynomial::of(&fixed(start)))
+                    .minus(&Polynomial::of(&Expr::Int(-above)));
+                Ok((1, self.separated(class, site, &wanted, env)?))
             }
             _ => Err(Unsupported::at(this.span, "a wait on this kind of object")),
         }
+    }
+
+    /// A polynomial as a sum of polynomials over parameters times what the loops' variables
+    /// contribute.
+    fn separated(
+        &mut self,
+        class: &Class,
+        site: usize,
+        polynomial: &Polynomial,
+        env: &Env,
+    ) -> Result<Vec<(Polynomial, Term)>, Unsupported> {
+        let loops = &class.flow.sites[site].path.loops;
+        let moves = |e: &Expr| {
+            let mut vars = loops.iter().map(|l| class.flow.loops[*l].var);
+            vars.any(|v| super::algebra::mentions(e, v))
+        };
+        let mut parts = Vec::new();
+        for (coefficient, factors) in polynomial.terms() {
+            let coefficient = i64::try_from(coefficient)
+                .map_err(|_| Unsupported::whole("numbers beyond 64 bits"))?;
+            let (moving, still): (Vec<Expr>, Vec<Expr>) =
+                factors.iter().cloned().partition(|f| moves(f));
+            let product = |all: Vec<Expr>| all.into_iter().reduce(super::algebra::mul);
+            let still = super::algebra::mul(
+                Expr::Int(coefficient),
+                product(still).unwrap_or(Expr::Int(1)),
+            );
+            let moving = product(moving).unwrap_or(Expr::Int(1));
+            parts.push((Polynomial::of(&still), self.terms.expr(&moving, env)?));
+        }
+        Ok(parts)
     }
 
     /// The iteration in which an operation stands, counted over the whole run.

@@ -604,14 +604,14 @@ impl Search<'_> {
         let open = flow
             .sites
             .iter()
-            .any(|s| s.object == this.object && register(&s.kind) && !awaited(s.stmt));
+            .any(|s| s.may_meet(this) && register(&s.kind) && !awaited(s.stmt));
         if !register(&this.kind) || !open {
             return Ok(None);
         }
         for by in (0..self.classes.len()).filter(|by| *by != class) {
             for wait in 0..self.classes[by].flow.sites.len() {
                 let other = &self.classes[by].flow.sites[wait];
-                if other.object != this.object || !matches!(other.kind, Kind::Await) {
+                if !other.may_meet(this) || !matches!(other.kind, Kind::Await) {
                     continue;
                 }
                 if let Some(clock) = self.supporting(class, site, by, wait) {
@@ -631,7 +631,7 @@ impl Search<'_> {
         if self.samples.iter().all(|sample| {
             let mut seen = HashSet::new();
             let ops = sample.steps[class].iter().map(|s| &s.op);
-            ops.filter(|op| flow.sites[op.site].object == this.object && register(&flow.sites[op.site].kind))
+            ops.filter(|op| flow.sites[op.site].may_meet(this) && register(&flow.sites[op.site].kind))
                 .all(|op| seen.insert(op.element.clone()))
         }) {
             for by in 0..self.classes.len() {
