@@ -82,8 +82,8 @@ pub fn present(obstacles: &Obstacles<'_>, cell: CellId) -> String {
             let there: Vec<usize> = arrived.iter().map(|member| *member as usize).collect();
             let missing = arrivals(*pending);
             match there.is_empty() {
-                true => format!("{missing} are missing there"),
-                false => format!("{missing} are missing ({} came)", names(instance, &there)),
+                true => format!("{name} lacks {missing}"),
+                false => format!("{name} lacks {missing} ({} came)", names(instance, &there)),
             }
         }
         CellState::Pool { available } => format!("{available} of {name} are available"),
