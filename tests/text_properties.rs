@@ -132,7 +132,8 @@ fn stmts() -> BoxedStrategy<String> {
         (field(), int()).prop_map(|(f, e)| format!("expect_tx bar[{f} % 2] {e} + 0")),
         (field(), int()).prop_map(|(f, e)| format!("arrive_expect_tx bar[{f}] 1 + {e}")),
         int().prop_map(|e| format!("complete_tx bar[0] {e} * {e}")),
-        (field(), int()).prop_map(|(f, e)| format!("async copy smem[{f}] completes bar[1] {e} + 0")),
+        (field(), int())
+            .prop_map(|(f, e)| format!("async copy smem[{f}] completes bar[1] {e} + 0")),
         Just("async copy smem[p.index]".to_owned()),
         Just("async mma reads smem[0], other writes tmem".to_owned()),
         Just("async store".to_owned()),
