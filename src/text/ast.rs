@@ -170,7 +170,7 @@ pub(super) enum StmtKind {
     /// `async copy target [completes cell bytes]`.
     Copy {
         target: Cell,
-        completes: Option<(Cell, Expr)>,
+        completes: Option<Box<(Cell, Expr)>>,
     },
     /// `async verb reads ... writes ...`, the verb being another than `copy`.
     Async {

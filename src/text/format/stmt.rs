@@ -91,8 +91,8 @@ fn statement(lines: &mut Lines<'_>, stmt: &Stmt) {
         StmtKind::Copy { target, completes } => {
             let text = format!("async copy {}", cell_text(target));
             match completes {
-                Some((cell, bytes)) => {
-                    let (cell, bytes) = (cell_text(cell), expression(bytes));
+                Some(completes) => {
+                    let (cell, bytes) = (cell_text(&completes.0), expression(&completes.1));
                     format!("{text} completes {cell} {bytes}")
                 }
                 None => text,

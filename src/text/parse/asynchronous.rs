@@ -52,7 +52,7 @@ impl Parser<'_> {
             let completes = match self.eat(Token::Completes) {
                 true => {
                     let cell = self.cell("an mbarrier")?;
-                    Some((cell, self.expr()?))
+                    Some(Box::new((cell, self.expr()?)))
                 }
                 false => None,
             };

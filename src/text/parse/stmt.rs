@@ -110,6 +110,18 @@ impl Parser<'_> {
     }
 
     fn stmt(&mut self) -> Parsed<Stmt> {
+        match self.peek() {
+            Token::If => self.condition(),
+            Token::For => self.iteration(),
+            Token::Elect => self.elect(),
+            Token::Repeat => self.repeat(),
+            _ => self.simple(),
+        }
+    }
+
+    /// A statement without a block. Apart from the others, since these nest and so should take
+    /// little of the stack.
+    fn simple(&mut self) -> Parsed<Stmt> {
         let start = self.span().start;
         let kind = match self.peek() {
             Token::Wait => self.wait()?,
@@ -128,8 +140,6 @@ impl Parser<'_> {
                 let count = self.value()?;
                 StmtKind::Sync { cell, count }
             }
-            Token::Elect => return self.elect(),
-            Token::Repeat => return self.repeat(),
             Token::Advance => {
                 self.bump();
                 let name = self.name("a pipeline state")?;
@@ -152,8 +162,6 @@ impl Parser<'_> {
                 let value = self.expr()?;
                 StmtKind::Var { name, value }
             }
-            Token::If => return self.condition(),
-            Token::For => return self.iteration(),
             Token::Return => {
                 self.bump();
                 StmtKind::Return

@@ -86,7 +86,7 @@ impl<'f> Resolver<'f> {
                 cell,
                 amount,
             } => self.operation(*operation, cell, amount.as_ref()),
-            ast::StmtKind::Copy { target, completes } => self.copy_to(target, completes.as_ref()),
+            ast::StmtKind::Copy { target, completes } => self.copy_to(target, completes.as_deref()),
             ast::StmtKind::Async {
                 verb,
                 reads,
