@@ -249,6 +249,7 @@ fn names_of_roles_and_words_of_one_place_stay_free() {
         "protocol p param index in 1.. param copy in 1.. semaphore phase = 0
          role producer { var explicit = index } role consumer[mma in 0..2] { phase += copy }",
     );
+    assert_eq!(load("protocol barrier role r {}").name, "barrier");
 }
 
 #[test]

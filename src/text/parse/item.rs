@@ -22,7 +22,7 @@ impl Parser<'_> {
     pub(super) fn file(&mut self) -> Parsed<File> {
         let start = self.span().start;
         let name = match self.expect(Token::Protocol, "`protocol` and a name") {
-            Ok(_) => self.name("the protocol's name"),
+            Ok(_) => self.protocol_name(),
             Err(Failed) => Err(Failed),
         };
         let header = self.since(start);
@@ -42,6 +42,17 @@ impl Parser<'_> {
             name: name?,
             items,
         })
+    }
+
+    /// The protocol's own name, which nothing refers to: a reserved word will do where a
+    /// declaration follows.
+    fn protocol_name(&mut self) -> Parsed<Name> {
+        if self.peek().is_reserved_word() && self.lexeme(1).token.begins_item() {
+            let span = self.bump().span;
+            let text = self.slice(span).to_owned();
+            return Ok(Name { text, span });
+        }
+        self.name("the protocol's name")
     }
 
     fn skip_item(&mut self, before: usize) {
