@@ -160,6 +160,54 @@ role consumer warp {
 }
 
 #[test]
+fn what_is_not_handled_for_all_values_is_never_proved() {
+    let folder = Folder::new();
+    let statements = [
+        "async copy t completes full 8",
+        "commit full",
+        "sync split",
+        "acquire pool_of_none 1",
+    ];
+    for statement in statements {
+        let source = format!(
+            "protocol p
+            param N in 1..
+            semaphore turn = 0
+            mbarrier full {{ arrivals: 9 }}
+            mbarrier late {{ arrivals: 9, init: explicit }}
+            barrier split {{ arrivals: 9 }}
+            pool pool_of_none = 0
+            grid cta[n in 0..N] launch ascending resident 1.. {{
+                wait turn == n
+                if n == 1000 {{ {statement} }}
+                turn += 1
+            }}"
+        );
+        folder.file("p.wlk", &source);
+        let shown = folder.run(&["check", "p.wlk", "--timeout", "1"]);
+        assert!(!shown.contains("PROVED"), "{statement}: {shown}");
+        assert!(
+            shown.contains("exit 3") || shown.contains("exit 4"),
+            "{statement}: {shown}"
+        );
+    }
+    // Without them it is.
+    let source = "protocol p
+        param N in 1..
+        semaphore turn = 0
+        buffer data[N]
+        grid cta[n in 0..N] launch ascending resident 1.. {
+            var p = producer(2)
+            wait turn == p.count + n
+            async copy data[n]
+            wait_group 0
+            turn += 1
+        }";
+    folder.file("p.wlk", source);
+    assert!(folder.run(&["check", "p.wlk"]).contains("PROVED"));
+}
+
+#[test]
 fn a_proved_protocol_with_its_argument() {
     let folder = Folder::new();
     folder.library("lock_rank.wlk");

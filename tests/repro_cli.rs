@@ -86,6 +86,85 @@ fn scripts_show_the_hang_without_a_gpu() {
 }
 
 #[test]
+fn scripts_know_every_construct() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("hang.py");
+    let shown = script.to_str().expect("a name");
+    let cases = [
+        "protocol everything
+        param S in 1..=2
+        mbarrier full[S] { arrivals: 1 }
+        mbarrier late { arrivals: 1, init: explicit }
+        barrier cta { arrivals: 2 }
+        pool regs = 40
+        role load {
+            var p = producer(S)
+            acquire regs 24
+            arrive cta
+            repeat 3 {
+                arrive_expect_tx full[p.index] 64
+                async copy smem[p.index] completes full[p.index] 32
+                complete_tx full[p.index] 32
+                wait full[p.index] p.phase ^ 1
+                advance p
+            }
+            wait cta
+            release regs 24
+            init late
+            sync cta
+        }
+        role other {
+            sync cta
+            commit late
+            acquire regs 24
+            sync cta
+            wait late 0
+        }",
+        "protocol lost_bytes
+        mbarrier full { arrivals: 1 }
+        role a { async copy t completes full 8 arrive_expect_tx full 12 wait full 0 }",
+        "protocol spilled_bytes
+        mbarrier full { arrivals: 1 }
+        role a {
+            arrive_expect_tx full 8
+            repeat 3 { async copy t completes full 4 }
+            commit full
+            wait full 0
+            wait full 1
+        }",
+        "protocol used_up
+        barrier cta { arrivals: 2 }
+        pool regs = 40
+        role a { acquire regs 24 sync cta acquire regs 16 release regs 40 }
+        role b { acquire regs 16 sync cta acquire regs 16 release regs 32 }",
+        "protocol too_few
+        param N in 2..
+        barrier g { arrivals: N }
+        role a[i in 0..N] { if i > 0 { sync g } }",
+        "protocol never_initialised
+        mbarrier late { arrivals: 1, init: explicit }
+        role a { arrive late wait late 0 }",
+    ];
+    for source in cases {
+        let file = folder.path().join("p.wlk");
+        std::fs::write(&file, source).expect("written");
+        let file = file.to_str().expect("a name");
+        let output = warplock(&["repro", file, "--emit", "torch", "-o", shown]);
+        assert_eq!(
+            output.status.code(),
+            Some(1),
+            "{source}: {}",
+            stderr(&output)
+        );
+        let Ok(run) = Command::new("python3").arg(&script).output() else {
+            return;
+        };
+        assert_eq!(run.status.code(), Some(1), "{source}: {}", stderr(&run));
+        assert!(stdout(&run).contains("HANG"), "{source}");
+    }
+}
+
+#[test]
 fn a_proved_protocol_has_nothing_to_show() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("none.json");

@@ -210,7 +210,7 @@ role r {
         │ 
         │ Help: write `arrive bar[i] COUNT`, COUNT being a multiple of 32
     ────╯
-    Error: `s` is a semaphore, not an mbarrier or a named barrier
+    Error: `s` is a semaphore, not an mbarrier, a named barrier or a split-phase barrier
         ╭─[ p.wlk:11:12 ]
         │
       3 │ semaphore s[T] = 0
@@ -219,7 +219,7 @@ role r {
         │ 
      11 │     arrive s[0]
         │            ┬  
-        │            ╰── expected an mbarrier or a named barrier
+        │            ╰── expected an mbarrier, a named barrier or a split-phase barrier
         │ 
         │ Help: a semaphore takes `wait s == E`, `wait s >= E`, `s += E` and `s = E`
     ────╯
@@ -257,13 +257,6 @@ role r {
        │             ╰── expected `==` or `>=`
        │ 
        │ Help: `== E` passes at that very value, `>= E` from it on
-    ───╯
-    Error: expected `==` or `>=` and a value (semaphore), or a parity (mbarrier), found `s`
-       ╭─[ p.wlk:6:5 ]
-       │
-     6 │     s += 1
-       │     ┬  
-       │     ╰── expected `==` or `>=` and a value (semaphore), or a parity (mbarrier)
     ───╯
     "#);
 }

@@ -20,6 +20,7 @@ fn bare(mut protocol: Protocol) -> Protocol {
     let spans = spans.chain(protocol.vars.iter_mut().map(|x| &mut x.span));
     let spans = spans.chain(protocol.patterns.iter_mut().map(|x| &mut x.span));
     let spans = spans.chain(protocol.objects.iter_mut().map(|x| &mut x.span));
+    let spans = spans.chain(protocol.buffers.iter_mut().map(|x| &mut x.span));
     let spans = spans.chain(protocol.expectations.iter_mut().map(|x| &mut x.span));
     spans.for_each(|span| *span = Span::default());
     for assumption in &mut protocol.assumptions {
@@ -95,6 +96,11 @@ fn truth(int: BoxedStrategy<String>) -> BoxedStrategy<String> {
         .boxed()
 }
 
+/// What can be read off a pipeline state.
+fn field() -> impl Strategy<Value = &'static str> {
+    select(vec!["p.index", "p.phase", "c.index", "c.phase", "c.count"])
+}
+
 fn gap() -> impl Strategy<Value = &'static str> {
     select(vec![
         " ",
@@ -122,6 +128,31 @@ fn stmts() -> BoxedStrategy<String> {
         Just("read tile".to_owned()),
         Just("return".to_owned()),
     ];
+    let more = prop_oneof![
+        (field(), int()).prop_map(|(f, e)| format!("expect_tx bar[{f} % 2] {e} + 0")),
+        (field(), int()).prop_map(|(f, e)| format!("arrive_expect_tx bar[{f}] 1 + {e}")),
+        int().prop_map(|e| format!("complete_tx bar[0] {e} * {e}")),
+        (field(), int())
+            .prop_map(|(f, e)| format!("async copy smem[{f}] completes bar[1] {e} + 0")),
+        Just("async copy smem[p.index]".to_owned()),
+        Just("async mma reads smem[0], other writes tmem".to_owned()),
+        Just("async store".to_owned()),
+        field().prop_map(|f| format!("commit bar[{f} - 1]")),
+        Just("commit_group".to_owned()),
+        int().prop_map(|e| format!("wait_group {e} + 0")),
+        int().prop_map(|e| format!("wait_group ({e} + 0) read")),
+        Just("init late".to_owned()),
+        Just("arrive split[0]".to_owned()),
+        Just("wait split[1]".to_owned()),
+        field().prop_map(|f| format!("sync split[{f}]")),
+        (truth(int()), int()).prop_map(|(c, e)| format!("sync cta if {c} then {e} else 32")),
+        (truth(int()), int()).prop_map(|(c, e)| format!("wait bar[0] if {c} then {e} else 1")),
+        int().prop_map(|e| format!("acquire regs {e} + 0")),
+        int().prop_map(|e| format!("release regs {e} + 0")),
+        Just("advance p".to_owned()),
+        field().prop_map(|f| format!("x = {f} + 1")),
+    ];
+    let leaf = prop_oneof![leaf, more];
     let block = prop::collection::vec((leaf, gap()), 0..4).prop_map(|parts| {
         let parts: Vec<String> = parts.iter().map(|(s, g)| format!("{s}{g}")).collect();
         parts.join(" ")
@@ -135,6 +166,8 @@ fn stmts() -> BoxedStrategy<String> {
                     .prop_map(|(c, a, b, g)| format!("if {c} {{ {a}}}{g}else{g}{{{b}}}")),
                 (truth(int()), truth(int()), block.clone(), gap())
                     .prop_map(|(c, d, b, g)| format!("if {c} {{{b}}} else if {d} {{{g}{b}}}")),
+                (int(), block.clone(), gap())
+                    .prop_map(|(e, b, g)| format!("repeat {e}{g}{{{b} {g}break}}")),
                 (int(), int(), block.clone()).prop_map(|(a, b, body)| format!(
                     "for i{} in {a}..{b} {{{body} break}}",
                     body.len()
@@ -164,7 +197,11 @@ fn protocol() -> impl Strategy<Value = String> {
              {g}let rank(a, b) = count(q in 0..a where visits[q, b])\
              {g}assume (N >= M) && !((M == 2) || N - (1 - M)<1) semaphore dq[M] = any semaphore lock = 0\
              {g}mbarrier bar[2] {{ arrivals : N }} named cta\
-             {g}grid work[n in 0..N] {launch}{g}{{ var x = 0 {g}{body} }}{g}\
+             {g}mbarrier late {{ arrivals : 1 ,{g}init : explicit }} barrier split[ 2 ]{{arrivals:N}}\
+             {g}pool regs =(N) buffer smem[N]{g}buffer other\
+             {g}role one[i in 0..N]{g}{{ elect{g}{{ var q = producer((2)) advance q }} elect {{}} }}\
+             {g}grid work[n in 0..N] {launch}{g}{{ var x = 0 var p = producer(N) {g}\
+             var c = consumer( 3 ){g}{body} }}{g}\
              expect deadlock : unknown assuming N > 1,M>=1"
         )
     })
@@ -241,7 +278,10 @@ proptest! {
         "+=", "==", "if", "then", "else", "for", "row", "any", "order", "grid", "role", "launch",
         "resident", "all", "1", "0", "+", "-", "!", "&&", "<", "wait", "arrive", "sync", "var",
         "return", "break", "count", "where", "expect", "deadlock", ":", "proved", "at", "assuming",
-        "semaphore", "mbarrier", "arrivals", "named", "pattern", ",", "// c\n", "\n", "é", "\u{202e}",
+        "semaphore", "mbarrier", "arrivals", "named", "barrier", "pool", "buffer", "init", "explicit",
+        "elect", "repeat", "advance", "producer", "consumer", ".", "index", "async", "copy",
+        "completes", "reads", "writes", "commit", "commit_group", "wait_group", "acquire",
+        "release", "expect_tx", "arrive_expect_tx", "complete_tx", "pattern", ",", "// c\n", "\n", "é", "\u{202e}",
     ]), 0..80)) {
         exercise(words.join(" ").as_bytes())?;
         exercise(format!("protocol p {}", words.join(" ")).as_bytes())?;

@@ -279,11 +279,21 @@ impl Walk {
             StmtKind::Arrive { .. }
             | StmtKind::WaitParity { .. }
             | StmtKind::Sync { .. }
-            | StmtKind::BarArrive { .. } => {
+            | StmtKind::BarArrive { .. }
+            | StmtKind::ExpectTx { .. }
+            | StmtKind::CompleteTx { .. }
+            | StmtKind::Copy { .. }
+            | StmtKind::Commit { .. }
+            | StmtKind::Init { .. }
+            | StmtKind::BarrierArrive { .. }
+            | StmtKind::BarrierWait { .. } => {
                 return Err(Unsupported::at(
                     stmt.span,
                     "a barrier beside the semaphores",
                 ));
+            }
+            StmtKind::Acquire { .. } | StmtKind::Release { .. } => {
+                return Err(Unsupported::at(stmt.span, "a pool beside the semaphores"));
             }
         }
         Ok(never)

@@ -317,8 +317,20 @@ impl Unroll<'_, '_> {
             StmtKind::Return => self.returned = Truth::any([self.returned.clone(), guard.clone()]),
             StmtKind::Break => self.broken = Truth::any([self.broken.clone(), guard.clone()]),
             StmtKind::Set { .. } => return Err("a semaphore that is set".into()),
-            StmtKind::Arrive { .. } | StmtKind::WaitParity { .. } => {
+            StmtKind::Arrive { .. }
+            | StmtKind::WaitParity { .. }
+            | StmtKind::ExpectTx { .. }
+            | StmtKind::CompleteTx { .. }
+            | StmtKind::Copy { .. }
+            | StmtKind::Commit { .. }
+            | StmtKind::Init { .. } => {
                 return Err("an mbarrier".into());
+            }
+            StmtKind::BarrierArrive { .. } | StmtKind::BarrierWait { .. } => {
+                return Err("a barrier".into());
+            }
+            StmtKind::Acquire { .. } | StmtKind::Release { .. } => {
+                return Err("a pool".into());
             }
             StmtKind::Sync { .. } | StmtKind::BarArrive { .. } => {
                 return Err("a named barrier".into());

@@ -47,8 +47,10 @@ pub struct Protocol {
     pub vars: Vec<Var>,
     /// Block-sparse patterns.
     pub patterns: Vec<Pattern>,
-    /// Semaphores and barriers.
+    /// Semaphores, barriers and pools.
     pub objects: Vec<Object>,
+    /// Declared data.
+    pub buffers: Vec<Buffer>,
     /// The concurrent programs.
     pub roles: Vec<Role>,
     /// What the file expects of its own verdicts.
@@ -126,6 +128,17 @@ pub struct Object {
     pub span: Span,
 }
 
+/// A family of data buffers, indexed like an array. It has no effect on synchronization.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Buffer {
+    /// Its name.
+    pub name: String,
+    /// Extent of each index, over parameters only; empty for a single buffer.
+    pub extents: Vec<Expr>,
+    /// Where it is declared.
+    pub span: Span,
+}
+
 /// The kinds of synchronization objects.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ObjectKind {
@@ -135,9 +148,22 @@ pub enum ObjectKind {
     Mbarrier {
         /// Expected arrivals per phase, over parameters only.
         arrivals: Expr,
+        /// Whether it does not exist before a statement initialises it.
+        explicit_init: bool,
     },
     /// One of a CTA's named barriers; the count is given at each use.
     Named,
+    /// A barrier with separate arrival and wait that counts members: of a CTA, a cluster or a
+    /// grid.
+    Barrier {
+        /// Arrivals that complete a generation, over parameters only.
+        arrivals: Expr,
+    },
+    /// Something that runs out: registers, columns of tensor memory.
+    Pool {
+        /// How much there is of it, over parameters only.
+        capacity: Expr,
+    },
 }
 
 /// The value of a semaphore before the grid starts.
@@ -293,9 +319,67 @@ pub enum StmtKind {
         /// Threads that complete a generation, a multiple of 32.
         count: Expr,
     },
+    /// Raises the number of bytes that the mbarrier's phase expects.
+    ExpectTx {
+        /// The mbarrier.
+        cell: Cell,
+        /// How many bytes, not negative.
+        bytes: Expr,
+    },
+    /// Delivers bytes to an mbarrier at once.
+    CompleteTx {
+        /// The mbarrier.
+        cell: Cell,
+        /// How many bytes, not negative.
+        bytes: Expr,
+    },
+    /// Starts a copy that delivers bytes to an mbarrier some time later.
+    Copy {
+        /// The mbarrier.
+        cell: Cell,
+        /// How many bytes, not negative.
+        bytes: Expr,
+        /// What is written, as written in the text.
+        target: String,
+    },
+    /// Arrives once on an mbarrier as soon as everything asynchronous that this member started
+    /// before is done. Does not block.
+    Commit {
+        /// The mbarrier.
+        cell: Cell,
+    },
+    /// Initialises an mbarrier that is declared with `init: explicit`.
+    Init {
+        /// The mbarrier.
+        cell: Cell,
+    },
+    /// Arrives at a split-phase barrier without blocking.
+    BarrierArrive {
+        /// The barrier.
+        cell: Cell,
+    },
+    /// Blocks until the generation of the member's last arrival has completed.
+    BarrierWait {
+        /// The barrier.
+        cell: Cell,
+    },
+    /// Blocks until a pool has this much, and takes it.
+    Acquire {
+        /// The pool.
+        cell: Cell,
+        /// How much, not negative.
+        amount: Expr,
+    },
+    /// Gives back to a pool.
+    Release {
+        /// The pool.
+        cell: Cell,
+        /// How much, not negative.
+        amount: Expr,
+    },
     /// Work on data (`accumulate dQ[m]`): no effect on synchronization, kept for reports.
     Access {
-        /// `accumulate`, `read` or `write`.
+        /// `accumulate`, `read`, `write`; `async` and its verb; `commit_group`, `wait_group`.
         verb: String,
         /// What, as written.
         target: String,

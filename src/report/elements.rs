@@ -50,13 +50,22 @@ pub fn elements(instance: &Instance, state: &State) -> Vec<Element> {
         for (place, op) in member.ops.iter().enumerate() {
             let (waits, changes) = all.entry(op.cell).or_default();
             let (list, what) = match op.kind {
-                OpKind::Wait(..) | OpKind::WaitParity(_) | OpKind::Sync(_) => {
-                    (waits, witness::wanted(op.kind))
-                }
+                OpKind::Wait(..)
+                | OpKind::WaitParity(_)
+                | OpKind::Sync(_)
+                | OpKind::BarrierWait
+                | OpKind::Acquire(_) => (waits, witness::wanted(op.kind)),
                 OpKind::Add(amount) => (changes, format!("+ {amount}")),
                 OpKind::Set(value) => (changes, format!("= {value}")),
                 OpKind::Arrive(count) => (changes, format!("arrive {count}")),
                 OpKind::BarArrive(count) => (changes, format!("{count} threads")),
+                OpKind::ExpectTx(bytes) => (changes, format!("expect {bytes} bytes")),
+                OpKind::CompleteTx(bytes) => (changes, format!("deliver {bytes} bytes")),
+                OpKind::Copy(bytes) => (changes, format!("copy {bytes} bytes")),
+                OpKind::Commit => (changes, "commit".to_owned()),
+                OpKind::Init => (changes, "init".to_owned()),
+                OpKind::BarrierArrive => (changes, "arrive".to_owned()),
+                OpKind::Release(amount) => (changes, format!("release {amount}")),
             };
             list.push(Use {
                 member: instance.member_name(number),

@@ -201,8 +201,20 @@ pub fn position(state: &State, member: usize) -> usize {
 fn helps(kind: OpKind) -> bool {
     match kind {
         OpKind::Add(amount) => amount != 0,
-        OpKind::Set(_) | OpKind::Arrive(_) | OpKind::Sync(_) | OpKind::BarArrive(_) => true,
-        OpKind::Wait(..) | OpKind::WaitParity(_) => false,
+        OpKind::Release(amount) => amount != 0,
+        OpKind::CompleteTx(bytes) | OpKind::Copy(bytes) => bytes != 0,
+        OpKind::Set(_)
+        | OpKind::Arrive(_)
+        | OpKind::Sync(_)
+        | OpKind::BarArrive(_)
+        | OpKind::Commit
+        | OpKind::Init
+        | OpKind::BarrierArrive => true,
+        OpKind::Wait(..)
+        | OpKind::WaitParity(_)
+        | OpKind::ExpectTx(_)
+        | OpKind::BarrierWait
+        | OpKind::Acquire(_) => false,
     }
 }
 

@@ -2,12 +2,15 @@
 
 use serde::Serialize;
 
+use crate::protocol::StmtId;
 use crate::semantics::instance::Instance;
 use crate::semantics::instance::Op;
 use crate::semantics::instance::OpKind;
 use crate::semantics::step;
 use crate::semantics::step::Action;
 use crate::semantics::step::CellState;
+use crate::semantics::step::Delivery;
+use crate::semantics::step::InFlight;
 use crate::semantics::step::State;
 use crate::witness;
 
@@ -30,6 +33,10 @@ pub fn trace(source: &str, instance: &Instance, schedule: &[Action]) -> Vec<Even
     for action in schedule {
         let before = step::next_op(instance, &state, action.member()).copied();
         let cell = before.map(|op| state.cells[op.cell.0 as usize].clone());
+        let landing = match action {
+            Action::Land(member, position) => step::in_flight(&state, *member, *position),
+            Action::Launch(_) | Action::Step(_) => None,
+        };
         if let Err(error) = step::apply(instance, &mut state, *action) {
             events.push(Event {
                 member: instance.member_name(action.member()),
@@ -37,6 +44,14 @@ pub fn trace(source: &str, instance: &Instance, schedule: &[Action]) -> Vec<Even
                 line: before.map(|op| line(source, instance, &op)),
             });
             break;
+        }
+        if let Some(landing) = landing {
+            events.push(Event {
+                member: instance.member_name(action.member()),
+                what: landed(instance, &state, landing),
+                line: Some(statement_line(source, instance, landing.stmt)),
+            });
+            continue;
         }
         events.push(match (action, before) {
             (Action::Step(_), Some(op)) => Event {
@@ -56,8 +71,22 @@ pub fn trace(source: &str, instance: &Instance, schedule: &[Action]) -> Vec<Even
 
 /// The line on which an operation's statement stands.
 pub fn line(source: &str, instance: &Instance, op: &Op) -> usize {
-    let span = instance.spans.get(op.stmt.0).copied().unwrap_or_default();
+    statement_line(source, instance, op.stmt)
+}
+
+fn statement_line(source: &str, instance: &Instance, stmt: StmtId) -> usize {
+    let span = instance.spans.get(stmt.0).copied().unwrap_or_default();
     witness::line(source, span)
+}
+
+/// What it was that landed, and what that changed.
+fn landed(instance: &Instance, state: &State, landing: InFlight) -> String {
+    let name = instance.cell_name(landing.cell);
+    let becomes = witness::shown(instance, &state.cells[landing.cell.0 as usize]);
+    match landing.delivery {
+        Delivery::Bytes(bytes) => format!("its {bytes} bytes land at {name}: {becomes}"),
+        Delivery::Arrival => format!("its commit arrives at {name}: {becomes}"),
+    }
 }
 
 fn started(instance: &Instance, state: &State, member: usize) -> String {
@@ -86,5 +115,19 @@ fn operation(instance: &Instance, state: &State, op: &Op, before: Option<&CellSt
             }
             _ => format!("comes to {name}: {becomes}"),
         },
+        OpKind::ExpectTx(bytes) => format!("expects {bytes} bytes at {name}: {becomes}"),
+        OpKind::CompleteTx(bytes) => format!("delivers {bytes} bytes to {name}: {becomes}"),
+        OpKind::Copy(bytes) => format!("starts a copy of {bytes} bytes that completes {name}"),
+        OpKind::Commit => format!("commits what is in flight to {name}"),
+        OpKind::Init => format!("initialises {name}: {becomes}"),
+        OpKind::BarrierArrive => match now {
+            CellState::Barrier { arrived, .. } if arrived.is_empty() => {
+                format!("arrives at {name} as the last")
+            }
+            _ => format!("arrives at {name}: {becomes}"),
+        },
+        OpKind::BarrierWait => format!("passes {name}"),
+        OpKind::Acquire(amount) => format!("takes {amount} of {name}: {becomes}"),
+        OpKind::Release(amount) => format!("gives {amount} back to {name}: {becomes}"),
     }
 }

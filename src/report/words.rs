@@ -41,9 +41,19 @@ pub fn awaited(instance: &Instance, op: &Op) -> String {
         OpKind::Wait(Comparison::AtLeast, value) => format!("{cell} >= {value}"),
         OpKind::WaitParity(parity) => format!("{cell} to leave phase {}", u8::from(parity)),
         OpKind::Sync(count) => format!("{count} threads at {cell}"),
-        OpKind::Add(_) | OpKind::Set(_) | OpKind::Arrive(_) | OpKind::BarArrive(_) => {
-            format!("nothing at {cell}")
-        }
+        OpKind::BarrierWait => format!("the others at {cell}"),
+        OpKind::Acquire(amount) => format!("{amount} of {cell}"),
+        OpKind::Add(_)
+        | OpKind::Set(_)
+        | OpKind::Arrive(_)
+        | OpKind::BarArrive(_)
+        | OpKind::ExpectTx(_)
+        | OpKind::CompleteTx(_)
+        | OpKind::Copy(_)
+        | OpKind::Commit
+        | OpKind::Init
+        | OpKind::BarrierArrive
+        | OpKind::Release(_) => format!("nothing at {cell}"),
     }
 }
 
@@ -53,13 +63,30 @@ pub fn present(obstacles: &Obstacles<'_>, cell: CellId) -> String {
     let name = instance.cell_name(cell);
     match &obstacles.state().cells[cell.0 as usize] {
         CellState::Semaphore(value) => format!("{name} is {value}"),
-        CellState::Mbarrier { pending, phase } => {
-            let noun = if *pending == 1 { "arrival" } else { "arrivals" };
+        CellState::Mbarrier { pending, phase, tx } => {
+            let bytes = match tx {
+                0 => String::new(),
+                tx if *tx < 0 => format!(" and {} bytes too many", tx.unsigned_abs()),
+                tx => format!(" and {tx} bytes missing"),
+            };
             format!(
-                "{name} is in phase {} with {pending} {noun} pending",
-                u8::from(*phase)
+                "{name} is in phase {} with {} pending{bytes}",
+                u8::from(*phase),
+                arrivals(*pending)
             )
         }
+        CellState::Uninitialized => format!("{name} is not initialised"),
+        CellState::Barrier {
+            pending, arrived, ..
+        } => {
+            let there: Vec<usize> = arrived.iter().map(|member| *member as usize).collect();
+            let missing = arrivals(*pending);
+            match there.is_empty() {
+                true => format!("{name} lacks {missing}"),
+                false => format!("{name} lacks {missing} ({} came)", names(instance, &there)),
+            }
+        }
+        CellState::Pool { available } => format!("{available} of {name} are available"),
         CellState::Named { registered, .. } => {
             let there: Vec<usize> = registered.iter().map(|r| r.member as usize).collect();
             format!(
@@ -69,6 +96,12 @@ pub fn present(obstacles: &Obstacles<'_>, cell: CellId) -> String {
             )
         }
     }
+}
+
+/// `1 arrival`, `2 arrivals`.
+fn arrivals(count: i64) -> String {
+    let noun = if count == 1 { "arrival" } else { "arrivals" };
+    format!("{count} {noun}")
 }
 
 /// Why nothing changes any more, as a clause.
@@ -147,7 +180,16 @@ fn passed(obstacles: &Obstacles<'_>, member: usize, op: &Op, additions: &[(usize
 
 fn verb(op: &Op) -> &'static str {
     match op.kind {
-        OpKind::WaitParity(_) | OpKind::Arrive(_) => "arrives at",
+        OpKind::WaitParity(_)
+        | OpKind::Arrive(_)
+        | OpKind::ExpectTx(_)
+        | OpKind::CompleteTx(_)
+        | OpKind::Copy(_)
+        | OpKind::Commit
+        | OpKind::Init
+        | OpKind::BarrierArrive
+        | OpKind::BarrierWait => "arrives at",
+        OpKind::Acquire(_) | OpKind::Release(_) => "gives back to",
         OpKind::Sync(_) | OpKind::BarArrive(_) => "comes to",
         OpKind::Wait(..) | OpKind::Add(_) | OpKind::Set(_) => "adds to",
     }

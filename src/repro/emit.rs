@@ -210,7 +210,7 @@ pub fn lock_scheme(
             .iter()
             .filter_map(|action| match action {
                 Action::Launch(member) => Some(*member),
-                Action::Step(_) => None,
+                Action::Step(_) | Action::Land(..) => None,
             })
             .collect();
         let rest: Vec<usize> = (0..instance.members.len())

@@ -401,7 +401,7 @@ fn launches(trace: &[step::Action], count: usize) -> Vec<usize> {
         .iter()
         .filter_map(|action| match action {
             step::Action::Launch(member) => Some(*member),
-            step::Action::Step(_) => None,
+            step::Action::Step(_) | step::Action::Land(..) => None,
         })
         .collect();
     let rest: Vec<usize> = (0..count).filter(|n| !order.contains(n)).collect();

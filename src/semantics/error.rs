@@ -82,6 +82,12 @@ pub enum Fault {
     /// A thread count that no number of warps makes up.
     #[error("thread count {0}: it must be a positive multiple of 32")]
     ThreadCount(i64),
+    /// A negative number of bytes.
+    #[error("{0} bytes: an mbarrier expects and gets 0 or more")]
+    ByteCount(i64),
+    /// A pool of less than nothing, or less than nothing taken from it or given back.
+    #[error("amount {0}: a pool has, gives and takes 0 or more")]
+    PoolAmount(i64),
     /// No CTA may run at all.
     #[error("{0} resident CTAs: at least one must be resident")]
     Resident(i64),

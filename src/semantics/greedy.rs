@@ -91,6 +91,10 @@ impl Driver<'_> {
         let op = step::next_op(self.instance, &self.state, member).copied();
         self.apply(Action::Step(member))?;
         if let Some(op) = op {
+            // What is put in flight lands at once.
+            while step::in_flight(&self.state, member, 0).is_some() {
+                self.apply(Action::Land(member, 0))?;
+            }
             let cell = &self.state.cells[op.cell.0 as usize];
             self.waiters.wake(&op, cell, &mut self.ready);
         }
@@ -128,16 +132,16 @@ impl Driver<'_> {
 struct Waiters {
     /// By the semaphore value or phase bit that passes.
     exact: FxHashMap<(CellId, i64), Vec<usize>>,
-    /// By the least semaphore value that passes.
+    /// By the least semaphore value, or amount in a pool, that passes.
     least: FxHashMap<CellId, BTreeMap<i64, Vec<usize>>>,
-    /// Blocked in the open generation of a named barrier.
+    /// Blocked in the open generation of a named or split-phase barrier.
     generation: FxHashMap<CellId, Vec<usize>>,
 }
 
 impl Waiters {
     fn add(&mut self, member: usize, op: &Op) {
         let list = match op.kind {
-            OpKind::Wait(Comparison::AtLeast, value) => self
+            OpKind::Wait(Comparison::AtLeast, value) | OpKind::Acquire(value) => self
                 .least
                 .entry(op.cell)
                 .or_default()
@@ -159,20 +163,32 @@ impl Waiters {
         match (op.kind, cell) {
             (OpKind::Add(_) | OpKind::Set(_), CellState::Semaphore(value)) => {
                 ready.extend(self.exact.remove(&(op.cell, *value)).into_iter().flatten());
-                if let Some(waiting) = self.least.get_mut(&op.cell) {
-                    while let Some(first) = waiting.first_entry().filter(|e| e.key() <= value) {
-                        ready.extend(first.remove());
-                    }
-                }
+                self.wake_up_to(op.cell, *value, ready);
             }
-            (OpKind::Arrive(_), CellState::Mbarrier { phase, .. }) => {
+            (OpKind::WaitParity(_), _) => {}
+            (_, CellState::Mbarrier { phase, .. }) => {
                 let key = (op.cell, i64::from(*phase));
                 ready.extend(self.exact.remove(&key).into_iter().flatten());
+            }
+            (OpKind::Release(_), CellState::Pool { available }) => {
+                self.wake_up_to(op.cell, *available, ready);
+            }
+            (OpKind::BarrierArrive, CellState::Barrier { arrived, .. }) if arrived.is_empty() => {
+                ready.extend(self.generation.remove(&op.cell).into_iter().flatten());
             }
             (_, CellState::Named { registered, .. }) if registered.is_empty() => {
                 ready.extend(self.generation.remove(&op.cell).into_iter().flatten());
             }
             _ => {}
+        }
+    }
+
+    /// Moves everybody to `ready` who needs at most this value of a cell.
+    fn wake_up_to(&mut self, cell: CellId, value: i64, ready: &mut Vec<usize>) {
+        if let Some(waiting) = self.least.get_mut(&cell) {
+            while let Some(first) = waiting.first_entry().filter(|e| *e.key() <= value) {
+                ready.extend(first.remove());
+            }
         }
     }
 }

@@ -71,6 +71,24 @@ pub enum OpKind {
     Sync(i64),
     /// Registers a warp at a named barrier of this many threads.
     BarArrive(i64),
+    /// Raises the bytes an mbarrier's phase expects by this much, at least 0.
+    ExpectTx(i64),
+    /// Delivers so many bytes to an mbarrier, at least 0.
+    CompleteTx(i64),
+    /// Puts a delivery of so many bytes to an mbarrier in flight, at least 0.
+    Copy(i64),
+    /// Puts an arrival on an mbarrier in flight, behind everything the member has in flight.
+    Commit,
+    /// Initialises an mbarrier.
+    Init,
+    /// Arrives at a split-phase barrier.
+    BarrierArrive,
+    /// Blocks until the generation of the member's last arrival has completed.
+    BarrierWait,
+    /// Blocks until a pool has this much, at least 0, and takes it.
+    Acquire(i64),
+    /// Gives this much, at least 0, back to a pool.
+    Release(i64),
 }
 
 /// What a cell is and how it starts.
@@ -82,6 +100,12 @@ pub enum CellStart {
     Mbarrier(i64),
     /// A named barrier with nobody registered.
     Named,
+    /// An mbarrier that is not initialised and will expect this many arrivals per phase.
+    Uninitialized(i64),
+    /// A split-phase barrier that this many arrivals complete, at least 1.
+    Barrier(i64),
+    /// A pool of this capacity, at least 0, all of it available.
+    Pool(i64),
 }
 
 /// Where the elements of an object are.

@@ -29,3 +29,5 @@ mod explore_tests;
 mod run_tests;
 #[cfg(test)]
 pub(crate) mod samples;
+#[cfg(test)]
+mod transaction_tests;

@@ -241,6 +241,25 @@ impl<'a> Walker<'a> {
             StmtKind::BarArrive { cell, count } => {
                 (cell, OpKind::BarArrive(thread_count(env.value(count)?)?))
             }
+            StmtKind::ExpectTx { cell, bytes } => {
+                (cell, OpKind::ExpectTx(byte_count(env.value(bytes)?)?))
+            }
+            StmtKind::CompleteTx { cell, bytes } => {
+                (cell, OpKind::CompleteTx(byte_count(env.value(bytes)?)?))
+            }
+            StmtKind::Copy { cell, bytes, .. } => {
+                (cell, OpKind::Copy(byte_count(env.value(bytes)?)?))
+            }
+            StmtKind::Commit { cell } => (cell, OpKind::Commit),
+            StmtKind::Init { cell } => (cell, OpKind::Init),
+            StmtKind::BarrierArrive { cell } => (cell, OpKind::BarrierArrive),
+            StmtKind::BarrierWait { cell } => (cell, OpKind::BarrierWait),
+            StmtKind::Acquire { cell, amount } => {
+                (cell, OpKind::Acquire(pool_amount(env.value(amount)?)?))
+            }
+            StmtKind::Release { cell, amount } => {
+                (cell, OpKind::Release(pool_amount(env.value(amount)?)?))
+            }
             StmtKind::Assign { var, value } => {
                 let value = env.value(value)?;
                 return env.set(*var, value);
@@ -277,9 +296,20 @@ impl<'a> Walker<'a> {
                 CellStart::Semaphore(_),
                 OpKind::Wait(..) | OpKind::Add(_) | OpKind::Set(_)
             ) | (
-                CellStart::Mbarrier(_),
-                OpKind::Arrive(_) | OpKind::WaitParity(_)
+                CellStart::Mbarrier(_) | CellStart::Uninitialized(_),
+                OpKind::Arrive(_)
+                    | OpKind::WaitParity(_)
+                    | OpKind::ExpectTx(_)
+                    | OpKind::CompleteTx(_)
+                    | OpKind::Copy(_)
+                    | OpKind::Commit
+                    | OpKind::Init
             ) | (CellStart::Named, OpKind::Sync(_) | OpKind::BarArrive(_))
+                | (
+                    CellStart::Barrier(_),
+                    OpKind::BarrierArrive | OpKind::BarrierWait
+                )
+                | (CellStart::Pool(_), OpKind::Acquire(_) | OpKind::Release(_))
         );
         if !fits {
             return Err(Fault::WrongKind(self.objects[cell.object.0].name.clone()));
@@ -341,4 +371,18 @@ fn thread_count(count: i64) -> Result<i64, Fault> {
         return Err(Fault::ThreadCount(count));
     }
     Ok(count)
+}
+
+fn byte_count(bytes: i64) -> Result<i64, Fault> {
+    if bytes < 0 {
+        return Err(Fault::ByteCount(bytes));
+    }
+    Ok(bytes)
+}
+
+fn pool_amount(amount: i64) -> Result<i64, Fault> {
+    if amount < 0 {
+        return Err(Fault::PoolAmount(amount));
+    }
+    Ok(amount)
 }

@@ -332,7 +332,24 @@ fn any_instance() -> impl Strategy<Value = Instance> {
         Just((2, OpKind::Sync(64))),
         Just((2, OpKind::BarArrive(64))),
     ];
-    let op = prop_oneof![semaphore_op, barrier_op];
+    let asynchronous_op = prop_oneof![
+        (0..3i64).prop_map(|b| (1, OpKind::ExpectTx(b))),
+        (0..3i64).prop_map(|b| (1, OpKind::CompleteTx(b))),
+        (0..3i64).prop_map(|b| (1, OpKind::Copy(b))),
+        Just((1, OpKind::Commit)),
+        Just((3, OpKind::Copy(1))),
+        Just((3, OpKind::Commit)),
+        Just((3, OpKind::Init)),
+        Just((3, OpKind::Arrive(1))),
+        any::<bool>().prop_map(|p| (3, OpKind::WaitParity(p))),
+    ];
+    let other_op = prop_oneof![
+        Just((4, OpKind::BarrierArrive)),
+        Just((4, OpKind::BarrierWait)),
+        (0..3i64).prop_map(|a| (5, OpKind::Acquire(a))),
+        (0..2i64).prop_map(|a| (5, OpKind::Release(a))),
+    ];
+    let op = prop_oneof![semaphore_op, barrier_op, asynchronous_op, other_op];
     let programs = proptest::collection::vec(proptest::collection::vec(op, 0..4), 1..4);
     (programs, 1..3usize, 0..5usize).prop_map(|(programs, resident, launch)| {
         // An instance with the right shape, whose programs are then replaced.
@@ -354,6 +371,9 @@ fn any_instance() -> impl Strategy<Value = Instance> {
             CellStart::Semaphore(0),
             CellStart::Mbarrier(2),
             CellStart::Named,
+            CellStart::Uninitialized(1),
+            CellStart::Barrier(2),
+            CellStart::Pool(2),
         ];
         // Programs repeat where there are more members, which makes those interchangeable.
         let repeated = programs.iter().cycle();

@@ -38,6 +38,7 @@ impl Builder {
                 vars: Vec::new(),
                 patterns: Vec::new(),
                 objects: Vec::new(),
+                buffers: Vec::new(),
                 roles: Vec::new(),
                 expectations: Vec::new(),
                 stmt_count: 0,
@@ -293,7 +294,14 @@ pub(crate) fn jacobi(fixed: bool) -> Protocol {
     let mut b = Builder::new("jacobi");
     let (threads, rounds) = (b.param("T", 1), b.param("N", 0));
     let arrivals = op(BinaryOp::Mul, int(2), threads.clone());
-    let bar = b.object("bar", vec![int(2)], ObjectKind::Mbarrier { arrivals });
+    let bar = b.object(
+        "bar",
+        vec![int(2)],
+        ObjectKind::Mbarrier {
+            arrivals,
+            explicit_init: false,
+        },
+    );
     let (cta, t, i, phase) = (b.var("cta"), b.var("t"), b.var("i"), b.var("phase"));
     let cell = |index| Cell {
         object: bar,
@@ -367,7 +375,14 @@ pub(crate) fn warps(programs: &[Program<'_>]) -> Protocol {
 pub(crate) fn arrives(expected: i64, counts: &[i64]) -> Protocol {
     let mut b = Builder::new("arrives");
     let arrivals = int(expected);
-    let bar = b.object("bar", Vec::new(), ObjectKind::Mbarrier { arrivals });
+    let bar = b.object(
+        "bar",
+        Vec::new(),
+        ObjectKind::Mbarrier {
+            arrivals,
+            explicit_init: false,
+        },
+    );
     for count in counts {
         let arrive = b.stmt(StmtKind::Arrive {
             cell: Cell {

@@ -21,6 +21,32 @@ pub struct State {
     pub started: Vec<usize>,
     /// Per role: how many members have finished.
     pub finished: Vec<usize>,
+    /// What was started and has not landed, ascending by member. Those of one member stand in
+    /// the order in which they were started, except that the copies between two commits, whose
+    /// order means nothing, are sorted.
+    pub in_flight: Vec<InFlight>,
+}
+
+/// An asynchronous operation that was started and has not landed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct InFlight {
+    /// Whose it is.
+    pub member: u32,
+    /// The mbarrier it lands on.
+    pub cell: CellId,
+    /// What lands.
+    pub delivery: Delivery,
+    /// The statement that started it.
+    pub stmt: StmtId,
+}
+
+/// What an asynchronous operation brings to its mbarrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Delivery {
+    /// So many bytes (a copy).
+    Bytes(i64),
+    /// One arrival, after everything its member started before (a commit).
+    Arrival,
 }
 
 /// The value of a cell.
@@ -30,10 +56,12 @@ pub enum CellState {
     Semaphore(i64),
     /// An mbarrier.
     Mbarrier {
-        /// Arrivals missing in this phase, at least 1.
+        /// Arrivals missing in this phase; 0 only while `tx` is not 0.
         pending: i64,
         /// The phase bit.
         phase: bool,
+        /// Bytes expected and not delivered in this phase; negative where more were delivered.
+        tx: i64,
     },
     /// A named barrier.
     Named {
@@ -41,6 +69,22 @@ pub enum CellState {
         count: i64,
         /// Who registered in it, ascending by member.
         registered: Vec<Registration>,
+    },
+    /// An mbarrier that is not initialised yet.
+    Uninitialized,
+    /// A split-phase barrier.
+    Barrier {
+        /// Arrivals missing in the open generation, at least 1.
+        pending: i64,
+        /// Who arrived in it, ascending.
+        arrived: Vec<u32>,
+        /// Whose generation completed and who has not waited since, ascending.
+        released: Vec<u32>,
+    },
+    /// A pool.
+    Pool {
+        /// How much of it is available.
+        available: i64,
     },
 }
 
@@ -60,13 +104,16 @@ pub enum Action {
     Launch(usize),
     /// This member does its next operation.
     Step(usize),
+    /// Of what this member has in flight, the one at this position lands; see
+    /// [`State::in_flight`].
+    Land(usize, usize),
 }
 
 impl Action {
     /// Who acts.
     pub fn member(self) -> usize {
         match self {
-            Action::Launch(member) | Action::Step(member) => member,
+            Action::Launch(member) | Action::Step(member) | Action::Land(member, _) => member,
         }
     }
 }
@@ -118,6 +165,26 @@ pub enum ViolationKind {
     /// A warp registers twice in one generation.
     #[error("a second registration of one warp in one generation")]
     RegisteredTwice,
+    /// A member arrives at a split-phase barrier and has not waited since its last arrival.
+    #[error("a second arrival without a wait in between")]
+    ArrivedTwice,
+    /// A member waits at a split-phase barrier and has not arrived since its last wait.
+    #[error("a wait without an arrival before it")]
+    WaitWithoutArrival,
+    /// An mbarrier is initialised that is initialised already.
+    #[error("a second initialisation")]
+    Reinitialized,
+    /// More is given back to a pool than was taken.
+    #[error("{amount} given back where {taken} are taken")]
+    OverRelease {
+        /// How much is given back.
+        amount: i64,
+        /// How much is taken.
+        taken: i64,
+    },
+    /// The byte count of an mbarrier leaves 64 bits.
+    #[error("the byte count overflows")]
+    TxOverflow,
     /// A semaphore leaves 64 bits.
     #[error("the semaphore overflows")]
     SemaphoreOverflow,

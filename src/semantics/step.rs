@@ -17,6 +17,31 @@
 //! the same step: everybody who blocked in it goes on and the barrier can be used again.
 //! A count is a multiple of 32, so a generation never takes more than it expects.
 //!
+//! **Transactions.** An mbarrier also counts bytes: `tx` is 0 at first, `expect_tx` adds to it
+//! and delivered bytes are subtracted. A phase completes exactly when `pending` and `tx` are
+//! both 0, which is looked at after each arrival, delivery and `expect_tx`. While arrivals are
+//! pending `tx` may be negative. Bytes land in pieces: where nothing is pending and more bytes
+//! are delivered than `tx`, the first `tx` of them complete the phase and the rest counts in
+//! the next one. An arrival where nothing is pending is undefined, whatever `tx` is.
+//!
+//! **Asynchronous operations.** A copy and a commit put something in flight and do not block. It
+//! lands at any later time as an action of its own: a copy as a delivery of bytes, a commit as
+//! one arrival. Copies land in any order; a commit lands after everything that its member put
+//! in flight before it. What is in flight does not hold a member that has no operation left: it
+//! has finished.
+//!
+//! **Initialisation.** An mbarrier with explicit initialisation lets no wait pass before it is
+//! initialised, and what is done to it until then is lost: undefined on the machine, and here a
+//! hang that shows. A second initialisation is undefined.
+//!
+//! **Split-phase barrier.** Counted in members. The expected number of arrivals completes a
+//! generation and opens the next. A wait passes iff the generation of the member's last arrival
+//! has completed. A second arrival without a wait in between is undefined, and so is a wait
+//! without an arrival.
+//!
+//! **Pool.** `acquire` passes iff so much is available, and takes it; `release` gives back and
+//! never blocks; giving back more than is taken is undefined.
+//!
 //! What is undefined is a [`Violation`]: no state follows it.
 
 use crate::protocol::Comparison;
@@ -29,6 +54,8 @@ use super::instance::OpKind;
 pub use super::state::Action;
 pub use super::state::Blocked;
 pub use super::state::CellState;
+pub use super::state::Delivery;
+pub use super::state::InFlight;
 pub use super::state::NOT_STARTED;
 pub use super::state::Registration;
 pub use super::state::State;
@@ -46,10 +73,20 @@ pub fn initial(instance: &Instance) -> State {
         CellStart::Mbarrier(expected) => CellState::Mbarrier {
             pending: *expected,
             phase: false,
+            tx: 0,
         },
         CellStart::Named => CellState::Named {
             count: 0,
             registered: Vec::new(),
+        },
+        CellStart::Uninitialized(_) => CellState::Uninitialized,
+        CellStart::Barrier(expected) => CellState::Barrier {
+            pending: *expected,
+            arrived: Vec::new(),
+            released: Vec::new(),
+        },
+        CellStart::Pool(capacity) => CellState::Pool {
+            available: *capacity,
         },
     });
     let mut state = State {
@@ -57,6 +94,7 @@ pub fn initial(instance: &Instance) -> State {
         cells: cells.collect(),
         started: vec![0; instance.roles.len()],
         finished: vec![0; instance.roles.len()],
+        in_flight: Vec::new(),
     };
     for role in instance.roles.iter().filter(|r| r.launch.is_none()) {
         for member in role.members.clone() {
@@ -66,14 +104,44 @@ pub fn initial(instance: &Instance) -> State {
     state
 }
 
-/// Everything that can happen next, launches first, ascending by member.
+/// Everything that can happen next: launches, steps, landings, each ascending by member. Of
+/// landings that do the same only the first is listed.
 pub fn enabled(instance: &Instance, state: &State) -> Vec<Action> {
     let launches = (0..instance.roles.len()).flat_map(|role| launchable(instance, state, role));
     let steps = (0..instance.members.len()).filter(|m| can_step(instance, state, *m));
     launches
         .map(Action::Launch)
         .chain(steps.map(Action::Step))
+        .chain(landings(state))
         .collect()
+}
+
+/// What may land next.
+fn landings(state: &State) -> impl Iterator<Item = Action> {
+    let all = &state.in_flight;
+    let mut first = 0;
+    (0..all.len()).filter_map(move |at| {
+        if all[at].member != all[first].member {
+            first = at;
+        }
+        let repeats = at > first && all[at] == all[at - 1];
+        let waits = at > first && all[at].delivery == Delivery::Arrival;
+        (!repeats && !waits).then_some(Action::Land(all[at].member as usize, at - first))
+    })
+}
+
+/// What a member has in flight at a position, from 0; see [`State::in_flight`].
+pub fn in_flight(state: &State, member: usize, position: usize) -> Option<InFlight> {
+    let at = place_in_flight(state, member, position)?;
+    Some(state.in_flight[at])
+}
+
+fn place_in_flight(state: &State, member: usize, position: usize) -> Option<usize> {
+    let all = &state.in_flight;
+    let first = all.partition_point(|f| (f.member as usize) < member);
+    let at = first.checked_add(position)?;
+    all.get(at).filter(|f| f.member as usize == member)?;
+    Some(at)
 }
 
 /// The members of a role that may start now.
@@ -138,6 +206,12 @@ pub fn can_step(instance: &Instance, state: &State, member: usize) -> bool {
         (OpKind::Sync(_), CellState::Named { registered, .. }) => !registered
             .iter()
             .any(|r| r.blocked && r.member as usize == member),
+        (OpKind::WaitParity(_), CellState::Uninitialized) => false,
+        // Without an arrival it is undefined, and does not block.
+        (OpKind::BarrierWait, CellState::Barrier { arrived, .. }) => {
+            arrived.binary_search(&(member as u32)).is_err()
+        }
+        (OpKind::Acquire(amount), CellState::Pool { available }) => available >= amount,
         _ => true,
     }
 }
@@ -156,37 +230,189 @@ pub fn apply(instance: &Instance, state: &mut State, action: Action) -> Result<(
             Some(op) if can_step(instance, state, member) => step(instance, state, member, op),
             _ => Err(StepError::NotEnabled(action)),
         },
+        Action::Land(member, position) => {
+            let not_enabled = Err(StepError::NotEnabled(action));
+            let Some(at) = place_in_flight(state, member, position) else {
+                return not_enabled;
+            };
+            let landing = state.in_flight[at];
+            if position > 0 && landing.delivery == Delivery::Arrival {
+                return not_enabled;
+            }
+            let cell = landing.cell.0 as usize;
+            let start = instance.cells[cell];
+            let landed = match landing.delivery {
+                Delivery::Bytes(bytes) => deliver(start, &mut state.cells[cell], bytes),
+                Delivery::Arrival => arrive(start, &mut state.cells[cell], 1),
+            };
+            landed.map_err(|kind| {
+                StepError::Violation(Violation {
+                    kind,
+                    member,
+                    stmt: landing.stmt,
+                    cell: landing.cell,
+                })
+            })?;
+            state.in_flight.remove(at);
+            Ok(())
+        }
     }
 }
 
+/// Arrives so often on an mbarrier.
+fn arrive(start: CellStart, cell: &mut CellState, count: i64) -> Result<(), ViolationKind> {
+    let CellState::Mbarrier { pending, .. } = cell else {
+        return Ok(());
+    };
+    if count > *pending {
+        let pending = *pending;
+        return Err(ViolationKind::OverArrival { count, pending });
+    }
+    *pending -= count;
+    complete(start, cell);
+    Ok(())
+}
+
+/// Raises the bytes that an mbarrier's phase expects.
+fn expect(start: CellStart, cell: &mut CellState, bytes: i64) -> Result<(), ViolationKind> {
+    let CellState::Mbarrier { tx, .. } = cell else {
+        return Ok(());
+    };
+    *tx = tx.checked_add(bytes).ok_or(ViolationKind::TxOverflow)?;
+    complete(start, cell);
+    Ok(())
+}
+
+/// Delivers bytes to an mbarrier.
+fn deliver(start: CellStart, cell: &mut CellState, bytes: i64) -> Result<(), ViolationKind> {
+    let CellState::Mbarrier { pending, tx, .. } = cell else {
+        return Ok(());
+    };
+    let mut rest = 0;
+    if *pending == 0 && 0 < *tx && *tx < bytes {
+        rest = bytes - *tx;
+        *tx = 0;
+    } else {
+        *tx = tx.checked_sub(bytes).ok_or(ViolationKind::TxOverflow)?;
+    }
+    complete(start, cell);
+    if let CellState::Mbarrier { tx, .. } = cell {
+        *tx -= rest;
+    }
+    Ok(())
+}
+
+/// Completes an mbarrier's phase if nothing is missing.
+fn complete(start: CellStart, cell: &mut CellState) {
+    if let CellState::Mbarrier { pending, phase, tx } = cell
+        && *pending == 0
+        && *tx == 0
+    {
+        *phase = !*phase;
+        *pending = expected(start);
+    }
+}
+
+/// How many arrivals a phase or generation of a cell takes.
+fn expected(start: CellStart) -> i64 {
+    match start {
+        CellStart::Mbarrier(expected)
+        | CellStart::Uninitialized(expected)
+        | CellStart::Barrier(expected) => expected,
+        CellStart::Semaphore(_) | CellStart::Named | CellStart::Pool(_) => 0,
+    }
+}
+
+/// Puts something in flight, keeping the order that [`State::in_flight`] promises.
+fn put_in_flight(all: &mut Vec<InFlight>, new: InFlight) {
+    let end = all.partition_point(|f| f.member <= new.member);
+    let mut at = end;
+    if let Delivery::Bytes(_) = new.delivery {
+        let sooner =
+            |f: &InFlight| f.member == new.member && f.delivery != Delivery::Arrival && *f > new;
+        while at > 0 && sooner(&all[at - 1]) {
+            at -= 1;
+        }
+    }
+    all.insert(at, new);
+}
+
 fn step(instance: &Instance, state: &mut State, member: usize, op: &Op) -> Result<(), StepError> {
-    let violation = |kind| {
-        Err(StepError::Violation(Violation {
+    let undefined = |kind| {
+        StepError::Violation(Violation {
             kind,
             member,
             stmt: op.stmt,
             cell: op.cell,
-        }))
+        })
     };
+    let violation = |kind| Err(undefined(kind));
     let cell = op.cell.0 as usize;
+    let beginning = instance.cells[cell];
     match (op.kind, &mut state.cells[cell]) {
         (OpKind::Add(amount), CellState::Semaphore(value)) => match value.checked_add(amount) {
             Some(sum) => *value = sum,
             None => return violation(ViolationKind::SemaphoreOverflow),
         },
         (OpKind::Set(new), CellState::Semaphore(value)) => *value = new,
-        (OpKind::Arrive(count), CellState::Mbarrier { pending, phase }) => {
-            if count > *pending {
-                let pending = *pending;
-                return violation(ViolationKind::OverArrival { count, pending });
-            }
-            *pending -= count;
+        (OpKind::Arrive(count), cell) => arrive(beginning, cell, count).map_err(undefined)?,
+        (OpKind::ExpectTx(bytes), cell) => expect(beginning, cell, bytes).map_err(undefined)?,
+        (OpKind::CompleteTx(bytes), cell) => deliver(beginning, cell, bytes).map_err(undefined)?,
+        (OpKind::Copy(bytes), _) => {
+            let new = launched(member, op, Delivery::Bytes(bytes));
+            put_in_flight(&mut state.in_flight, new);
+        }
+        (OpKind::Commit, _) => {
+            let new = launched(member, op, Delivery::Arrival);
+            put_in_flight(&mut state.in_flight, new);
+        }
+        (OpKind::Init, cell @ CellState::Uninitialized) => {
+            *cell = CellState::Mbarrier {
+                pending: expected(beginning),
+                phase: false,
+                tx: 0,
+            };
+        }
+        (OpKind::Init, _) => return violation(ViolationKind::Reinitialized),
+        (
+            OpKind::BarrierArrive,
+            CellState::Barrier {
+                pending,
+                arrived,
+                released,
+            },
+        ) => {
+            let own = member as u32;
+            let place = match arrived.binary_search(&own) {
+                Err(place) if released.binary_search(&own).is_err() => place,
+                _ => return violation(ViolationKind::ArrivedTwice),
+            };
+            arrived.insert(place, own);
+            *pending -= 1;
             if *pending == 0 {
-                *phase = !*phase;
-                if let CellStart::Mbarrier(expected) = instance.cells[cell] {
-                    *pending = expected;
-                }
+                *pending = expected(beginning);
+                released.append(arrived);
+                released.sort_unstable();
             }
+        }
+        (OpKind::BarrierWait, CellState::Barrier { released, .. }) => {
+            match released.binary_search(&(member as u32)) {
+                Ok(place) => {
+                    released.remove(place);
+                }
+                Err(_) => return violation(ViolationKind::WaitWithoutArrival),
+            }
+        }
+        (OpKind::Acquire(amount), CellState::Pool { available }) => *available -= amount,
+        (OpKind::Release(amount), CellState::Pool { available }) => {
+            let CellStart::Pool(capacity) = beginning else {
+                return Err(StepError::NotEnabled(Action::Step(member)));
+            };
+            let taken = capacity - *available;
+            if amount > taken {
+                return violation(ViolationKind::OverRelease { amount, taken });
+            }
+            *available += amount;
         }
         (
             OpKind::Sync(count) | OpKind::BarArrive(count),
@@ -227,6 +453,15 @@ fn step(instance: &Instance, state: &mut State, member: usize, op: &Op) -> Resul
     Ok(())
 }
 
+fn launched(member: usize, op: &Op, delivery: Delivery) -> InFlight {
+    InFlight {
+        member: member as u32,
+        cell: op.cell,
+        delivery,
+        stmt: op.stmt,
+    }
+}
+
 fn start(instance: &Instance, state: &mut State, member: usize) {
     let layout = &instance.members[member];
     state.counters[member] = 0;
@@ -244,7 +479,7 @@ fn advance(instance: &Instance, state: &mut State, member: usize) {
     }
 }
 
-/// Whether every member has finished.
+/// Whether every member has finished. Something may still be in flight.
 pub fn is_finished(instance: &Instance, state: &State) -> bool {
     state.finished.iter().sum::<usize>() == instance.members.len()
 }

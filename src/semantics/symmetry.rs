@@ -7,10 +7,15 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::protocol::StmtId;
+
+use super::instance::CellId;
 use super::instance::CellStart;
 use super::instance::Instance;
 use super::instance::Op;
+use super::instance::OpKind;
 use super::step::CellState;
+use super::step::Delivery;
 use super::step::State;
 
 /// The groups of interchangeable members of an instance.
@@ -18,7 +23,7 @@ use super::step::State;
 pub struct Symmetry {
     /// Each group ascending, of at least two members.
     groups: Vec<Vec<usize>>,
-    /// Whether some state names members inside a cell.
+    /// Whether some state names members inside a cell or in flight.
     registers: bool,
 }
 
@@ -37,10 +42,12 @@ impl Symmetry {
         }
         let mut groups: Vec<Vec<usize>> = groups.into_values().filter(|g| g.len() > 1).collect();
         groups.sort_unstable();
-        Symmetry {
-            groups,
-            registers: instance.cells.contains(&CellStart::Named),
-        }
+        let names_members =
+            |start: &CellStart| matches!(start, CellStart::Named | CellStart::Barrier(_));
+        let mut ops = groups.iter().flat_map(|g| &instance.members[g[0]].ops);
+        let registers = instance.cells.iter().any(names_members)
+            || ops.any(|op| matches!(op.kind, OpKind::Copy(_) | OpKind::Commit));
+        Symmetry { groups, registers }
     }
 
     /// No groups at all: every state represents itself.
@@ -72,13 +79,29 @@ impl Symmetry {
     }
 
     fn represent_registered(&self, state: &mut State) {
-        let mut places: Vec<Vec<(usize, bool)>> = vec![Vec::new(); state.counters.len()];
+        let mut places: Vec<Vec<Place>> = vec![Vec::new(); state.counters.len()];
         for (position, cell) in state.cells.iter().enumerate() {
-            if let CellState::Named { registered, .. } = cell {
-                for r in registered {
-                    places[r.member as usize].push((position, r.blocked));
+            match cell {
+                CellState::Named { registered, .. } => {
+                    for r in registered {
+                        places[r.member as usize].push(Place::In(position, r.blocked));
+                    }
                 }
+                CellState::Barrier {
+                    arrived, released, ..
+                } => {
+                    for (list, waits) in [(arrived, true), (released, false)] {
+                        for member in list {
+                            places[*member as usize].push(Place::In(position, waits));
+                        }
+                    }
+                }
+                _ => {}
             }
+        }
+        for flight in &state.in_flight {
+            let place = Place::InFlight(flight.cell, flight.delivery, flight.stmt);
+            places[flight.member as usize].push(place);
         }
         let mut renamed: Vec<usize> = (0..state.counters.len()).collect();
         let old = state.counters.clone();
@@ -91,12 +114,39 @@ impl Symmetry {
             }
         }
         for cell in &mut state.cells {
-            if let CellState::Named { registered, .. } = cell {
-                for r in registered.iter_mut() {
-                    r.member = renamed[r.member as usize] as u32;
+            match cell {
+                CellState::Named { registered, .. } => {
+                    for r in registered.iter_mut() {
+                        r.member = renamed[r.member as usize] as u32;
+                    }
+                    registered.sort_unstable();
                 }
-                registered.sort_unstable();
+                CellState::Barrier {
+                    arrived, released, ..
+                } => {
+                    for list in [arrived, released] {
+                        for member in list.iter_mut() {
+                            *member = renamed[*member as usize] as u32;
+                        }
+                        list.sort_unstable();
+                    }
+                }
+                _ => {}
             }
         }
+        for flight in &mut state.in_flight {
+            flight.member = renamed[flight.member as usize] as u32;
+        }
+        // Stable: what one member has in flight keeps its order.
+        state.in_flight.sort_by_key(|flight| flight.member);
     }
+}
+
+/// Where a state names a member, other than in its program counter.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// In this cell, in one of two ways.
+    In(usize, bool),
+    /// In flight, in order.
+    InFlight(CellId, Delivery, StmtId),
 }

@@ -8,14 +8,24 @@ use std::hash::Hasher;
 
 use rustc_hash::FxHasher;
 
+use crate::protocol::StmtId;
+
+use super::instance::CellId;
 use super::instance::CellStart;
 use super::instance::Instance;
 use super::step::CellState;
+use super::step::Delivery;
+use super::step::InFlight;
 use super::step::NOT_STARTED;
 use super::step::Registration;
 use super::step::State;
 
 const EMPTY: u32 = u32::MAX;
+
+/// Flags of an mbarrier.
+const PHASE: u64 = 1;
+const HAS_TX: u64 = 2;
+const UNINITIALIZED: u64 = 4;
 
 /// A numbered set of byte strings.
 #[derive(Debug)]
@@ -93,11 +103,33 @@ pub(super) fn encode(state: &State, out: &mut Vec<u8>) {
     }
     for cell in &state.cells {
         match cell {
-            CellState::Semaphore(value) => put(out, ((value << 1) ^ (value >> 63)) as u64),
-            CellState::Mbarrier { pending, phase } => {
+            CellState::Semaphore(value) => put_signed(out, *value),
+            CellState::Mbarrier { pending, phase, tx } => {
                 put(out, *pending as u64);
-                put(out, u64::from(*phase));
+                let has_tx = *tx != 0;
+                put(out, u64::from(*phase) * PHASE + u64::from(has_tx) * HAS_TX);
+                if has_tx {
+                    put_signed(out, *tx);
+                }
             }
+            CellState::Uninitialized => {
+                put(out, 0);
+                put(out, UNINITIALIZED);
+            }
+            CellState::Barrier {
+                pending,
+                arrived,
+                released,
+            } => {
+                put(out, *pending as u64);
+                for list in [arrived, released] {
+                    put(out, list.len() as u64);
+                    for member in list {
+                        put(out, u64::from(*member));
+                    }
+                }
+            }
+            CellState::Pool { available } => put(out, *available as u64),
             CellState::Named { count, registered } => {
                 put(out, *count as u64);
                 put(out, registered.len() as u64);
@@ -106,6 +138,19 @@ pub(super) fn encode(state: &State, out: &mut Vec<u8>) {
                 }
             }
         }
+    }
+    // To the end, without a count: most states have none.
+    for flight in &state.in_flight {
+        put(out, u64::from(flight.member));
+        put(out, u64::from(flight.cell.0));
+        put(
+            out,
+            match flight.delivery {
+                Delivery::Arrival => 0,
+                Delivery::Bytes(bytes) => bytes as u64 + 1,
+            },
+        );
+        put(out, flight.stmt.0 as u64);
     }
 }
 
@@ -117,6 +162,7 @@ pub(super) fn decode(instance: &Instance, mut bytes: &[u8]) -> State {
         cells: Vec::with_capacity(instance.cells.len()),
         started: vec![0; instance.roles.len()],
         finished: vec![0; instance.roles.len()],
+        in_flight: Vec::new(),
     };
     for member in &instance.members {
         let counter = (take(bytes) as u32).wrapping_sub(1);
@@ -128,13 +174,32 @@ pub(super) fn decode(instance: &Instance, mut bytes: &[u8]) -> State {
     }
     for cell in &instance.cells {
         state.cells.push(match cell {
-            CellStart::Semaphore(_) => {
-                let value = take(bytes);
-                CellState::Semaphore((value >> 1) as i64 ^ -((value & 1) as i64))
+            CellStart::Semaphore(_) => CellState::Semaphore(take_signed(bytes)),
+            CellStart::Mbarrier(_) | CellStart::Uninitialized(_) => {
+                let (pending, flags) = (take(bytes) as i64, take(bytes));
+                match flags & UNINITIALIZED != 0 {
+                    true => CellState::Uninitialized,
+                    false => CellState::Mbarrier {
+                        pending,
+                        phase: flags & PHASE != 0,
+                        tx: match flags & HAS_TX != 0 {
+                            true => take_signed(bytes),
+                            false => 0,
+                        },
+                    },
+                }
             }
-            CellStart::Mbarrier(_) => CellState::Mbarrier {
-                pending: take(bytes) as i64,
-                phase: take(bytes) != 0,
+            CellStart::Barrier(_) => {
+                let pending = take(bytes) as i64;
+                let mut list = || (0..take(bytes)).map(|_| take(bytes) as u32).collect();
+                CellState::Barrier {
+                    pending,
+                    arrived: list(),
+                    released: list(),
+                }
+            }
+            CellStart::Pool(_) => CellState::Pool {
+                available: take(bytes) as i64,
             },
             CellStart::Named => {
                 let count = take(bytes) as i64;
@@ -153,7 +218,28 @@ pub(super) fn decode(instance: &Instance, mut bytes: &[u8]) -> State {
             }
         });
     }
+    while !bytes.is_empty() {
+        state.in_flight.push(InFlight {
+            member: take(bytes) as u32,
+            cell: CellId(take(bytes) as u32),
+            delivery: match take(bytes) {
+                0 => Delivery::Arrival,
+                more => Delivery::Bytes((more - 1) as i64),
+            },
+            stmt: StmtId(take(bytes) as usize),
+        });
+    }
     state
+}
+
+/// Small numbers of either sign become small numbers.
+fn put_signed(out: &mut Vec<u8>, value: i64) {
+    put(out, ((value << 1) ^ (value >> 63)) as u64);
+}
+
+fn take_signed(bytes: &mut &[u8]) -> i64 {
+    let value = take(bytes);
+    (value >> 1) as i64 ^ -((value & 1) as i64)
 }
 
 fn put(out: &mut Vec<u8>, mut value: u64) {

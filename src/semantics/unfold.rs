@@ -97,15 +97,25 @@ impl Unfolder<'_> {
                 CellStart::Semaphore(self.walker.env.value(value)?)
             }
             ObjectKind::Semaphore(Initial::Any) => CellStart::Semaphore(0),
-            ObjectKind::Mbarrier { arrivals } => {
-                let arrivals = self.walker.env.value(arrivals)?;
-                // A barrier that no element of exists expects nothing.
-                if arrivals < 1 && count > 0 {
-                    return Err(Fault::ArrivalCount(arrivals));
+            ObjectKind::Mbarrier {
+                arrivals,
+                explicit_init,
+            } => {
+                let arrivals = self.arrivals(arrivals, count)?;
+                match explicit_init {
+                    true => CellStart::Uninitialized(arrivals),
+                    false => CellStart::Mbarrier(arrivals),
                 }
-                CellStart::Mbarrier(arrivals)
             }
             ObjectKind::Named => CellStart::Named,
+            ObjectKind::Barrier { arrivals } => CellStart::Barrier(self.arrivals(arrivals, count)?),
+            ObjectKind::Pool { capacity } => {
+                let capacity = self.walker.env.value(capacity)?;
+                if capacity < 0 && count > 0 {
+                    return Err(Fault::PoolAmount(capacity));
+                }
+                CellStart::Pool(capacity)
+            }
         };
         self.walker.cells.resize(first + count, start);
         self.walker.objects.push(ObjectLayout {
@@ -114,6 +124,16 @@ impl Unfolder<'_> {
             cells: first..first + count,
         });
         Ok(())
+    }
+
+    /// How many arrivals each of so many barriers expects.
+    fn arrivals(&mut self, arrivals: &Expr, count: usize) -> Result<i64, Fault> {
+        let arrivals = self.walker.env.value(arrivals)?;
+        // A barrier that no element of exists expects nothing.
+        if arrivals < 1 && count > 0 {
+            return Err(Fault::ArrivalCount(arrivals));
+        }
+        Ok(arrivals)
     }
 
     fn start_values(&mut self, protocol: &Protocol) -> Result<(), RunError> {

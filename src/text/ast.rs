@@ -37,6 +37,7 @@ pub(super) enum ItemKind {
     Let(Let),
     Pattern { name: Name, shape: PatternShape },
     Object(Object),
+    Buffer { name: Name, extents: Vec<Expr> },
     Role(Role),
     Expect(Expect),
 }
@@ -74,8 +75,16 @@ pub(super) struct Object {
 pub(super) enum ObjectKind {
     /// `None`: `any`.
     Semaphore(Option<Expr>),
-    Mbarrier(Expr),
+    Mbarrier {
+        arrivals: Expr,
+        /// Whether it says `init: explicit`.
+        explicit_init: bool,
+    },
     Named,
+    /// Its arrivals.
+    Barrier(Expr),
+    /// Its capacity.
+    Pool(Expr),
 }
 
 #[derive(Debug)]
@@ -137,19 +146,53 @@ pub(super) struct Stmt {
 
 #[derive(Debug)]
 pub(super) enum StmtKind {
-    /// Without a comparison: a parity wait.
+    /// Without a comparison: a parity wait; without a value: one at a split-phase barrier.
     Wait {
         cell: Cell,
         comparison: Option<Comparison>,
-        value: Expr,
+        value: Option<Expr>,
     },
     Arrive {
         cell: Cell,
         count: Option<Expr>,
     },
+    /// Without a count: at a split-phase barrier.
     Sync {
         cell: Cell,
+        count: Option<Expr>,
+    },
+    /// A reserved word, an object and perhaps an amount.
+    Operation {
+        operation: Operation,
+        cell: Cell,
+        amount: Option<Expr>,
+    },
+    /// `async copy target [completes cell bytes]`.
+    Copy {
+        target: Cell,
+        completes: Option<Box<(Cell, Expr)>>,
+    },
+    /// `async verb reads ... writes ...`, the verb being another than `copy`.
+    Async {
+        verb: Name,
+        reads: Vec<Cell>,
+        writes: Vec<Cell>,
+    },
+    CommitGroup,
+    WaitGroup {
         count: Expr,
+        /// Whether it waits for the reads only.
+        read: bool,
+    },
+    Advance {
+        name: Name,
+    },
+    Elect {
+        body: Block,
+    },
+    Repeat {
+        count: Expr,
+        body: Block,
     },
     /// `+=` (`add`) or `=`, on a semaphore or a variable.
     Update {
@@ -177,6 +220,38 @@ pub(super) enum StmtKind {
     },
     Return,
     Break,
+}
+
+/// An operation that is written as a word, its object and perhaps an amount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operation {
+    ExpectTx,
+    ArriveExpectTx,
+    CompleteTx,
+    Commit,
+    Init,
+    Acquire,
+    Release,
+}
+
+impl Operation {
+    /// The word.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Operation::ExpectTx => "expect_tx",
+            Operation::ArriveExpectTx => "arrive_expect_tx",
+            Operation::CompleteTx => "complete_tx",
+            Operation::Commit => "commit",
+            Operation::Init => "init",
+            Operation::Acquire => "acquire",
+            Operation::Release => "release",
+        }
+    }
+
+    /// Whether an amount follows the object.
+    pub(super) fn has_amount(self) -> bool {
+        !matches!(self, Operation::Commit | Operation::Init)
+    }
 }
 
 #[derive(Debug)]
@@ -224,6 +299,8 @@ pub(super) enum ExprKind {
     Name(String),
     Call(Name, Vec<Expr>),
     Visits(Name, Vec<Expr>),
+    /// `name.field`.
+    Field(Name, Name),
     Neg(Box<Expr>),
     Not(Box<Expr>),
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
@@ -240,7 +317,9 @@ impl ExprKind {
     /// The direct parts.
     pub(super) fn children(&self) -> Vec<&Expr> {
         match self {
-            ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Name(_) => Vec::new(),
+            ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Field(..) => {
+                Vec::new()
+            }
             ExprKind::Call(_, parts) | ExprKind::Visits(_, parts) => parts.iter().collect(),
             ExprKind::Neg(e) | ExprKind::Not(e) => vec![e],
             ExprKind::Binary(_, a, b) => vec![a, b],

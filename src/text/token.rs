@@ -52,6 +52,9 @@ tokens! {
     Semaphore = "semaphore",
     Mbarrier = "mbarrier",
     Named = "named",
+    Barrier = "barrier",
+    Pool = "pool",
+    Buffer = "buffer",
     Grid = "grid",
     Role = "role",
     Expect = "expect",
@@ -66,6 +69,22 @@ tokens! {
     Wait = "wait",
     Arrive = "arrive",
     Sync = "sync",
+    Elect = "elect",
+    Repeat = "repeat",
+    Advance = "advance",
+    ExpectTx = "expect_tx",
+    ArriveExpectTx = "arrive_expect_tx",
+    CompleteTx = "complete_tx",
+    Async = "async",
+    Completes = "completes",
+    Reads = "reads",
+    Writes = "writes",
+    Commit = "commit",
+    CommitGroup = "commit_group",
+    WaitGroup = "wait_group",
+    Init = "init",
+    Acquire = "acquire",
+    Release = "release",
     Accumulate = "accumulate",
     Read = "read",
     Write = "write",
@@ -94,6 +113,7 @@ tokens! {
     Colon = ":",
     DotDotEqual = "..=",
     DotDot = "..",
+    Dot = ".",
     EqualEqual = "==",
     NotEqual = "!=",
     LessEqual = "<=",
@@ -134,6 +154,9 @@ impl Token {
                 | Semaphore
                 | Mbarrier
                 | Named
+                | Barrier
+                | Pool
+                | Buffer
                 | Grid
                 | Role
                 | Expect
@@ -145,7 +168,29 @@ impl Token {
         use Token::*;
         matches!(
             self,
-            Wait | Arrive | Sync | Accumulate | Read | Write | Var | If | For | Return | Break
+            Wait | Arrive
+                | Sync
+                | Accumulate
+                | Read
+                | Write
+                | Var
+                | If
+                | For
+                | Return
+                | Break
+                | Elect
+                | Repeat
+                | Advance
+                | ExpectTx
+                | ArriveExpectTx
+                | CompleteTx
+                | Async
+                | Commit
+                | CommitGroup
+                | WaitGroup
+                | Init
+                | Acquire
+                | Release
         )
     }
 }

@@ -120,6 +120,15 @@ pub enum ScheduleEntry {
         /// Its name.
         member: String,
     },
+    /// Something that a member has in flight lands.
+    Land {
+        /// The member's number.
+        land: usize,
+        /// The position among what it has in flight, from 0.
+        position: usize,
+        /// The member's name.
+        member: String,
+    },
 }
 
 /// What a member waits for at the end.

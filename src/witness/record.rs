@@ -128,5 +128,10 @@ fn entry(instance: &Instance, action: Action) -> ScheduleEntry {
     match action {
         Action::Launch(launch) => ScheduleEntry::Launch { launch, member },
         Action::Step(step) => ScheduleEntry::Step { step, member },
+        Action::Land(land, position) => ScheduleEntry::Land {
+            land,
+            position,
+            member,
+        },
     }
 }

@@ -345,6 +345,11 @@ fn schedule_of(instance: &Instance, witness: &Witness) -> Result<Vec<Action>, Re
         let (action, name) = match entry {
             ScheduleEntry::Launch { launch, member } => (Action::Launch(*launch), member),
             ScheduleEntry::Step { step, member } => (Action::Step(*step), member),
+            ScheduleEntry::Land {
+                land,
+                position,
+                member,
+            } => (Action::Land(*land, *position), member),
         };
         if instance.member_name(action.member()) != *name {
             return Err(ReplayError::MemberName {

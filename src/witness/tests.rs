@@ -99,6 +99,34 @@ fn named_barriers_and_mbarriers_are_described() {
 }
 
 #[test]
+fn what_lands_is_part_of_the_schedule() {
+    let source = "protocol p mbarrier b { arrivals: 1 } barrier c { arrivals: 3 } pool r = 8
+        role w { arrive_expect_tx b 8 async copy t completes b 4 commit b
+            async copy t completes b 4 wait b 0 acquire r 4 sync c }
+        role v { acquire r 8 }
+        role u { sync c }
+        role x { wait b 1 arrive_expect_tx b 4 wait b 0 }";
+    let protocol = crate::text::load(source.as_bytes()).expect("a protocol");
+    let found = witness(&protocol, &plain(&[]));
+    let lands = |entry: &&ScheduleEntry| matches!(entry, ScheduleEntry::Land { .. });
+    assert!(found.schedule.iter().any(|entry| lands(&entry)));
+    let text = found.to_json().expect("JSON");
+    let read = Witness::from_json(text.as_bytes()).expect("a witness");
+    assert_eq!(read, found);
+    assert!(replay(&protocol, &read).is_ok());
+    let mut lie = found.clone();
+    for entry in &mut lie.schedule {
+        if let ScheduleEntry::Land { position, .. } = entry {
+            *position += 7;
+        }
+    }
+    assert!(matches!(
+        replay(&protocol, &lie),
+        Err(ReplayError::NotEnabled { .. })
+    ));
+}
+
+#[test]
 fn every_lie_is_found() {
     let (protocol, honest) = least();
     let refused = |change: &dyn Fn(&mut Witness)| {

@@ -67,6 +67,11 @@ fn write_bare(out: &mut String, e: &Expr) {
             write_list(out, parts);
             out.push(']');
         }
+        ExprKind::Field(name, field) => {
+            out.push_str(&name.text);
+            out.push('.');
+            out.push_str(&field.text);
+        }
         ExprKind::Neg(inner) => {
             out.push('-');
             write(out, inner, PREFIX);

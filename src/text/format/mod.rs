@@ -9,14 +9,17 @@ mod stmt;
 
 pub(super) use expr::cell_text;
 pub(super) use expr::expression;
+pub(super) use stmt::works_on;
 
 use super::ast::Domain;
 use super::ast::Expect;
+use super::ast::Expr;
 use super::ast::File;
 use super::ast::Item;
 use super::ast::ItemKind;
 use super::ast::Launch;
 use super::ast::LaunchOrder;
+use super::ast::Name;
 use super::ast::ObjectKind;
 use super::ast::PatternShape;
 use super::ast::Resident;
@@ -69,23 +72,43 @@ fn item_text(item: &Item) -> String {
             }
         },
         ItemKind::Object(object) => {
-            let mut family = object.name.text.clone();
-            if !object.extents.is_empty() {
-                family = format!("{family}[{}]", expr::list(&object.extents));
-            }
+            let family = family(&object.name, &object.extents);
             match &object.kind {
                 ObjectKind::Semaphore(None) => format!("semaphore {family} = any"),
                 ObjectKind::Semaphore(Some(value)) => {
                     format!("semaphore {family} = {}", expression(value))
                 }
-                ObjectKind::Mbarrier(arrivals) => {
-                    format!("mbarrier {family} {{ arrivals: {} }}", expression(arrivals))
+                ObjectKind::Mbarrier {
+                    arrivals,
+                    explicit_init,
+                } => {
+                    let init = if *explicit_init {
+                        ", init: explicit"
+                    } else {
+                        ""
+                    };
+                    let arrivals = expression(arrivals);
+                    format!("mbarrier {family} {{ arrivals: {arrivals}{init} }}")
+                }
+                ObjectKind::Barrier(arrivals) => {
+                    format!("barrier {family} {{ arrivals: {} }}", expression(arrivals))
+                }
+                ObjectKind::Pool(capacity) => {
+                    format!("pool {family} = {}", expression(capacity))
                 }
                 ObjectKind::Named => format!("named {family}"),
             }
         }
+        ItemKind::Buffer { name, extents } => format!("buffer {}", family(name, extents)),
         ItemKind::Role(role) => role_header(role),
         ItemKind::Expect(expect) => expectation(expect),
+    }
+}
+
+fn family(name: &Name, extents: &[Expr]) -> String {
+    match extents.is_empty() {
+        true => name.text.clone(),
+        false => format!("{}[{}]", name.text, expr::list(extents)),
     }
 }
 

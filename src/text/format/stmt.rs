@@ -7,6 +7,7 @@ use super::lines::Lines;
 use crate::protocol::Comparison;
 use crate::protocol::RowOrder;
 use crate::text::ast::Block;
+use crate::text::ast::Cell;
 use crate::text::ast::Else;
 use crate::text::ast::Expr;
 use crate::text::ast::ExprKind;
@@ -63,15 +64,58 @@ fn statement(lines: &mut Lines<'_>, stmt: &Stmt) {
                 Some(Comparison::AtLeast) => ">= ",
                 None => "",
             };
-            format!("wait {} {sign}{}", cell_text(cell), expression(value))
+            match value {
+                Some(value) => format!("wait {} {sign}{}", cell_text(cell), expression(value)),
+                None => format!("wait {}", cell_text(cell)),
+            }
         }
         StmtKind::Arrive { cell, count: None } => format!("arrive {}", cell_text(cell)),
         StmtKind::Arrive {
             cell,
             count: Some(count),
         } => format!("arrive {} {}", cell_text(cell), optional(count)),
-        StmtKind::Sync { cell, count } => {
-            format!("sync {} {}", cell_text(cell), expression(count))
+        StmtKind::Sync { cell, count: None } => format!("sync {}", cell_text(cell)),
+        StmtKind::Sync {
+            cell,
+            count: Some(count),
+        } => format!("sync {} {}", cell_text(cell), expression(count)),
+        StmtKind::Operation {
+            operation,
+            cell,
+            amount,
+        } => {
+            let amount = amount.as_ref();
+            let amount = amount.map_or_else(String::new, |e| format!(" {}", expression(e)));
+            format!("{} {}{amount}", operation.word(), cell_text(cell))
+        }
+        StmtKind::Copy { target, completes } => {
+            let text = format!("async copy {}", cell_text(target));
+            match completes {
+                Some(completes) => {
+                    let (cell, bytes) = (cell_text(&completes.0), expression(&completes.1));
+                    format!("{text} completes {cell} {bytes}")
+                }
+                None => text,
+            }
+        }
+        StmtKind::Async {
+            verb,
+            reads,
+            writes,
+        } => match works_on(reads, writes).as_str() {
+            "" => format!("async {}", verb.text),
+            targets => format!("async {} {targets}", verb.text),
+        },
+        StmtKind::CommitGroup => "commit_group".to_owned(),
+        StmtKind::WaitGroup { count, read } => {
+            let read = if *read { " read" } else { "" };
+            format!("wait_group {}{read}", expression(count))
+        }
+        StmtKind::Advance { name } => format!("advance {}", name.text),
+        StmtKind::Elect { body } => return compound(lines, "elect", start, body),
+        StmtKind::Repeat { count, body } => {
+            let header = format!("repeat {}", expression(count));
+            return compound(lines, &header, start, body);
         }
         StmtKind::Update { cell, add, value } => {
             let sign = if *add { "+=" } else { "=" };
@@ -83,6 +127,18 @@ fn statement(lines: &mut Lines<'_>, stmt: &Stmt) {
         StmtKind::Break => "break".to_owned(),
     };
     lines.line(text, start, stmt.span.end);
+}
+
+/// `reads a, b writes c`, either part only where there is something.
+pub(in crate::text) fn works_on(reads: &[Cell], writes: &[Cell]) -> String {
+    let part = |word: &str, cells: &[Cell]| {
+        let cells: Vec<String> = cells.iter().map(cell_text).collect();
+        format!("{word} {}", cells.join(", "))
+    };
+    let parts = [("reads", reads), ("writes", writes)].into_iter();
+    let parts = parts.filter(|(_, cells)| !cells.is_empty());
+    let parts: Vec<String> = parts.map(|(word, cells)| part(word, cells)).collect();
+    parts.join(" ")
 }
 
 fn choice(

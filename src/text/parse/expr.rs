@@ -9,6 +9,7 @@ use crate::protocol::BinaryOp;
 use crate::protocol::Span;
 use crate::text::ast::Expr;
 use crate::text::ast::ExprKind;
+use crate::text::ast::Name;
 use crate::text::diagnostic::Diagnostic;
 use crate::text::operators::COMPARISON;
 use crate::text::operators::infix;
@@ -117,6 +118,18 @@ impl Parser<'_> {
             ExprKind::Call(name, self.list(Token::CloseParen, Self::expr)?)
         } else if self.eat(Token::OpenBracket) {
             ExprKind::Visits(name, self.list(Token::CloseBracket, Self::expr)?)
+        } else if self.eat(Token::Dot) {
+            // `count` is a reserved word.
+            let field = match self.peek() {
+                Token::Count => {
+                    let span = self.bump().span;
+                    let text = self.slice(span).to_owned();
+                    Name { text, span }
+                }
+                Token::Name => self.name("a name")?,
+                _ => return Err(self.unexpected("`index`, `phase` or `count`")),
+            };
+            ExprKind::Field(name, field)
         } else {
             ExprKind::Name(name.text)
         };

@@ -22,7 +22,7 @@ impl Parser<'_> {
     pub(super) fn file(&mut self) -> Parsed<File> {
         let start = self.span().start;
         let name = match self.expect(Token::Protocol, "`protocol` and a name") {
-            Ok(_) => self.name("the protocol's name"),
+            Ok(_) => self.protocol_name(),
             Err(Failed) => Err(Failed),
         };
         let header = self.since(start);
@@ -42,6 +42,17 @@ impl Parser<'_> {
             name: name?,
             items,
         })
+    }
+
+    /// The protocol's own name, which nothing refers to: a reserved word will do where a
+    /// declaration follows.
+    fn protocol_name(&mut self) -> Parsed<Name> {
+        if self.peek().is_reserved_word() && self.lexeme(1).token.begins_item() {
+            let span = self.bump().span;
+            let text = self.slice(span).to_owned();
+            return Ok(Name { text, span });
+        }
+        self.name("the protocol's name")
     }
 
     fn skip_item(&mut self, before: usize) {
@@ -82,6 +93,30 @@ impl Parser<'_> {
                     kind,
                 })
             }
+            Token::Barrier => {
+                let (name, extents) = self.family()?;
+                let (arrivals, _) = self.arrivals(false)?;
+                let kind = ObjectKind::Barrier(arrivals);
+                ItemKind::Object(Object {
+                    name,
+                    extents,
+                    kind,
+                })
+            }
+            Token::Pool => {
+                let (name, extents) = self.family()?;
+                self.expect(Token::Equal, "`=` and the capacity")?;
+                let kind = ObjectKind::Pool(self.expr()?);
+                ItemKind::Object(Object {
+                    name,
+                    extents,
+                    kind,
+                })
+            }
+            Token::Buffer => {
+                let (name, extents) = self.family()?;
+                ItemKind::Buffer { name, extents }
+            }
             Token::Grid | Token::Role => return self.role(start, token == Token::Grid),
             _ => self.expectation()?,
         };
@@ -115,6 +150,9 @@ impl Parser<'_> {
             "semaphore",
             "mbarrier",
             "named",
+            "barrier",
+            "pool",
+            "buffer",
             "grid",
             "role",
             "expect",
@@ -255,17 +293,36 @@ impl Parser<'_> {
 
     fn mbarrier(&mut self) -> Parsed<ItemKind> {
         let (name, extents) = self.family()?;
-        self.expect(Token::OpenBrace, "`{ arrivals: COUNT }`")?;
-        self.word("arrivals")?;
-        self.token(Token::Colon)?;
-        let arrivals = self.expr()?;
-        self.expect(Token::CloseBrace, "an operator or `}`")?;
-        let kind = ObjectKind::Mbarrier(arrivals);
+        let (arrivals, explicit_init) = self.arrivals(true)?;
+        let kind = ObjectKind::Mbarrier {
+            arrivals,
+            explicit_init,
+        };
         Ok(ItemKind::Object(Object {
             name,
             extents,
             kind,
         }))
+    }
+
+    /// `{ arrivals: COUNT }`, and whether `, init: explicit` stands behind the count.
+    fn arrivals(&mut self, may_init: bool) -> Parsed<(Expr, bool)> {
+        self.expect(Token::OpenBrace, "`{ arrivals: COUNT }`")?;
+        self.word("arrivals")?;
+        self.token(Token::Colon)?;
+        let arrivals = self.expr()?;
+        let explicit_init = may_init && self.eat(Token::Comma);
+        if explicit_init {
+            self.expect(Token::Init, "`init: explicit`")?;
+            self.token(Token::Colon)?;
+            self.word("explicit")?;
+        }
+        let what = match explicit_init {
+            true => "`}`",
+            false => "an operator or `}`",
+        };
+        self.expect(Token::CloseBrace, what)?;
+        Ok((arrivals, explicit_init))
     }
 
     fn expectation(&mut self) -> Parsed<ItemKind> {

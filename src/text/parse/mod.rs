@@ -5,6 +5,7 @@
 //! tree it builds is never deeper than [`MAX_DEPTH`], so neither it nor anything that walks or
 //! drops the tree can exhaust the stack, whatever the input.
 
+mod asynchronous;
 mod expr;
 mod item;
 mod role;

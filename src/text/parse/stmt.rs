@@ -3,12 +3,14 @@
 use super::Failed;
 use super::Parsed;
 use super::Parser;
+use super::asynchronous::operation;
 use crate::protocol::Comparison;
 use crate::protocol::RowOrder;
 use crate::protocol::Span;
 use crate::text::ast::Block;
 use crate::text::ast::Cell;
 use crate::text::ast::Else;
+use crate::text::ast::Expr;
 use crate::text::ast::Iteration;
 use crate::text::ast::Stmt;
 use crate::text::ast::StmtKind;
@@ -86,7 +88,7 @@ impl Parser<'_> {
     }
 
     /// Whether `name =`, `name +=` or the same with indices stands here.
-    fn begins_update(&self) -> bool {
+    pub(super) fn begins_update(&self) -> bool {
         if self.peek() != Token::Name {
             return false;
         }
@@ -108,6 +110,18 @@ impl Parser<'_> {
     }
 
     fn stmt(&mut self) -> Parsed<Stmt> {
+        match self.peek() {
+            Token::If => self.condition(),
+            Token::For => self.iteration(),
+            Token::Elect => self.elect(),
+            Token::Repeat => self.repeat(),
+            _ => self.simple(),
+        }
+    }
+
+    /// A statement without a block. Apart from the others, since these nest and so should take
+    /// little of the stack.
+    fn simple(&mut self) -> Parsed<Stmt> {
         let start = self.span().start;
         let kind = match self.peek() {
             Token::Wait => self.wait()?,
@@ -122,10 +136,22 @@ impl Parser<'_> {
             }
             Token::Sync => {
                 self.bump();
-                let cell = self.cell("a named barrier")?;
-                let count = self.expr()?;
+                let cell = self.cell("a barrier")?;
+                let count = self.value()?;
                 StmtKind::Sync { cell, count }
             }
+            Token::Advance => {
+                self.bump();
+                let name = self.name("a pipeline state")?;
+                StmtKind::Advance { name }
+            }
+            Token::Async => self.asynchronous()?,
+            Token::CommitGroup => {
+                self.bump();
+                StmtKind::CommitGroup
+            }
+            Token::WaitGroup => self.wait_group()?,
+            token if operation(token).is_some() => self.operation()?,
             Token::Accumulate => self.access("accumulate")?,
             Token::Read => self.access("read")?,
             Token::Write => self.access("write")?,
@@ -136,8 +162,6 @@ impl Parser<'_> {
                 let value = self.expr()?;
                 StmtKind::Var { name, value }
             }
-            Token::If => return self.condition(),
-            Token::For => return self.iteration(),
             Token::Return => {
                 self.bump();
                 StmtKind::Return
@@ -163,6 +187,31 @@ impl Parser<'_> {
             Token::Name => !self.begins_update(),
             _ => false,
         }
+    }
+
+    /// A value that may be left out. An `if` begins one if it has a `then`, and the next
+    /// statement if not.
+    fn value(&mut self) -> Parsed<Option<Expr>> {
+        let absent = match self.peek() {
+            Token::If => !self.begins_choice(),
+            Token::CloseBrace | Token::End => true,
+            token => token.begins_statement() || token.begins_item() || self.begins_update(),
+        };
+        match absent {
+            true => Ok(None),
+            false => self.expr().map(Some),
+        }
+    }
+
+    /// Whether the `if` here begins an expression, as far as can be seen.
+    fn begins_choice(&mut self) -> bool {
+        let (at, findings) = (self.at, self.diagnostics.len());
+        self.bump();
+        let condition = self.expr();
+        let begins = condition.is_err() || self.peek() != Token::OpenBrace;
+        self.at = at;
+        self.diagnostics.truncate(findings);
+        begins
     }
 
     pub(super) fn cell(&mut self, what: &str) -> Parsed<Cell> {
@@ -204,17 +253,13 @@ impl Parser<'_> {
             }
             _ => None,
         };
-        if comparison.is_some() {
-            self.bump();
-        } else if self.peek().begins_statement() && self.peek() != Token::If
-            || matches!(self.peek(), Token::CloseBrace | Token::End)
-            || self.begins_update()
-        {
-            return Err(
-                self.unexpected("`==` or `>=` and a value (semaphore), or a parity (mbarrier)")
-            );
-        }
-        let value = self.expr()?;
+        let value = match comparison {
+            Some(_) => {
+                self.bump();
+                Some(self.expr()?)
+            }
+            None => self.value()?,
+        };
         Ok(StmtKind::Wait {
             cell,
             comparison,
@@ -245,6 +290,19 @@ impl Parser<'_> {
                     "for",
                     "return",
                     "break",
+                    "elect",
+                    "repeat",
+                    "advance",
+                    "async",
+                    "commit",
+                    "init",
+                    "acquire",
+                    "release",
+                    "expect_tx",
+                    "complete_tx",
+                    "arrive_expect_tx",
+                    "commit_group",
+                    "wait_group",
                 ],
             );
             let diagnostic =
@@ -264,6 +322,26 @@ impl Parser<'_> {
         self.bump();
         let value = self.expr()?;
         Ok(StmtKind::Update { cell, add, value })
+    }
+
+    fn elect(&mut self) -> Parsed<Stmt> {
+        let start = self.bump().span.start;
+        let span = self.since(start);
+        let body = self.block()?;
+        let kind = StmtKind::Elect { body };
+        Ok(Stmt { span, kind })
+    }
+
+    fn repeat(&mut self) -> Parsed<Stmt> {
+        let start = self.bump().span.start;
+        let count = self.expr()?;
+        let span = self.since(start);
+        if self.peek() != Token::OpenBrace {
+            return Err(self.unexpected("an operator or `{`"));
+        }
+        let body = self.block()?;
+        let kind = StmtKind::Repeat { count, body };
+        Ok(Stmt { span, kind })
     }
 
     fn condition(&mut self) -> Parsed<Stmt> {

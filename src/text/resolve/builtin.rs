@@ -55,7 +55,7 @@ impl<'f> Resolver<'f> {
         }
     }
 
-    fn apply(&mut self, op: BinaryOp, a: Typed, b: Typed, span: Span) -> Typed {
+    pub(super) fn apply(&mut self, op: BinaryOp, a: Typed, b: Typed, span: Span) -> Typed {
         self.build(span, Type::Int, [a, b], |[a, b]| Expr::Binary(op, a, b))
     }
 }

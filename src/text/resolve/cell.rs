@@ -20,6 +20,8 @@ pub(super) enum Kind {
     Semaphore,
     Mbarrier,
     Named,
+    Barrier,
+    Pool,
 }
 
 impl Kind {
@@ -28,6 +30,8 @@ impl Kind {
             ObjectKind::Semaphore(_) => Kind::Semaphore,
             ObjectKind::Mbarrier { .. } => Kind::Mbarrier,
             ObjectKind::Named => Kind::Named,
+            ObjectKind::Barrier { .. } => Kind::Barrier,
+            ObjectKind::Pool { .. } => Kind::Pool,
         }
     }
 
@@ -36,6 +40,8 @@ impl Kind {
             Kind::Semaphore => "a semaphore",
             Kind::Mbarrier => "an mbarrier",
             Kind::Named => "a named barrier",
+            Kind::Barrier => "a split-phase barrier",
+            Kind::Pool => "a pool",
         }
     }
 
@@ -47,6 +53,8 @@ impl Kind {
             }
             Kind::Mbarrier => "an mbarrier takes `arrive b` and `wait b PARITY`",
             Kind::Named => "a named barrier takes `sync b COUNT` and `arrive b COUNT`",
+            Kind::Barrier => "a split-phase barrier takes `arrive b`, `wait b` and `sync b`",
+            Kind::Pool => "a pool takes `acquire p AMOUNT` and `release p AMOUNT`",
         }
     }
 }
@@ -85,11 +93,14 @@ impl<'f> Resolver<'f> {
     }
 
     fn object_named(&mut self, name: &'f Name, wanted: &[Kind]) -> Option<(ObjectId, Kind)> {
-        let wanted_name = wanted
-            .iter()
-            .map(|k| k.name())
-            .collect::<Vec<_>>()
-            .join(" or ");
+        let wanted_name = match wanted {
+            [] => String::new(),
+            [one] => one.name().to_owned(),
+            [most @ .., last] => {
+                let most: Vec<&str> = most.iter().map(|k| k.name()).collect();
+                format!("{} or {}", most.join(", "), last.name())
+            }
+        };
         let id = match self.look_up(&name.text, name.span, Reach::All)? {
             Meaning::Global(Global::Object(id)) => id,
             Meaning::Global(other) => return self.wrong_kind(name, &wanted_name, other.kind()),

@@ -85,6 +85,7 @@ impl<'f> Resolver<'f> {
             ExprKind::Name(name) => self.name(name, e.span, reach),
             ExprKind::Call(name, arguments) => self.call(name, arguments, e.span, reach),
             ExprKind::Visits(name, at) => self.visits(name, at, e.span, reach),
+            ExprKind::Field(name, field) => self.field(name, field, e.span, reach),
             ExprKind::Neg(inner) => {
                 let inner = self.expect_type(inner, Type::Int, reach);
                 self.build(e.span, Type::Int, [inner], |[a]| Expr::Neg(a))
@@ -127,6 +128,7 @@ impl<'f> Resolver<'f> {
                         Typed::leaf(Expr::Var(id), Type::Int)
                     }
                     Binding::Argument(..) => self.argument(at, span),
+                    Binding::Pipeline(..) => self.bare_pipeline(name, span),
                 };
             }
             None => return Typed::unknown(),
@@ -137,6 +139,7 @@ impl<'f> Resolver<'f> {
             Global::Broken => return Typed::unknown(),
             Global::Pattern(_) => format!("`{name}[n, m]` says whether a tile is visited"),
             Global::Object(_) => "its value can only be waited for".to_owned(),
+            Global::Buffer(_) => "it is data, and this language has none".to_owned(),
             Global::Role => "how many members it has is the product of its extents".to_owned(),
         };
         self.report(

@@ -52,6 +52,9 @@ impl<'f> Resolver<'f> {
                     self.protocol.assumptions.push(assumption);
                 }
                 ItemKind::Object(object) if whole => self.object(object, item.span),
+                ItemKind::Buffer { name, extents } if whole => {
+                    self.buffer(name, extents, item.span);
+                }
                 ItemKind::Role(role) if whole => self.role(role, item.span),
                 ItemKind::Expect(expect) if whole => self.expectation(expect, item.span),
                 _ => {}
@@ -190,31 +193,63 @@ impl<'f> Resolver<'f> {
         self.declare(name, Global::Pattern(id));
     }
 
-    fn object(&mut self, object: &'f ast::Object, span: Span) {
+    /// The extents of a family.
+    fn extents(&mut self, name: &Name, extents: &'f [Expr], span: Span) -> Vec<protocol::Expr> {
         let reach = Reach::Params("an extent");
-        let extents: Vec<protocol::Expr> =
-            object.extents.iter().map(|e| self.int(e, reach)).collect();
+        let extents: Vec<protocol::Expr> = extents.iter().map(|e| self.int(e, reach)).collect();
         if extents.len() > MAX_INDICES {
             self.report(
                 Diagnostic::error(
                     span,
-                    format!("`{}` has {} indices", object.name.text, extents.len()),
+                    format!("`{}` has {} indices", name.text, extents.len()),
                 )
                 .label(format!("expected at most {MAX_INDICES}")),
             );
         }
+        extents
+    }
+
+    fn buffer(&mut self, name: &'f Name, extents: &'f [Expr], span: Span) {
+        let extents = self.extents(name, extents, span);
+        let position = self.protocol.buffers.len();
+        self.protocol.buffers.push(protocol::Buffer {
+            name: name.text.clone(),
+            extents,
+            span,
+        });
+        self.declare(name, Global::Buffer(position));
+    }
+
+    fn object(&mut self, object: &'f ast::Object, span: Span) {
+        let extents = self.extents(&object.name, &object.extents, span);
         let kind = match &object.kind {
             ast::ObjectKind::Semaphore(None) => protocol::ObjectKind::Semaphore(Initial::Any),
             ast::ObjectKind::Semaphore(Some(value)) => {
                 let value = self.int(value, Reach::Params("an initial value"));
                 protocol::ObjectKind::Semaphore(Initial::Value(value))
             }
-            ast::ObjectKind::Mbarrier(arrivals) => {
+            ast::ObjectKind::Mbarrier {
+                arrivals,
+                explicit_init,
+            } => {
                 self.check_at_least_one(arrivals, "a phase");
                 let arrivals = self.int(arrivals, Reach::Params("an arrival count"));
-                protocol::ObjectKind::Mbarrier { arrivals }
+                protocol::ObjectKind::Mbarrier {
+                    arrivals,
+                    explicit_init: *explicit_init,
+                }
             }
             ast::ObjectKind::Named => protocol::ObjectKind::Named,
+            ast::ObjectKind::Barrier(arrivals) => {
+                self.check_at_least_one(arrivals, "a generation");
+                let arrivals = self.int(arrivals, Reach::Params("an arrival count"));
+                protocol::ObjectKind::Barrier { arrivals }
+            }
+            ast::ObjectKind::Pool(capacity) => {
+                self.check_not_negative(capacity, "a pool holds");
+                let capacity = self.int(capacity, Reach::Params("a capacity"));
+                protocol::ObjectKind::Pool { capacity }
+            }
         };
         let id = ObjectId(self.protocol.objects.len());
         self.protocol.objects.push(protocol::Object {
@@ -301,6 +336,16 @@ impl<'f> Resolver<'f> {
             self.report(
                 Diagnostic::error(e.span, format!("{what} needs at least one arrival"))
                     .label("expected 1 or more"),
+            );
+        }
+    }
+
+    /// Reports a literal below 0 where an amount is needed.
+    pub(super) fn check_not_negative(&mut self, e: &Expr, what: &str) {
+        if super::expr::literal(e).is_some_and(|v| v < 0) {
+            self.report(
+                Diagnostic::error(e.span, format!("{what} no negative amount"))
+                    .label("expected 0 or more"),
             );
         }
     }

@@ -4,12 +4,14 @@
 //! unknown or ill-typed part is reported and replaced by a stand-in of unknown type, so
 //! resolution goes on and reports everything that is wrong at once.
 
+mod asynchronous;
 mod builtin;
 mod cell;
 mod expand;
 mod expr;
 mod item;
 mod names;
+mod pipeline;
 mod role;
 mod stmt;
 
@@ -23,6 +25,7 @@ use crate::protocol::Assumption;
 use crate::protocol::Expr;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
+use crate::protocol::VarId;
 use names::Global;
 use names::Local;
 
@@ -57,6 +60,17 @@ enum Reach {
     All,
     /// Parameters and `let`s only; the words say what the expression is.
     Params(&'static str),
+}
+
+/// What the members of a role are, for `elect`.
+#[derive(Debug, Clone, Copy)]
+enum Members {
+    /// A single one.
+    One,
+    /// Threads, numbered by this innermost index.
+    Threads(VarId),
+    Warps,
+    Ctas,
 }
 
 /// Resolves a whole text.
@@ -101,6 +115,8 @@ struct Resolver<'f> {
     locals: Vec<Local<'f>>,
     /// The first local that is visible: inside a `let`, only its own.
     floor: usize,
+    /// What the members of the current role are.
+    members: Members,
     /// Loops around the current statement.
     loops: usize,
     /// Nodes that may still be made.
@@ -126,6 +142,7 @@ impl<'f> Resolver<'f> {
                 vars: Vec::new(),
                 patterns: Vec::new(),
                 objects: Vec::new(),
+                buffers: Vec::new(),
                 roles: Vec::new(),
                 expectations: Vec::new(),
                 stmt_count: 0,
@@ -135,6 +152,7 @@ impl<'f> Resolver<'f> {
             lets: Vec::new(),
             locals: Vec::new(),
             floor: 0,
+            members: Members::One,
             loops: 0,
             nodes: MAX_NODES,
             exhausted: false,

@@ -19,6 +19,9 @@ use crate::text::suggest::nearest;
 /// The functions that need no declaration.
 pub(super) const BUILT_IN: [&str; 4] = ["min", "max", "ceil_div", "abs"];
 
+/// The functions that make a pipeline state, the producer's first.
+pub(super) const PIPELINES: [&str; 2] = ["producer", "consumer"];
+
 /// The name of the parameter that `resident 1..` declares.
 pub(super) const RESIDENT: &str = "R";
 
@@ -32,6 +35,8 @@ pub(super) enum Global {
     Broken,
     Pattern(PatternId),
     Object(ObjectId),
+    /// By position.
+    Buffer(usize),
     Role,
 }
 
@@ -43,6 +48,7 @@ impl Global {
             Global::Let(_) | Global::Broken => "a `let`",
             Global::Pattern(_) => "a pattern",
             Global::Object(_) => "a synchronization object",
+            Global::Buffer(_) => "a buffer",
             Global::Role => "a role",
         }
     }
@@ -63,8 +69,19 @@ pub(super) enum Binding {
     Fixed(VarId, &'static str),
     /// A local variable.
     Variable(VarId),
+    /// A pipeline state: the variable that counts its advances, and what it is.
+    Pipeline(VarId, Box<Pipeline>),
     /// A parameter of a `let`: the argument, and whether it was used before.
     Argument(Box<Typed>, bool),
+}
+
+/// What a pipeline state is.
+#[derive(Debug, Clone)]
+pub(super) struct Pipeline {
+    /// Whether it is a producer's, whose first waits pass.
+    pub(super) producer: bool,
+    /// How many stages the pipeline has.
+    pub(super) stages: Typed,
 }
 
 /// What a name stands for.
@@ -81,8 +98,14 @@ impl<'f> Resolver<'f> {
         for item in &file.items {
             let name = match &item.kind {
                 ItemKind::Param { name, .. } | ItemKind::Pattern { name, .. } => name,
-                ItemKind::Let(it) => &it.name,
+                ItemKind::Let(it) => {
+                    if PIPELINES.contains(&it.name.text.as_str()) && !it.params.is_empty() {
+                        self.report_built_in(&it.name);
+                    }
+                    &it.name
+                }
                 ItemKind::Object(it) => &it.name,
+                ItemKind::Buffer { name, .. } => name,
                 ItemKind::Role(it) => &it.name,
                 ItemKind::Assume(_) | ItemKind::Expect(_) => continue,
             };
@@ -182,7 +205,7 @@ impl<'f> Resolver<'f> {
         None
     }
 
-    fn unknown(&self, name: &str, span: Span, reach: Reach) -> Diagnostic {
+    pub(super) fn unknown(&self, name: &str, span: Span, reach: Reach) -> Diagnostic {
         if let Some(later) = self.declared.get(name) {
             return Diagnostic::error(span, format!("`{name}` is used before its declaration"))
                 .label("expected a name declared above")
@@ -196,6 +219,9 @@ impl<'f> Resolver<'f> {
         let mut known: Vec<&str> = known.collect();
         known.sort_unstable();
         match (nearest(name, known), reach) {
+            _ if PIPELINES.contains(&name) => diagnostic.hint(format!(
+                "a pipeline state is declared with `var p = {name}(S)`"
+            )),
             (Some(close), _) => diagnostic.hint(format!("did you mean `{close}`?")),
             (None, Reach::Params(what)) => {
                 diagnostic.hint(format!("{what} may use parameters and `let`s only"))

@@ -1,5 +1,6 @@
 //! Roles and grids: their indices, launch order and residency.
 
+use super::Members;
 use super::Reach;
 use super::Resolver;
 use super::names::Binding;
@@ -36,6 +37,12 @@ impl<'f> Resolver<'f> {
             let var = self.bind(name, |id| Binding::Fixed(id, "an index of the role"));
             indices.push(Index { var, extent });
         }
+        self.members = match (indices.last(), &role.launch, role.warp) {
+            (None, ..) => Members::One,
+            (_, Some(_), _) => Members::Ctas,
+            (_, None, true) => Members::Warps,
+            (Some(index), None, false) => Members::Threads(index.var),
+        };
         let body = self.block(&role.body);
         self.locals.clear();
         self.protocol.roles.push(protocol::Role {

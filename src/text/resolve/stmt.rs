@@ -4,6 +4,7 @@ use super::Reach;
 use super::Resolver;
 use super::cell::Kind;
 use super::names::Binding;
+use super::pipeline::pipeline;
 use crate::protocol::Comparison;
 use crate::protocol::Expr;
 use crate::protocol::Iteration;
@@ -16,27 +17,52 @@ use crate::text::ast;
 use crate::text::ast::Block;
 use crate::text::ast::Else;
 use crate::text::ast::Name;
+use crate::text::ast::Operation;
 use crate::text::diagnostic::Diagnostic;
 use crate::text::diagnostic::counted;
 use crate::text::format::cell_text;
+use crate::text::format::expression;
+use crate::text::format::works_on;
 
 impl<'f> Resolver<'f> {
     /// A block. Names bound in it end with it.
     pub(super) fn block(&mut self, block: &'f Block) -> Vec<Stmt> {
         let outer = self.locals.len();
-        let stmts = block.stmts.iter().map(|s| self.stmt(s)).collect();
+        let stmts = block.stmts.iter().flat_map(|s| self.stmt(s)).collect();
         self.locals.truncate(outer);
         stmts
     }
 
-    fn stmt(&mut self, stmt: &'f ast::Stmt) -> Stmt {
+    /// A statement as one or more.
+    fn stmt(&mut self, stmt: &'f ast::Stmt) -> Vec<Stmt> {
+        let span = stmt.span;
+        match &stmt.kind {
+            ast::StmtKind::Elect { body } => self.elect(body, span),
+            ast::StmtKind::Sync { cell, count: None } => self.sync(cell, span),
+            ast::StmtKind::Operation {
+                operation: Operation::ArriveExpectTx,
+                cell,
+                amount: Some(bytes),
+            } => vec![
+                self.numbered(span, |r| {
+                    r.operation(Operation::ExpectTx, cell, Some(bytes))
+                }),
+                self.numbered(span, |r| r.arrive(cell, None)),
+            ],
+            _ => vec![self.numbered(span, |r| r.stmt_kind(stmt))],
+        }
+    }
+
+    /// A statement with the next number.
+    pub(super) fn numbered(
+        &mut self,
+        span: Span,
+        kind: impl FnOnce(&mut Self) -> StmtKind,
+    ) -> Stmt {
         let id = StmtId(self.protocol.stmt_count);
         self.protocol.stmt_count += 1;
-        Stmt {
-            id,
-            span: stmt.span,
-            kind: self.stmt_kind(stmt),
-        }
+        let kind = kind(self);
+        Stmt { id, span, kind }
     }
 
     fn stmt_kind(&mut self, stmt: &'f ast::Stmt) -> StmtKind {
@@ -45,21 +71,75 @@ impl<'f> Resolver<'f> {
                 cell,
                 comparison,
                 value,
-            } => self.wait(cell, *comparison, value),
+            } => self.wait(cell, *comparison, value.as_ref()),
             ast::StmtKind::Arrive { cell, count } => self.arrive(cell, count.as_ref()),
             ast::StmtKind::Sync { cell, count } => {
                 let (cell, _) = self.cell(cell, &[Kind::Named]);
-                let count = self.threads(count);
+                let count = match count {
+                    Some(count) => self.threads(count),
+                    None => Expr::Int(32),
+                };
                 StmtKind::Sync { cell, count }
+            }
+            ast::StmtKind::Operation {
+                operation,
+                cell,
+                amount,
+            } => self.operation(*operation, cell, amount.as_ref()),
+            ast::StmtKind::Copy { target, completes } => self.copy_to(target, completes.as_deref()),
+            ast::StmtKind::Async {
+                verb,
+                reads,
+                writes,
+            } => {
+                for target in reads.iter().chain(writes) {
+                    self.target(target);
+                }
+                StmtKind::Access {
+                    verb: format!("async {}", verb.text),
+                    target: works_on(reads, writes),
+                }
+            }
+            ast::StmtKind::CommitGroup => StmtKind::Access {
+                verb: "commit_group".to_owned(),
+                target: String::new(),
+            },
+            ast::StmtKind::WaitGroup { count, read } => {
+                self.check_not_negative(count, "`wait_group` takes");
+                self.int(count, Reach::All);
+                let read = if *read { " read" } else { "" };
+                StmtKind::Access {
+                    verb: "wait_group".to_owned(),
+                    target: format!("{}{read}", expression(count)),
+                }
+            }
+            ast::StmtKind::Advance { name } => self.advance(name),
+            // Resolved as no statement of its own.
+            ast::StmtKind::Elect { .. } => StmtKind::Return,
+            ast::StmtKind::Repeat { count, body } => {
+                let hi = self.int(count, Reach::All);
+                let var = self.fresh("repeat", stmt.span);
+                self.loops += 1;
+                let body = self.block(body);
+                self.loops -= 1;
+                let over = Iteration::Range {
+                    lo: Expr::Int(0),
+                    hi,
+                    descending: false,
+                };
+                StmtKind::For { var, over, body }
             }
             ast::StmtKind::Update { cell, add, value } => self.update(cell, *add, value),
             ast::StmtKind::Var { name, value } => {
+                if let Some((producer, stages)) = pipeline(value) {
+                    return self.pipeline(name, producer, stages, value.span);
+                }
                 let value = self.int(value, Reach::All);
                 let var = self.bind(name, Binding::Variable);
                 StmtKind::Assign { var, value }
             }
             ast::StmtKind::Access { verb, target } => {
-                self.index_of(&target.index);
+                self.target(target);
                 StmtKind::Access {
                     verb: (*verb).to_owned(),
                     target: cell_text(target),
@@ -75,7 +155,7 @@ impl<'f> Resolver<'f> {
                 otherwise: match otherwise {
                     None => Vec::new(),
                     Some(Else::Block(block)) => self.block(block),
-                    Some(Else::If(stmt)) => vec![self.stmt(stmt)],
+                    Some(Else::If(stmt)) => self.stmt(stmt),
                 },
             },
             ast::StmtKind::For { name, over, body } => self.iteration(name, over, body),
@@ -150,8 +230,11 @@ impl<'f> Resolver<'f> {
         &mut self,
         cell: &'f ast::Cell,
         comparison: Option<Comparison>,
-        value: &'f ast::Expr,
+        value: Option<&'f ast::Expr>,
     ) -> StmtKind {
+        let Some(value) = value else {
+            return self.split_wait(cell);
+        };
         let wanted = match comparison {
             Some(_) => Kind::Semaphore,
             None => Kind::Mbarrier,
@@ -176,8 +259,17 @@ impl<'f> Resolver<'f> {
 
     fn arrive(&mut self, cell: &'f ast::Cell, count: Option<&'f ast::Expr>) -> StmtKind {
         let span = cell.span;
-        let (cell, kind) = self.cell(cell, &[Kind::Mbarrier, Kind::Named]);
+        let (cell, kind) = self.cell(cell, &[Kind::Mbarrier, Kind::Named, Kind::Barrier]);
         match (kind, count) {
+            (Some(Kind::Barrier), None) => StmtKind::BarrierArrive { cell },
+            (Some(Kind::Barrier), Some(count)) => {
+                self.report(
+                    Diagnostic::error(count.span, "a member arrives once at a split-phase barrier")
+                        .label("expected no count")
+                        .hint("an mbarrier takes `arrive b COUNT`"),
+                );
+                StmtKind::BarrierArrive { cell }
+            }
             (Some(Kind::Named), Some(count)) => StmtKind::BarArrive {
                 cell,
                 count: self.threads(count),
@@ -263,6 +355,7 @@ impl<'f> Resolver<'f> {
         let (var, fixed) = match binding {
             Binding::Variable(var) => (var, None),
             Binding::Fixed(var, what) => (var, Some(what)),
+            Binding::Pipeline(..) => return self.assigned_pipeline(name, declared),
             Binding::Argument(..) => return StmtKind::Return,
         };
         if let Some(what) = fixed {

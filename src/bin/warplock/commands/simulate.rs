@@ -121,6 +121,7 @@ fn how(loaded: &Loaded, instance: &Instance, run: &Run) -> String {
             match action {
                 Action::Launch(_) => "cannot start",
                 Action::Step(_) => "cannot go on",
+                Action::Land(..) => "has nothing there in flight that can land",
             }
         ),
         RunEnd::Violation(violation) => format!(
@@ -151,6 +152,11 @@ fn schedule(path: &Path, instance: &Instance) -> Result<Vec<Action>, Failure> {
         let (action, name) = match entry {
             ScheduleEntry::Launch { launch, member } => (Action::Launch(*launch), member),
             ScheduleEntry::Step { step, member } => (Action::Step(*step), member),
+            ScheduleEntry::Land {
+                land,
+                position,
+                member,
+            } => (Action::Land(*land, *position), member),
         };
         if instance.member_name(action.member()) != *name {
             let wrong = format!(
