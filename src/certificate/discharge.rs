@@ -42,16 +42,41 @@ pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> A
     }
 }
 
-/// Decides in a context of its own: a reused one gives run-dependent results.
+/// Nonlinear arithmetic is a matter of luck: an attempt that finds nothing soon is given up for
+/// one with another seed and more time. The last one has what is left.
+const ATTEMPTS: [Duration; 4] = [
+    Duration::from_millis(700),
+    Duration::from_millis(1500),
+    Duration::from_secs(3),
+    Duration::from_secs(8),
+];
+
 fn built_in(obligation: &Obligation, limit: Duration) -> Answer {
     let script = obligation.script();
     let expected = obligation.asserted().len();
+    let deadline = Instant::now() + limit;
+    let mut seed = 0;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let time = ATTEMPTS.get(seed).copied().unwrap_or(left).min(left);
+        let answer = attempt(&script, expected, time, seed as u32);
+        let timed_out = matches!(&answer, Answer::Unknown(_)) && time < left;
+        if !timed_out {
+            return answer;
+        }
+        seed += 1;
+    }
+}
+
+/// Decides in a context of its own: a reused one gives run-dependent results.
+fn attempt(script: &str, expected: usize, limit: Duration, seed: u32) -> Answer {
     let milliseconds = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX).max(1);
+    let script = script.to_owned();
     z3::with_z3_config(&z3::Config::new(), move || {
         let solver = z3::Solver::new();
         let mut params = z3::Params::new();
         params.set_u32("timeout", milliseconds);
-        params.set_u32("random_seed", 0);
+        params.set_u32("random_seed", seed);
         // Z3 would take the signal away from the program, which then gets an answer that is none.
         params.set_bool("ctrl_c", false);
         solver.set_params(&params);

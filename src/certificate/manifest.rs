@@ -10,6 +10,10 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -220,24 +224,10 @@ pub fn check(
     certificate: &Certificate,
     solver: &Solver,
     each: Duration,
-    tell: &dyn Fn(&str),
+    tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Checked, Rejection> {
     let obligations = verify(certificate)?;
-    for obligation in &obligations {
-        tell(&obligation.meaning);
-        let open = |reason: String| Rejection::Open {
-            name: obligation.name.clone(),
-            meaning: obligation.meaning.clone(),
-            reason,
-        };
-        match discharge::discharge(obligation, solver, each) {
-            Answer::Discharged => {}
-            Answer::Fails => {
-                return Err(open("the solver found a counterexample to it".to_owned()));
-            }
-            Answer::Unknown(reason) => return Err(open(reason)),
-        }
-    }
+    discharge_all(&obligations, solver, each, tell)?;
     Ok(Checked {
         obligations: obligations.len(),
         protocol: certificate.protocol.clone(),
@@ -245,6 +235,56 @@ pub fn check(
         rule: certificate.argument.rule(),
         assumptions: certificate.assumptions.clone(),
     })
+}
+
+/// Has every obligation discharged, a few at a time. Of several that are not, the first one is
+/// named, whichever came back first.
+fn discharge_all(
+    obligations: &[Obligation],
+    solver: &Solver,
+    each: Duration,
+    tell: &(dyn Fn(&str) + Sync),
+) -> Result<(), Rejection> {
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    // Everything up to the first failure is decided, so that the report does not depend on luck.
+    let first_failure = AtomicUsize::new(usize::MAX);
+    let failures = Mutex::new(BTreeMap::new());
+    std::thread::scope(|scope| {
+        for _ in 0..workers.min(obligations.len()) {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(obligation) = obligations.get(at) else {
+                        return;
+                    };
+                    if at > first_failure.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    tell(&obligation.meaning);
+                    let reason = match discharge::discharge(obligation, solver, each) {
+                        Answer::Discharged => continue,
+                        Answer::Fails => "the solver found a counterexample to it".to_owned(),
+                        Answer::Unknown(reason) => reason,
+                    };
+                    first_failure.fetch_min(at, Ordering::Relaxed);
+                    failures
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .insert(at, reason);
+                }
+            });
+        }
+    });
+    let failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+    match failures.into_iter().next() {
+        None => Ok(()),
+        Some((at, reason)) => Err(Rejection::Open {
+            name: obligations[at].name.clone(),
+            meaning: obligations[at].meaning.clone(),
+            reason,
+        }),
+    }
 }
 
 /// Derives the obligations anew and compares everything the manifest records with them.

@@ -32,6 +32,8 @@ const SAMPLES: usize = 250;
 pub enum Guess {
     /// The checker proves this one.
     Found(Argument),
+    /// This one fits every sample; whether the checker proves it has not been tried.
+    Fitting(Argument),
     /// None was found; why, as a lowercase sentence fragment.
     Nothing(String),
 }
@@ -45,7 +47,7 @@ pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess
     } else {
         Guess::Nothing("patterns have rules of their own".to_owned())
     };
-    if let Guess::Found(_) = by_cuts {
+    if let Guess::Fitting(_) = by_cuts {
         return by_cuts;
     }
     if !grid_only(protocol) {

@@ -146,6 +146,10 @@ impl Strategy<'_> {
             Boxes::Unsupported(_) => {
                 return match proof::guess(self.protocol, self.remaining(), self.settings.tell) {
                     Guess::Found(argument) => self.prove(argument, notes),
+                    Guess::Fitting(argument) => match self.try_prove(argument, &notes)? {
+                        Ok(decision) => Ok(decision),
+                        Err(reason) => self.explore(reason, notes),
+                    },
                     Guess::Nothing(reason) => self.explore(reason, notes),
                 };
             }
@@ -153,6 +157,10 @@ impl Strategy<'_> {
         (self.settings.tell)("looking for a proof");
         let reason = match proof::guess(self.protocol, self.remaining(), self.settings.tell) {
             Guess::Found(argument) => return self.prove(argument, notes),
+            Guess::Fitting(argument) => match self.try_prove(argument, &notes)? {
+                Ok(decision) => return Ok(decision),
+                Err(reason) => reason,
+            },
             Guess::Nothing(reason) => reason,
         };
         // Now every loop counts, wherever it starts: what is clear becomes a bound.
@@ -334,6 +342,23 @@ impl Strategy<'_> {
                 "with the whole grid resident at once it cannot hang (by the {} rule)",
                 argument.rule()
             ));
+        }
+    }
+
+    /// A proof, or why the checker does not accept an argument that nobody has checked yet.
+    fn try_prove(
+        &self,
+        argument: Argument,
+        notes: &[String],
+    ) -> Result<Result<Decision, String>, Internal> {
+        match self.prove(argument, notes.to_vec()) {
+            Err(Internal::Certificate(Rejection::Open {
+                meaning, reason, ..
+            })) => Ok(Err(format!(
+                "it could not be shown that {} ({reason})",
+                meaning.trim_end_matches('.')
+            ))),
+            other => other.map(Ok),
         }
     }
 

@@ -426,6 +426,20 @@ fn for_each_expr(stmt: &mut Stmt, visit: &mut dyn FnMut(&mut Expr)) {
             cell.index.iter_mut().for_each(&mut *visit);
             visit(count);
         }
+        StmtKind::ExpectTx { cell, bytes }
+        | StmtKind::CompleteTx { cell, bytes }
+        | StmtKind::Copy { cell, bytes, .. } => {
+            cell.index.iter_mut().for_each(&mut *visit);
+            visit(bytes);
+        }
+        StmtKind::Acquire { cell, amount } | StmtKind::Release { cell, amount } => {
+            cell.index.iter_mut().for_each(&mut *visit);
+            visit(amount);
+        }
+        StmtKind::Commit { cell }
+        | StmtKind::Init { cell }
+        | StmtKind::BarrierArrive { cell }
+        | StmtKind::BarrierWait { cell } => cell.index.iter_mut().for_each(&mut *visit),
         StmtKind::WaitParity { cell, parity } => {
             cell.index.iter_mut().for_each(&mut *visit);
             visit(parity);

@@ -76,7 +76,7 @@ pub struct Loop {
 }
 
 /// Where something stands: the loops around it and what must hold to get there.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Path {
     /// The enclosing loops, outermost first.
     pub loops: Vec<usize>,
@@ -109,13 +109,24 @@ pub enum Kind {
         /// How much.
         weight: Expr,
     },
-    /// Registers at a named barrier.
+    /// Registers at a named or split-phase barrier.
     Register {
-        /// Threads that complete a generation.
+        /// Threads that complete a generation of a named barrier; 1 for a split-phase barrier,
+        /// whose count is declared.
         count: Expr,
     },
     /// Blocks until the generation of the registration just before has completed.
     Await,
+    /// Makes the phase in progress expect bytes.
+    Expect {
+        /// How many.
+        bytes: Expr,
+    },
+    /// Delivers bytes, now or some time later.
+    Deliver {
+        /// How many.
+        bytes: Expr,
+    },
     /// Blocks while the phase bit equals the parity.
     WaitParity {
         /// The parity.
@@ -147,11 +158,19 @@ impl Kind {
         )
     }
 
-    /// How much it adds to its element.
-    pub fn weight(&self) -> Option<Expr> {
+    /// How many arrivals it adds to its element.
+    pub fn arrivals(&self) -> Option<Expr> {
         match self {
             Kind::Arrive { weight } => Some(weight.clone()),
             Kind::Register { .. } => Some(Expr::Int(1)),
+            _ => None,
+        }
+    }
+
+    /// How many bytes it delivers to its element.
+    pub fn bytes(&self) -> Option<Expr> {
+        match self {
+            Kind::Deliver { bytes } => Some(bytes.clone()),
             _ => None,
         }
     }
@@ -169,6 +188,25 @@ pub struct Claim {
     pub about: String,
     /// The statement it belongs to.
     pub span: Span,
+}
+
+impl Flow {
+    /// Whether every registration at elements that a registration may meet is followed at once by
+    /// a wait for it: of the same statement, or (split-phase) the next operation on that object,
+    /// in the same place and on the same element.
+    pub fn always_awaits(&self, site: usize) -> bool {
+        let at = &self.sites[site];
+        let related: Vec<&Site> = self.sites.iter().filter(|s| s.may_meet(at)).collect();
+        related.iter().enumerate().all(|(nth, this)| {
+            let wait = |other: &Site| {
+                matches!(other.kind, Kind::Await)
+                    && other.path == this.path
+                    && other.index == this.index
+            };
+            !matches!(this.kind, Kind::Register { .. })
+                || related.get(nth + 1).is_some_and(|next| wait(next))
+        })
+    }
 }
 
 /// Derives the program of a class from a role's statements. `known` are the values of indices,
@@ -388,6 +426,32 @@ impl Builder<'_> {
                 let count = self.evaluate(count, values, path, stmt.span);
                 self.site(stmt, cell, Kind::Register { count }, values, path, nodes);
                 self.site(stmt, cell, Kind::Await, values, path, nodes);
+            }
+            StmtKind::Commit { cell } => {
+                // It lands by itself, so whoever waits for it may count on it from here on.
+                let weight = Expr::Int(1);
+                self.site(stmt, cell, Kind::Arrive { weight }, values, path, nodes);
+            }
+            StmtKind::ExpectTx { cell, bytes } => {
+                let bytes = self.evaluate(bytes, values, path, stmt.span);
+                self.site(stmt, cell, Kind::Expect { bytes }, values, path, nodes);
+            }
+            StmtKind::Copy { cell, bytes, .. } | StmtKind::CompleteTx { cell, bytes } => {
+                let bytes = self.evaluate(bytes, values, path, stmt.span);
+                self.site(stmt, cell, Kind::Deliver { bytes }, values, path, nodes);
+            }
+            StmtKind::BarrierArrive { cell } => {
+                let count = Expr::Int(1);
+                self.site(stmt, cell, Kind::Register { count }, values, path, nodes);
+            }
+            StmtKind::BarrierWait { cell } => {
+                self.site(stmt, cell, Kind::Await, values, path, nodes);
+            }
+            StmtKind::Acquire { .. } | StmtKind::Release { .. } => {
+                return Err(Unsupported::at(stmt.span, "a pool"));
+            }
+            StmtKind::Init { .. } => {
+                return Err(Unsupported::at(stmt.span, "an explicit initialisation"));
             }
             StmtKind::Access { .. } => {}
             StmtKind::Assign { var, value } => {

@@ -62,6 +62,7 @@
 
 mod algebra;
 pub mod artefact;
+mod bytes;
 pub mod class;
 pub mod count;
 pub mod flow;

@@ -13,9 +13,11 @@ use super::count::Place;
 use super::flow;
 use super::flow::Claim;
 use super::flow::Kind;
+use super::polynomial::Polynomial;
 use super::state;
 use super::state::Element;
 use super::state::Group;
+use super::state::Resource;
 use super::state::Setting;
 use super::state::Spot;
 use crate::certificate::obligation::Obligation;
@@ -71,11 +73,11 @@ impl<'a> Rule<'a> {
         self.progress()
     }
 
-    fn fix(&self, expr: &Expr) -> Expr {
+    pub fn fix(&self, expr: &Expr) -> Expr {
         flow::at_fixed(expr, &self.fixed)
     }
 
-    fn quote(&self, span: Span) -> String {
+    pub fn quote(&self, span: Span) -> String {
         let text = self.protocol.source.get(span.start..span.end).unwrap_or("?");
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
@@ -91,14 +93,14 @@ impl<'a> Rule<'a> {
     }
 
     /// The same, for a class that has members.
-    fn setting_of(&self, class: usize) -> Result<Setting<'a>, Unsupported> {
+    pub fn setting_of(&self, class: usize) -> Result<Setting<'a>, Unsupported> {
         let mut setting = self.setting()?;
         let size = setting.terms.expr(&self.classes[class].size, &Env::new())?;
         setting.facts.push(term::le(&term::int(1), &size));
         Ok(setting)
     }
 
-    fn conclude(
+    pub fn conclude(
         &mut self,
         name: String,
         meaning: String,
@@ -175,8 +177,18 @@ impl<'a> Rule<'a> {
                         "a semaphore with an open initial value",
                     ));
                 }
-                ObjectKind::Mbarrier { arrivals } => exprs.push(arrivals.clone()),
+                ObjectKind::Mbarrier {
+                    arrivals,
+                    explicit_init: false,
+                }
+                | ObjectKind::Barrier { arrivals } => exprs.push(arrivals.clone()),
                 ObjectKind::Named => {}
+                ObjectKind::Mbarrier { .. } => {
+                    return Err(Unsupported::at(object.span, "an explicit initialisation"));
+                }
+                ObjectKind::Pool { .. } => {
+                    return Err(Unsupported::at(object.span, "a pool"));
+                }
             }
         }
         let exprs: Vec<Expr> = exprs.iter().map(|e| self.fix(e)).collect();
@@ -186,7 +198,9 @@ impl<'a> Rule<'a> {
         self.require_defined(setting, &exprs, &Env::new(), name, "every declaration")?;
         // An array without elements expects nothing; the uses of it are out of range anyway.
         for object in &protocol.objects {
-            let ObjectKind::Mbarrier { arrivals } = &object.kind else {
+            let (ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals }) =
+                &object.kind
+            else {
                 continue;
             };
             let mut setting = self.setting()?;
@@ -292,7 +306,12 @@ impl<'a> Rule<'a> {
                 goals.push(term::le(&warp, &count));
                 goals.push(term::eq(&rest, &zero));
             }
-            (Kind::Await, ObjectKind::Named)
+            (Kind::Register { .. }, ObjectKind::Barrier { .. }) => {}
+            (Kind::Expect { bytes } | Kind::Deliver { bytes }, ObjectKind::Mbarrier { .. }) => {
+                let bytes = setting.terms.expr(bytes, &env)?;
+                goals.push(term::le(&zero, &bytes));
+            }
+            (Kind::Await, ObjectKind::Named | ObjectKind::Barrier { .. })
             | (Kind::WaitValue { .. }, ObjectKind::Semaphore(_)) => {}
             (Kind::WaitParity { parity }, ObjectKind::Mbarrier { .. }) => {
                 let parity = setting.terms.expr(parity, &env)?;
@@ -357,7 +376,7 @@ impl<'a> Rule<'a> {
     }
 
     /// The generation an operation is about.
-    fn generation(
+    pub fn generation(
         &self,
         setting: &mut Setting<'a>,
         class: usize,
@@ -368,6 +387,14 @@ impl<'a> Rule<'a> {
         let at = &this.flow.sites[site];
         let moves = || Unsupported::at(at.span, "the way the element of this operation moves");
         let (rounds, first) = match &at.kind {
+            Kind::Arrive { .. } | Kind::Expect { .. } => {
+                let arrive = |k: &Kind| matches!(k, Kind::Arrive { .. });
+                (self.visits_of(this, site, arrive), 1)
+            }
+            Kind::Deliver { .. } => {
+                let visits = this.flow.visits(site, &at.index, Place::Site(site));
+                (visits, 1)
+            }
             Kind::Register { .. } | Kind::Await => {
                 let first = i64::from(matches!(at.kind, Kind::Register { .. }));
                 (self.visits_of(this, site, |k| matches!(k, Kind::Register { .. })), first)
@@ -387,7 +414,7 @@ impl<'a> Rule<'a> {
     }
 
     /// How often operations of this kind have been done on a site's element before it.
-    fn visits_of(&self, class: &Class, site: usize, kind: fn(&Kind) -> bool) -> Option<Expr> {
+    pub fn visits_of(&self, class: &Class, site: usize, kind: fn(&Kind) -> bool) -> Option<Expr> {
         let at = &class.flow.sites[site];
         let mut sum = Expr::Int(0);
         for (other, this) in class.flow.sites.iter().enumerate() {
@@ -428,6 +455,22 @@ impl<'a> Rule<'a> {
             Kind::Register { .. } => {
                 self.joins(class, site)?;
                 self.not_ahead(class, site, 0)
+            }
+            Kind::Arrive { .. } if self.has_bytes(class, site) => {
+                self.participants(class, site)?;
+                // Where bytes are expected first, that is where the phase has to be the right one.
+                if self.expectation(class, site).is_none() {
+                    self.joins(class, site)?;
+                }
+                self.not_ahead(class, site, 0)
+            }
+            Kind::Expect { .. } => {
+                self.expected_before_arrival(class, site)?;
+                self.joins(class, site)
+            }
+            Kind::Deliver { .. } => {
+                self.delivered_bytes(class, site)?;
+                self.follows_arrival_or_joins(class, site)
             }
             _ => Ok(()),
         }
@@ -504,19 +547,11 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// A registration for generation `g > 1` happens after generation `g - 1` has completed.
-    fn joins(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
+    /// What belongs to generation `g > 1` happens after generation `g - 1` has completed.
+    pub fn joins(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
         let this = &self.classes[class];
         let at = &this.flow.sites[site];
-        let awaited = |stmt| {
-            let mut sites = this.flow.sites.iter();
-            sites.any(|s| s.stmt == stmt && matches!(s.kind, Kind::Await))
-        };
-        let own = this.flow.sites.iter().filter(|s| {
-            at.may_meet(s) && matches!(s.kind, Kind::Register { .. })
-        });
-        let mut open = own.filter(|s| !awaited(s.stmt));
-        if open.next().is_none() {
+        if matches!(at.kind, Kind::Register { .. }) && this.flow.always_awaits(site) {
             // Its earlier registrations at the element were all followed by a wait for them.
             return Ok(());
         }
@@ -524,11 +559,26 @@ impl<'a> Rule<'a> {
         let support = case
             .supports
             .iter()
-            .find(|s| s.class == class && s.site == site)
-            .ok_or_else(|| {
-                Unsupported::at(at.span, "a registration that nothing orders after the one before")
-            })?;
-        self.supported(support)
+            .find(|s| s.class == class && s.site == site);
+        match support {
+            Some(support) => self.supported(support),
+            None => self.only_once(class, site),
+        }
+    }
+
+    /// Nothing orders it, but the member does it once per element.
+    fn only_once(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
+        let this = &self.classes[class];
+        let mut setting = self.setting_of(class)?;
+        let env = setting.member_at(this, site, "at")?;
+        let generation = self.generation(&mut setting, class, site, &env)?;
+        let what = self.quote(this.flow.sites[site].span);
+        self.conclude(
+            format!("once_c{class}_s{site}"),
+            format!("in {}, `{what}` happens once per element", this.name),
+            setting,
+            term::le(&generation, &term::int(1)),
+        )
     }
 
     /// The other class waits for the generation before, and while a member of it is held at that
@@ -582,14 +632,8 @@ impl<'a> Rule<'a> {
         let stop_site = stop.site.ok_or_else(wrong)?;
         let reached = self.form(&mut setting, &stop.clock, support.by, support.wait, &held)?;
         let stop_end = setting.clock_end(this, stop_site)?;
-        let done = this
-            .flow
-            .before(Place::Site(site), Counted::Site(stop_site))
-            .filter(|_| this.flow.sites[stop_site].path.conditions.is_empty())
-            .ok_or_else(wrong)?;
-        let done = setting.terms.expr(&done, &env)?;
         goals.push(term::lt(&reached, &stop_end));
-        goals.push(term::lt(&reached, &done));
+        goals.push(self.beyond(&mut setting, (class, site), &env, stop_site, &reached)?);
         let (what, why) = (self.quote(at.span), self.quote(wait.span));
         let (name, other) = (&this.name, &by.name);
         self.conclude(
@@ -598,6 +642,37 @@ impl<'a> Rule<'a> {
             setting,
             term::and(goals),
         )
+    }
+
+    /// Whether an operation comes after a stop in a given iteration, at which the stop is not
+    /// skipped.
+    fn beyond(
+        &self,
+        setting: &mut Setting<'a>,
+        (class, site): (usize, usize),
+        env: &Env,
+        stop: usize,
+        iteration: &Term,
+    ) -> Result<Term, Unsupported> {
+        let this = &self.classes[class];
+        let clock = this.flow.clock(stop);
+        let done = this
+            .flow
+            .before(Place::Site(site), clock)
+            .ok_or_else(|| state::uncounted(this, stop))?;
+        let done = setting.terms.expr(&done, env)?;
+        let Counted::Iteration(level) = clock else {
+            // Outside loops: done once, unless skipped, which the cut excludes.
+            let skipped = this.flow.sites[stop].path.conditions.is_empty();
+            return Ok(term::and([term::boolean(skipped), term::lt(iteration, &done)]));
+        };
+        // Sites are numbered in text order, so within one iteration a lower number is earlier.
+        let same = this.flow.sites[site].path.loops.contains(&level) && stop < site;
+        Ok(if same {
+            term::le(iteration, &done)
+        } else {
+            term::lt(iteration, &done)
+        })
     }
 
     /// While a member is held before an operation, its element does not complete the generation
@@ -665,16 +740,15 @@ impl<'a> Rule<'a> {
             });
         }
         for (position, stop_site, spot, none) in stops {
-            let balance = self.balance(&mut setting, &groups, (position, stop_site), &spot.env, 0)?;
-            goals.push(term::or([
-                none,
-                term::not(spot.when),
-                term::lt(&balance, &term::int(0)),
-            ]));
+            let at = (position, stop_site);
+            let blocked = self.lacks(&mut setting, &groups, at, &spot.env, 0, false)?;
+            goals.push(term::or([none, term::not(spot.when), blocked]));
         }
         if let Some(above) = above {
-            let balance = self.balance(&mut setting, &groups, (class, site), &env, above)?;
-            goals.push(term::lt(&balance, &term::int(0)));
+            // An arrival that bytes belong to must itself be missing.
+            let arrivals_only = matches!(at.kind, Kind::Arrive { .. });
+            let place = (class, site);
+            goals.push(self.lacks(&mut setting, &groups, place, &env, above, arrivals_only)?);
         }
         let what = self.quote(at.span);
         self.conclude(
@@ -741,14 +815,17 @@ impl<'a> Rule<'a> {
         Ok((vec![blocked, end], goal))
     }
 
-    /// Arrivals at a wait's element minus what it needs.
-    fn balance(
+    /// Whether a wait's element has not got what the wait needs, `above` generations on. Where
+    /// `arrivals_only`, bytes do not count.
+    #[expect(clippy::too_many_arguments, reason = "a wait, its place and what is asked of it")]
+    fn lacks(
         &self,
         setting: &mut Setting<'a>,
         groups: &[Group<'_>],
         (class, site): (usize, usize),
         env: &Env,
         above: i64,
+        arrivals_only: bool,
     ) -> Result<Term, Unsupported> {
         let this = &self.classes[class];
         let element: Element = setting.element(this, site, env)?;
@@ -757,8 +834,21 @@ impl<'a> Rule<'a> {
             _ => Some(self.generation(setting, class, site, env)?),
         };
         let fix = |e: &Expr| self.fix(e);
-        let (scale, need) = setting.need(this, site, env, generation, above, &fix)?;
-        setting.balance(groups, &element, scale, need)
+        let (scale, need) = setting.need(this, site, env, generation.clone(), above, &fix)?;
+        let zero = term::int(0);
+        let arrived = setting.balance(groups, &element, Resource::Arrivals, scale, need)?;
+        let mut lacking = vec![term::lt(&arrived, &zero)];
+        if let Some(generation) = generation
+            && !arrivals_only
+            && self.has_bytes(class, site)
+        {
+            let each = Polynomial::of(&self.expected_bytes(class, site)?);
+            let wanted = term::sum([generation, term::int(above)]);
+            let need = vec![(each, wanted)];
+            let landed = setting.balance(groups, &element, Resource::Bytes, 1, need)?;
+            lacking.push(term::lt(&landed, &zero));
+        }
+        Ok(term::or(lacking))
     }
 
     fn form(
@@ -866,12 +956,11 @@ impl<'a> Rule<'a> {
                 let Place::Site(site) = spot.place else {
                     continue;
                 };
-                let balance = self.balance(&mut setting, &groups, (position, site), &spot.env, 0)?;
-                setting.facts.push(term::or([
-                    none.clone(),
-                    term::not(spot.when),
-                    term::lt(&balance, &term::int(0)),
-                ]));
+                let at = (position, site);
+                let blocked = self.lacks(&mut setting, &groups, at, &spot.env, 0, false)?;
+                setting
+                    .facts
+                    .push(term::or([none.clone(), term::not(spot.when), blocked]));
             }
         }
         setting.facts.push(term::or(unfinished));

@@ -23,6 +23,14 @@ pub const WARP: i64 = 32;
 /// Names that stand for the indices of an element whose value comes from another class.
 const ELEMENT: usize = usize::MAX / 2;
 
+/// What an element counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resource {
+    Arrivals,
+    /// Bytes delivered to an mbarrier.
+    Bytes,
+}
+
 /// A formula in the making.
 pub struct Setting<'p> {
     pub protocol: &'p Protocol,
@@ -149,12 +157,17 @@ impl<'p> Setting<'p> {
         class: &Class,
         spot: &Spot,
         element: &Element,
+        resource: Resource,
     ) -> Result<Vec<(Expr, Term)>, Unsupported> {
         let mut env = spot.env.clone();
         env.extend(element.env.iter().map(|(v, t)| (*v, t.clone())));
         let mut all = Vec::new();
         for (at, site) in class.flow.sites.iter().enumerate() {
-            let Some(weight) = site.kind.weight() else {
+            let weight = match resource {
+                Resource::Arrivals => site.kind.arrivals(),
+                Resource::Bytes => site.kind.bytes(),
+            };
+            let Some(weight) = weight else {
                 continue;
             };
             if site.object != element.object {
@@ -188,6 +201,7 @@ impl<'p> Setting<'p> {
         &mut self,
         groups: &[Group<'_>],
         element: &Element,
+        resource: Resource,
         scale: i64,
         need: Vec<(Polynomial, Term)>,
     ) -> Result<Term, Unsupported> {
@@ -196,7 +210,7 @@ impl<'p> Setting<'p> {
             let size = Polynomial::of(&group.size);
             let mut columns: Vec<Vec<(Expr, Term)>> = Vec::new();
             for spot in &group.spots {
-                columns.push(self.contributions(group.class, spot, element)?);
+                columns.push(self.contributions(group.class, spot, element, resource)?);
             }
             for row in 0..columns.first().map_or(0, Vec::len) {
                 let weight = columns[0][row].0.clone();
@@ -300,7 +314,7 @@ impl<'p> Setting<'p> {
             .map(|g| term::sum([g, term::int(above)]))
             .ok_or_else(|| Unsupported::at(this.span, "a wait without a generation"));
         match (&object.kind, &this.kind) {
-            (ObjectKind::Mbarrier { arrivals }, _) => {
+            (ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals }, _) => {
                 Ok((1, vec![(Polynomial::of(&fixed(arrivals)), generation?)]))
             },
             (ObjectKind::Named, _) => {

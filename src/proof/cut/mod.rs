@@ -15,6 +15,7 @@ use rand_chacha::ChaCha8Rng;
 use fit::Basis;
 use fit::Observed;
 use fit::Point;
+use trace::Amounts;
 use trace::Crew;
 use trace::Op;
 use trace::Step;
@@ -76,9 +77,10 @@ pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Gue
         Err(failure) => return Guess::Nothing(failure.reason),
     };
     let argument = Argument::Cut(cut);
-    match super::accepted(protocol, &argument, true, deadline, tell) {
-        Ok(()) => Guess::Found(argument),
-        Err(reason) => Guess::Nothing(reason),
+    // Discharging is left to the checker: doing it twice would take twice the time.
+    match argument.obligations(protocol) {
+        Ok(_) => Guess::Fitting(argument),
+        Err(refused) => Guess::Nothing(super::uncovered(refused)),
     }
 }
 
@@ -363,54 +365,150 @@ fn sample(
         .iter()
         .map(|c| trace::value(&c.size, &params, &none))
         .collect::<Option<Vec<i64>>>()?;
+    let expected = expected_bytes(classes, &sizes, &ops);
     let mut steps = Vec::new();
     for (class, ops) in ops.into_iter().enumerate() {
-        let mut waits: HashMap<trace::Element, i64> = HashMap::new();
-        let mut registrations: HashMap<trace::Element, i64> = HashMap::new();
-        let mut list = Vec::new();
-        let mut count = 0;
-        for op in ops {
-            let site = &classes[class].flow.sites[op.site];
-            let object = &protocol.objects[op.element.0];
-            let mut adds = 0;
-            let mut needs = None;
-            match &site.kind {
-                Kind::Arrive { .. } => adds = op.operand,
-                Kind::Register { .. } => {
-                    adds = 32;
-                    count = op.operand;
-                    *registrations.entry(op.element.clone()).or_default() += 1;
-                }
-                Kind::Await => needs = Some(count * registrations.get(&op.element)?),
-                Kind::WaitParity { .. } => {
-                    let known = generations
-                        .iter()
-                        .find(|g| g.class == class && g.site == op.site)?;
-                    let earlier = waits.entry(op.element.clone()).or_default();
-                    let rounds = if known.all { *earlier } else { op.rounds };
-                    *earlier += 1;
-                    let ObjectKind::Mbarrier { arrivals } = &object.kind else {
-                        return None;
-                    };
-                    let expected = trace::value(arrivals, &params, &none)?;
-                    needs = Some((rounds + known.first) * expected);
-                }
-                Kind::WaitValue { .. } => {
-                    let ObjectKind::Semaphore(Initial::Value(start)) = &object.kind else {
-                        return None;
-                    };
-                    needs = Some(op.operand - trace::value(start, &params, &none)?);
-                }
-            }
-            list.push(Step { op, adds, needs });
-        }
-        steps.push(list);
+        let mut numbering = Numbering {
+            protocol,
+            classes,
+            generations,
+            class,
+            params: &params,
+            expected: &expected,
+            earlier: HashMap::new(),
+            count: 0,
+        };
+        let list: Option<Vec<Step>> = ops.into_iter().map(|op| numbering.step(op)).collect();
+        steps.push(list?);
     }
     Some(Sample {
         params,
         sizes,
         steps,
     })
+}
+
+/// Per element, the bytes expected per generation.
+fn expected_bytes(
+    classes: &[Class],
+    sizes: &[i64],
+    ops: &[Vec<Op>],
+) -> HashMap<trace::Element, i64> {
+    let mut expected = HashMap::new();
+    for (class, ops) in ops.iter().enumerate() {
+        let mut seen = HashSet::new();
+        for op in ops {
+            let kind = &classes[class].flow.sites[op.site].kind;
+            if matches!(kind, Kind::Expect { .. }) && seen.insert(&op.element) {
+                *expected.entry(op.element.clone()).or_default() += op.operand * sizes[class];
+            }
+        }
+    }
+    expected
+}
+
+/// What a member has done at an element.
+#[derive(Default)]
+struct Earlier {
+    waits: i64,
+    arrivals: i64,
+    registrations: i64,
+    /// Per operation.
+    deliveries: HashMap<usize, i64>,
+}
+
+/// Numbers the operations of one class.
+struct Numbering<'a> {
+    protocol: &'a Protocol,
+    classes: &'a [Class],
+    generations: &'a [Generation],
+    class: usize,
+    params: &'a [i64],
+    expected: &'a HashMap<trace::Element, i64>,
+    earlier: HashMap<trace::Element, Earlier>,
+    /// The thread count of the registration before.
+    count: i64,
+}
+
+impl Numbering<'_> {
+    fn step(&mut self, op: Op) -> Option<Step> {
+        let none = HashMap::new();
+        let number = |e: &Expr| trace::value(e, self.params, &none);
+        let site = &self.classes[self.class].flow.sites[op.site];
+        let object = &self.protocol.objects[op.element.0];
+        let earlier = self.earlier.entry(op.element.clone()).or_default();
+        let mut adds = Amounts::default();
+        let mut needs = None;
+        let mut generation = 0;
+        let arrivals = match &object.kind {
+            ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
+                number(arrivals)?
+            }
+            _ => 0,
+        };
+        match &site.kind {
+            Kind::Arrive { .. } => {
+                adds.arrivals = op.operand;
+                earlier.arrivals += 1;
+                generation = earlier.arrivals;
+            }
+            Kind::Expect { .. } => generation = earlier.arrivals + 1,
+            Kind::Deliver { .. } => {
+                adds.bytes = op.operand;
+                let nth = earlier.deliveries.entry(op.site).or_default();
+                *nth += 1;
+                generation = *nth;
+            }
+            Kind::Register { .. } => {
+                let named = object.kind == ObjectKind::Named;
+                adds.arrivals = if named { 32 } else { 1 };
+                self.count = if named { op.operand } else { arrivals };
+                earlier.registrations += 1;
+                generation = earlier.registrations;
+            }
+            Kind::Await => {
+                generation = earlier.registrations;
+                let count = if object.kind == ObjectKind::Named {
+                    self.count
+                } else {
+                    arrivals
+                };
+                needs = Some(Amounts {
+                    arrivals: count * generation,
+                    bytes: 0,
+                });
+            }
+            Kind::WaitParity { .. } => {
+                let known = self
+                    .generations
+                    .iter()
+                    .find(|g| g.class == self.class && g.site == op.site)?;
+                let rounds = if known.all { earlier.waits } else { op.rounds };
+                earlier.waits += 1;
+                generation = rounds + known.first;
+                let bytes = self.expected.get(&op.element).copied().unwrap_or(0);
+                needs = Some(Amounts {
+                    arrivals: generation * arrivals,
+                    bytes: generation * bytes,
+                });
+            }
+            Kind::WaitValue { .. } => {
+                let ObjectKind::Semaphore(Initial::Value(start)) = &object.kind else {
+                    return None;
+                };
+                needs = Some(Amounts {
+                    arrivals: op.operand - number(start)?,
+                    bytes: 0,
+                });
+            }
+        }
+        Some(Step {
+            op,
+            generation,
+            adds,
+            needs,
+        })
+    }
 }
 
 struct Search<'a> {
@@ -429,6 +527,7 @@ impl Search<'_> {
     fn guarded(&self, class: usize, site: usize) -> bool {
         match &self.classes[class].flow.sites[site].kind {
             Kind::WaitParity { .. } | Kind::Register { .. } => true,
+            Kind::Arrive { .. } => self.has_bytes(class, site),
             Kind::WaitValue { comparison, .. } => *comparison == Comparison::Equal,
             _ => false,
         }
@@ -591,27 +690,44 @@ impl Search<'_> {
         }
     }
 
-    /// For a registration that the member does not follow with a wait: who waits for the
-    /// generation before.
-    fn support(&mut self, class: usize, site: usize) -> Result<Option<Support>, Failure> {
+    fn has_bytes(&self, class: usize, site: usize) -> bool {
+        let at = &self.classes[class].flow.sites[site];
+        let bytes = |kind: &Kind| matches!(kind, Kind::Expect { .. } | Kind::Deliver { .. });
+        self.classes
+            .iter()
+            .flat_map(|c| &c.flow.sites)
+            .any(|s| s.may_meet(at) && bytes(&s.kind))
+    }
+
+    /// Whether the rule asks who orders this operation after the generation before its own.
+    fn needs_support(&self, class: usize, site: usize) -> bool {
         let flow = &self.classes[class].flow;
         let this = &flow.sites[site];
-        let register = |kind: &Kind| matches!(kind, Kind::Register { .. });
-        let awaited = |stmt| {
-            let mut sites = flow.sites.iter();
-            sites.any(|s| s.stmt == stmt && matches!(s.kind, Kind::Await))
-        };
-        let open = flow
-            .sites
-            .iter()
-            .any(|s| s.may_meet(this) && register(&s.kind) && !awaited(s.stmt));
-        if !register(&this.kind) || !open {
+        let before = site.checked_sub(1).map(|at| &flow.sites[at].kind);
+        match &this.kind {
+            Kind::Register { .. } => !flow.always_awaits(site),
+            Kind::Expect { .. } => true,
+            Kind::Arrive { .. } => {
+                self.has_bytes(class, site) && !matches!(before, Some(Kind::Expect { .. }))
+            }
+            Kind::Deliver { .. } => !flow
+                .sites
+                .iter()
+                .any(|s| s.may_meet(this) && matches!(s.kind, Kind::Arrive { .. })),
+            _ => false,
+        }
+    }
+
+    /// Who waits for the generation before the one an operation belongs to, where the rule asks.
+    fn support(&mut self, class: usize, site: usize) -> Result<Option<Support>, Failure> {
+        if !self.needs_support(class, site) {
             return Ok(None);
         }
+        let this = &self.classes[class].flow.sites[site];
         for by in (0..self.classes.len()).filter(|by| *by != class) {
             for wait in 0..self.classes[by].flow.sites.len() {
                 let other = &self.classes[by].flow.sites[wait];
-                if !other.may_meet(this) || !matches!(other.kind, Kind::Await) {
+                if !other.may_meet(this) || !other.kind.blocks() {
                     continue;
                 }
                 if let Some(clock) = self.supporting(class, site, by, wait) {
@@ -626,30 +742,17 @@ impl Search<'_> {
                 }
             }
         }
-        let text = &self.protocol.source[this.span.start..this.span.end];
-        // One registration per member and element needs no order.
-        if self.samples.iter().all(|sample| {
-            let mut seen = HashSet::new();
-            let ops = sample.steps[class].iter().map(|s| &s.op);
-            ops.filter(|op| flow.sites[op.site].may_meet(this) && register(&flow.sites[op.site].kind))
-                .all(|op| seen.insert(op.element.clone()))
-        }) {
-            for by in 0..self.classes.len() {
-                for wait in 0..self.classes[by].flow.sites.len() {
-                    if by != class && self.classes[by].flow.sites[wait].kind.blocks() {
-                        // Never used: the obligation is about a second registration.
-                        self.hold(by, wait)?;
-                        return Ok(Some(Support {
-                            class,
-                            site,
-                            by,
-                            wait,
-                            clock: Form::default(),
-                        }));
-                    }
-                }
-            }
+        // Without a second generation there is nothing to order.
+        let mut generations = self
+            .samples
+            .iter()
+            .flat_map(|sample| &sample.steps[class])
+            .filter(|step| step.op.site == site)
+            .map(|step| step.generation);
+        if generations.all(|g| g <= 1) {
+            return Ok(None);
         }
+        let text = &self.protocol.source[this.span.start..this.span.end];
         Err(Failure::new(format!(
             "nothing orders `{text}` after the generation before it"
         )))
@@ -659,26 +762,17 @@ impl Search<'_> {
         let basis = self.basis(class, site, by, wait);
         let mut points = Vec::new();
         for sample in self.samples {
-            let mut earlier: HashMap<&trace::Element, i64> = HashMap::new();
+            if sample.sizes[class] < 1 {
+                continue;
+            }
             for step in &sample.steps[class] {
-                let kind = &self.classes[class].flow.sites[step.op.site].kind;
-                if !matches!(kind, Kind::Register { .. }) {
+                if step.op.site != site || step.generation <= 1 {
                     continue;
                 }
-                let nth = earlier.entry(&step.op.element).or_default();
-                *nth += 1;
-                if step.op.site != site || *nth == 1 {
-                    continue;
-                }
-                // The wait for the `nth - 1`st generation of the element.
-                let mut registered = 0;
                 let found = sample.steps[by].iter().find(|other| {
-                    let there = &self.classes[by].flow.sites[other.op.site].kind;
-                    let same = other.op.element == step.op.element;
-                    if same && matches!(there, Kind::Register { .. }) {
-                        registered += 1;
-                    }
-                    same && other.op.site == wait && registered == *nth - 1
+                    other.op.element == step.op.element
+                        && other.op.site == wait
+                        && other.generation == step.generation - 1
                 })?;
                 let observed = Observed::Exactly(found.op.clock());
                 points.push(self.point(&basis, &step.op, sample, observed));

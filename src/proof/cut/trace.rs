@@ -162,6 +162,7 @@ impl Walker<'_> {
             Kind::Register { count } => number(count)?,
             Kind::WaitParity { parity } => number(parity)?,
             Kind::WaitValue { value, .. } => number(value)?,
+            Kind::Expect { bytes } | Kind::Deliver { bytes } => number(bytes)?,
             Kind::Await => 0,
         };
         let rounds = match self.class.flow.rounds(at) {
@@ -197,33 +198,49 @@ pub struct Crew<'a> {
 pub struct Step {
     /// The operation.
     pub op: Op,
+    /// The generation it belongs to or waits for; 0 where there is none.
+    pub generation: i64,
     /// What it adds to its element.
-    pub adds: i64,
+    pub adds: Amounts,
     /// How much its element must have for it to pass; `None` if it does not block.
-    pub needs: Option<i64>,
+    pub needs: Option<Amounts>,
 }
 
-/// Runs everybody as far as possible and returns what has arrived at each element.
-pub fn run(crews: &mut [Crew<'_>]) -> HashMap<Element, i64> {
-    let mut arrived: HashMap<Element, i64> = HashMap::new();
+/// What an element counts.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Amounts {
+    /// Arrivals, or the value of a semaphore.
+    pub arrivals: i64,
+    /// Bytes that have landed.
+    pub bytes: i64,
+}
+
+/// Runs everybody as far as possible.
+pub fn run(crews: &mut [Crew<'_>]) {
+    let mut arrived: HashMap<Element, Amounts> = HashMap::new();
     loop {
         let mut moved = false;
         for crew in crews.iter_mut().filter(|c| c.size > 0) {
             while crew.at < crew.ops.len().min(crew.held) {
                 let step = &crew.ops[crew.at];
-                let there = arrived.get(&step.op.element).copied().unwrap_or(0);
-                if step.needs.is_some_and(|needs| there < needs) {
+                let there = arrived.get(&step.op.element).copied().unwrap_or_default();
+                let short = |needs: Amounts| {
+                    there.arrivals < needs.arrivals || there.bytes < needs.bytes
+                };
+                if step.needs.is_some_and(short) {
                     break;
                 }
-                if step.adds != 0 {
-                    *arrived.entry(step.op.element.clone()).or_default() += step.adds * crew.size;
+                if step.adds != Amounts::default() {
+                    let total = arrived.entry(step.op.element.clone()).or_default();
+                    total.arrivals += step.adds.arrivals * crew.size;
+                    total.bytes += step.adds.bytes * crew.size;
                 }
                 crew.at += 1;
                 moved = true;
             }
         }
         if !moved {
-            return arrived;
+            return;
         }
     }
 }

@@ -1,0 +1,206 @@
+//! Mbarriers that count bytes: what makes a phase complete exactly when its own arrivals have been
+//! made and its own bytes have landed.
+//!
+//! For an mbarrier at which bytes are expected or delivered:
+//!
+//! 1. *(expected first)* an expectation is directly followed by its member's arrival;
+//! 2. *(participants)* the expected arrivals are as many as members arrive there, and a member's
+//!    `g`th arrival finds generation `g - 1` completed (as a registration does) and generation `g`
+//!    not yet full without it;
+//! 3. *(deliveries)* a member's `g`th delivery by one operation is made after generation `g - 1`
+//!    has completed;
+//! 4. *(balance)* what the operations deliver per generation is what is expected per generation.
+//!
+//! By 2 each completed generation has one arrival of every participant, so by 1 it has been told
+//! to expect the sum of theirs. By 3 and 4 what has landed by the time generation `g - 1` is
+//! completed and `g` is not is at most `g` times that sum, and reaches it exactly when all
+//! deliveries of the first `g` generations have landed. So phase `g` completes iff the arrivals
+//! reach `g` times their number and the bytes `g` times theirs, which is how the rule reads it.
+
+use super::count::Place;
+use super::flow::Kind;
+use super::flow::Site;
+use super::rule::Rule;
+use crate::certificate::program::Unsupported;
+use crate::certificate::term;
+use crate::protocol::Expr;
+
+impl<'a> Rule<'a> {
+    /// Whether bytes are expected or delivered at elements that an operation may work on.
+    pub fn has_bytes(&self, class: usize, site: usize) -> bool {
+        let at = &self.classes[class].flow.sites[site];
+        let counts = |s: &Site| {
+            s.may_meet(at) && matches!(s.kind, Kind::Expect { .. } | Kind::Deliver { .. })
+        };
+        self.classes.iter().any(|c| c.flow.sites.iter().any(counts))
+    }
+
+    /// The expectation just before an arrival.
+    pub fn expectation(&self, class: usize, site: usize) -> Option<&'a Expr> {
+        let sites = &self.classes[class].flow.sites;
+        let before = sites.get(site.checked_sub(1)?)?;
+        let at = &sites[site];
+        match &before.kind {
+            Kind::Expect { bytes } if before.path == at.path && before.index == at.index => {
+                Some(bytes)
+            }
+            _ => None,
+        }
+    }
+
+    /// The arrival just after an expectation.
+    pub fn expected_before_arrival(&self, class: usize, site: usize) -> Result<(), Unsupported> {
+        let sites = &self.classes[class].flow.sites;
+        let at = &sites[site];
+        let next = sites.get(site + 1);
+        let follows = next.is_some_and(|n| {
+            matches!(n.kind, Kind::Arrive { .. }) && n.path == at.path && n.index == at.index
+        });
+        if follows {
+            Ok(())
+        } else {
+            Err(Unsupported::at(
+                at.span,
+                "bytes expected apart from an arrival",
+            ))
+        }
+    }
+
+    /// The arrivals of a class at elements that a site may work on.
+    fn arrivals_of(&self, class: usize, at: &Site) -> Vec<usize> {
+        let sites = &self.classes[class].flow.sites;
+        (0..sites.len())
+            .filter(|nth| matches!(sites[*nth].kind, Kind::Arrive { .. }) && sites[*nth].may_meet(at))
+            .collect()
+    }
+
+    /// As many arrivals are expected as members arrive.
+    pub fn participants(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
+        let at = &self.classes[class].flow.sites[site];
+        let crate::protocol::ObjectKind::Mbarrier { arrivals, .. } =
+            &self.protocol.objects[at.object.0].kind
+        else {
+            return Ok(());
+        };
+        let mut members = Expr::Int(0);
+        for other in 0..self.classes.len() {
+            if !self.arrivals_of(other, at).is_empty() {
+                members = super::algebra::add(members, self.classes[other].size.clone());
+            }
+        }
+        let mut setting = self.setting_of(class)?;
+        let none = term::int(0);
+        let expected = setting.terms.expr(&self.fix(arrivals), &Default::default())?;
+        let members = setting.terms.expr(&members, &Default::default())?;
+        let goal = term::and([term::le(&none, &expected), term::eq(&expected, &members)]);
+        let what = self.quote(at.span);
+        self.conclude(
+            format!("participants_c{class}_s{site}"),
+            format!("as many members arrive as the barrier of `{what}` expects"),
+            setting,
+            goal,
+        )
+    }
+
+    /// Bytes expected per generation at the elements an operation may work on.
+    pub fn expected_bytes(&self, class: usize, site: usize) -> Result<Expr, Unsupported> {
+        let at = &self.classes[class].flow.sites[site];
+        let mut total = Expr::Int(0);
+        for (other, this) in self.classes.iter().enumerate() {
+            let mut each: Option<Expr> = None;
+            for arrival in self.arrivals_of(other, at) {
+                let bytes = self
+                    .expectation(other, arrival)
+                    .cloned()
+                    .unwrap_or(Expr::Int(0));
+                self.steady(other, arrival, &bytes)?;
+                if each.as_ref().is_some_and(|known| *known != bytes) {
+                    return Err(Unsupported::at(
+                        this.flow.sites[arrival].span,
+                        "arrivals of one member that expect different numbers of bytes",
+                    ));
+                }
+                each = Some(bytes);
+            }
+            if let Some(bytes) = each {
+                let all = super::algebra::mul(this.size.clone(), bytes);
+                total = super::algebra::add(total, all);
+            }
+        }
+        Ok(total)
+    }
+
+    fn steady(&self, class: usize, site: usize, bytes: &Expr) -> Result<(), Unsupported> {
+        let flow = &self.classes[class].flow;
+        let at = &flow.sites[site];
+        let mut loops = at.path.loops.iter();
+        if loops.any(|l| super::algebra::mentions(bytes, flow.loops[*l].var)) {
+            return Err(Unsupported::at(
+                at.span,
+                "a number of bytes that differs between iterations",
+            ));
+        }
+        Ok(())
+    }
+
+    /// What is delivered per generation is what is expected.
+    pub fn delivered_bytes(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
+        let at = &self.classes[class].flow.sites[site];
+        let mut delivered = Expr::Int(0);
+        for (other, this) in self.classes.iter().enumerate() {
+            for (nth, there) in this.flow.sites.iter().enumerate() {
+                let Kind::Deliver { bytes } = &there.kind else {
+                    continue;
+                };
+                if there.may_meet(at) {
+                    self.steady(other, nth, bytes)?;
+                    let all = super::algebra::mul(this.size.clone(), bytes.clone());
+                    delivered = super::algebra::add(delivered, all);
+                }
+            }
+        }
+        let expected = self.expected_bytes(class, site)?;
+        let mut setting = self.setting_of(class)?;
+        let delivered = setting.terms.expr(&delivered, &Default::default())?;
+        let expected = setting.terms.expr(&expected, &Default::default())?;
+        let what = self.quote(at.span);
+        self.conclude(
+            format!("bytes_c{class}_s{site}"),
+            format!("the bytes of `{what}` and its like are those that a phase expects"),
+            setting,
+            term::eq(&delivered, &expected),
+        )
+    }
+
+    /// A delivery comes after its member's own arrival for the same generation, or joins like a
+    /// registration.
+    pub fn follows_arrival_or_joins(
+        &mut self,
+        class: usize,
+        site: usize,
+    ) -> Result<(), Unsupported> {
+        let this = &self.classes[class];
+        let at = &this.flow.sites[site];
+        if self.arrivals_of(class, at).is_empty() {
+            return self.joins(class, site);
+        }
+        let moves = || Unsupported::at(at.span, "the way the element of this operation moves");
+        let arrive = |k: &Kind| matches!(k, Kind::Arrive { .. });
+        let arrived = self.visits_of(this, site, arrive).ok_or_else(moves)?;
+        let made = this
+            .flow
+            .visits(site, &at.index, Place::Site(site))
+            .ok_or_else(moves)?;
+        let mut setting = self.setting_of(class)?;
+        let env = setting.member_at(this, site, "at")?;
+        let arrived = setting.terms.expr(&arrived, &env)?;
+        let made = setting.terms.expr(&made, &env)?;
+        let what = self.quote(at.span);
+        self.conclude(
+            format!("after_arrival_c{class}_s{site}"),
+            format!("in {}, `{what}` follows the arrival for its phase", this.name),
+            setting,
+            term::lt(&made, &arrived),
+        )
+    }
+}
