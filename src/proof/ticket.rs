@@ -69,8 +69,8 @@ pub fn guess(
         match fits(protocol, samples, &order) {
             Err(contradiction) => reason = contradiction,
             Ok(shape) => match prove(protocol, residency, &order, &shape, deadline, tell) {
-                Guess::Found(argument) => return Guess::Found(argument),
                 Guess::Nothing(refused) => reason = refused,
+                found => return found,
             },
         }
     }
