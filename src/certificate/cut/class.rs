@@ -3,17 +3,20 @@
 //! An index of a role that its program never looks at only multiplies the number of members. An
 //! index with a known small extent is enumerated. An index with an unknown extent that the
 //! program compares with values over parameters is split by the outcomes of the comparisons: the
-//! members with the same outcomes form one class, whose size is counted exactly. Any other use of
-//! such an index is refused.
+//! members with the same outcomes form one class, whose size is counted exactly. An index that
+//! numbers independent copies is 0 ([`copies`]). Any other use of such an index is refused.
 
 use std::collections::HashMap;
 
 use super::algebra;
 pub use super::algebra::mentions;
+use super::copies;
+use super::copies::Copies;
 use super::flow;
 use super::flow::Flow;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
+use crate::protocol::Cell;
 use crate::protocol::Expr;
 use crate::protocol::Index;
 use crate::protocol::Iteration;
@@ -56,8 +59,11 @@ pub fn classes(
     fixed: &[(ParamId, i64)],
 ) -> Result<Vec<Class>, Unsupported> {
     let mut all = Vec::new();
+    let copies = copies::copies(protocol);
     for (position, role) in protocol.roles.iter().enumerate() {
-        for part in parts(protocol, role, fixed)? {
+        for part in parts(protocol, role, &copies, fixed)? {
+            let mut part = part;
+            part.size = flow::in_domain(protocol, &part.size);
             if matches!(part.size, Expr::Int(size) if size <= 0) {
                 continue;
             }
@@ -93,6 +99,7 @@ struct Part {
 fn parts(
     protocol: &Protocol,
     role: &Role,
+    copies: &Copies,
     fixed: &[(ParamId, i64)],
 ) -> Result<Vec<Part>, Unsupported> {
     let mut parts = vec![Part {
@@ -102,6 +109,12 @@ fn parts(
         decided: Vec::new(),
     }];
     for index in &role.indices {
+        if copies.indices.contains(&index.var) {
+            for part in &mut parts {
+                part.known.insert(index.var, Expr::Int(0));
+            }
+            continue;
+        }
         let extent = flow::at_fixed(&index.extent, fixed);
         let mut uses = Uses::default();
         uses.block(&role.body, index.var);
@@ -399,7 +412,8 @@ fn decide(expr: &Expr, outcomes: &[(Expr, bool)]) -> Expr {
     }
 }
 
-fn visit_exprs(stmt: &Stmt, visit: &mut dyn FnMut(&Expr)) {
+/// Every expression of a statement, without those of the blocks inside it.
+pub fn visit_exprs(stmt: &Stmt, visit: &mut dyn FnMut(&Expr)) {
     let mut copy = stmt.clone();
     // One list of a statement's expressions serves looking and replacing.
     for_each_expr(&mut copy, &mut |e| visit(e));
@@ -409,7 +423,34 @@ fn map_exprs(stmt: &mut Stmt, map: &dyn Fn(&Expr) -> Expr) {
     for_each_expr(stmt, &mut |e| *e = map(e));
 }
 
-/// Every expression of a statement, without those of the blocks inside it.
+/// The element a statement works on.
+pub fn cell_of(stmt: &Stmt) -> Option<&Cell> {
+    match &stmt.kind {
+        StmtKind::Wait { cell, .. }
+        | StmtKind::Set { cell, .. }
+        | StmtKind::Add { cell, .. }
+        | StmtKind::Arrive { cell, .. }
+        | StmtKind::Sync { cell, .. }
+        | StmtKind::BarArrive { cell, .. }
+        | StmtKind::ExpectTx { cell, .. }
+        | StmtKind::CompleteTx { cell, .. }
+        | StmtKind::Copy { cell, .. }
+        | StmtKind::Acquire { cell, .. }
+        | StmtKind::Release { cell, .. }
+        | StmtKind::Commit { cell }
+        | StmtKind::Init { cell }
+        | StmtKind::BarrierArrive { cell }
+        | StmtKind::BarrierWait { cell }
+        | StmtKind::WaitParity { cell, .. } => Some(cell),
+        StmtKind::If { .. }
+        | StmtKind::For { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Access { .. }
+        | StmtKind::Return
+        | StmtKind::Break => None,
+    }
+}
+
 fn for_each_expr(stmt: &mut Stmt, visit: &mut dyn FnMut(&mut Expr)) {
     match &mut stmt.kind {
         StmtKind::Wait { cell, value, .. } | StmtKind::Set { cell, value } => {

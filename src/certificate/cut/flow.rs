@@ -245,16 +245,71 @@ pub fn at_fixed(expr: &Expr, fixed: &[(ParamId, i64)]) -> Expr {
 
 /// Whether an expression over parameters cannot be negative, by its shape and the domain.
 pub fn never_negative(protocol: &Protocol, expr: &Expr) -> bool {
-    let go = |e: &Expr| never_negative(protocol, e);
+    least(protocol, expr).is_some_and(|least| least >= 0)
+}
+
+/// A number that an expression over parameters never falls below, by its shape and the domain.
+fn least(protocol: &Protocol, expr: &Expr) -> Option<i64> {
+    let go = |e: &Expr| least(protocol, e);
     match expr {
-        Expr::Int(value) => *value >= 0,
+        Expr::Int(value) => Some(*value),
         Expr::Param(id) => match &protocol.params[id.0].domain {
-            Domain::AtLeast(lo) | Domain::Range(lo, _) => *lo >= 0,
-            Domain::Set(values) => values.iter().all(|v| *v >= 0),
+            Domain::AtLeast(lo) | Domain::Range(lo, _) => Some(*lo),
+            Domain::Set(values) => values.first().copied(),
         },
-        Expr::Binary(BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min, a, b) => go(a) && go(b),
-        Expr::Binary(BinaryOp::Max, a, b) => go(a) || go(b),
-        _ => false,
+        Expr::Binary(BinaryOp::Add, a, b) => go(a)?.checked_add(go(b)?),
+        Expr::Binary(BinaryOp::Mul, a, b) => {
+            let (a, b) = (go(a)?, go(b)?);
+            if a >= 0 && b >= 0 {
+                a.checked_mul(b)
+            } else {
+                None
+            }
+        }
+        Expr::Binary(BinaryOp::Min, a, b) => Some(go(a)?.min(go(b)?)),
+        Expr::Binary(BinaryOp::Max, a, b) => match (go(a), go(b)) {
+            (Some(a), Some(b)) => Some(a.max(b)),
+            (a, b) => a.or(b),
+        },
+        _ => None,
+    }
+}
+
+/// An expression over parameters with maxima and comparisons decided where the domain does.
+pub fn in_domain(protocol: &Protocol, expr: &Expr) -> Expr {
+    let go = |e: &Expr| in_domain(protocol, e);
+    match expr {
+        Expr::Binary(BinaryOp::Max, a, b) => match (go(a), go(b)) {
+            (Expr::Int(k), e) | (e, Expr::Int(k))
+                if least(protocol, &e).is_some_and(|lo| lo >= k) =>
+            {
+                e
+            }
+            (a, b) => algebra::max(a, b),
+        },
+        Expr::Binary(op, a, b) => {
+            let (a, b) = (go(a), go(b));
+            // `a < b` holds whenever the least `b - a` is above 0.
+            let above = |x: &Expr, y: &Expr, gap: i64| {
+                let difference = algebra::sub(y.clone(), x.clone());
+                least(protocol, &difference).is_some_and(|lo| lo >= gap)
+            };
+            let holds = match op {
+                BinaryOp::Lt => above(&a, &b, 1),
+                BinaryOp::Le => above(&a, &b, 0),
+                BinaryOp::Gt => above(&b, &a, 1),
+                BinaryOp::Ge => above(&b, &a, 0),
+                _ => false,
+            };
+            if holds {
+                Expr::Bool(true)
+            } else {
+                algebra::binary(*op, a, b)
+            }
+        }
+        Expr::Not(e) => algebra::not(go(e)),
+        Expr::If(c, a, b) => algebra::choose(go(c), go(a), go(b)),
+        other => other.clone(),
     }
 }
 

@@ -64,6 +64,7 @@ mod algebra;
 pub mod artefact;
 mod bytes;
 pub mod class;
+mod copies;
 pub mod count;
 pub mod flow;
 mod polynomial;

@@ -8,6 +8,7 @@ use super::artefact::Quantity;
 use super::artefact::Stop;
 use super::artefact::Support;
 use super::class::Class;
+use super::copies;
 use super::count::Counted;
 use super::count::Place;
 use super::flow;
@@ -58,6 +59,7 @@ impl<'a> Rule<'a> {
         }
         self.declarations()?;
         self.residency()?;
+        self.copies()?;
         for class in 0..self.classes.len() {
             self.claims(class)?;
             for site in 0..self.classes[class].flow.sites.len() {
@@ -89,7 +91,34 @@ impl<'a> Rule<'a> {
         for assumption in &self.protocol.assumptions {
             facts.push(terms.expr(&assumption.condition, &Env::new())?);
         }
+        if let Some(extent) = copies::copies(self.protocol).extent {
+            // Without a copy there is nobody, and nothing to show.
+            let extent = terms.expr(&self.fix(&extent), &Env::new())?;
+            facts.push(term::le(&term::int(1), &extent));
+        }
         Ok(Setting::new(self.protocol, terms, facts))
+    }
+
+    /// Every copy has elements of its own.
+    fn copies(&mut self) -> Result<(), Unsupported> {
+        let copies = copies::copies(self.protocol);
+        let Some(extent) = copies.extent else {
+            return Ok(());
+        };
+        for (object, position) in copies.objects {
+            let object = &self.protocol.objects[object];
+            let mut setting = self.setting()?;
+            let copies = setting.terms.expr(&self.fix(&extent), &Env::new())?;
+            let elements = self.fix(&object.extents[position]);
+            let elements = setting.terms.expr(&elements, &Env::new())?;
+            self.conclude(
+                format!("copies_{}", object.name),
+                format!("`{}` has elements for every copy", object.name),
+                setting,
+                term::le(&copies, &elements),
+            )?;
+        }
+        Ok(())
     }
 
     /// The same, for a class that has members.

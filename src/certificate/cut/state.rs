@@ -291,9 +291,19 @@ impl<'p> Setting<'p> {
                 term::le(&product, &multiple(-k)),
             ));
         }
-        // All of these are about a factor that is not negative.
+        // All of these are about a factor that is not negative, the next ones about one above 0.
         let signed = term::le(&zero, factor);
         self.facts.push(implies(signed, term::and(facts)));
+        let one = term::int(1);
+        self.facts.push(implies(
+            term::le(&one, factor),
+            term::and([
+                implies(term::le(&zero, &named), term::le(&named, &product)),
+                implies(term::le(&named, &zero), term::le(&product, &named)),
+            ]),
+        ));
+        self.facts
+            .push(implies(term::eq(factor, &one), term::eq(&product, &named)));
         product
     }
 

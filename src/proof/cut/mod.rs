@@ -727,7 +727,10 @@ impl Search<'_> {
         for by in (0..self.classes.len()).filter(|by| *by != class) {
             for wait in 0..self.classes[by].flow.sites.len() {
                 let other = &self.classes[by].flow.sites[wait];
-                if !other.may_meet(this) || !other.kind.blocks() {
+                // Somebody has to be there.
+                let mut there = self.samples.iter().filter(|s| s.sizes[class] > 0);
+                let absent = there.any(|s| s.sizes[by] < 1);
+                if absent || !other.may_meet(this) || !other.kind.blocks() {
                     continue;
                 }
                 if let Some(clock) = self.supporting(class, site, by, wait) {

@@ -1,0 +1,101 @@
+//! Independent copies: a protocol that is the same thing side by side.
+//!
+//! A kernel of many CTAs that share nothing is as many copies of one CTA. If every role has an
+//! index of the same extent `X`, every operation of the role works on an element whose index at a
+//! fixed position (per object) is that very index, and nothing else looks at it, then members with
+//! different values share no object: the protocol is `X` copies of what it is for the value 0, and
+//! it can get stuck iff one copy can. For `X < 1` there is nobody.
+//!
+//! The objects must have an element for every copy; that is an obligation.
+
+use std::collections::BTreeMap;
+
+use super::algebra;
+use super::class;
+use super::polynomial::Polynomial;
+use crate::protocol::Cell;
+use crate::protocol::Expr;
+use crate::protocol::Protocol;
+use crate::protocol::Stmt;
+use crate::protocol::StmtKind;
+use crate::protocol::VarId;
+
+/// How a protocol falls apart into copies.
+#[derive(Debug, Clone, Default)]
+pub struct Copies {
+    /// How many copies there are; `None` if it does not fall apart.
+    pub extent: Option<Expr>,
+    /// The indices that number the copies, one per role.
+    pub indices: Vec<VarId>,
+    /// Per object, the position of the copy's number among its indices.
+    pub objects: BTreeMap<usize, usize>,
+}
+
+/// Looks for an index in every role that numbers independent copies. Only unknown extents are of
+/// interest: known ones are enumerated.
+pub fn copies(protocol: &Protocol) -> Copies {
+    let mut found = Copies::default();
+    for role in &protocol.roles {
+        let candidate = role.indices.iter().find_map(|index| {
+            if matches!(index.extent, Expr::Int(_)) {
+                return None;
+            }
+            let mut objects = found.objects.clone();
+            separates(&role.body, index.var, &mut objects).then_some((index, objects))
+        });
+        let Some((index, objects)) = candidate else {
+            return Copies::default();
+        };
+        let same = |known: &Expr| {
+            let difference = Polynomial::of(known).minus(&Polynomial::of(&index.extent));
+            difference.to_expr() == Some(Expr::Int(0))
+        };
+        if !found.extent.as_ref().is_none_or(same) {
+            return Copies::default();
+        }
+        found.extent = Some(index.extent.clone());
+        found.indices.push(index.var);
+        found.objects = objects;
+    }
+    if found.objects.is_empty() {
+        return Copies::default();
+    }
+    found
+}
+
+/// Whether every operation of a block works on an element of the copy `var`, and nothing else uses
+/// `var`. Adds to the objects' positions.
+fn separates(body: &[Stmt], var: VarId, objects: &mut BTreeMap<usize, usize>) -> bool {
+    body.iter().all(|stmt| {
+        let inside = match &stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => separates(then, var, objects) && separates(otherwise, var, objects),
+            StmtKind::For { body, .. } => separates(body, var, objects),
+            _ => true,
+        };
+        let mut uses = 0;
+        class::visit_exprs(stmt, &mut |e| uses += usize::from(algebra::mentions(e, var)));
+        let own = match class::cell_of(stmt) {
+            Some(cell) => usize::from(own_element(cell, var, objects)),
+            None => 0,
+        };
+        let needs_one = class::cell_of(stmt).is_some();
+        inside && uses == own && (!needs_one || own == 1)
+    })
+}
+
+/// Whether an element is the copy's own, at the position known for the object or one to be known.
+fn own_element(cell: &Cell, var: VarId, objects: &mut BTreeMap<usize, usize>) -> bool {
+    let is_own = |e: &Expr| *e == Expr::Var(var);
+    match objects.get(&cell.object.0) {
+        Some(position) => cell.index.get(*position).is_some_and(is_own),
+        None => match cell.index.iter().position(is_own) {
+            Some(position) => {
+                objects.insert(cell.object.0, position);
+                true
+            }
+            None => false,
+        },
+    }
+}
