@@ -17,6 +17,8 @@ use serde::Serialize;
 use sha2::Digest;
 use sha2::Sha256;
 
+use super::counting;
+use super::counting::Counting;
 use super::discharge;
 use super::discharge::Answer;
 use super::discharge::Solver;
@@ -53,14 +55,17 @@ pub enum Argument {
     Ticket(Ticket),
     /// See [`super::turns`].
     Turns(Turns),
+    /// See [`super::counting`].
+    Counting(Counting),
 }
 
 impl Argument {
-    /// Why a CTA that has not started yet does no harm.
-    fn residency(&self) -> Residency {
+    /// Why a CTA that has not started yet does no harm; `None` where none waits for a place.
+    fn residency(&self) -> Option<Residency> {
         match self {
-            Argument::Ticket(ticket) => ticket.residency,
-            Argument::Turns(turns) => turns.residency,
+            Argument::Ticket(ticket) => Some(ticket.residency),
+            Argument::Turns(turns) => Some(turns.residency),
+            Argument::Counting(_) => None,
         }
     }
 
@@ -73,6 +78,7 @@ impl Argument {
         match self {
             Argument::Ticket(ticket) => ticket::obligations(protocol, ticket),
             Argument::Turns(turns) => turns::obligations(protocol, turns),
+            Argument::Counting(counting) => counting::obligations(protocol, counting),
         }
     }
 
@@ -81,6 +87,7 @@ impl Argument {
         match self {
             Argument::Ticket(_) => "ticket",
             Argument::Turns(_) => "turn",
+            Argument::Counting(_) => "counting",
         }
     }
 }
@@ -396,10 +403,11 @@ pub fn read(path: &Path) -> Result<Certificate, Rejection> {
 /// What a proof by this argument rests on beyond the protocol's text.
 pub fn assumptions(protocol: &Protocol, argument: &Argument) -> Vec<String> {
     let mut all = super::environment(protocol);
-    if argument.residency() == Residency::WholeGrid {
-        all.push("all CTAs of the grid are resident at once".to_owned());
-    } else {
-        all.push(super::LAUNCH_ORDER.to_owned());
+    let grid = protocol.roles.iter().any(|role| role.launch.is_some());
+    match argument.residency() {
+        Some(Residency::LaunchOrder) => all.push(super::LAUNCH_ORDER.to_owned()),
+        None if !grid => {}
+        _ => all.push("all CTAs of the grid are resident at once".to_owned()),
     }
     all
 }

@@ -4,6 +4,7 @@
 //! small instances and has the checker try what fits. What is found counts for nothing until it
 //! is written down as a certificate and checked from the protocol's text.
 
+pub mod counting;
 pub mod sample;
 mod ticket;
 mod turns;
@@ -43,9 +44,19 @@ pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess
     let Guess::Nothing(reason) = by_ticket else {
         return by_ticket;
     };
-    match turns::guess(protocol, &samples, deadline, tell) {
-        Guess::Nothing(_) => Guess::Nothing(reason),
-        found => found,
+    let by_turns = turns::guess(protocol, &samples, deadline, tell);
+    let Guess::Nothing(_) = by_turns else {
+        return by_turns;
+    };
+    let limits = counting::Limits {
+        deadline,
+        cancel: None,
+    };
+    match counting::guess(protocol, limits, tell) {
+        Guess::Nothing(_) if protocol.roles.iter().any(|role| role.launch.is_some()) => {
+            Guess::Nothing(reason)
+        }
+        by_counting => by_counting,
     }
 }
 

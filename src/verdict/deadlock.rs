@@ -342,6 +342,7 @@ impl Strategy<'_> {
         let engine = match &argument {
             Argument::Ticket(_) => "ticket rule",
             Argument::Turns(_) => "turn rule",
+            Argument::Counting(_) => "counting rule",
         };
         let (certificate, obligations) = manifest::issue(
             &self.protocol.source,

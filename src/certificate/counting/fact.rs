@@ -1,0 +1,142 @@
+//! What an invariant can say.
+
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::system::State;
+use super::system::System;
+use crate::certificate::program::Unsupported;
+use crate::certificate::term;
+use crate::certificate::term::Term;
+
+/// An invariant. A location is written `[group, location, lag]`, an element `[family, distance]`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Fact {
+    /// The phases and the open phase of an element account for the arrivals executed at it.
+    Accounting([usize; 2]),
+    /// This holds.
+    Always(Atom),
+    /// Where all of these hold, so does this.
+    When(Vec<Atom>, Atom),
+}
+
+/// What a fact is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Atom {
+    /// An element has completed at least this many phases more than the base suggests.
+    AtLeast([usize; 2], i64),
+    /// An element has completed at most this many phases more than the base suggests.
+    AtMost([usize; 2], i64),
+    /// The first element is ahead of the second by at most this many phases.
+    Gap([usize; 2], [usize; 2], i64),
+    /// Nobody is there.
+    Empty([usize; 3]),
+    /// Somebody is there.
+    Occupied([usize; 3]),
+}
+
+impl Fact {
+    /// Says it of a state.
+    ///
+    /// # Errors
+    ///
+    /// A location or element that the system does not have.
+    pub fn term(&self, system: &mut System<'_>, state: &State) -> Result<Term, Unsupported> {
+        match self {
+            Fact::Accounting([family, distance]) => {
+                if state
+                    .ahead
+                    .get(*family)
+                    .is_none_or(|f| *distance >= f.len())
+                {
+                    return Err(absent());
+                }
+                system.accounting(state, *family, *distance)
+            }
+            Fact::Always(atom) => atom.term(state),
+            Fact::When(given, then) => {
+                let mut parts = vec![then.term(state)?];
+                for atom in given {
+                    parts.push(term::not(atom.term(state)?));
+                }
+                Ok(term::or(parts))
+            }
+        }
+    }
+
+    /// Says it in words.
+    pub fn words(&self, system: &System<'_>, source: &str) -> String {
+        match self {
+            Fact::Accounting(element) => format!(
+                "the phases of {} account for every arrival there",
+                system.element_name(*element)
+            ),
+            Fact::Always(atom) => atom.words(system, source),
+            Fact::When(given, then) => {
+                let given: Vec<String> = given
+                    .iter()
+                    .map(|atom| atom.words(system, source))
+                    .collect();
+                format!("if {}, {}", given.join(" and "), then.words(system, source))
+            }
+        }
+    }
+}
+
+impl Atom {
+    fn term(&self, state: &State) -> Result<Term, Unsupported> {
+        let ahead = |[family, distance]: &[usize; 2]| {
+            let value = state.ahead.get(*family).and_then(|f| f.get(*distance));
+            value.ok_or_else(absent)
+        };
+        let count = |[group, location, lag]: &[usize; 3]| {
+            let lags = state.counts.get(*group).and_then(|g| g.get(*location));
+            lags.and_then(|lags| lags.get(*lag)).ok_or_else(absent)
+        };
+        Ok(match self {
+            Atom::AtLeast(element, value) => term::le(&term::int(*value), ahead(element)?),
+            Atom::AtMost(element, value) => term::le(ahead(element)?, &term::int(*value)),
+            Atom::Gap(a, b, most) => term::le(&term::sub(ahead(a)?, ahead(b)?), &term::int(*most)),
+            Atom::Empty(place) => term::le(count(place)?, &term::int(0)),
+            Atom::Occupied(place) => term::le(&term::int(1), count(place)?),
+        })
+    }
+
+    fn words(&self, system: &System<'_>, source: &str) -> String {
+        match self {
+            Atom::AtLeast(element, value) => format!(
+                "{} has completed {}",
+                system.element_name(*element),
+                phases("at least", *value)
+            ),
+            Atom::AtMost(element, value) => format!(
+                "{} has completed {}",
+                system.element_name(*element),
+                phases("at most", *value)
+            ),
+            Atom::Gap(a, b, most) => format!(
+                "{} is at most {most} phases ahead of {}",
+                system.element_name(*a),
+                system.element_name(*b)
+            ),
+            Atom::Empty(place) => format!("no {}", system.place_name(*place, source)),
+            Atom::Occupied(place) => format!("some {}", system.place_name(*place, source)),
+        }
+    }
+}
+
+fn phases(bound: &str, value: i64) -> String {
+    match value {
+        0 => format!("{bound} the phases before it"),
+        1.. => format!("{bound} {value} more than the phases before it"),
+        _ => format!("{bound} {} fewer than the phases before it", -value),
+    }
+}
+
+fn absent() -> Unsupported {
+    Unsupported::whole(
+        "the artefact names a location or an element that the protocol does not have",
+    )
+}
