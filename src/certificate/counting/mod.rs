@@ -137,10 +137,12 @@ impl Component {
         System::new(protocol, &self.fixed, groups, families, window)
     }
 
-    /// The size of its largest ring.
-    pub fn largest_ring(&self) -> usize {
-        let sizes = self.families.iter().map(|family| family.size as usize);
-        sizes.max().unwrap_or(1)
+    /// A window that is often wide enough: a member gets ahead by as many rounds as the rings
+    /// between it and others have elements, and a ring that is filled is one that is emptied.
+    pub fn usual_window(&self) -> usize {
+        let sizes = || self.families.iter().map(|family| family.size as usize);
+        let half = sizes().sum::<usize>().div_ceil(2);
+        half.min(2 * sizes().max().unwrap_or(1) + 1).max(1)
     }
 }
 

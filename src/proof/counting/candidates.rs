@@ -43,8 +43,10 @@ pub fn candidates(layout: &Layout) -> Vec<Fact> {
         ];
         all.extend(ahead.map(|atom| Fact::When(vec![atom], Atom::Empty(*place))));
     }
-    for (a, b) in places.iter().tuple_combinations() {
-        all.push(Fact::When(vec![Atom::Occupied(*a)], Atom::Empty(*b)));
+    for (nth, a) in places.iter().enumerate() {
+        for b in &places[nth + 1..] {
+            all.push(Fact::When(vec![Atom::Occupied(*a)], Atom::Empty(*b)));
+        }
     }
     for (a, b) in elements.iter().cartesian_product(&elements) {
         let near = a[0] == b[0] && a[1].abs_diff(b[1]) == 1;

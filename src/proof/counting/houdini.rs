@@ -1,6 +1,7 @@
 //! The largest inductive set of candidates, and the part of it that a proof needs.
 
 use std::collections::BTreeSet;
+use std::collections::HashSet;
 use std::time::Instant;
 
 use z3::Model;
@@ -10,13 +11,14 @@ use z3::Solver;
 use z3::ast::Bool;
 
 use super::Limits;
-use super::Refused;
 use super::candidates::candidates;
+use crate::certificate::counting::Atom;
 use crate::certificate::counting::Component;
 use crate::certificate::counting::Fact;
 use crate::certificate::counting::Invariant;
 use crate::certificate::counting::State;
 use crate::certificate::counting::System;
+use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
 use crate::protocol::Protocol;
@@ -25,15 +27,31 @@ use crate::protocol::Protocol;
 pub enum Outcome {
     /// These suffice.
     Enough(Invariant),
-    /// They do not; why, as a lowercase fragment.
-    Lacking(String),
+    /// They do not.
+    Lacking(Lack),
+}
+
+/// What the facts do not show.
+pub enum Lack {
+    /// That nobody leaves the window.
+    Window(String),
+    /// That nobody gets stuck.
+    Progress(String),
+    /// Anything: there was no answer.
+    Answer(String),
+}
+
+impl From<String> for Lack {
+    fn from(why: String) -> Lack {
+        Lack::Answer(why)
+    }
 }
 
 /// The scripts of one search: everything is decided in one context.
 struct Scripts {
     facts: Vec<Fact>,
-    /// The first states of runs.
-    start: String,
+    /// Runs of no step, of one step, and so on, from the start.
+    start: Vec<String>,
     /// States in a row in which the well-formedness facts hold, and the step that follows.
     steps: String,
     /// One state, well formed.
@@ -51,7 +69,7 @@ pub fn search(
     window: usize,
     depth: usize,
     limits: Limits<'_>,
-) -> Result<Outcome, Refused> {
+) -> Result<Outcome, Unsupported> {
     let scripts = scripts(protocol, component, window, depth)?;
     Ok(z3::with_z3_config(&z3::Config::new(), move || {
         solve(scripts, window, depth, limits)
@@ -68,9 +86,9 @@ fn scripts(
     component: &Component,
     window: usize,
     depth: usize,
-) -> Result<Scripts, Refused> {
+) -> Result<Scripts, Unsupported> {
     let facts = candidates(&component.system(protocol, window)?.layout);
-    let script = |first: bool, last: usize| -> Result<String, Refused> {
+    let script = |first: bool, last: usize| -> Result<String, Unsupported> {
         let mut system = component.system(protocol, window)?;
         let states: Vec<State> = (0..=last)
             .map(|nth| system.state(&format!("_{nth}")))
@@ -112,7 +130,9 @@ fn scripts(
         text(&mut system, asserted, &labels)
     };
     Ok(Scripts {
-        start: script(true, depth - 1)?,
+        start: (0..depth)
+            .map(|last| script(true, last))
+            .collect::<Result<_, _>>()?,
         steps: script(false, depth)?,
         state: script(false, 0)?,
         facts,
@@ -123,7 +143,7 @@ fn text(
     system: &mut System<'_>,
     mut asserted: Vec<Term>,
     labels: &[String],
-) -> Result<String, Refused> {
+) -> Result<String, Unsupported> {
     asserted.extend(system.terms.axioms()?);
     let mut text = String::new();
     for line in system.terms.declarations() {
@@ -226,13 +246,13 @@ fn fixpoint(
     window: usize,
     depth: usize,
     limits: Limits<'_>,
-) -> Result<Vec<Fact>, String> {
+) -> Result<Vec<Fact>, Lack> {
     let mut alive: Vec<usize> = (0..scripts.facts.len()).collect();
     // What one of the first states refutes is no invariant.
-    let start = Query::new(&scripts.start, limits);
-    for state in 0..depth {
+    for (last, script) in scripts.start.iter().enumerate() {
+        let start = Query::new(script, limits);
         loop {
-            let wanted = bools(&alive, state);
+            let wanted = bools(&alive, last);
             let Some(model) = start.failure(&[], &wanted)? else {
                 break;
             };
@@ -251,6 +271,7 @@ fn fixpoint(
         };
         drop_refuted(&mut alive, &model, &wanted)?;
     }
+    strongest(&scripts.facts, &mut alive);
     let state = Query::new(&scripts.state, limits);
     let assumed = bools(&alive, 0);
     let bad = Bool::new_const("bad").not();
@@ -258,18 +279,19 @@ fn fixpoint(
         .failure(&assumed, std::slice::from_ref(&bad))?
         .is_some()
     {
-        return Err(format!(
+        return Err(Lack::Window(format!(
             "a member might get more than {window} rounds ahead of another"
-        ));
+        )));
     }
     let stuck = Bool::new_const("stuck").not();
     if state
         .failure(&assumed, std::slice::from_ref(&stuck))?
         .is_some()
     {
-        return Err("the facts found do not exclude a stuck state".to_owned());
+        let why = "the facts found do not exclude a stuck state";
+        return Err(Lack::Progress(why.to_owned()));
     }
-    needed(scripts, &alive, depth, limits)
+    Ok(needed(scripts, &alive, depth, limits)?)
 }
 
 fn drop_refuted(alive: &mut Vec<usize>, model: &Model, wanted: &[Bool]) -> Result<(), String> {
@@ -280,6 +302,35 @@ fn drop_refuted(alive: &mut Vec<usize>, model: &Model, wanted: &[Bool]) -> Resul
         return Err("the solver's model refutes nothing".to_owned());
     }
     Ok(())
+}
+
+/// Leaves out what another fact implies: fewer facts are quicker to check and to read.
+fn strongest(facts: &[Fact], alive: &mut Vec<usize>) {
+    let known: HashSet<&Fact> = alive.iter().map(|nth| &facts[*nth]).collect();
+    let holds = |fact: Fact| known.contains(&fact);
+    let implied = |fact: &Fact| match fact {
+        Fact::Always(Atom::AtLeast(e, v)) => holds(Fact::Always(Atom::AtLeast(*e, v + 1))),
+        Fact::Always(Atom::AtMost(e, v)) => holds(Fact::Always(Atom::AtMost(*e, v - 1))),
+        Fact::Always(Atom::Gap(a, b, v)) => holds(Fact::Always(Atom::Gap(*a, *b, v - 1))),
+        Fact::When(given, then) => match given.as_slice() {
+            [Atom::AtLeast(e, v)] => {
+                holds(Fact::Always(Atom::AtMost(*e, v - 1)))
+                    || holds(Fact::When(vec![Atom::AtLeast(*e, v - 1)], *then))
+            }
+            [Atom::AtMost(e, v)] => {
+                holds(Fact::Always(Atom::AtLeast(*e, v + 1)))
+                    || holds(Fact::When(vec![Atom::AtMost(*e, v + 1)], *then))
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    let weaker: HashSet<usize> = alive
+        .iter()
+        .copied()
+        .filter(|nth| implied(&facts[*nth]))
+        .collect();
+    alive.retain(|nth| !weaker.contains(nth));
 }
 
 /// The facts that the proof needs: those of the last conditions' unsatisfiable cores, and what they need

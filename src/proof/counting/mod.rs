@@ -21,7 +21,6 @@ use crate::certificate::counting::Component;
 use crate::certificate::counting::Counting;
 use crate::certificate::counting::Invariant;
 use crate::certificate::manifest::Argument;
-use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Domain;
 use crate::protocol::Expr;
@@ -30,13 +29,14 @@ use crate::protocol::ParamId;
 use crate::protocol::Protocol;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
+use houdini::Lack;
 use houdini::Outcome;
 
-/// How much wider than its largest ring a system's window gets.
+/// How much wider than usual a system's window gets.
 const WIDER: usize = 2;
 
 /// How deep the induction gets.
-const DEPTHS: [usize; 3] = [1, 2, 3];
+const DEEPEST: usize = 3;
 
 /// What a search may use.
 #[derive(Clone, Copy)]
@@ -101,24 +101,24 @@ fn invariant(
     limits: Limits<'_>,
     tell: &dyn Fn(&str),
 ) -> Result<Invariant, String> {
-    let ring = component.largest_ring();
-    let mut reason = "time limit".to_owned();
-    for depth in DEPTHS {
-        for window in ring..=ring + WIDER {
-            if limits.over() {
-                return Err(reason);
+    let narrowest = component.usual_window();
+    let (mut window, mut depth) = (narrowest, 1);
+    loop {
+        tell(&format!(
+            "counting members up to {window} rounds apart, k = {depth}"
+        ));
+        match houdini::search(protocol, component, window, depth, limits) {
+            Ok(Outcome::Enough(invariant)) => return Ok(invariant),
+            Ok(Outcome::Lacking(Lack::Window(why))) if window >= narrowest + WIDER => {
+                return Err(why);
             }
-            tell(&format!(
-                "counting members up to {window} rounds apart, k = {depth}"
-            ));
-            match houdini::search(protocol, component, window, depth, limits) {
-                Ok(Outcome::Enough(invariant)) => return Ok(invariant),
-                Ok(Outcome::Lacking(why)) => reason = why,
-                Err(refused) => return Err(uncovered(refused)),
-            }
+            Ok(Outcome::Lacking(Lack::Window(_))) => window += 1,
+            Ok(Outcome::Lacking(Lack::Progress(why))) if depth == DEEPEST => return Err(why),
+            Ok(Outcome::Lacking(Lack::Progress(_))) => depth += 1,
+            Ok(Outcome::Lacking(Lack::Answer(why))) => return Err(why),
+            Err(refused) => return Err(uncovered(refused)),
         }
     }
-    Err(reason)
 }
 
 /// Which parameters to treat one value at a time: none, those that shape the synchronization
@@ -215,6 +215,3 @@ fn divisors_in(body: &[Stmt], found: &mut BTreeSet<ParamId>) {
         }
     }
 }
-
-/// Whether a refusal is about the artefact or the protocol makes no difference here.
-type Refused = Unsupported;
