@@ -163,12 +163,28 @@ fn random_protocol(rng: &mut ChaCha8Rng) -> String {
         let s = rng.random_range(1..=2i64);
         let (from, to) = (rng.random_range(0..roles), rng.random_range(0..roles));
         let off = |rng: &mut ChaCha8Rng, p: f64, text: &str| {
-            if rng.random_bool(p) { text.to_owned() } else { String::new() }
+            if rng.random_bool(p) {
+                text.to_owned()
+            } else {
+                String::new()
+            }
         };
-        let shift = if rng.random_bool(0.15) { rng.random_range(0..s) } else { 0 };
-        let index = if shift == 0 { format!("i % {s}") } else { format!("(i + {shift}) % {s}") };
+        let shift = if rng.random_bool(0.15) {
+            rng.random_range(0..s)
+        } else {
+            0
+        };
+        let index = if shift == 0 {
+            format!("i % {s}")
+        } else {
+            format!("(i + {shift}) % {s}")
+        };
         let phase = |flip: bool| {
-            if flip { format!("1 - i / {s} % 2") } else { format!("i / {s} % 2") }
+            if flip {
+                format!("1 - i / {s} % 2")
+            } else {
+                format!("i / {s} % 2")
+            }
         };
         let style = rng.random_range(0..4);
         objects.push_str(&format!(
@@ -199,7 +215,10 @@ fn random_protocol(rng: &mut ChaCha8Rng) -> String {
         if start {
             before[to].push(format!("for k in 0..{s} {{ arrive empty{channel}[k] }}"));
         }
-        let consume = format!("wait full{channel}[{index}] {}", phase(rng.random_bool(0.05)));
+        let consume = format!(
+            "wait full{channel}[{index}] {}",
+            phase(rng.random_bool(0.05))
+        );
         let mut insert = |rng: &mut ChaCha8Rng, role: usize, ops: [String; 2]| {
             let mut at = 0;
             for op in ops {
@@ -282,9 +301,14 @@ fn what_is_proved_has_no_small_failure() {
             panic!("seed {seed}: proved, but fails at {failure}\n{source}");
         }
         if std::env::var_os("SHOW").is_some() && !proved && fails_small(&protocol).is_none() {
-            eprintln!("seed {seed}: safe on the grid, {:?}\n{source}", guess(&source, 3));
+            eprintln!(
+                "seed {seed}: safe on the grid, {:?}\n{source}",
+                guess(&source, 3)
+            );
         }
     }
-    if std::env::var_os("SHOW").is_some() { eprintln!("{proofs} proofs, {safe} safe of {}", attempts()); }
+    if std::env::var_os("SHOW").is_some() {
+        eprintln!("{proofs} proofs, {safe} safe of {}", attempts());
+    }
     assert!(proofs > 0);
 }

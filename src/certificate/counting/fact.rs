@@ -3,11 +3,15 @@
 use serde::Deserialize;
 use serde::Serialize;
 
+use super::system::Passed;
 use super::system::State;
 use super::system::System;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
+
+/// The most rounds that are looked at for passed arrivals.
+const MOST_PASSED: usize = 64;
 
 /// An invariant. A location is written `[group, location, lag]`, an element `[family, distance]`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -15,6 +19,9 @@ use crate::certificate::term::Term;
 pub enum Fact {
     /// The phases and the open phase of an element account for the arrivals executed at it.
     Accounting([usize; 2]),
+    /// The same, where arrivals may have been passed in this many of the first rounds, and at each
+    /// of this many times that the element was last due.
+    AccountingExcept([usize; 2], usize, usize),
     /// This holds.
     Always(Atom),
     /// Where all of these hold, so does this.
@@ -45,15 +52,13 @@ impl Fact {
     /// A location or element that the system does not have.
     pub fn term(&self, system: &mut System<'_>, state: &State) -> Result<Term, Unsupported> {
         match self {
-            Fact::Accounting([family, distance]) => {
-                if state
-                    .ahead
-                    .get(*family)
-                    .is_none_or(|f| *distance >= f.len())
-                {
+            Fact::Accounting(element) => accounting(system, state, *element, Passed::default()),
+            Fact::AccountingExcept(element, early, recent) => {
+                if (*early).max(*recent) > MOST_PASSED {
                     return Err(absent());
                 }
-                system.accounting(state, *family, *distance)
+                let (early, recent) = (*early, *recent);
+                accounting(system, state, *element, Passed { early, recent })
             }
             Fact::Always(atom) => atom.term(state),
             Fact::When(given, then) => {
@@ -71,6 +76,10 @@ impl Fact {
         match self {
             Fact::Accounting(element) => format!(
                 "the phases of {} account for every arrival there",
+                system.element_name(*element)
+            ),
+            Fact::AccountingExcept(element, ..) => format!(
+                "the phases of {} account for every arrival there but those passed by",
                 system.element_name(*element)
             ),
             Fact::Always(atom) => atom.words(system, source),
@@ -125,6 +134,18 @@ impl Atom {
             Atom::Occupied(place) => format!("some {}", system.place_name(*place, source)),
         }
     }
+}
+
+fn accounting(
+    system: &mut System<'_>,
+    state: &State,
+    [family, distance]: [usize; 2],
+    passed: Passed,
+) -> Result<Term, Unsupported> {
+    if state.ahead.get(family).is_none_or(|f| distance >= f.len()) {
+        return Err(absent());
+    }
+    system.accounting(state, family, distance, passed)
 }
 
 fn phases(bound: &str, value: i64) -> String {

@@ -96,6 +96,16 @@ impl Layout {
     }
 }
 
+/// Which rounds below the base are looked at for arrivals that were passed; of all others it is
+/// taken that none was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Passed {
+    /// This many of the first rounds.
+    pub early: usize,
+    /// This many times each element was last due.
+    pub recent: usize,
+}
+
 /// Where a step starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
@@ -225,6 +235,13 @@ impl<'p> System<'p> {
         })
     }
 
+    /// The families at which a round has arrivals under a condition.
+    pub fn conditional(&self) -> Vec<usize> {
+        let ops = self.groups.iter().flat_map(|group| &group.round);
+        let conditional = |op: &&Op| !op.given.is_empty() && matches!(op.kind, OpKind::Arrive(_));
+        ops.filter(conditional).map(|op| op.family).collect()
+    }
+
     /// The name of each component of a state.
     pub fn state(&mut self, suffix: &str) -> State {
         let layout = self.layout.clone();
@@ -325,6 +342,7 @@ impl<'p> System<'p> {
         state: &State,
         family: usize,
         distance: usize,
+        passed: Passed,
     ) -> Result<Term, Unsupported> {
         let mut arrivals = Vec::new();
         for group in 0..self.groups.len() {
@@ -338,6 +356,8 @@ impl<'p> System<'p> {
             }
         }
         let arrivals = term::sum(arrivals);
+        let missing = self.missing(state, family, distance, passed)?;
+        let arrivals = term::sub(&arrivals, &term::sum(missing));
         let ahead = &state.ahead[family][distance];
         let pending = &state.pending[family][distance];
         let expected = self.expected[family].clone();
@@ -361,6 +381,57 @@ impl<'p> System<'p> {
             term::le(ahead, &term::int(*SPAN.end())),
             term::eq(&term::sum([completed, pending.clone()]), &arrivals),
         ]))
+    }
+
+    /// The arrivals at an element that rounds below the base would have brought, had the
+    /// conditions on them held: of the first rounds and of the latest ones.
+    fn missing(
+        &mut self,
+        state: &State,
+        family: usize,
+        distance: usize,
+        passed: Passed,
+    ) -> Result<Vec<Term>, Unsupported> {
+        let Family { size, origin, .. } = self.families[family];
+        let zero = term::int(0);
+        let mut all = Vec::new();
+        for group in 0..self.groups.len() {
+            let members = self.groups[group].clone();
+            let total = self.sizes[group].clone();
+            for op in members.round.iter().filter(|op| op.family == family) {
+                let OpKind::Arrive(amount) = &op.kind else {
+                    continue;
+                };
+                if op.given.is_empty() {
+                    continue;
+                }
+                let amount = self.terms.expr(amount, &Env::new())?;
+                let brought = self.multiple(&amount, &total, group);
+                let offset = op.offset - origin;
+                let mut rounds = Vec::new();
+                for early in 0..passed.early as i64 {
+                    let round = term::int(early);
+                    let reached = term::lt(&round, &state.base);
+                    let place = term::sum([state.base.clone(), term::int(distance as i64)]);
+                    let place = term::apply("mod", &[place, term::int(size)]);
+                    let own = term::int((early + offset).rem_euclid(size));
+                    rounds.push((term::and([reached, term::eq(&place, &own)]), round));
+                }
+                for nth in 1..=passed.recent as i64 {
+                    let latest = (distance as i64 - offset).rem_euclid(size);
+                    let back = term::int(latest - size * nth);
+                    let round = term::sum([state.base.clone(), back]);
+                    let below = term::le(&term::int(passed.early as i64), &round);
+                    rounds.push((below, round));
+                }
+                for (counts, round) in rounds {
+                    let holds = self.condition(group, op, &round, false)?;
+                    let missing = term::and([counts, term::not(holds)]);
+                    all.push(term::ite(&missing, &brought, &zero));
+                }
+            }
+        }
+        Ok(all)
     }
 
     /// The arrivals at an element by the members at a location and lag, since the base.
@@ -427,7 +498,7 @@ impl<'p> System<'p> {
         if amount.is_literal() {
             return term::apply("*", &[amount.clone(), count.clone()]);
         }
-        if self.groups[group].part.size == Expr::Int(1) {
+        if self.groups[group].part.size == Expr::Int(1) && !count.is_literal() {
             let present = term::le(&term::int(1), count);
             return term::ite(&present, amount, &term::int(0));
         }

@@ -9,8 +9,8 @@ use crate::certificate::counting::Layout;
 /// With more elements than this only neighbours are compared.
 const ALL_PAIRS: usize = 8;
 
-/// Everything worth trying.
-pub fn candidates(layout: &Layout) -> Vec<Fact> {
+/// Everything worth trying; the families named have arrivals under a condition.
+pub fn candidates(layout: &Layout, conditional: &[usize]) -> Vec<Fact> {
     let elements: Vec<[usize; 2]> = layout
         .families
         .iter()
@@ -27,6 +27,12 @@ pub fn candidates(layout: &Layout) -> Vec<Fact> {
     let mut all = Vec::new();
     for element in &elements {
         all.push(Fact::Accounting(*element));
+        if conditional.contains(&element[0]) {
+            let size = layout.families[element[0]];
+            for (early, recent) in [(0, 2), (2 * size, 0), (2 * size, 2)] {
+                all.push(Fact::AccountingExcept(*element, early, recent));
+            }
+        }
         for value in -2..=2 {
             all.push(Fact::Always(Atom::AtLeast(*element, value)));
             all.push(Fact::Always(Atom::AtMost(*element, value)));

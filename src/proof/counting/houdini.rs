@@ -87,7 +87,8 @@ fn scripts(
     window: usize,
     depth: usize,
 ) -> Result<Scripts, Unsupported> {
-    let facts = candidates(&component.system(protocol, window)?.layout);
+    let system = component.system(protocol, window)?;
+    let facts = candidates(&system.layout, &system.conditional());
     let script = |first: bool, last: usize| -> Result<String, Unsupported> {
         let mut system = component.system(protocol, window)?;
         let states: Vec<State> = (0..=last)
