@@ -256,11 +256,24 @@ impl<'p> Rule<'p> {
                 let wanted = system::periodic(&form, &setting.round);
                 goals.push(term::eq(&parity, &wanted));
             }
+            (RawKind::Add(amount), OpKind::Add(used)) => {
+                let amount = system.terms.expr(amount, &setting.env)?;
+                let used = system.terms.expr(used, &Env::new())?;
+                goals.push(term::le(&term::int(0), &amount));
+                goals.push(term::eq(&amount, &used));
+            }
+            (RawKind::Compare(asked, value), OpKind::Compare(used, first)) if asked == used => {
+                let value = system.terms.expr(value, &setting.env)?;
+                let first = system.terms.expr(first, &Env::new())?;
+                let growth = system::growth(&mut system.terms, &case.groups, op.family)?;
+                let grown = system.terms.product(&growth, &setting.round);
+                goals.push(term::eq(&value, &term::sum([first, grown])));
+            }
             _ => return Err(Unsupported::at(op.span, "an operation of two kinds")),
         }
         goals.retain(|goal| *goal != term::boolean(true));
         let meaning = format!(
-            "`{}` of {} names the element and parity that it is taken to name",
+            "`{}` of {} names the element, parity and value that it is taken to name",
             quote(self.protocol, op.span),
             group.name
         );

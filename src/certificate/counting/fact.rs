@@ -60,11 +60,11 @@ impl Fact {
                 let (early, recent) = (*early, *recent);
                 accounting(system, state, *element, Passed { early, recent })
             }
-            Fact::Always(atom) => atom.term(state),
+            Fact::Always(atom) => atom.term(system, state),
             Fact::When(given, then) => {
-                let mut parts = vec![then.term(state)?];
+                let mut parts = vec![then.term(system, state)?];
                 for atom in given {
-                    parts.push(term::not(atom.term(state)?));
+                    parts.push(term::not(atom.term(system, state)?));
                 }
                 Ok(term::or(parts))
             }
@@ -95,7 +95,7 @@ impl Fact {
 }
 
 impl Atom {
-    fn term(&self, state: &State) -> Result<Term, Unsupported> {
+    fn term(&self, system: &System<'_>, state: &State) -> Result<Term, Unsupported> {
         let ahead = |[family, distance]: &[usize; 2]| {
             let value = state.ahead.get(*family).and_then(|f| f.get(*distance));
             value.ok_or_else(absent)
@@ -105,8 +105,11 @@ impl Atom {
             lags.and_then(|lags| lags.get(*lag)).ok_or_else(absent)
         };
         Ok(match self {
-            Atom::AtLeast(element, value) => term::le(&term::int(*value), ahead(element)?),
-            Atom::AtMost(element, value) => term::le(ahead(element)?, &term::int(*value)),
+            Atom::AtLeast(element, value) => system.at_least(element[0], ahead(element)?, *value),
+            Atom::AtMost(element, value) => {
+                let next = value.checked_add(1).ok_or_else(absent)?;
+                term::not(system.at_least(element[0], ahead(element)?, next))
+            }
             Atom::Gap(a, b, most) => term::le(&term::sub(ahead(a)?, ahead(b)?), &term::int(*most)),
             Atom::Empty(place) => term::le(count(place)?, &term::int(0)),
             Atom::Occupied(place) => term::le(&term::int(1), count(place)?),

@@ -16,6 +16,7 @@ use super::walk::Raw;
 use super::walk::RawKind;
 use super::walk::Rounds;
 use crate::certificate::program::Unsupported;
+use crate::protocol::Comparison;
 use crate::protocol::Expr;
 use crate::protocol::ObjectId;
 use crate::protocol::ParamId;
@@ -111,6 +112,11 @@ pub enum OpKind {
     Arrive(Expr),
     /// Waits until the phase bit is not that of the round.
     Wait(Vec<i64>),
+    /// Adds this much, over parameters.
+    Add(Expr),
+    /// Waits for a value: this one, over parameters, in round 0, and in each further round as much
+    /// more as all members together add in one.
+    Compare(Comparison, Expr),
 }
 
 /// The identical members of a role, and what they do.
@@ -263,23 +269,30 @@ fn values(
     };
     (0..looks)
         .map(|round| {
-            let mut known = Known::default();
-            if let Some(rounds) = &program.rounds {
-                known.vars.insert(rounds.var, Expr::Int(rounds.lo + round));
-                for (var, form) in carried {
-                    known.vars.insert(*var, Expr::Int(form.at(round)));
-                }
-                // After the loop its length is the round.
-                if let (Phase::After, Some(id)) = (phase, length_param(rounds)) {
-                    known.params.insert(id, rounds.lo + round);
-                }
-            }
+            let known = known_in(program, phase, round, carried);
             match fold::fold(expr, &known) {
                 Expr::Int(value) => Some(value),
                 _ => None,
             }
         })
         .collect()
+}
+
+/// What the names of a phase stand for in a round.
+fn known_in(program: &Program, phase: Phase, round: i64, carried: &[(VarId, Periodic)]) -> Known {
+    let mut known = Known::default();
+    let Some(rounds) = &program.rounds else {
+        return known;
+    };
+    known.vars.insert(rounds.var, Expr::Int(rounds.lo + round));
+    for (var, form) in carried {
+        known.vars.insert(*var, Expr::Int(form.at(round)));
+    }
+    // After the loop its length is the round.
+    if let (Phase::After, Some(id)) = (phase, length_param(rounds)) {
+        known.params.insert(id, rounds.lo + round);
+    }
+    known
 }
 
 fn length_param(rounds: &Rounds) -> Option<ParamId> {
@@ -400,6 +413,21 @@ fn operation(
                 return Err(refuse("a parity other than 0 and 1"));
             }
             OpKind::Wait(table)
+        }
+        RawKind::Add(amount) => {
+            if fold::mentions(amount, &|_| true) {
+                return Err(refuse("an amount that is not over parameters"));
+            }
+            OpKind::Add(amount.clone())
+        }
+        RawKind::Compare(comparison, value) => {
+            let first = fold::fold(value, &known_in(program, raw.phase, 0, carried));
+            if fold::mentions(&first, &|_| true) {
+                return Err(refuse(
+                    "an awaited value that is not a function of the round",
+                ));
+            }
+            OpKind::Compare(*comparison, first)
         }
     };
     Ok(Op {

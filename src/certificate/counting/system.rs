@@ -15,6 +15,8 @@
 //! elements rotate by one place, the first coming back as the last with one completed phase less to
 //! its credit.
 
+use super::fold;
+use super::fold::Known;
 use super::shape::Family;
 use super::shape::Group;
 use super::shape::Op;
@@ -26,7 +28,9 @@ use crate::certificate::term;
 use crate::certificate::term::Term;
 use crate::certificate::translate::Env;
 use crate::certificate::translate::Translator;
+use crate::protocol::Comparison;
 use crate::protocol::Expr;
+use crate::protocol::Initial;
 use crate::protocol::ObjectKind;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
@@ -151,7 +155,22 @@ pub struct System<'p> {
     /// How many rounds there are.
     pub rounds: Term,
     sizes: Vec<Term>,
-    expected: Vec<Term>,
+    resources: Vec<Resource>,
+}
+
+/// What the elements of a family are.
+enum Resource {
+    Mbarrier {
+        /// Arrivals that complete a phase.
+        expected: Term,
+    },
+    Semaphore {
+        /// The value at the start.
+        initial: Term,
+        /// What all members together add in a round; `ahead` is the value less the initial one and
+        /// less this much for each round below the base.
+        growth: Term,
+    },
 }
 
 impl<'p> System<'p> {
@@ -176,21 +195,9 @@ impl<'p> System<'p> {
         for group in &groups {
             sizes.push(terms.expr(&group.part.size, &Env::new())?);
         }
-        let mut expected = Vec::new();
-        for family in &families {
-            let object = &protocol.objects[family.object.0];
-            let ObjectKind::Mbarrier { arrivals } = &object.kind else {
-                return Err(Unsupported::at(
-                    object.span,
-                    "an object that is not an mbarrier",
-                ));
-            };
-            let known = &groups.first().map(|g| g.part.known.params.clone());
-            let known = super::fold::Known {
-                params: known.clone().unwrap_or_default(),
-                ..Default::default()
-            };
-            expected.push(terms.expr(&super::fold::fold(arrivals, &known), &Env::new())?);
+        let mut resources = Vec::new();
+        for (nth, family) in families.iter().enumerate() {
+            resources.push(resource(protocol, &mut terms, &groups, nth, family)?);
         }
         let looping = groups.iter().find(|g| !g.round.is_empty());
         let rounds = match looping.and_then(|g| g.program.rounds.as_ref()) {
@@ -231,8 +238,20 @@ impl<'p> System<'p> {
             facts,
             rounds,
             sizes,
-            expected,
+            resources,
         })
+    }
+
+    /// That an element has gone on by at least this many phases, or by the additions of this many
+    /// rounds, more than the base suggests.
+    pub fn at_least(&self, family: usize, ahead: &Term, value: i64) -> Term {
+        let value = term::int(value);
+        match self.resources.get(family) {
+            Some(Resource::Semaphore { growth, .. }) if *growth != term::int(0) => {
+                term::le(&term::apply("*", &[value, growth.clone()]), ahead)
+            }
+            _ => term::le(&value, ahead),
+        }
     }
 
     /// The families at which a round has arrivals under a condition.
@@ -324,9 +343,12 @@ impl<'p> System<'p> {
             let total = term::sum(locations.iter().flatten().cloned());
             facts.push(term::eq(&total, &self.sizes[group]));
         }
-        for (family, pending) in state.pending.iter().enumerate() {
+        for (resource, pending) in self.resources.iter().zip(&state.pending) {
             for value in pending {
-                facts.push(term::within(&zero, value, &self.expected[family]));
+                facts.push(match resource {
+                    Resource::Mbarrier { expected } => term::within(&zero, value, expected),
+                    Resource::Semaphore { .. } => term::eq(value, &zero),
+                });
             }
         }
         facts
@@ -360,7 +382,10 @@ impl<'p> System<'p> {
         let arrivals = term::sub(&arrivals, &term::sum(missing));
         let ahead = &state.ahead[family][distance];
         let pending = &state.pending[family][distance];
-        let expected = self.expected[family].clone();
+        let expected = match &self.resources[family] {
+            Resource::Mbarrier { expected } => expected.clone(),
+            Resource::Semaphore { .. } => return Ok(term::eq(ahead, &arrivals)),
+        };
         if expected.is_literal() {
             let completed = term::apply("*", &[expected, ahead.clone()]);
             return Ok(term::eq(
@@ -399,7 +424,7 @@ impl<'p> System<'p> {
             let members = self.groups[group].clone();
             let total = self.sizes[group].clone();
             for op in members.round.iter().filter(|op| op.family == family) {
-                let OpKind::Arrive(amount) = &op.kind else {
+                let (OpKind::Arrive(amount) | OpKind::Add(amount)) = &op.kind else {
                     continue;
                 };
                 if op.given.is_empty() {
@@ -455,7 +480,7 @@ impl<'p> System<'p> {
         };
         let mut all = Vec::new();
         let mut add = |system: &mut Self, op: &Op, lag: i64, at: &Term, is_before: bool| {
-            let OpKind::Arrive(amount) = &op.kind else {
+            let (OpKind::Arrive(amount) | OpKind::Add(amount)) = &op.kind else {
                 return Ok(());
             };
             if here(op, lag) {
@@ -656,15 +681,36 @@ impl<'p> System<'p> {
         if holds != term::boolean(true) {
             push(term::not(holds.clone()), moved.clone());
         }
-        match &op.kind {
-            OpKind::Wait(table) => {
+        match (&op.kind, &self.resources[family]) {
+            (OpKind::Add(amount), Resource::Semaphore { .. }) => {
+                let amount = self.terms.expr(amount, &Env::new())?;
+                let next = moved.map(|mut next| {
+                    let ahead = &mut next.ahead[family][distance];
+                    *ahead = term::sum([ahead.clone(), amount]);
+                    next
+                });
+                push(holds, next);
+            }
+            (OpKind::Compare(comparison, first), Resource::Semaphore { initial, growth }) => {
+                let first = self.terms.expr(first, &Env::new())?;
+                let grown = term::apply("*", &[term::int(lag as i64), growth.clone()]);
+                let grown = if lag == 0 { term::int(0) } else { grown };
+                let wanted = term::sum([term::sub(&first, initial), grown]);
+                let ahead = &state.ahead[family][distance];
+                let passes = match comparison {
+                    Comparison::Equal => term::eq(ahead, &wanted),
+                    Comparison::AtLeast => term::le(&wanted, ahead),
+                };
+                push(term::and([holds, passes]), moved);
+            }
+            (OpKind::Wait(table), Resource::Mbarrier { .. }) => {
                 let passes = self.passes(state, op, table, lag, spot.before);
                 push(term::and([holds, passes]), moved);
             }
-            OpKind::Arrive(amount) => {
+            (OpKind::Arrive(amount), Resource::Mbarrier { expected }) => {
+                let expected = expected.clone();
                 let amount = self.terms.expr(amount, &Env::new())?;
                 let pending = state.pending[family][distance].clone();
-                let expected = self.expected[family].clone();
                 let total = term::sum([pending, amount.clone()]);
                 let one = term::int(1);
                 if amount != one {
@@ -693,6 +739,12 @@ impl<'p> System<'p> {
                     next
                 });
                 push(term::and([holds, term::lt(&total, &expected)]), open);
+            }
+            _ => {
+                return Err(Unsupported::at(
+                    op.span,
+                    "an operation that its object does not have",
+                ));
             }
         }
         Ok(())
@@ -749,10 +801,14 @@ impl<'p> System<'p> {
                 lags.push(term::int(0));
             }
         }
-        for values in &mut next.ahead {
+        for (values, resource) in next.ahead.iter_mut().zip(&self.resources) {
             values.rotate_left(1);
+            let less = match resource {
+                Resource::Mbarrier { .. } => term::int(1),
+                Resource::Semaphore { growth, .. } => growth.clone(),
+            };
             if let Some(last) = values.last_mut() {
-                *last = term::sub(last, &term::int(1));
+                *last = term::sub(last, &less);
             }
         }
         for values in &mut next.pending {
@@ -788,6 +844,72 @@ impl<'p> System<'p> {
             }
         }
         term::or(some)
+    }
+}
+
+/// What all members together add to a semaphore in a round.
+///
+/// # Errors
+///
+/// An amount that has no term.
+pub fn growth(
+    terms: &mut Translator<'_>,
+    groups: &[Group],
+    family: usize,
+) -> Result<Term, Unsupported> {
+    let mut added = Vec::new();
+    for group in groups {
+        for op in group.round.iter().filter(|op| op.family == family) {
+            if let OpKind::Add(amount) = &op.kind {
+                let amount = terms.expr(amount, &Env::new())?;
+                let size = terms.expr(&group.part.size, &Env::new())?;
+                added.push(if amount == term::int(1) {
+                    size
+                } else if size == term::int(1) {
+                    amount
+                } else {
+                    term::apply("*", &[amount, size])
+                });
+            }
+        }
+    }
+    Ok(term::sum(added))
+}
+
+fn resource(
+    protocol: &Protocol,
+    terms: &mut Translator<'_>,
+    groups: &[Group],
+    nth: usize,
+    family: &Family,
+) -> Result<Resource, Unsupported> {
+    let object = &protocol.objects[family.object.0];
+    let known = Known {
+        params: groups
+            .first()
+            .map(|group| group.part.known.params.clone())
+            .unwrap_or_default(),
+        ..Known::default()
+    };
+    match &object.kind {
+        ObjectKind::Mbarrier { arrivals } => Ok(Resource::Mbarrier {
+            expected: terms.expr(&fold::fold(arrivals, &known), &Env::new())?,
+        }),
+        ObjectKind::Semaphore(Initial::Value(value)) if family.size == 1 => {
+            Ok(Resource::Semaphore {
+                initial: terms.expr(&fold::fold(value, &known), &Env::new())?,
+                growth: growth(terms, groups, nth)?,
+            })
+        }
+        ObjectKind::Semaphore(Initial::Value(_)) => Err(Unsupported::at(
+            object.span,
+            "semaphores that are used as a ring",
+        )),
+        ObjectKind::Semaphore(Initial::Any) => Err(Unsupported::at(
+            object.span,
+            "a semaphore with an unknown initial value",
+        )),
+        ObjectKind::Named => Err(Unsupported::at(object.span, "a named barrier")),
     }
 }
 

@@ -14,6 +14,7 @@ use super::split::Part;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Cell;
+use crate::protocol::Comparison;
 use crate::protocol::Expr;
 use crate::protocol::Iteration;
 use crate::protocol::ObjectId;
@@ -37,7 +38,7 @@ pub enum Phase {
     After,
 }
 
-/// An operation on an mbarrier.
+/// An operation on an mbarrier or a semaphore.
 #[derive(Debug, Clone)]
 pub struct Raw {
     /// Which statement.
@@ -63,6 +64,10 @@ pub enum RawKind {
     Arrive(Expr),
     /// Waits for the phase bit to differ.
     Wait(Expr),
+    /// Adds this much.
+    Add(Expr),
+    /// Waits for a value.
+    Compare(Comparison, Expr),
 }
 
 /// An expression that the program evaluates.
@@ -213,9 +218,19 @@ impl Walk<'_> {
             }
             StmtKind::Return => refuse("`return` inside a loop or under a condition"),
             StmtKind::Break => refuse("`break`"),
-            StmtKind::Wait { .. } | StmtKind::Add { .. } | StmtKind::Set { .. } => {
-                refuse("a semaphore in this proof rule")
+            StmtKind::Wait {
+                cell,
+                comparison,
+                value,
+            } => {
+                let value = self.evaluate(value, stmt.span)?;
+                self.operation(stmt, cell, RawKind::Compare(*comparison, value))
             }
+            StmtKind::Add { cell, amount } => {
+                let amount = self.evaluate(amount, stmt.span)?;
+                self.operation(stmt, cell, RawKind::Add(amount))
+            }
+            StmtKind::Set { .. } => refuse("a semaphore that is set"),
             StmtKind::Sync { .. } | StmtKind::BarArrive { .. } => {
                 refuse("a named barrier in this proof rule")
             }
