@@ -409,7 +409,7 @@ impl<'p> Rule<'p> {
             let mut system = component.system(self.protocol, invariant.window)?;
             let mut hypotheses = system.facts.clone();
             let first = system.state("_0");
-            hypotheses.push(system.initial(&first));
+            hypotheses.push(first.equals(&system.start()));
             let mut last = first;
             for nth in 1..=steps {
                 let next = system.state(&format!("_{nth}"));

@@ -296,22 +296,26 @@ impl<'p> System<'p> {
         }
     }
 
-    /// That a state is the first one.
-    pub fn initial(&self, state: &State) -> Term {
-        let zero = term::int(0);
-        let mut facts = vec![term::eq(&state.base, &zero)];
-        for (group, locations) in state.counts.iter().enumerate() {
-            for (location, lags) in locations.iter().enumerate() {
-                for (lag, count) in lags.iter().enumerate() {
-                    let start = location == 0 && lag == 0;
-                    let value = if start { &self.sizes[group] } else { &zero };
-                    facts.push(term::eq(count, value));
-                }
-            }
+    /// The first state.
+    pub fn start(&self) -> State {
+        let zero = || term::int(0);
+        let layout = &self.layout;
+        let mut counts: Vec<Vec<Vec<Term>>> = (0..layout.groups.len())
+            .map(|group| {
+                let lags = |location| vec![zero(); layout.lags(group, location) + 1];
+                (0..layout.locations(group)).map(lags).collect()
+            })
+            .collect();
+        for (locations, size) in counts.iter_mut().zip(&self.sizes) {
+            locations[0][0] = size.clone();
         }
-        let elements = state.ahead.iter().chain(&state.pending).flatten();
-        facts.extend(elements.map(|value| term::eq(value, &zero)));
-        term::and(facts)
+        let elements: Vec<Vec<Term>> = layout.families.iter().map(|n| vec![zero(); *n]).collect();
+        State {
+            base: zero(),
+            counts,
+            ahead: elements.clone(),
+            pending: elements,
+        }
     }
 
     /// What a state is at all: members are somewhere in their program, and a phase is not complete.

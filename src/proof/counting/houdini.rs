@@ -12,6 +12,7 @@ use z3::ast::Bool;
 
 use super::Limits;
 use super::candidates::candidates;
+use super::simulate;
 use crate::certificate::counting::Atom;
 use crate::certificate::counting::Component;
 use crate::certificate::counting::Fact;
@@ -70,7 +71,13 @@ pub fn search(
     depth: usize,
     limits: Limits<'_>,
 ) -> Result<Outcome, Unsupported> {
-    let scripts = scripts(protocol, component, window, depth)?;
+    let system = component.system(protocol, window)?;
+    let facts = candidates(&system.layout, &system.conditional());
+    let facts: Vec<Fact> = match simulate::plausible(protocol, component, window, &facts, limits)? {
+        Ok(alive) => alive.into_iter().map(|nth| facts[nth].clone()).collect(),
+        Err(lack) => return Ok(Outcome::Lacking(lack)),
+    };
+    let scripts = scripts(protocol, component, window, depth, facts)?;
     Ok(z3::with_z3_config(&z3::Config::new(), move || {
         solve(scripts, window, depth, limits)
     }))
@@ -86,9 +93,8 @@ fn scripts(
     component: &Component,
     window: usize,
     depth: usize,
+    facts: Vec<Fact>,
 ) -> Result<Scripts, Unsupported> {
-    let system = component.system(protocol, window)?;
-    let facts = candidates(&system.layout, &system.conditional());
     let script = |first: bool, last: usize| -> Result<String, Unsupported> {
         let mut system = component.system(protocol, window)?;
         let states: Vec<State> = (0..=last)
@@ -96,7 +102,7 @@ fn scripts(
             .collect();
         let mut asserted = system.facts.clone();
         if first {
-            asserted.push(system.initial(&states[0]));
+            asserted.push(states[0].equals(&system.start()));
         }
         for pair in states.windows(2) {
             asserted.extend(system.well_formed(&pair[0]));

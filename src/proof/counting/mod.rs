@@ -2,12 +2,14 @@
 //!
 //! Nothing here knows a protocol. From the shape of a transition system
 //! ([`crate::certificate::counting`]) follow some hundred statements that might hold in all its states
-//! (`candidates.rs`); those that one step can break are dropped until none is
-//! (`houdini.rs`). What is left is inductive; if it excludes a stuck state, the few facts that this
+//! (`candidates.rs`); those that a random run contradicts are dropped (`simulate.rs`), then those that
+//! one step can break, until none is (`houdini.rs`). What is left is inductive; if it excludes a stuck state, the few facts that this
 //! needs are the artefact. Otherwise the window is widened, then the induction deepened.
 
 mod candidates;
+mod evaluate;
 mod houdini;
+mod simulate;
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
