@@ -6,9 +6,14 @@ use std::time::Instant;
 use rand::RngExt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use warplock::certificate::counting::Atom;
+use warplock::certificate::counting::Counting;
+use warplock::certificate::counting::Fact;
 use warplock::certificate::discharge::Solver;
 use warplock::certificate::manifest;
 use warplock::certificate::manifest::Argument;
+use warplock::certificate::manifest::Checked;
+use warplock::certificate::manifest::Rejection;
 use warplock::proof::Guess;
 use warplock::proof::counting;
 use warplock::protocol::Protocol;
@@ -18,54 +23,53 @@ use warplock::semantics::unfold;
 use warplock::text;
 use warplock::text::Narrowing;
 
-fn guess(source: &str, seconds: u64) -> Guess {
+fn guess(source: &str, seconds: u64, runs: bool) -> Guess {
     let protocol = text::load(source.as_bytes()).unwrap();
     let limits = counting::Limits {
         deadline: Instant::now() + Duration::from_secs(seconds),
         cancel: None,
+        runs,
     };
     counting::guess(&protocol, limits, &|_| {})
 }
 
-fn proved(source: &str) -> Argument {
-    let started = Instant::now();
-    let argument = match guess(source, 60) {
+/// The argument, after it was issued as a certificate and checked.
+fn proved(source: &str) -> Counting {
+    let argument = match guess(source, 60, true) {
         Guess::Found(argument) => argument,
-        Guess::Nothing(reason) => panic!("not proved: {reason}"),
+        Guess::Nothing(reason) => panic!("not proved: {reason}\n{source}"),
     };
-    let found = started.elapsed();
-    let (certificate, _) =
-        manifest::issue(source, &Narrowing::default(), "deadlock", argument.clone()).unwrap();
-    let limit = Duration::from_secs(30);
-    let checked = manifest::check(&certificate, &Solver::BuiltIn, limit, &|_| {}).unwrap();
+    let checked = check(source, argument.clone()).unwrap();
     assert_eq!(checked.rule, "counting");
-    if std::env::var_os("SHOW").is_some() {
-        let protocol = text::load(source.as_bytes()).unwrap();
-        eprintln!(
-            "{} found in {found:?}, with check {:?}, {} obligations",
-            protocol.name,
-            started.elapsed(),
-            checked.obligations
-        );
-        if let Argument::Counting(counting) = &argument {
-            for line in counting.explain(&protocol) {
-                eprintln!("   {line}");
-            }
-        }
+    match argument {
+        Argument::Counting(counting) => counting,
+        other => panic!("{other:?}"),
     }
-    argument
 }
 
+fn check(source: &str, argument: Argument) -> Result<Checked, Rejection> {
+    let issued = manifest::issue(source, &Narrowing::default(), "deadlock", argument);
+    let (certificate, _) = issued?;
+    let limit = Duration::from_secs(30);
+    manifest::check(&certificate, &Solver::BuiltIn, limit, &|_| {})
+}
+
+/// Why there is no proof, whether or not random runs were tried first.
 fn not_proved(source: &str) -> String {
-    let started = Instant::now();
-    match guess(source, 10) {
-        Guess::Found(argument) => panic!("proved: {argument:?}"),
-        Guess::Nothing(reason) => {
-            if std::env::var_os("SHOW").is_some() {
-                eprintln!("{:?} {reason}", started.elapsed());
-            }
-            reason
+    for runs in [false, true] {
+        match guess(source, 20, runs) {
+            Guess::Found(argument) => panic!("proved: {argument:?}\n{source}"),
+            Guess::Nothing(reason) if runs => return reason,
+            Guess::Nothing(_) => {}
         }
+    }
+    unreachable!()
+}
+
+fn refused(source: &str) -> String {
+    match guess(source, 20, true) {
+        Guess::Found(argument) => panic!("proved: {argument:?}\n{source}"),
+        Guess::Nothing(reason) => reason,
     }
 }
 
@@ -120,129 +124,348 @@ role consumer[c in 0..C] {{
     )
 }
 
+/// One consumer role, one producer role, and what is asked of them.
+fn changed(source: &str, from: &str, to: &str) -> String {
+    assert!(source.contains(from), "{from} is not in\n{source}");
+    source.replace(from, to)
+}
+
 #[test]
 fn one_barrier_is_proved() {
-    proved(ONE_BARRIER);
+    let counting = proved(ONE_BARRIER);
+    assert_eq!(counting.systems.len(), 1);
+    assert_eq!(counting.systems[0].depth, 1);
+    not_proved(&changed(ONE_BARRIER, "i % 2", "1 - i % 2"));
+    not_proved(&changed(ONE_BARRIER, "arrivals: T", "arrivals: T + 1"));
 }
 
 #[test]
 fn two_cta_jacobi_is_proved() {
-    proved(JACOBI);
+    let counting = proved(JACOBI);
+    assert_eq!(counting.systems[0].window, 1);
+    let protocol = text::load(JACOBI.as_bytes()).unwrap();
+    let lines = counting.explain(&protocol);
+    let wanted = "  if bar[0] has completed at most the phases before it, no thread[cta = 0] is at \
+                  `wait bar[cta] phase` 1 round ahead";
+    assert!(lines.iter().any(|line| line == wanted), "{lines:#?}");
 }
 
 #[test]
 fn jacobi_with_a_fixed_phase_is_not_proved() {
-    not_proved(&JACOBI.replace("phase = phase ^ 1", "phase = phase"));
+    not_proved(&changed(JACOBI, "phase = phase ^ 1", "phase = phase"));
 }
 
 #[test]
 fn rings_are_proved() {
-    for stages in ["{1}", "{2}", "{3}", "{4}"] {
-        proved(&ring(stages));
-    }
+    let counting = proved(&ring("1..=4"));
+    assert_eq!(counting.enumerated, [2]);
+    let windows: Vec<usize> = counting.systems.iter().map(|s| s.window).collect();
+    assert_eq!(windows, [1, 2, 3, 4]);
 }
 
 #[test]
 fn broken_rings_are_not_proved() {
     let good = ring("{2}");
-    not_proved(&good.replace("1 - i / S % 2", "i / S % 2"));
-    not_proved(&good.replace("wait full[i % S] i", "wait full[i % S] 1 - i"));
-    not_proved(&good.replace("arrivals: C", "arrivals: C + 1"));
+    not_proved(&changed(&good, "1 - i / S % 2", "i / S % 2"));
+    not_proved(&changed(
+        &good,
+        "wait full[i % S] i",
+        "wait full[i % S] 1 - i",
+    ));
+    not_proved(&changed(&good, "arrivals: C", "arrivals: C + 1"));
+    not_proved(&changed(&good, "arrivals: C", "arrivals: C - 1"));
+    let longer = "role consumer[c in 0..C] {\n    for i in 0..N";
+    not_proved(&changed(&good, longer, &format!("{longer} + 1")));
+    not_proved(&changed(&good, "arrive empty[i % S]", "arrive empty[0]"));
+}
+
+/// Indices that wrap by hand, primed slots, skipped waits and releases, and a drain after the loop.
+#[test]
+fn ways_to_write_a_ring_are_proved() {
+    let good = ring("{2}");
+    let wait = "wait empty[i % S] 1 - i / S % 2";
+    proved(&changed(
+        &good,
+        wait,
+        "if i >= S { wait empty[i % S] (i - S) / S % 2 }",
+    ));
+    let consumer = "role consumer[c in 0..C] {\n";
+    let primed = changed(
+        &changed(&good, wait, "wait empty[i % S] i / S % 2"),
+        consumer,
+        &format!("{consumer}    for s in 0..S {{ arrive empty[s] }}\n"),
+    );
+    proved(&primed);
+    not_proved(&changed(&primed, "for s in 0..S {", "for s in 1..S {"));
+    let release = "arrive empty[i % S]";
+    let spared = changed(&good, release, "if i + S < N { arrive empty[i % S] }");
+    proved(&spared);
+    not_proved(&changed(&spared, "i + S < N", "i + S + 1 < N"));
+    let drained = changed(
+        &changed(&good, "param N in 0..", "param N in 2.."),
+        "    }\n}\nrole consumer",
+        "    }\n    wait empty[N % S] 1 - N / S % 2\n    \
+         wait empty[(N + 1) % S] 1 - (N + 1) / S % 2\n}\nrole consumer",
+    );
+    proved(&drained);
+    not_proved(&changed(
+        &drained,
+        "wait empty[N % S] 1 -",
+        "wait empty[N % S]",
+    ));
+    let by_hand = |start: &str| {
+        format!(
+            "var stage = 0\n    var phase = {start}\n    for i in 0..N {{\n        \
+             OPERATIONS\n        stage = stage + 1\n        \
+             if stage == S {{\n stage = 0\n phase = phase ^ 1\n }}\n    }}\n"
+        )
+    };
+    let wrapped = |start: &str| {
+        let producer = by_hand(start);
+        let producer = producer.replace("OPERATIONS", "wait empty[stage] phase arrive full[stage]");
+        let consumer = by_hand("0");
+        let consumer = consumer.replace("OPERATIONS", "wait full[stage] phase arrive empty[stage]");
+        let head = &good[..good.find("role producer").unwrap()];
+        format!("{head}role producer {{ {producer} }}\nrole consumer[c in 0..C] {{ {consumer} }}\n")
+    };
+    proved(&wrapped("1"));
+    not_proved(&wrapped("0"));
+}
+
+const ELECTED: &str = "protocol elected
+param T in 1..
+param N in 0..
+mbarrier full { arrivals: 1 }
+mbarrier empty { arrivals: T }
+role thread[t in 0..T] {
+    for i in 0..N {
+        if t == 0 {
+            wait empty 1 - i % 2
+            arrive full
+        }
+        wait full i % 2
+        arrive empty
+    }
+}
+";
+
+#[test]
+fn an_elected_thread_is_counted_apart() {
+    proved(ELECTED);
+    proved(&changed(ELECTED, "t == 0", "t < 1"));
+    proved(&changed(ELECTED, "t == 0", "t == T - 1"));
+    not_proved(&changed(ELECTED, "t == 0", "t < 2"));
+    not_proved(&changed(ELECTED, "t == 0", "t == 1"));
+}
+
+const COUNTER: &str = "protocol counter
+param G in 1..
+param N in 0..
+semaphore s = 0
+role cta[c in 0..G] {
+    for i in 0..N {
+        s += 1
+        wait s >= G * (i + 1)
+    }
+}
+";
+
+#[test]
+fn counters_that_only_grow_are_proved() {
+    proved(COUNTER);
+    // A fast member moves the counter past the value before a slow one has looked.
+    not_proved(&changed(COUNTER, ">=", "=="));
+    not_proved(&changed(COUNTER, "G * (i + 1)", "G * i + G + 1"));
+    proved(
+        "protocol mixed
+param W in 1..
+param N in 0..
+mbarrier full { arrivals: 1 }
+semaphore done = 0
+role producer {
+    for i in 0..N {
+        wait done >= W * i
+        arrive full
+    }
+}
+role worker[w in 0..W] {
+    for i in 0..N {
+        wait full i % 2
+        done += 1
+    }
+}
+",
+    );
+}
+
+#[test]
+fn other_constructs_are_refused_by_name() {
+    let good = ring("{2}");
+    let reset = changed(COUNTER, "G * (i + 1)", "G\n if c == 0 { s = 0 }");
+    let cases = [
+        (reset, "a semaphore that is set"),
+        (
+            changed(COUNTER, "role cta", "grid cta"),
+            "a grid that need not be resident as a whole",
+        ),
+        (
+            changed(COUNTER, "s += 1", "s += c"),
+            "an index used otherwise than in a comparison",
+        ),
+        (
+            changed(
+                &good,
+                "arrive full[i % S]",
+                "for k in 0..C { arrive full[i % S] }",
+            ),
+            "a loop inside a loop",
+        ),
+        (
+            changed(&good, "arrive full[i % S]", "arrive full[i / 2 % S]"),
+            "an element that is neither fixed nor the next of a ring",
+        ),
+        (
+            changed(
+                &good,
+                "arrive full[i % S]",
+                "arrive full[i % S] if i > 9 { break }",
+            ),
+            "`break`",
+        ),
+        (
+            ring("1.."),
+            "an element that is not a function of the round",
+        ),
+    ];
+    for (source, construct) in cases {
+        let reason = refused(&source);
+        assert!(reason.ends_with(construct), "{reason}\n{source}");
+    }
+}
+
+/// The facts that prove one protocol do not prove one of the same shape that gets stuck.
+#[test]
+fn an_artefact_does_not_fit_a_broken_protocol() {
+    let good = ring("{2}");
+    let counting = proved(&good);
+    for (from, to) in [
+        ("1 - i / S % 2", "i / S % 2"),
+        ("wait full[i % S] i", "wait full[i % S] 1 - i"),
+        ("arrivals: C", "arrivals: C + 1"),
+        ("param C in 1..", "param C in 0.."),
+    ] {
+        let broken = changed(&good, from, to);
+        let rejection = check(&broken, Argument::Counting(counting.clone())).unwrap_err();
+        assert!(matches!(rejection, Rejection::Open { .. }), "{rejection}");
+    }
+    let mut narrow = counting.clone();
+    narrow.systems[0].window = 1;
+    narrow.systems[0].facts.clear();
+    assert!(check(&good, Argument::Counting(narrow)).is_err());
+    let mut elsewhere = counting;
+    elsewhere.systems[0].facts = vec![Fact::Always(Atom::Empty([7, 0, 0]))];
+    let rejection = check(&good, Argument::Counting(elsewhere)).unwrap_err();
+    assert!(
+        rejection.to_string().contains("does not have"),
+        "{rejection}"
+    );
+}
+
+/// What holds only in two states in a row needs a deeper induction.
+#[test]
+fn a_deeper_induction_is_checked_too() {
+    let mut counting = proved(ONE_BARRIER);
+    counting.systems[0].depth = 2;
+    check(ONE_BARRIER, Argument::Counting(counting.clone())).unwrap();
+    let broken = changed(ONE_BARRIER, "i % 2", "1 - i % 2");
+    check(&broken, Argument::Counting(counting)).unwrap_err();
 }
 
 /// A random protocol of a few roles that hand rounds to each other through rings, often broken.
 fn random_protocol(rng: &mut ChaCha8Rng) -> String {
     let roles = rng.random_range(1..=3usize);
-    let bodies_many: Vec<bool> = (0..roles).map(|_| rng.random_bool(0.5)).collect();
+    let many: Vec<bool> = (0..roles).map(|_| rng.random_bool(0.5)).collect();
+    let size = |role: usize| if many[role] { "T" } else { "1" };
+    let damage = [0.0, 0.5, 1.0][rng.random_range(0..3)];
     let mut objects = String::new();
     let mut bodies = vec![Vec::<String>::new(); roles];
     let mut before = vec![Vec::<String>::new(); roles];
-    let size = |role: usize| if bodies_many[role] { "T" } else { "1" };
-    let channels = rng.random_range(1..=2usize);
-    for channel in 0..channels {
+    for channel in 0..rng.random_range(1..=2usize) {
         let s = rng.random_range(1..=2i64);
-        let (from, to) = (rng.random_range(0..roles), rng.random_range(0..roles));
-        let off = |rng: &mut ChaCha8Rng, p: f64, text: &str| {
-            if rng.random_bool(p) {
-                text.to_owned()
-            } else {
-                String::new()
-            }
-        };
-        let shift = if rng.random_bool(0.15) {
-            rng.random_range(0..s)
-        } else {
-            0
-        };
+        let (from, mut to) = (rng.random_range(0..roles), rng.random_range(0..roles));
+        if to == from && rng.random_bool(0.8) {
+            to = (from + 1) % roles;
+        }
+        let mut damaged = |p: f64| rng.random_bool(p * damage);
+        let extra = |wrong: bool| if wrong { " + 1" } else { "" };
+        let (full, empty) = (extra(damaged(0.1)), extra(damaged(0.1)));
+        let (flip_empty, flip_full) = (damaged(0.08), damaged(0.08));
+        let (guarded, spared) = (damaged(0.06), damaged(0.2));
+        let (from_size, to_size) = (size(from), size(to));
+        let shift = if rng.random_bool(0.15) { s - 1 } else { 0 };
         let index = if shift == 0 {
             format!("i % {s}")
         } else {
             format!("(i + {shift}) % {s}")
         };
         let phase = |flip: bool| {
-            if flip {
-                format!("1 - i / {s} % 2")
-            } else {
-                format!("i / {s} % 2")
-            }
+            let bit = format!("i / {s} % 2");
+            if flip { format!("1 - {bit}") } else { bit }
         };
-        let style = rng.random_range(0..4);
         objects.push_str(&format!(
-            "mbarrier full{channel}[{s}] {{ arrivals: {}{} }}\n",
-            size(from),
-            off(rng, 0.1, " + 1")
+            "mbarrier full{channel}[{s}] {{ arrivals: {from_size}{full} }}\n"
         ));
-        objects.push_str(&format!(
-            "mbarrier empty{channel}[{s}] {{ arrivals: {}{} }}\n",
-            size(to),
-            off(rng, 0.1, " + 1")
-        ));
-        let flip = rng.random_bool(0.08);
-        let start = style == 1;
-        let skip = style == 2;
-        let mut acquire = format!("wait empty{channel}[{index}] {}", phase(!start ^ flip));
-        if skip {
-            acquire = format!("if i >= {s} {{ wait empty{channel}[{index}] (i - {s}) / {s} % 2 }}");
-        }
         let mut commit = format!("arrive full{channel}[{index}]");
-        if rng.random_bool(0.05) {
+        if guarded {
             commit = format!("if i > 0 {{ {commit} }}");
         }
-        let mut release = format!("arrive empty{channel}[{index}]");
-        if rng.random_bool(0.1) {
+        let consume = format!("wait full{channel}[{index}] {}", phase(flip_full));
+        let style = rng.random_range(0..5);
+        let (acquire, mut release) = if style == 0 {
+            objects.push_str(&format!("semaphore done{channel} = 0\n"));
+            (
+                format!("wait done{channel} >= {to_size} * (i - {s} + 1){empty}"),
+                format!("done{channel} += 1"),
+            )
+        } else {
+            objects.push_str(&format!(
+                "mbarrier empty{channel}[{s}] {{ arrivals: {to_size}{empty} }}\n"
+            ));
+            let acquire = match style {
+                1 => {
+                    before[to].push(format!("for k in 0..{s} {{ arrive empty{channel}[k] }}"));
+                    format!("wait empty{channel}[{index}] {}", phase(flip_empty))
+                }
+                2 => format!("if i >= {s} {{ wait empty{channel}[{index}] (i - {s}) / {s} % 2 }}"),
+                _ => format!("wait empty{channel}[{index}] {}", phase(!flip_empty)),
+            };
+            (acquire, format!("arrive empty{channel}[{index}]"))
+        };
+        if spared {
             release = format!("if i + {s} < N {{ {release} }}");
         }
-        if start {
-            before[to].push(format!("for k in 0..{s} {{ arrive empty{channel}[k] }}"));
-        }
-        let consume = format!(
-            "wait full{channel}[{index}] {}",
-            phase(rng.random_bool(0.05))
-        );
-        let mut insert = |rng: &mut ChaCha8Rng, role: usize, ops: [String; 2]| {
+        for (role, ops) in [(from, [acquire, commit]), (to, [consume, release])] {
             let mut at = 0;
             for op in ops {
-                if rng.random_bool(0.06) {
+                if rng.random_bool(0.06 * damage) {
                     continue;
                 }
                 at = rng.random_range(at..=bodies[role].len());
                 bodies[role].insert(at, op);
                 at += 1;
             }
-        };
-        insert(rng, from, [acquire, commit]);
-        insert(rng, to, [consume, release]);
+        }
     }
     let mut text = format!("protocol random\nparam T in 1..\nparam N in 0..\n{objects}");
     for role in 0..roles {
-        let index = if bodies_many[role] { "[t in 0..T]" } else { "" };
+        let index = if many[role] { "[t in 0..T]" } else { "" };
         text.push_str(&format!("role r{role}{index} {{\n"));
         for op in &before[role] {
             text.push_str(&format!("    {op}\n"));
         }
         text.push_str("    for i in 0..N {\n");
         for op in &bodies[role] {
-            if bodies_many[role] && rng.random_bool(0.04) {
+            if many[role] && rng.random_bool(0.06 * damage) {
                 text.push_str(&format!("        if t == 0 {{ {op} }}\n"));
             } else {
                 text.push_str(&format!("        {op}\n"));
@@ -283,7 +506,7 @@ fn attempts() -> u64 {
     std::env::var("WARPLOCK_RANDOM")
         .ok()
         .and_then(|n| n.parse().ok())
-        .unwrap_or(15)
+        .unwrap_or(25)
 }
 
 #[test]
@@ -294,21 +517,15 @@ fn what_is_proved_has_no_small_failure() {
         let source = random_protocol(&mut rng);
         let protocol = text::load(source.as_bytes()).unwrap();
         let failure = fails_small(&protocol);
-        let proved = matches!(guess(&source, 3), Guess::Found(_));
+        // Without random runs: it is the checker that has to see what is wrong.
+        let proved = matches!(guess(&source, 5, false), Guess::Found(_));
         safe += u64::from(failure.is_none());
         proofs += u64::from(proved);
         if proved && let Some(failure) = failure {
             panic!("seed {seed}: proved, but fails at {failure}\n{source}");
         }
-        if std::env::var_os("SHOW").is_some() && !proved && fails_small(&protocol).is_none() {
-            eprintln!(
-                "seed {seed}: safe on the grid, {:?}\n{source}",
-                guess(&source, 3)
-            );
-        }
     }
-    if std::env::var_os("SHOW").is_some() {
-        eprintln!("{proofs} proofs, {safe} safe of {}", attempts());
-    }
-    assert!(proofs > 0);
+    eprintln!("{proofs} proofs, {safe} safe");
+    // Most of what is safe is proved, or the test would say little.
+    assert!(2 * proofs > safe, "{proofs} proofs, {safe} safe");
 }

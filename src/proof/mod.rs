@@ -51,6 +51,7 @@ pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess
     let limits = counting::Limits {
         deadline,
         cancel: None,
+        runs: true,
     };
     match counting::guess(protocol, limits, tell) {
         Guess::Nothing(_) if protocol.roles.iter().any(|role| role.launch.is_some()) => {

@@ -47,6 +47,9 @@ pub struct Limits<'a> {
     pub deadline: Instant,
     /// Ends it soon after it becomes true.
     pub cancel: Option<&'a AtomicBool>,
+    /// Whether random runs are tried first. Without them the solver has more to refuse, and it has
+    /// to come to the same.
+    pub runs: bool,
 }
 
 impl Limits<'_> {
@@ -63,7 +66,8 @@ pub fn guess(protocol: &Protocol, limits: Limits<'_>, tell: &dyn Fn(&str)) -> Gu
         let components = match counting::components(protocol, &enumerated) {
             Ok(components) => components,
             Err(refused) => {
-                reason.get_or_insert(uncovered(refused));
+                // The more parameters are numbers, the more telling it is what is missing.
+                reason = Some(uncovered(refused));
                 continue;
             }
         };
