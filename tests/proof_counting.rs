@@ -145,8 +145,8 @@ fn two_cta_jacobi_is_proved() {
     assert_eq!(counting.systems[0].window, 1);
     let protocol = text::load(JACOBI.as_bytes()).unwrap();
     let lines = counting.explain(&protocol);
-    let wanted = "  if bar[0] has completed at most the phases before it, no thread[cta = 0] is at \
-                  `wait bar[cta] phase` 1 round ahead";
+    let wanted = "  if bar[0] has not completed the phase of round b, no thread[cta = 0] is at \
+                  `wait bar[cta] phase` in round b + 1";
     assert!(lines.iter().any(|line| line == wanted), "{lines:#?}");
 }
 
@@ -525,7 +525,6 @@ fn what_is_proved_has_no_small_failure() {
             panic!("seed {seed}: proved, but fails at {failure}\n{source}");
         }
     }
-    eprintln!("{proofs} proofs, {safe} safe");
     // Most of what is safe is proved, or the test would say little.
     assert!(2 * proofs > safe, "{proofs} proofs, {safe} safe");
 }

@@ -93,7 +93,7 @@ pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
     match argument {
         Argument::Ticket(ticket) => explain_ticket(protocol, ticket),
         Argument::Turns(turns) => explain_turns(protocol, turns),
-        Argument::Counting(counting) => counting.explain(protocol),
+        Argument::Counting(counting) => counting.summary(protocol),
     }
 }
 

@@ -118,18 +118,12 @@ impl Atom {
 
     fn words(&self, system: &System<'_>, source: &str) -> String {
         match self {
-            Atom::AtLeast(element, value) => format!(
-                "{} has completed {}",
-                system.element_name(*element),
-                phases("at least", *value)
-            ),
-            Atom::AtMost(element, value) => format!(
-                "{} has completed {}",
-                system.element_name(*element),
-                phases("at most", *value)
-            ),
+            Atom::AtLeast(element, value) => system.reached(*element, *value, true),
+            Atom::AtMost(element, value) => {
+                system.reached(*element, value.saturating_add(1), false)
+            }
             Atom::Gap(a, b, most) => format!(
-                "{} is at most {most} phases ahead of {}",
+                "relative to b, {} is at most {most} phases ahead of {}",
                 system.element_name(*a),
                 system.element_name(*b)
             ),
@@ -149,14 +143,6 @@ fn accounting(
         return Err(absent());
     }
     system.accounting(state, family, distance, passed)
-}
-
-fn phases(bound: &str, value: i64) -> String {
-    match value {
-        0 => format!("{bound} the phases before it"),
-        1.. => format!("{bound} {value} more than the phases before it"),
-        _ => format!("{bound} {} fewer than the phases before it", -value),
-    }
 }
 
 fn absent() -> Unsupported {

@@ -568,12 +568,27 @@ impl System<'_> {
             return "?".to_owned();
         };
         let what = self.location_name(group, location, source);
-        let rounds = match lag {
-            0 => "in the slowest member's round".to_owned(),
-            1 => "1 round ahead".to_owned(),
-            _ => format!("{lag} rounds ahead"),
-        };
-        format!("{} is at {what} {rounds}", members.name)
+        let round = plus("b", lag as i64);
+        format!("{} is at {what} in round {round}", members.name)
+    }
+
+    /// That an element has gone on by this many phases more than the base suggests, or that it has
+    /// not.
+    fn reached(&self, element: [usize; 2], value: i64, yes: bool) -> String {
+        let name = self.element_name(element);
+        let [family, distance] = element;
+        let size = self.families.get(family).map_or(1, |family| family.size);
+        if self.is_semaphore(family) {
+            let bound = if yes { "at least" } else { "less than" };
+            let round = plus("b", value);
+            return format!("{name} has grown by {bound} what the rounds before {round} add");
+        }
+        let not = if yes { "" } else { "not " };
+        let round = plus(
+            "b",
+            (distance as i64).saturating_add(size.saturating_mul(value - 1)),
+        );
+        format!("{name} has {not}completed the phase of round {round}")
     }
 
     fn element_name(&self, [family, distance]: [usize; 2]) -> String {
@@ -588,11 +603,13 @@ impl System<'_> {
                 } else {
                     format!("{value} + ")
                 };
-                format!(
-                    "[{first}(b + {}) % {}]",
-                    distance as i64 + family.origin,
-                    family.size
-                )
+                let place = plus("b", distance as i64 + family.origin);
+                let place = if place == "b" {
+                    place
+                } else {
+                    format!("({place})")
+                };
+                format!("[{first}{place} % {}]", family.size)
             } else {
                 format!("[{value}]")
             }
@@ -603,8 +620,17 @@ impl System<'_> {
     }
 }
 
-/// The argument in words, one sentence per line.
-pub fn explain(protocol: &Protocol, counting: &Counting) -> Vec<String> {
+/// `b`, `b + 2`, `b - 1`.
+fn plus(name: &str, value: i64) -> String {
+    match value {
+        0 => name.to_owned(),
+        1.. => format!("{name} + {value}"),
+        _ => format!("{name} - {}", value.unsigned_abs()),
+    }
+}
+
+/// The argument in words, one sentence per line; with every fact, or how many there are.
+fn explain(protocol: &Protocol, counting: &Counting, every: bool) -> Vec<String> {
     let mut lines = vec![
         "Members that run the same program are counted, not told apart, and rounds are counted \
          from that of the slowest member, b."
@@ -617,37 +643,40 @@ pub fn explain(protocol: &Protocol, counting: &Counting) -> Vec<String> {
         let Ok(system) = component.system(protocol, invariant.window) else {
             continue;
         };
-        let groups: Vec<&str> = system.groups.iter().map(|g| g.name.as_str()).collect();
-        let values: Vec<String> = component
-            .fixed
-            .iter()
-            .map(|(id, value)| format!("{} = {value}", protocol.params[id.0].name))
-            .collect();
-        let case = if values.is_empty() {
-            String::new()
-        } else {
-            format!(", {}", values.join(", "))
+        let mut names: Vec<String> = system.groups.iter().map(|g| g.name.clone()).collect();
+        let values = component.fixed.iter();
+        names.extend(values.map(|(id, v)| format!("{} = {v}", protocol.params[id.0].name)));
+        let rounds = match invariant.window {
+            1 => "1 round".to_owned(),
+            window => format!("{window} rounds"),
         };
+        let steps = match invariant.depth {
+            1 => "every step preserves".to_owned(),
+            depth => format!("a step preserves if they held for {depth} states before it"),
+        };
+        let names = names.join(", ");
+        let count = invariant.facts.len();
         lines.push(format!(
-            "{}{case}: nobody is ever more than {} ahead, by induction over steps (k = {}) from:",
-            groups.join(", "),
-            if invariant.window == 1 {
-                "1 round".to_owned()
-            } else {
-                format!("{} rounds", invariant.window)
-            },
-            invariant.depth
+            "{names}: nobody is ever more than {rounds} ahead, and while somebody has not finished, \
+             somebody can go on. That follows from {count} facts that {steps}{}",
+            if every { ":" } else { "." }
         ));
-        for fact in &invariant.facts {
-            lines.push(format!("  {}", fact.words(&system, &protocol.source)));
+        if every {
+            let facts = invariant.facts.iter();
+            lines.extend(facts.map(|fact| format!("  {}", fact.words(&system, &protocol.source))));
         }
     }
     lines
 }
 
 impl Counting {
-    /// The argument in words, one sentence per line.
+    /// The argument in words, one sentence per line, with every fact.
     pub fn explain(&self, protocol: &Protocol) -> Vec<String> {
-        explain(protocol, self)
+        explain(protocol, self, true)
+    }
+
+    /// The argument in words, without the facts.
+    pub fn summary(&self, protocol: &Protocol) -> Vec<String> {
+        explain(protocol, self, false)
     }
 }

@@ -254,6 +254,11 @@ impl<'p> System<'p> {
         }
     }
 
+    /// Whether a family's elements are semaphores.
+    pub fn is_semaphore(&self, family: usize) -> bool {
+        matches!(self.resources.get(family), Some(Resource::Semaphore { .. }))
+    }
+
     /// The families at which a round has arrivals under a condition.
     pub fn conditional(&self) -> Vec<usize> {
         let ops = self.groups.iter().flat_map(|group| &group.round);
