@@ -258,6 +258,72 @@ fn an_elected_thread_is_counted_apart() {
     not_proved(&changed(ELECTED, "t == 0", "t == 1"));
 }
 
+const STARTED: &str = "protocol started
+param T in 1..
+param N in 0..
+mbarrier ready { arrivals: 1 }
+mbarrier bar { arrivals: T }
+role init {
+    arrive ready
+}
+role thread[t in 0..T] {
+    wait ready 0
+    for i in 0..N {
+        arrive bar
+        wait bar i % 2
+    }
+}
+";
+
+#[test]
+fn a_role_without_a_loop_may_stand_beside_others() {
+    proved(STARTED);
+    not_proved(&changed(
+        STARTED,
+        "wait ready 0",
+        "wait ready 1 wait ready 0 wait ready 1",
+    ));
+    not_proved(&changed(
+        STARTED,
+        "    arrive ready",
+        "    wait bar 0 arrive ready",
+    ));
+    // Nothing but straight lines.
+    proved(
+        "protocol straight
+param T in 1..
+mbarrier a { arrivals: T }
+mbarrier b { arrivals: 1 }
+role one {
+    wait a 0
+    arrive b
+}
+role many[t in 0..T] {
+    arrive a
+    wait b 0
+}
+",
+    );
+}
+
+#[test]
+fn a_certificate_survives_writing_and_reading() {
+    let argument = Argument::Counting(proved(STARTED));
+    let issued = manifest::issue(STARTED, &Narrowing::default(), "deadlock", argument);
+    let (certificate, obligations) = issued.unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let written = manifest::write(&certificate, &obligations, folder.path()).unwrap();
+    let mut read = manifest::read(&written).unwrap();
+    assert_eq!(read, certificate);
+    let limit = Duration::from_secs(30);
+    manifest::check(&read, &Solver::BuiltIn, limit, &|_| {}).unwrap();
+    if let Argument::Counting(counting) = &mut read.argument {
+        counting.systems[0].facts.pop();
+    }
+    let rejection = manifest::check(&read, &Solver::BuiltIn, limit, &|_| {}).unwrap_err();
+    assert!(matches!(rejection, Rejection::Mismatch(_)), "{rejection}");
+}
+
 const COUNTER: &str = "protocol counter
 param G in 1..
 param N in 0..

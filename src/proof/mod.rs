@@ -16,6 +16,7 @@ use crate::certificate::discharge;
 use crate::certificate::discharge::Answer;
 use crate::certificate::discharge::Solver;
 use crate::certificate::manifest::Argument;
+use crate::certificate::obligation::Obligation;
 use crate::certificate::program::Unsupported;
 use crate::protocol::Domain;
 use crate::protocol::Protocol;
@@ -93,13 +94,23 @@ fn accepted(
     tell: &dyn Fn(&str),
 ) -> Result<(), String> {
     let obligations = argument.obligations(protocol).map_err(uncovered)?;
+    discharged(&obligations, split, deadline, tell)
+}
+
+/// Whether the checker proves these obligations.
+fn discharged(
+    obligations: &[Obligation],
+    split: bool,
+    deadline: Instant,
+    tell: &dyn Fn(&str),
+) -> Result<(), String> {
     // One hard obligation must not use up the time of the other candidates.
     let each = if split {
         Duration::from_secs(10)
     } else {
         Duration::from_secs(4)
     };
-    for obligation in &obligations {
+    for obligation in obligations {
         tell(&obligation.meaning);
         let left = deadline.saturating_duration_since(Instant::now()).min(each);
         match discharge::discharge(obligation, &Solver::BuiltIn, left) {

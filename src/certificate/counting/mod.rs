@@ -14,7 +14,7 @@
 //!    elements are in range, every mbarrier expects and every arrival is at least one;
 //! 2. *(closed forms)* the element and the parity that an operation names in round `r`, and the value of
 //!    a variable that the loop carries, are those functions of `r` that the system uses; all groups of
-//!    a system have the same number of rounds;
+//!    a system that have a loop have the same number of rounds;
 //! 3. *(initiation)* the facts hold at the start;
 //! 4. *(consecution)* where the facts hold, they hold after every step (with a depth `k > 1`: where they
 //!    have held for `k` states in a row; then initiation covers the first `k` states);
@@ -28,8 +28,8 @@
 //! member is more than `window` rounds ahead of the slowest. It corresponds to the state of the system
 //! with the same members at the same operations, each before the first one that its conditions let it
 //! execute, and with the slowest member's round as the base. (Finished members are in the round after
-//! the last one.) A step of the protocol is the step of the system at that location and lag, followed by passing
-//! operations whose condition does not hold and by moving the base as long as nobody is at lag 0; by
+//! the last one; those of a group without a loop at lag 1, or at lag 0 when the base is there.) A step of the protocol is the step of the system at that location and lag, followed by passing
+//! operations whose condition does not hold, by moving members without a loop along, and by moving the base as long as nobody is at lag 0; by
 //! (2) it touches the same element with the same effect. The next state corresponds again unless a member
 //! has left the window, which (5) excludes. By (3) and (4) the facts hold in all states that
 //! correspond to a reachable one; the induction goes along the steps of the system, and those
@@ -334,6 +334,27 @@ pub fn obligations(
     Ok(rule.all)
 }
 
+/// The obligations that do not depend on what holds in the systems: conditions 1 and 2.
+///
+/// # Errors
+///
+/// Refuses a protocol outside the fragment.
+pub fn groundwork(
+    protocol: &Protocol,
+    enumerated: &[usize],
+) -> Result<Vec<Obligation>, Unsupported> {
+    let mut rule = Rule {
+        protocol,
+        case: String::new(),
+        all: Vec::new(),
+    };
+    for case in cases(protocol, enumerated)? {
+        rule.name_case(&case.fixed);
+        rule.closed_forms(&case)?;
+    }
+    Ok(rule.all)
+}
+
 struct Rule<'p> {
     protocol: &'p Protocol,
     /// Which values of the enumerated parameters, for readers.
@@ -584,6 +605,9 @@ impl System<'_> {
             return format!("{name} has grown by {bound} what the rounds before {round} add");
         }
         let not = if yes { "" } else { "not " };
+        if self.families.get(family).is_some_and(|f| !f.turning) {
+            return format!("{name} has {not}completed {value} phases");
+        }
         let round = plus(
             "b",
             (distance as i64).saturating_add(size.saturating_mul(value - 1)),

@@ -71,6 +71,9 @@ pub struct Family {
     pub size: i64,
     /// The element at distance `j` from round `b` is number `(b + j + origin) mod size`.
     pub origin: i64,
+    /// Whether its phases go along with the rounds. Those of a single element that is used only
+    /// before and after the loop do not, and are counted from 0.
+    pub turning: bool,
 }
 
 impl Family {
@@ -179,6 +182,7 @@ pub fn close(programs: Vec<(Part, Program)>) -> Result<(Vec<Group>, Vec<Family>)
                 moving: place.moving,
                 size: place.size,
                 origin: 0,
+                turning: true,
             });
         }
     }
@@ -212,6 +216,8 @@ pub fn close(programs: Vec<(Part, Program)>) -> Result<(Vec<Group>, Vec<Family>)
             .map(|op| op.offset)
             .next();
         family.origin = first.unwrap_or(0);
+        let mut used = groups.iter().flat_map(|g| &g.round);
+        family.turning = family.size > 1 || used.any(|op| op.family == at);
     }
     Ok((groups, families))
 }

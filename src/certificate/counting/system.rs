@@ -10,8 +10,9 @@
 //! first one after the loop: a member there whose round is the number of rounds has left the loop,
 //! and has finished if nothing follows.
 //!
-//! **Steps.** A member does its operation, or passes one whose condition does not hold. When nobody
-//! is at lag 0, the base moves up by one before anything else: members lose one lag, and the
+//! **Steps.** A member does its operation, or passes one whose condition does not hold. A member that has
+//! nothing to do in a round, having no loop, goes from lag 0 to lag 1. When nobody
+//! is at lag 0, the base moves up by one before anything else (members without a loop going along): members lose one lag, and the
 //! elements rotate by one place, the first coming back as the last with one completed phase less to
 //! its credit.
 
@@ -201,17 +202,7 @@ impl<'p> System<'p> {
         }
         let looping = groups.iter().find(|g| !g.round.is_empty());
         let rounds = match looping.and_then(|g| g.program.rounds.as_ref()) {
-            Some(rounds) => {
-                let idle = groups.iter().find(|g| g.round.is_empty());
-                if let Some(group) = idle {
-                    let span = group.before.first().map(|op| op.span);
-                    return Err(Unsupported {
-                        reason: "members without a loop beside members with one".to_owned(),
-                        span,
-                    });
-                }
-                terms.expr(&walk::length(rounds), &Env::new())?
-            }
+            Some(rounds) => terms.expr(&walk::length(rounds), &Env::new())?,
             None => term::int(0),
         };
         for group in &groups {
@@ -631,7 +622,7 @@ impl<'p> System<'p> {
     /// A condition or number of arrivals that has no term.
     pub fn transitions(&mut self, state: &State) -> Result<Vec<Transition>, Unsupported> {
         let mut all = vec![self.shift(state)];
-        let behind = term::sum(state.counts.iter().flatten().map(|lags| lags[0].clone()));
+        let behind = term::sum(self.at_base(state));
         for group in 0..self.groups.len() {
             let members = self.groups[group].clone();
             for location in 0..self.layout.locations(group) {
@@ -650,8 +641,47 @@ impl<'p> System<'p> {
                 }
             }
         }
+        for group in 0..self.groups.len() {
+            all.extend(self.idle(state, group));
+        }
         all.retain(|t| t.guard != term::boolean(false));
         Ok(all)
+    }
+
+    /// How many members are at lag 0, but for those that have nothing to do in a round.
+    fn at_base(&self, state: &State) -> Vec<Term> {
+        let mut all = Vec::new();
+        for (group, locations) in state.counts.iter().enumerate() {
+            let [before, round, _] = self.layout.groups[group];
+            for (location, lags) in locations.iter().enumerate() {
+                if round > 0 || location < before || self.rounds == term::int(0) {
+                    all.push(lags[0].clone());
+                }
+            }
+        }
+        all
+    }
+
+    /// Members that have nothing to do in a round go along with the base.
+    fn idle(&self, state: &State, group: usize) -> Option<Transition> {
+        let [before, round, _] = self.layout.groups[group];
+        if round > 0 || self.rounds == term::int(0) {
+            return None;
+        }
+        let one = term::int(1);
+        let mut next = state.clone();
+        let lags = &mut next.counts[group][before];
+        let guard = term::and([
+            term::le(&one, &lags[0]),
+            term::lt(&state.base, &self.rounds),
+        ]);
+        lags[0] = term::sub(&lags[0], &one);
+        lags[1] = term::sum([lags[1].clone(), one]);
+        Some(Transition {
+            origin: Origin::Location(group, before),
+            guard,
+            next: Ok(next),
+        })
     }
 
     fn operation(
@@ -769,11 +799,12 @@ impl<'p> System<'p> {
     /// When a wait passes: the completed phases and the awaited parity differ by an odd number.
     fn passes(&self, state: &State, op: &Op, table: &[i64], lag: usize, before: bool) -> Term {
         let (family, distance) = self.element(op, lag);
-        let size = self.families[family].size;
+        let Family { size, turning, .. } = self.families[family];
         // Added to the phases ahead, whether it is odd that counts; a function of the base.
         let offset = |base: i64| {
             let awaited = table[(base + lag as i64).rem_euclid(table.len() as i64) as usize];
-            ((base + distance as i64).div_euclid(size) + awaited).rem_euclid(2)
+            let phases = (base + distance as i64).div_euclid(size);
+            (if turning { phases } else { 0 } + awaited).rem_euclid(2)
         };
         let period = if before {
             1
@@ -810,10 +841,10 @@ impl<'p> System<'p> {
                 lags.push(term::int(0));
             }
         }
-        for (values, resource) in next.ahead.iter_mut().zip(&self.resources) {
+        for (family, values) in next.ahead.iter_mut().enumerate() {
             values.rotate_left(1);
-            let less = match resource {
-                Resource::Mbarrier { .. } => term::int(1),
+            let less = match &self.resources[family] {
+                Resource::Mbarrier { .. } => term::int(self.families[family].turning.into()),
                 Resource::Semaphore { growth, .. } => growth.clone(),
             };
             if let Some(last) = values.last_mut() {

@@ -17,6 +17,7 @@ use std::time::Instant;
 
 use super::Guess;
 use super::accepted;
+use super::discharged;
 use super::uncovered;
 use crate::certificate::counting;
 use crate::certificate::counting::Component;
@@ -71,6 +72,14 @@ pub fn guess(protocol: &Protocol, limits: Limits<'_>, tell: &dyn Fn(&str)) -> Gu
                 continue;
             }
         };
+        // What follows makes sense only if the system is that of the protocol.
+        let groundwork = match counting::groundwork(protocol, &enumerated) {
+            Ok(obligations) => obligations,
+            Err(refused) => return Guess::Nothing(uncovered(refused)),
+        };
+        if let Err(refused) = discharged(&groundwork, true, limits.deadline, tell) {
+            return Guess::Nothing(refused);
+        }
         match systems(protocol, &components, limits, tell) {
             Ok(systems) => {
                 let argument = Argument::Counting(Counting {
