@@ -1,4 +1,4 @@
-//! The counting rule: why threads that go round a loop over mbarriers never hang.
+//! The counting rule: why threads that go round a loop over barriers never hang.
 //!
 //! Members that run the same program are interchangeable, so a state is *how many* are at each
 //! location and in which round; and rounds are counted from the slowest member's, the *base*, so
@@ -6,49 +6,52 @@
 //!
 //! # The rule
 //!
-//! The protocol is cut into *systems*: groups of members that share mbarriers. For each system the
-//! artefact names a *window*, the largest number of rounds that a member may be ahead, and a list of
-//! [`Fact`]s. The protocol is free of deadlock if, for each system and every value of the parameters,
+//! The protocol is cut into *systems*: groups of members that share mbarriers or semaphores. For
+//! each system the artefact names a *window*, the largest number of rounds that a member may be
+//! ahead, and a list of [`Fact`]s. The protocol is free of deadlock if, for each system and every
+//! value of the parameters,
 //!
 //! 1. *(well defined)* everything the protocol evaluates means what the interpreter computes,
-//!    elements are in range, every mbarrier expects and every arrival is at least one;
-//! 2. *(closed forms)* the element and the parity that an operation names in round `r`, and the value of
-//!    a variable that the loop carries, are those functions of `r` that the system uses; all groups of
-//!    a system that have a loop have the same number of rounds;
+//!    elements are in range, every mbarrier expects and every arrival is at least one, and no
+//!    addition is negative;
+//! 2. *(closed forms)* the element, parity and value that an operation names in round `r`, and the
+//!    value of a variable that the loop carries, are those functions of `r` that the system uses; all
+//!    groups of a system that have a loop have the same number of rounds;
 //! 3. *(initiation)* the facts hold at the start;
-//! 4. *(consecution)* where the facts hold, they hold after every step (with a depth `k > 1`: where they
-//!    have held for `k` states in a row; then initiation covers the first `k` states);
+//! 4. *(consecution)* where the facts hold, they hold after every step (with a depth `k > 1`: where
+//!    they have held for `k` states in a row; then initiation covers the first `k` states);
 //! 5. *(window)* where they hold, no member can take a step that leads out of the window, and nobody
 //!    arrives where fewer arrivals are pending;
 //! 6. *(progress)* where they hold and some member has not finished, some step is possible.
 //!
 //! # Why it is sound
 //!
-//! *Every run of the protocol is one of the system.* Let a state of the protocol be given in which no
-//! member is more than `window` rounds ahead of the slowest. It corresponds to the state of the system
-//! with the same members at the same operations, each before the first one that its conditions let it
-//! execute, and with the slowest member's round as the base. (Finished members are in the round after
-//! the last one; those of a group without a loop at lag 1, or at lag 0 when the base is there.) A step of the protocol is the step of the system at that location and lag, followed by passing
-//! operations whose condition does not hold, by moving members without a loop along, and by moving the base as long as nobody is at lag 0; by
-//! (2) it touches the same element with the same effect. The next state corresponds again unless a member
-//! has left the window, which (5) excludes. By (3) and (4) the facts hold in all states that
-//! correspond to a reachable one; the induction goes along the steps of the system, and those
-//! between two corresponding states are among them.
+//! *Every run of the protocol is one of the system.* Call the steps of the system that pass an
+//! operation whose condition does not hold, take a member without a loop along, or move the base
+//! *silent*. A state of the protocol corresponds to a state of the system if the same members are
+//! before the same operations, elements have the same phases, arrivals and values, and no silent
+//! step is possible. (A member that has finished is in the round after the last one, or went along
+//! with the base.) The start corresponds to what silent steps make of the start. A step of the
+//! protocol is, by (2), a step of the system from the corresponding state: somebody is at lag 0, or
+//! the base could move. After it, silent steps lead to a corresponding state again; there are only
+//! finitely many of them, since each brings a member or the base forward, and (5) excludes that one
+//! leaves the window. The facts hold in all states on the way, by (3) and (4).
 //!
-//! *Nothing is undefined,* by (1) and (5): the only undefined effect here is an arrival beyond what is pending.
+//! *Nothing is undefined,* by (1) and (5): the only undefined effect of these operations is an
+//! arrival beyond what is pending. (Overflow of a counter is outside the model.)
 //!
 //! *Progress.* In a stuck state of the protocol some member has not finished and none can do its
-//! operation. In the corresponding state of the system no operation can be passed and the base cannot
-//! move, by construction; so no step is possible at all, against (6).
+//! operation. In the corresponding state of the system no silent step is possible either, against (6).
 //!
-//! *Systems are independent.* They share no mbarrier, so a stuck state of the whole is stuck in every
-//! system that has unfinished members. A member of a grid that is declared to be resident as a whole can start at any
-//! time; counting it from the beginning as started only removes states in which it can go on.
+//! *Systems are independent.* They share no element, so a stuck state of the whole is stuck in every
+//! system that has unfinished members. A member of a grid that is declared to be resident as a whole
+//! can start at any time, so in a stuck state all have started.
 //!
 //! # What is refused
 //!
-//! Grids that need not be resident as a whole, semaphores, named barriers, patterns, loops in loops,
-//! `break`, an index used other than in comparisons, an element that is neither fixed nor the next of a ring.
+//! Grids that need not be resident as a whole, semaphores that are set, used as a ring or of unknown
+//! value at the start, named barriers, patterns, loops in loops, `break`, an index used other than in
+//! comparisons, an element that is neither fixed nor the next of a ring.
 
 mod closed;
 mod fact;

@@ -1,6 +1,6 @@
 //! The transition system of groups that share barriers.
 //!
-//! **State.** `base`, a round that no unfinished member is behind; for each group, location and
+//! **State.** `base`, a round that nobody is behind; for each group, location and
 //! lag, how many members are there (a member at lag `l` is in round `base + l`); for each element
 //! at distance `j` from the base its phases completed, `ahead`, counted from `(base + j) div size`,
 //! and the arrivals of its open phase. Nothing in it grows with the number of rounds but `base`.
@@ -10,11 +10,15 @@
 //! first one after the loop: a member there whose round is the number of rounds has left the loop,
 //! and has finished if nothing follows.
 //!
-//! **Steps.** A member does its operation, or passes one whose condition does not hold. A member that has
-//! nothing to do in a round, having no loop, goes from lag 0 to lag 1. When nobody
-//! is at lag 0, the base moves up by one before anything else (members without a loop going along): members lose one lag, and the
-//! elements rotate by one place, the first coming back as the last with one completed phase less to
-//! its credit.
+//! **Steps.** A member does its operation, or passes one whose condition does not hold. A member
+//! that has nothing to do in a round, having no loop, goes from lag 0 to lag 1. When nobody else is
+//! at lag 0, the base moves up by one before anything else: members lose one lag, and the elements
+//! rotate by one place, the first coming back as the last with one completed phase less to its
+//! credit. (An element that is used only before and after the loop stays as it is, and its phases
+//! are counted from 0.)
+//!
+//! **Semaphores** are single elements; `ahead` is the value less the initial one and less what all
+//! members together add in each round below the base. An awaited value grows by that much per round.
 
 use super::fold;
 use super::fold::Known;

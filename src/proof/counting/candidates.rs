@@ -9,6 +9,15 @@ use crate::certificate::counting::Layout;
 /// With more elements than this only neighbours are compared.
 const ALL_PAIRS: usize = 8;
 
+/// About how many candidates there are.
+pub fn size(layout: &Layout) -> usize {
+    let elements: usize = layout.families.iter().sum();
+    let places: usize = (0..layout.groups.len())
+        .map(|group| layout.locations(group) * (layout.window + 1))
+        .sum();
+    places * places / 2 + 6 * places * elements
+}
+
 /// Everything worth trying; the families named have arrivals under a condition.
 pub fn candidates(layout: &Layout, conditional: &[usize]) -> Vec<Fact> {
     let elements: Vec<[usize; 2]> = layout

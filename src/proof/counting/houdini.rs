@@ -12,6 +12,7 @@ use z3::ast::Bool;
 
 use super::Limits;
 use super::candidates::candidates;
+use super::candidates::size;
 use super::simulate;
 use crate::certificate::counting::Atom;
 use crate::certificate::counting::Component;
@@ -23,6 +24,9 @@ use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
 use crate::protocol::Protocol;
+
+/// With more candidates than this no search ends in time.
+const MOST_CANDIDATES: usize = 30_000;
 
 /// What the candidates came to.
 pub enum Outcome {
@@ -72,6 +76,10 @@ pub fn search(
     limits: Limits<'_>,
 ) -> Result<Outcome, Unsupported> {
     let system = component.system(protocol, window)?;
+    if size(&system.layout) > MOST_CANDIDATES {
+        let why = "too many locations and elements to count members at".to_owned();
+        return Ok(Outcome::Lacking(Lack::Answer(why)));
+    }
     let facts = candidates(&system.layout, &system.conditional());
     let facts: Vec<Fact> = match simulate::plausible(protocol, component, window, &facts, limits)? {
         Ok(alive) => alive.into_iter().map(|nth| facts[nth].clone()).collect(),

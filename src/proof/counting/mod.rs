@@ -1,10 +1,11 @@
 //! Guessing the artefact of the counting rule.
 //!
 //! Nothing here knows a protocol. From the shape of a transition system
-//! ([`crate::certificate::counting`]) follow some hundred statements that might hold in all its states
-//! (`candidates.rs`); those that a random run contradicts are dropped (`simulate.rs`), then those that
-//! one step can break, until none is (`houdini.rs`). What is left is inductive; if it excludes a stuck state, the few facts that this
-//! needs are the artefact. Otherwise the window is widened, then the induction deepened.
+//! ([`crate::certificate::counting`]) follow some hundred or thousand statements that might hold in
+//! all its states (`candidates.rs`). Those that a random run contradicts are dropped
+//! (`simulate.rs`), then those that one step can break, until none is (`houdini.rs`). What is left is
+//! inductive; if it excludes a stuck state, the facts that this needs are the artefact. Otherwise
+//! the window is widened or the induction deepened.
 
 mod candidates;
 mod evaluate;
