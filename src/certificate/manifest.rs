@@ -21,6 +21,8 @@ use serde::Serialize;
 use sha2::Digest;
 use sha2::Sha256;
 
+use super::counting;
+use super::counting::Counting;
 use super::cut;
 use super::cut::artefact::Cut;
 use super::discharge;
@@ -61,16 +63,18 @@ pub enum Argument {
     Turns(Turns),
     /// See [`super::cut`].
     Cut(Cut),
+    /// See [`super::counting`].
+    Counting(Counting),
 }
 
 impl Argument {
-    /// Why a CTA that has not started yet does no harm.
-    fn residency(&self) -> Residency {
+    /// Why a CTA that has not started yet does no harm; `None` where none waits for a place.
+    fn residency(&self) -> Option<Residency> {
         match self {
-            Argument::Ticket(ticket) => ticket.residency,
-            Argument::Turns(turns) => turns.residency,
-            // Obliged to be, where there is a launch.
-            Argument::Cut(_) => Residency::WholeGrid,
+            Argument::Ticket(ticket) => Some(ticket.residency),
+            Argument::Turns(turns) => Some(turns.residency),
+            // A launch, if there is one, is obliged to be of the whole grid.
+            Argument::Cut(_) | Argument::Counting(_) => None,
         }
     }
 
@@ -84,6 +88,7 @@ impl Argument {
             Argument::Ticket(ticket) => ticket::obligations(protocol, ticket),
             Argument::Turns(turns) => turns::obligations(protocol, turns),
             Argument::Cut(cut) => cut::obligations(protocol, cut),
+            Argument::Counting(counting) => counting::obligations(protocol, counting),
         }
     }
 
@@ -93,6 +98,7 @@ impl Argument {
             Argument::Ticket(_) => "ticket",
             Argument::Turns(_) => "turn",
             Argument::Cut(_) => "cut",
+            Argument::Counting(_) => "counting",
         }
     }
 }
@@ -276,7 +282,9 @@ fn discharge_all(
             });
         }
     });
-    let failures = failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let failures = failures
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
     match failures.into_iter().next() {
         None => Ok(()),
         Some((at, reason)) => Err(Rejection::Open {
@@ -444,10 +452,11 @@ pub fn read(path: &Path) -> Result<Certificate, Rejection> {
 /// What a proof by this argument rests on beyond the protocol's text.
 pub fn assumptions(protocol: &Protocol, argument: &Argument) -> Vec<String> {
     let mut all = super::environment(protocol);
-    if argument.residency() == Residency::WholeGrid {
-        all.push("all CTAs of the grid are resident at once".to_owned());
-    } else {
-        all.push(super::LAUNCH_ORDER.to_owned());
+    let grid = protocol.roles.iter().any(|role| role.launch.is_some());
+    match argument.residency() {
+        Some(Residency::LaunchOrder) => all.push(super::LAUNCH_ORDER.to_owned()),
+        None if !grid => {}
+        _ => all.push("all CTAs of the grid are resident at once".to_owned()),
     }
     all
 }

@@ -105,6 +105,11 @@ impl<'p> Translator<'p> {
         }
     }
 
+    /// The protocol whose expressions it translates.
+    pub fn protocol(&self) -> &'p Protocol {
+        self.protocol
+    }
+
     /// Declares an integer constant and returns it.
     pub fn constant(&mut self, name: &str) -> Term {
         self.constants.insert(name.to_owned());

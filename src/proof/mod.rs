@@ -4,11 +4,13 @@
 //! small instances and has the checker try what fits. What is found counts for nothing until it
 //! is written down as a certificate and checked from the protocol's text.
 
+pub mod counting;
 mod cut;
 pub mod sample;
 mod ticket;
 mod turns;
 
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -16,9 +18,9 @@ use crate::certificate::discharge;
 use crate::certificate::discharge::Answer;
 use crate::certificate::discharge::Solver;
 use crate::certificate::manifest::Argument;
+use crate::certificate::obligation::Obligation;
 use crate::certificate::program::Unsupported;
 use crate::protocol::Domain;
-use crate::protocol::Object;
 use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 use crate::semantics::input::Input;
@@ -38,38 +40,93 @@ pub enum Guess {
     Nothing(String),
 }
 
-/// Looks for an argument that the checker accepts, rule by rule. `tell` is told what is being
-/// tried.
-pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess {
-    let deadline = Instant::now() + limit;
-    let by_cuts = if protocol.patterns.is_empty() {
-        cut::guess(protocol, deadline, tell)
-    } else {
-        Guess::Nothing("patterns have rules of their own".to_owned())
-    };
-    if let Guess::Fitting(_) = by_cuts {
-        return by_cuts;
-    }
-    if !grid_only(protocol) {
-        return by_cuts;
-    }
-    tell("sampling instances");
-    let samples = sample::instances(protocol, SAMPLES, 0);
-    let by_ticket = ticket::guess(protocol, &samples, deadline, tell);
-    let Guess::Nothing(reason) = by_ticket else {
-        return by_ticket;
-    };
-    match turns::guess(protocol, &samples, deadline, tell) {
-        Guess::Nothing(_) => Guess::Nothing(reason),
-        found => found,
+/// A way of looking for an argument, from cheap to general.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    /// Closed forms and cuts: any number of loops and roles, no reset.
+    Cuts,
+    /// One order of a grid's CTAs that suits every semaphore.
+    Ticket,
+    /// Numbered turns at every semaphore.
+    Turns,
+    /// Counting members by place and lag, with an inductive invariant.
+    Counting,
+}
+
+impl Layer {
+    /// The name that reports use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Layer::Cuts => "cut",
+            Layer::Ticket => "ticket",
+            Layer::Turns => "turn",
+            Layer::Counting => "counting",
+        }
     }
 }
 
-/// Whether the rules for a grid with semaphores may apply.
-fn grid_only(protocol: &Protocol) -> bool {
-    let semaphore = |object: &Object| matches!(object.kind, ObjectKind::Semaphore(_));
-    protocol.roles.iter().any(|role| role.launch.is_some())
-        && protocol.objects.iter().all(semaphore)
+/// The layers that may apply to a protocol, in the order in which they are worth trying.
+pub fn layers(protocol: &Protocol) -> Vec<Layer> {
+    let semaphores = protocol
+        .objects
+        .iter()
+        .all(|object| matches!(object.kind, ObjectKind::Semaphore(_)));
+    let grid = protocol.roles.iter().any(|role| role.launch.is_some());
+    let mut all = Vec::new();
+    if protocol.patterns.is_empty() {
+        all.push(Layer::Cuts);
+    }
+    if grid && semaphores {
+        all.extend([Layer::Ticket, Layer::Turns]);
+    }
+    if protocol.patterns.is_empty() {
+        all.push(Layer::Counting);
+    }
+    all
+}
+
+/// Looks for an argument in one layer. `tell` is told what is being tried.
+pub fn search(
+    protocol: &Protocol,
+    layer: Layer,
+    limit: Duration,
+    cancel: Option<&AtomicBool>,
+    tell: &dyn Fn(&str),
+) -> Guess {
+    let deadline = Instant::now() + limit;
+    let samples = || {
+        tell("sampling instances");
+        sample::instances(protocol, SAMPLES, 0)
+    };
+    match layer {
+        Layer::Cuts => cut::guess(protocol, deadline, tell),
+        Layer::Ticket => ticket::guess(protocol, &samples(), deadline, tell),
+        Layer::Turns => turns::guess(protocol, &samples(), deadline, tell),
+        Layer::Counting => {
+            let limits = counting::Limits {
+                deadline,
+                cancel,
+                runs: true,
+            };
+            counting::guess(protocol, limits, tell)
+        }
+    }
+}
+
+/// Looks for an argument in one layer after the other, and returns the first. If there is none,
+/// the reason is that of the first layer that applies.
+pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess {
+    let deadline = Instant::now() + limit;
+    let mut reasons = Vec::new();
+    for layer in layers(protocol) {
+        let left = deadline.saturating_duration_since(Instant::now());
+        match search(protocol, layer, left, None, tell) {
+            Guess::Nothing(reason) => reasons.push(reason),
+            found => return found,
+        }
+    }
+    let none = || "no proof rule covers such a protocol".to_owned();
+    Guess::Nothing(reasons.into_iter().next().unwrap_or_else(none))
 }
 
 /// Whether the whole grid is resident in every sample.
@@ -104,13 +161,23 @@ fn accepted(
     tell: &dyn Fn(&str),
 ) -> Result<(), String> {
     let obligations = argument.obligations(protocol).map_err(uncovered)?;
+    discharged(&obligations, split, deadline, tell)
+}
+
+/// Whether the checker proves these obligations.
+fn discharged(
+    obligations: &[Obligation],
+    split: bool,
+    deadline: Instant,
+    tell: &dyn Fn(&str),
+) -> Result<(), String> {
     // One hard obligation must not use up the time of the other candidates.
     let each = if split {
         Duration::from_secs(10)
     } else {
         Duration::from_secs(4)
     };
-    for obligation in &obligations {
+    for obligation in obligations {
         tell(&obligation.meaning);
         let left = deadline.saturating_duration_since(Instant::now()).min(each);
         match discharge::discharge(obligation, &Solver::BuiltIn, left) {

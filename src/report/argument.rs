@@ -94,6 +94,7 @@ pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
         Argument::Ticket(ticket) => explain_ticket(protocol, ticket),
         Argument::Turns(turns) => explain_turns(protocol, turns),
         Argument::Cut(cut) => super::cuts::summary(protocol, cut),
+        Argument::Counting(counting) => counting.summary(protocol),
     }
 }
 

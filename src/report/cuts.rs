@@ -146,7 +146,11 @@ fn form(protocol: &Protocol, held: &Class, site: usize, form: &Form) -> String {
             (_, false) => format!("{times} * {}", of.join(" * ")),
         });
     }
-    if text.is_empty() { "0".to_owned() } else { text }
+    if text.is_empty() {
+        "0".to_owned()
+    } else {
+        text
+    }
 }
 
 fn quote(protocol: &Protocol, span: Span) -> String {

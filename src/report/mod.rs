@@ -6,8 +6,8 @@
 
 pub mod argument;
 mod chain;
-mod cuts;
 pub mod csr;
+mod cuts;
 pub mod elements;
 pub mod expect;
 pub mod finding;

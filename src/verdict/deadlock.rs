@@ -368,6 +368,7 @@ impl Strategy<'_> {
             Argument::Ticket(_) => "ticket rule",
             Argument::Turns(_) => "turn rule",
             Argument::Cut(_) => "cut rule",
+            Argument::Counting(_) => "counting rule",
         };
         let (certificate, obligations) = manifest::issue(
             &self.protocol.source,

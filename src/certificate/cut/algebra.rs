@@ -32,10 +32,7 @@ fn literal_sum(k: &Expr, y: i64) -> Option<Expr> {
 
 /// A literal if it fits, and the operation as it stands if not.
 fn folded(op: BinaryOp, x: i64, y: i64, value: Option<i64>) -> Expr {
-    value.map_or_else(
-        || Expr::binary(op, Expr::Int(x), Expr::Int(y)),
-        Expr::Int,
-    )
+    value.map_or_else(|| Expr::binary(op, Expr::Int(x), Expr::Int(y)), Expr::Int)
 }
 
 /// `a - b`, folded.
@@ -141,9 +138,10 @@ fn has_inner_remainder(expr: &Expr, modulus: &Expr) -> bool {
 fn without_remainder(expr: Expr, modulus: &Expr) -> Expr {
     match expr {
         Expr::Binary(BinaryOp::Mod, inner, m) if *m == *modulus => *inner,
-        Expr::Binary(BinaryOp::Add, a, b) => {
-            add(without_remainder(*a, modulus), without_remainder(*b, modulus))
-        }
+        Expr::Binary(BinaryOp::Add, a, b) => add(
+            without_remainder(*a, modulus),
+            without_remainder(*b, modulus),
+        ),
         other => other,
     }
 }
@@ -263,11 +261,9 @@ pub fn sum(f: &Expr, var: VarId, n: &Expr) -> Option<Expr> {
         Expr::Binary(BinaryOp::Mul, a, b) if !mentions(b, var) => {
             Some(mul(sum(a, var, n)?, (**b).clone()))
         }
-        Expr::If(c, a, b) if !mentions(c, var) => Some(choose(
-            (**c).clone(),
-            sum(a, var, n)?,
-            sum(b, var, n)?,
-        )),
+        Expr::If(c, a, b) if !mentions(c, var) => {
+            Some(choose((**c).clone(), sum(a, var, n)?, sum(b, var, n)?))
+        }
         Expr::If(c, a, b) if !mentions(a, var) && !mentions(b, var) => {
             let holds = count(c, var, n)?;
             let fails = sub(n.clone(), holds.clone());

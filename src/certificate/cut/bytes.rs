@@ -70,7 +70,9 @@ impl<'a> Rule<'a> {
     fn arrivals_of(&self, class: usize, at: &Site) -> Vec<usize> {
         let sites = &self.classes[class].flow.sites;
         (0..sites.len())
-            .filter(|nth| matches!(sites[*nth].kind, Kind::Arrive { .. }) && sites[*nth].may_meet(at))
+            .filter(|nth| {
+                matches!(sites[*nth].kind, Kind::Arrive { .. }) && sites[*nth].may_meet(at)
+            })
             .collect()
     }
 
@@ -90,7 +92,9 @@ impl<'a> Rule<'a> {
         }
         let mut setting = self.setting_of(class)?;
         let none = term::int(0);
-        let expected = setting.terms.expr(&self.fix(arrivals), &Default::default())?;
+        let expected = setting
+            .terms
+            .expr(&self.fix(arrivals), &Default::default())?;
         let members = setting.terms.expr(&members, &Default::default())?;
         let goal = term::and([term::le(&none, &expected), term::eq(&expected, &members)]);
         let what = self.quote(at.span);
@@ -198,7 +202,10 @@ impl<'a> Rule<'a> {
         let what = self.quote(at.span);
         self.conclude(
             format!("after_arrival_c{class}_s{site}"),
-            format!("in {}, `{what}` follows the arrival for its phase", this.name),
+            format!(
+                "in {}, `{what}` follows the arrival for its phase",
+                this.name
+            ),
             setting,
             term::lt(&made, &arrived),
         )

@@ -54,10 +54,7 @@ pub struct Class {
 /// # Errors
 ///
 /// Names the first construct that has no place in a class.
-pub fn classes(
-    protocol: &Protocol,
-    fixed: &[(ParamId, i64)],
-) -> Result<Vec<Class>, Unsupported> {
+pub fn classes(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Result<Vec<Class>, Unsupported> {
     let mut all = Vec::new();
     let copies = copies::copies(protocol);
     for (position, role) in protocol.roles.iter().enumerate() {
@@ -164,7 +161,10 @@ fn split_by_comparisons(
     if uses.otherwise || uses.comparisons.len() > MAX_COMPARISONS {
         return Err(Unsupported::at(
             role.span,
-            format!("what `{}` does with its index `{name}`, whose extent is not a number", role.name),
+            format!(
+                "what `{}` does with its index `{name}`, whose extent is not a number",
+                role.name
+            ),
         ));
     }
     let count = uses.comparisons.len();

@@ -75,7 +75,9 @@ fn separates(body: &[Stmt], var: VarId, objects: &mut BTreeMap<usize, usize>) ->
             _ => true,
         };
         let mut uses = 0;
-        class::visit_exprs(stmt, &mut |e| uses += usize::from(algebra::mentions(e, var)));
+        class::visit_exprs(stmt, &mut |e| {
+            uses += usize::from(algebra::mentions(e, var))
+        });
         let own = match class::cell_of(stmt) {
             Some(cell) => usize::from(own_element(cell, var, objects)),
             None => 0,

@@ -160,7 +160,14 @@ impl Flow {
         let moving: Vec<usize> = (0..this.index.len())
             .filter(|at| moves(&this.index[*at]))
             .collect();
-        let mut levels: Vec<Counted> = this.path.loops.iter().rev().copied().map(Counted::Iteration).collect();
+        let mut levels: Vec<Counted> = this
+            .path
+            .loops
+            .iter()
+            .rev()
+            .copied()
+            .map(Counted::Iteration)
+            .collect();
         levels.push(Counted::Site(site));
         match moving[..] {
             [] => Some(Motion {

@@ -333,13 +333,7 @@ impl Builder<'_> {
         at_fixed(&replaced, self.fixed)
     }
 
-    fn evaluate(
-        &mut self,
-        expr: &Expr,
-        values: &Values,
-        path: &Path,
-        span: Span,
-    ) -> Expr {
+    fn evaluate(&mut self, expr: &Expr, values: &Values, path: &Path, span: Span) -> Expr {
         let value = self.expr(expr, values);
         self.flow.evaluations.push(Claim {
             path: path.clone(),
@@ -428,7 +422,11 @@ impl Builder<'_> {
         };
         let otherwise = match condition {
             Expr::Bool(true) => Vec::new(),
-            _ => self.block(otherwise, &mut right, &side(algebra::not(condition.clone())))?,
+            _ => self.block(
+                otherwise,
+                &mut right,
+                &side(algebra::not(condition.clone())),
+            )?,
         };
         for (var, value) in values.iter_mut() {
             let (a, b) = (left[var].clone(), right[var].clone());
@@ -551,7 +549,10 @@ impl Builder<'_> {
         });
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the pieces of one loop statement")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "the pieces of one loop statement"
+    )]
     fn repeat(
         &mut self,
         stmt: &Stmt,
@@ -673,10 +674,7 @@ impl Builder<'_> {
             .map(|var| {
                 let form = changes.form(*var, head, &wraps).ok_or_else(|| {
                     let name = &self.protocol.vars[var.0].name;
-                    Unsupported::at(
-                        stmt.span,
-                        format!("the way this loop changes `{name}`"),
-                    )
+                    Unsupported::at(stmt.span, format!("the way this loop changes `{name}`"))
                 })?;
                 Ok((*var, form))
             })
@@ -769,8 +767,12 @@ impl Changes<'_> {
                     (Change::Modulo(a, m), Change::Modulo(b, n)) if m == n => {
                         Some(Change::Modulo(merged(a, b), m))
                     }
-                    (Change::Modulo(a, m), Change::Plus(b)) => Some(Change::Modulo(merged(a, b), m)),
-                    (Change::Plus(a), Change::Modulo(b, m)) => Some(Change::Modulo(merged(a, b), m)),
+                    (Change::Modulo(a, m), Change::Plus(b)) => {
+                        Some(Change::Modulo(merged(a, b), m))
+                    }
+                    (Change::Plus(a), Change::Modulo(b, m)) => {
+                        Some(Change::Modulo(merged(a, b), m))
+                    }
                     _ => None,
                 }
             }

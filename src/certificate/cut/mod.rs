@@ -141,7 +141,11 @@ pub fn combinations(protocol: &Protocol, split: &[usize]) -> Result<Vec<Vec<i64>
                 (*lo..=*hi).collect()
             }
             Some(Domain::Set(values)) => values.clone(),
-            _ => return Err(Unsupported::whole("a split of a parameter that is not finite")),
+            _ => {
+                return Err(Unsupported::whole(
+                    "a split of a parameter that is not finite",
+                ));
+            }
         };
         if all.len() * values.len() > MAX_CASES {
             return Err(Unsupported::whole("more cases than are tried"));

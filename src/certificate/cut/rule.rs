@@ -80,7 +80,11 @@ impl<'a> Rule<'a> {
     }
 
     pub fn quote(&self, span: Span) -> String {
-        let text = self.protocol.source.get(span.start..span.end).unwrap_or("?");
+        let text = self
+            .protocol
+            .source
+            .get(span.start..span.end)
+            .unwrap_or("?");
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
@@ -374,7 +378,10 @@ impl<'a> Rule<'a> {
         }
         for (nth, &(class, site)) in uses.iter().enumerate() {
             for &(other, at) in &uses[nth + 1..] {
-                let (a, b) = (&self.classes[class].flow.sites[site], &self.classes[other].flow.sites[at]);
+                let (a, b) = (
+                    &self.classes[class].flow.sites[site],
+                    &self.classes[other].flow.sites[at],
+                );
                 if a.object != b.object {
                     continue;
                 }
@@ -384,14 +391,20 @@ impl<'a> Rule<'a> {
                 let left = setting.member_at(&self.classes[class], site, "left")?;
                 let right = setting.member_at(&self.classes[other], at, "right")?;
                 for (x, y) in a.index.iter().zip(&b.index) {
-                    let (x, y) = (setting.terms.expr(x, &left)?, setting.terms.expr(y, &right)?);
+                    let (x, y) = (
+                        setting.terms.expr(x, &left)?,
+                        setting.terms.expr(y, &right)?,
+                    );
                     setting.facts.push(term::eq(&x, &y));
                 }
                 let (Kind::Register { count: x }, Kind::Register { count: y }) = (&a.kind, &b.kind)
                 else {
                     continue;
                 };
-                let goal = term::eq(&setting.terms.expr(x, &left)?, &setting.terms.expr(y, &right)?);
+                let goal = term::eq(
+                    &setting.terms.expr(x, &left)?,
+                    &setting.terms.expr(y, &right)?,
+                );
                 let (one, two) = (self.quote(a.span), self.quote(b.span));
                 self.conclude(
                     format!("same_count_c{class}_s{site}_c{other}_s{at}"),
@@ -426,7 +439,10 @@ impl<'a> Rule<'a> {
             }
             Kind::Register { .. } | Kind::Await => {
                 let first = i64::from(matches!(at.kind, Kind::Register { .. }));
-                (self.visits_of(this, site, |k| matches!(k, Kind::Register { .. })), first)
+                (
+                    self.visits_of(this, site, |k| matches!(k, Kind::Register { .. })),
+                    first,
+                )
             }
             _ => {
                 let known = self.chosen(class, site)?;
@@ -562,7 +578,9 @@ impl<'a> Rule<'a> {
         setting.facts.push(term::eq(&then, &term::sub(&now, &back)));
         let mut goals = setting.conditions(&at.path, &earlier)?;
         for inner in &at.path.loops[depth + 1..] {
-            let trips = setting.terms.expr(&this.flow.loops[*inner].trips, &earlier)?;
+            let trips = setting
+                .terms
+                .expr(&this.flow.loops[*inner].trips, &earlier)?;
             let var = this.flow.loops[*inner].var;
             goals.push(term::within(&term::int(0), &env[&var], &trips));
         }
@@ -652,10 +670,7 @@ impl<'a> Rule<'a> {
             goals.push(term::eq(&x, &y));
         }
         let awaited = self.generation(&mut setting, support.by, support.wait, &held)?;
-        goals.push(term::eq(
-            &awaited,
-            &term::sub(&generation, &term::int(1)),
-        ));
+        goals.push(term::eq(&awaited, &term::sub(&generation, &term::int(1))));
         // This class's stop comes before the registration.
         let stop = hold.stops.get(class).ok_or_else(wrong)?;
         let stop_site = stop.site.ok_or_else(wrong)?;
@@ -667,7 +682,9 @@ impl<'a> Rule<'a> {
         let (name, other) = (&this.name, &by.name);
         self.conclude(
             format!("joins_c{class}_s{site}"),
-            format!("in {name}, `{what}` comes after {other} has passed `{why}` of the round before"),
+            format!(
+                "in {name}, `{what}` comes after {other} has passed `{why}` of the round before"
+            ),
             setting,
             term::and(goals),
         )
@@ -693,7 +710,10 @@ impl<'a> Rule<'a> {
         let Counted::Iteration(level) = clock else {
             // Outside loops: done once, unless skipped, which the cut excludes.
             let skipped = this.flow.sites[stop].path.conditions.is_empty();
-            return Ok(term::and([term::boolean(skipped), term::lt(iteration, &done)]));
+            return Ok(term::and([
+                term::boolean(skipped),
+                term::lt(iteration, &done),
+            ]));
         };
         // Sites are numbered in text order, so within one iteration a lower number is earlier.
         let same = this.flow.sites[site].path.loops.contains(&level) && stop < site;
@@ -712,7 +732,11 @@ impl<'a> Rule<'a> {
         let classes = self.classes;
         let stmt = classes[class].flow.sites[site].stmt;
         for (at, other) in classes[class].flow.sites.iter().enumerate() {
-            let held = self.case.holds.iter().any(|h| h.class == class && h.site == at);
+            let held = self
+                .case
+                .holds
+                .iter()
+                .any(|h| h.class == class && h.site == at);
             if other.stmt == stmt && matches!(other.kind, Kind::Await) && held {
                 self.hold(class, at, None)?;
             }
@@ -846,7 +870,10 @@ impl<'a> Rule<'a> {
 
     /// Whether a wait's element has not got what the wait needs, `above` generations on. Where
     /// `arrivals_only`, bytes do not count.
-    #[expect(clippy::too_many_arguments, reason = "a wait, its place and what is asked of it")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "a wait, its place and what is asked of it"
+    )]
     fn lacks(
         &self,
         setting: &mut Setting<'a>,
@@ -916,7 +943,9 @@ impl<'a> Rule<'a> {
                     Quantity::Param(_) => return Err(wrong()),
                 });
             }
-            let value = factors.into_iter().reduce(|a, b| setting.terms.product(&a, &b));
+            let value = factors
+                .into_iter()
+                .reduce(|a, b| setting.terms.product(&a, &b));
             sum.push(match (product.times, value) {
                 (times, None) => term::int(times),
                 (1, Some(value)) => value,
@@ -941,14 +970,17 @@ impl<'a> Rule<'a> {
             let last = i64::try_from(stops.len()).unwrap_or(i64::MAX);
             let size = setting.terms.expr(&class.size, &Env::new())?;
             let exists = term::le(&term::int(1), &size);
-            setting
-                .facts
-                .push(term::within(&term::int(0), &choice, &term::int(last.saturating_add(1))));
+            setting.facts.push(term::within(
+                &term::int(0),
+                &choice,
+                &term::int(last.saturating_add(1)),
+            ));
             let mut spots = Vec::new();
             for (nth, site) in stops.iter().enumerate() {
                 let when = term::eq(&choice, &term::int(nth as i64));
                 let path = &class.flow.sites[*site].path;
-                let (env, inside) = setting.iterations(class, path, &format!("blocked_{position}"))?;
+                let (env, inside) =
+                    setting.iterations(class, path, &format!("blocked_{position}"))?;
                 let conditions = setting.conditions(path, &env)?;
                 setting.facts.push(term::or([
                     term::not(when.clone()),

@@ -326,7 +326,7 @@ impl<'p> Setting<'p> {
         match (&object.kind, &this.kind) {
             (ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals }, _) => {
                 Ok((1, vec![(Polynomial::of(&fixed(arrivals)), generation?)]))
-            },
+            }
             (ObjectKind::Named, _) => {
                 let count = named_count(class, site)?;
                 Ok((WARP, vec![(Polynomial::of(&count), generation?)]))
@@ -376,12 +376,7 @@ impl<'p> Setting<'p> {
     }
 
     /// The iteration in which an operation stands, counted over the whole run.
-    pub fn clock(
-        &mut self,
-        class: &Class,
-        site: usize,
-        env: &Env,
-    ) -> Result<Term, Unsupported> {
+    pub fn clock(&mut self, class: &Class, site: usize, env: &Env) -> Result<Term, Unsupported> {
         let counted = class.flow.clock(site);
         if let Counted::Site(_) = counted {
             return Ok(term::int(0));
@@ -415,7 +410,9 @@ fn named_count(class: &Class, site: usize) -> Result<Expr, Unsupported> {
     });
     let moves = |e: &Expr| {
         let loops = this.path.loops.iter();
-        loops.copied().any(|l| super::algebra::mentions(e, class.flow.loops[l].var))
+        loops
+            .copied()
+            .any(|l| super::algebra::mentions(e, class.flow.loops[l].var))
     };
     count
         .filter(|c| !moves(c))

@@ -213,7 +213,9 @@ fn case(
             result.empty = true;
             return Ok(result);
         }
-        return Err(Failure::new("no small parameter values satisfy the assumptions"));
+        return Err(Failure::new(
+            "no small parameter values satisfy the assumptions",
+        ));
     }
     let classes = class::classes(protocol, &fixed)
         .map_err(|refused| Failure::new(super::uncovered(refused)))?;
@@ -345,7 +347,9 @@ fn generations(
         .map(|g| (g.class, classes[g.class].flow.sites[g.site].object.0))
         .collect();
     for generation in &mut all {
-        let object = classes[generation.class].flow.sites[generation.site].object.0;
+        let object = classes[generation.class].flow.sites[generation.site]
+            .object
+            .0;
         if together.contains(&(generation.class, object)) {
             generation.all = true;
         }
@@ -534,11 +538,17 @@ impl Search<'_> {
     }
 
     fn hold(&mut self, class: usize, site: usize) -> Result<(), Failure> {
-        if self.holds.iter().any(|h| h.class == class && h.site == site) {
+        if self
+            .holds
+            .iter()
+            .any(|h| h.class == class && h.site == site)
+        {
             return Ok(());
         }
         if Instant::now() >= self.deadline {
-            return Err(Failure::new("the time limit was reached while looking for cuts"));
+            return Err(Failure::new(
+                "the time limit was reached while looking for cuts",
+            ));
         }
         // Per other class, what was observed: the sample, the held operation, the stop.
         let mut seen: Vec<Vec<(usize, &Op, Seen)>> = vec![Vec::new(); self.classes.len()];

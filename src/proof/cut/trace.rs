@@ -224,9 +224,8 @@ pub fn run(crews: &mut [Crew<'_>]) {
             while crew.at < crew.ops.len().min(crew.held) {
                 let step = &crew.ops[crew.at];
                 let there = arrived.get(&step.op.element).copied().unwrap_or_default();
-                let short = |needs: Amounts| {
-                    there.arrivals < needs.arrivals || there.bytes < needs.bytes
-                };
+                let short =
+                    |needs: Amounts| there.arrivals < needs.arrivals || there.bytes < needs.bytes;
                 if step.needs.is_some_and(short) {
                     break;
                 }

@@ -1,0 +1,448 @@
+//! Closed forms: which element and which phase bit each operation names in round `r`.
+//!
+//! Each is guessed by evaluating the expression for the first rounds, and stated as an obligation
+//! by [`super::closed`]; nothing rests on the guess. An element is either the same in every
+//! round or the next one of a ring in every round. A phase bit is periodic. A carried variable is
+//! periodic up to a constant growth per period.
+
+use std::collections::BTreeSet;
+
+use super::fold;
+use super::fold::Known;
+use super::split::Part;
+use super::walk::Phase;
+use super::walk::Program;
+use super::walk::Raw;
+use super::walk::RawKind;
+use super::walk::Rounds;
+use crate::certificate::program::Unsupported;
+use crate::protocol::Comparison;
+use crate::protocol::Expr;
+use crate::protocol::ObjectId;
+use crate::protocol::ParamId;
+use crate::protocol::Span;
+use crate::protocol::StmtId;
+use crate::protocol::VarId;
+
+/// Rounds that a guess looks at.
+const LOOK: i64 = 160;
+
+/// The longest period.
+const MAX_PERIOD: usize = 64;
+
+/// `table[r mod P] + growth * (r div P)`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Periodic {
+    /// The values of the first period.
+    pub table: Vec<i64>,
+    /// By how much the next period is larger.
+    pub growth: i64,
+}
+
+impl Periodic {
+    /// The value in a round.
+    pub fn at(&self, round: i64) -> i64 {
+        let period = self.table.len() as i64;
+        self.table[round.rem_euclid(period) as usize] + self.growth * round.div_euclid(period)
+    }
+
+    fn guess(values: &[i64]) -> Option<Periodic> {
+        (1..=MAX_PERIOD.min(values.len() / 2)).find_map(|period| {
+            let growth = values[period] - values[0];
+            let fits = (period..values.len()).all(|r| values[r] - values[r - period] == growth);
+            fits.then(|| Periodic {
+                table: values[..period].to_vec(),
+                growth,
+            })
+        })
+    }
+}
+
+/// The elements of an object that are used as a ring; a single element is a ring of one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Family {
+    /// The object.
+    pub object: ObjectId,
+    /// The first element.
+    pub first: Vec<i64>,
+    /// Which index moves, if any.
+    pub moving: Option<usize>,
+    /// How many elements.
+    pub size: i64,
+    /// The element at distance `j` from round `b` is number `(b + j + origin) mod size`.
+    pub origin: i64,
+    /// Whether its phases go along with the rounds. Those of a single element that is used only
+    /// before and after the loop do not, and are counted from 0.
+    pub turning: bool,
+}
+
+impl Family {
+    fn elements(&self) -> Vec<Vec<i64>> {
+        let element = |k| {
+            let mut element = self.first.clone();
+            if let Some(at) = self.moving {
+                element[at] += k;
+            }
+            element
+        };
+        (0..self.size).map(element).collect()
+    }
+}
+
+/// An operation in closed form.
+#[derive(Debug, Clone)]
+pub struct Op {
+    /// Which statement.
+    pub stmt: StmtId,
+    /// Where it stands.
+    pub span: Span,
+    /// The conditions under which it is executed.
+    pub given: Vec<Expr>,
+    /// The family it works on.
+    pub family: usize,
+    /// In round `r` it works on element `(r + offset) mod size`; before the loop, with `r = 0`.
+    pub offset: i64,
+    /// What it does.
+    pub kind: OpKind,
+    /// As written.
+    pub raw: Raw,
+}
+
+/// What an operation does.
+#[derive(Debug, Clone)]
+pub enum OpKind {
+    /// Arrives this often, over parameters.
+    Arrive(Expr),
+    /// Waits until the phase bit is not that of the round.
+    Wait(Vec<i64>),
+    /// Adds this much, over parameters.
+    Add(Expr),
+    /// Waits for a value: this one, over parameters, in round 0, and in each further round as much
+    /// more as all members together add in one.
+    Compare(Comparison, Expr),
+}
+
+/// The identical members of a role, and what they do.
+#[derive(Debug, Clone)]
+pub struct Group {
+    /// For reports.
+    pub name: String,
+    /// Who they are.
+    pub part: Part,
+    /// Their program.
+    pub program: Program,
+    /// Closed forms of the carried variables.
+    pub carried: Vec<(VarId, Periodic)>,
+    /// Operations before the loop.
+    pub before: Vec<Op>,
+    /// Operations of a round.
+    pub round: Vec<Op>,
+    /// Operations after the loop.
+    pub after: Vec<Op>,
+}
+
+/// Where an operation's elements are, before families are known.
+struct Place {
+    object: ObjectId,
+    first: Vec<i64>,
+    moving: Option<usize>,
+    size: i64,
+    offset: i64,
+}
+
+/// Puts the programs of all parts into closed form.
+///
+/// # Errors
+///
+/// Refuses what has none of the supported forms.
+pub fn close(programs: Vec<(Part, Program)>) -> Result<(Vec<Group>, Vec<Family>), Unsupported> {
+    let mut families: Vec<Family> = Vec::new();
+    let mut places: Vec<Vec<Place>> = Vec::new();
+    let mut carried = Vec::new();
+    for (_, program) in &programs {
+        let forms = match &program.rounds {
+            Some(rounds) => carried_forms(rounds)?,
+            None => Vec::new(),
+        };
+        let mut own = Vec::new();
+        for raw in &program.raw {
+            own.push(place(program, raw, &forms)?);
+        }
+        places.push(own);
+        carried.push(forms);
+    }
+    // Rings first, so that a single element of one is found to belong to it.
+    let mut all: Vec<&Place> = places.iter().flatten().collect();
+    all.sort_by_key(|place| -place.size);
+    for place in all {
+        if covering(&families, place).is_none() {
+            families.push(Family {
+                object: place.object,
+                first: place.first.clone(),
+                moving: place.moving,
+                size: place.size,
+                origin: 0,
+                turning: true,
+            });
+        }
+    }
+    disjoint(&programs, &families)?;
+    let mut groups = Vec::new();
+    for (((part, program), places), carried) in programs.into_iter().zip(places).zip(carried) {
+        let mut group = Group {
+            name: part.name.clone(),
+            part,
+            carried,
+            before: Vec::new(),
+            round: Vec::new(),
+            after: Vec::new(),
+            program: Program::default(),
+        };
+        for (raw, place) in program.raw.iter().zip(&places) {
+            let op = operation(&program, raw, place, &families, &group.carried)?;
+            match raw.phase {
+                Phase::Before => group.before.push(op),
+                Phase::Round => group.round.push(op),
+                Phase::After => group.after.push(op),
+            }
+        }
+        group.program = program;
+        groups.push(group);
+    }
+    for (at, family) in families.iter_mut().enumerate() {
+        let arrivals = groups.iter().flat_map(|g| &g.round);
+        let first = arrivals
+            .filter(|op| op.family == at && matches!(op.kind, OpKind::Arrive(_)))
+            .map(|op| op.offset)
+            .next();
+        family.origin = first.unwrap_or(0);
+        let mut used = groups.iter().flat_map(|g| &g.round);
+        family.turning = family.size > 1 || used.any(|op| op.family == at);
+    }
+    Ok((groups, families))
+}
+
+/// Guesses the closed forms of what a loop carries.
+fn carried_forms(rounds: &Rounds) -> Result<Vec<(VarId, Periodic)>, Unsupported> {
+    let mut values: Vec<Vec<i64>> = rounds
+        .carried
+        .iter()
+        .map(|(_, first, _)| vec![*first])
+        .collect();
+    for round in 0..LOOK {
+        let mut known = Known::default();
+        known.vars.insert(rounds.var, Expr::Int(rounds.lo + round));
+        for ((var, _, _), values) in rounds.carried.iter().zip(&values) {
+            if let Some(value) = values.last() {
+                known.vars.insert(*var, Expr::Int(*value));
+            }
+        }
+        for ((_, _, next), values) in rounds.carried.iter().zip(&mut values) {
+            match fold::fold(next, &known) {
+                Expr::Int(value) => values.push(value),
+                _ => return Err(not_a_function(rounds.span)),
+            }
+        }
+    }
+    rounds
+        .carried
+        .iter()
+        .zip(values)
+        .map(|((var, _, _), values)| {
+            let form = Periodic::guess(&values).ok_or_else(|| not_a_function(rounds.span))?;
+            Ok((*var, form))
+        })
+        .collect()
+}
+
+fn not_a_function(span: Span) -> Unsupported {
+    Unsupported::at(
+        span,
+        "a local variable that is not a periodic function of the round",
+    )
+}
+
+/// The values of an expression in the first rounds; one value outside the loop's reach.
+fn values(
+    program: &Program,
+    phase: Phase,
+    expr: &Expr,
+    carried: &[(VarId, Periodic)],
+) -> Option<Vec<i64>> {
+    let looks = match (phase, &program.rounds) {
+        (Phase::Round | Phase::After, Some(_)) => LOOK,
+        _ => 1,
+    };
+    (0..looks)
+        .map(|round| {
+            let known = known_in(program, phase, round, carried);
+            match fold::fold(expr, &known) {
+                Expr::Int(value) => Some(value),
+                _ => None,
+            }
+        })
+        .collect()
+}
+
+/// What the names of a phase stand for in a round.
+fn known_in(program: &Program, phase: Phase, round: i64, carried: &[(VarId, Periodic)]) -> Known {
+    let mut known = Known::default();
+    let Some(rounds) = &program.rounds else {
+        return known;
+    };
+    known.vars.insert(rounds.var, Expr::Int(rounds.lo + round));
+    for (var, form) in carried {
+        known.vars.insert(*var, Expr::Int(form.at(round)));
+    }
+    // After the loop its length is the round.
+    if let (Phase::After, Some(id)) = (phase, length_param(rounds)) {
+        known.params.insert(id, rounds.lo + round);
+    }
+    known
+}
+
+fn length_param(rounds: &Rounds) -> Option<ParamId> {
+    match rounds.hi {
+        Expr::Param(id) => Some(id),
+        _ => None,
+    }
+}
+
+fn place(
+    program: &Program,
+    raw: &Raw,
+    carried: &[(VarId, Periodic)],
+) -> Result<Place, Unsupported> {
+    let mut place = Place {
+        object: raw.object,
+        first: Vec::new(),
+        moving: None,
+        size: 1,
+        offset: 0,
+    };
+    for (at, expr) in raw.index.iter().enumerate() {
+        let values = values(program, raw.phase, expr, carried).ok_or_else(|| {
+            Unsupported::at(raw.span, "an element that is not a function of the round")
+        })?;
+        let least = values.iter().copied().min().unwrap_or(0);
+        let most = values.iter().copied().max().unwrap_or(0);
+        place.first.push(least);
+        if least == most {
+            continue;
+        }
+        let (size, offset) = (most - least + 1, values[0] - least);
+        let is_ring = values
+            .iter()
+            .zip(0i64..)
+            .all(|(value, r)| value - least == (r + offset) % size);
+        if !is_ring || place.moving.is_some() || size > LOOK / 2 {
+            return Err(Unsupported::at(
+                raw.span,
+                "an element that is neither fixed nor the next of a ring",
+            ));
+        }
+        place.moving = Some(at);
+        place.size = size;
+        place.offset = offset;
+    }
+    Ok(place)
+}
+
+/// The family an operation works on, and the offset there.
+fn covering(families: &[Family], place: &Place) -> Option<(usize, i64)> {
+    families.iter().enumerate().find_map(|(nth, family)| {
+        if family.object != place.object {
+            return None;
+        }
+        if (&family.first, family.moving, family.size) == (&place.first, place.moving, place.size) {
+            return Some((nth, place.offset));
+        }
+        let number = family.elements().iter().position(|e| *e == place.first)?;
+        (place.size == 1).then_some((nth, number as i64))
+    })
+}
+
+/// Families have no element in common.
+fn disjoint(programs: &[(Part, Program)], families: &[Family]) -> Result<(), Unsupported> {
+    let mut seen = BTreeSet::new();
+    for family in families {
+        for element in family.elements() {
+            if !seen.insert((family.object, element)) {
+                let raws = programs.iter().flat_map(|(_, program)| &program.raw);
+                let span = raws
+                    .filter(|raw| raw.object == family.object)
+                    .map(|raw| raw.span)
+                    .next();
+                return Err(Unsupported {
+                    reason: "elements that are used both as a ring and otherwise".to_owned(),
+                    span,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn operation(
+    program: &Program,
+    raw: &Raw,
+    place: &Place,
+    families: &[Family],
+    carried: &[(VarId, Periodic)],
+) -> Result<Op, Unsupported> {
+    let refuse = |what: &str| Unsupported::at(raw.span, what);
+    let (family, offset) = covering(families, place)
+        .ok_or_else(|| refuse("elements that are used both as a ring and otherwise"))?;
+    // A fixed element of a ring keeps its distance from round 0 only.
+    if families[family].size != place.size && raw.phase != Phase::Before {
+        return Err(refuse("a fixed element of a ring inside or after the loop"));
+    }
+    let kind = match &raw.kind {
+        RawKind::Arrive(count) => {
+            if fold::mentions(count, &|_| true) {
+                return Err(refuse("a number of arrivals that is not over parameters"));
+            }
+            OpKind::Arrive(count.clone())
+        }
+        RawKind::Wait(parity) => {
+            let values = values(program, raw.phase, parity, carried)
+                .ok_or_else(|| refuse("a parity that is not a function of the round"))?;
+            let table = if values.len() == 1 {
+                values
+            } else {
+                match Periodic::guess(&values) {
+                    Some(form) if form.growth == 0 => form.table,
+                    _ => return Err(refuse("a parity that is not periodic")),
+                }
+            };
+            if table.iter().any(|bit| !(0..=1).contains(bit)) {
+                return Err(refuse("a parity other than 0 and 1"));
+            }
+            OpKind::Wait(table)
+        }
+        RawKind::Add(amount) => {
+            if fold::mentions(amount, &|_| true) {
+                return Err(refuse("an amount that is not over parameters"));
+            }
+            OpKind::Add(amount.clone())
+        }
+        RawKind::Compare(comparison, value) => {
+            let first = fold::fold(value, &known_in(program, raw.phase, 0, carried));
+            if fold::mentions(&first, &|_| true) {
+                return Err(refuse(
+                    "an awaited value that is not a function of the round",
+                ));
+            }
+            OpKind::Compare(*comparison, first)
+        }
+    };
+    Ok(Op {
+        stmt: raw.stmt,
+        span: raw.span,
+        given: raw.given.clone(),
+        family,
+        offset,
+        kind,
+        raw: raw.clone(),
+    })
+}
