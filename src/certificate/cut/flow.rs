@@ -117,6 +117,16 @@ pub enum Kind {
     },
     /// Blocks until the generation of the registration just before has completed.
     Await,
+    /// Blocks until a pool has so much, and takes it.
+    Acquire {
+        /// How much.
+        amount: Expr,
+    },
+    /// Gives back to a pool.
+    Release {
+        /// How much.
+        amount: Expr,
+    },
     /// Makes the phase in progress expect bytes.
     Expect {
         /// How many.
@@ -150,7 +160,8 @@ impl Site {
 }
 
 impl Kind {
-    /// Whether a member can be held here.
+    /// Whether a member can be held here by what others have not done yet. An acquisition is
+    /// another matter: what others do may also take away.
     pub fn blocks(&self) -> bool {
         matches!(
             self,
@@ -500,8 +511,13 @@ impl Builder<'_> {
             StmtKind::BarrierWait { cell } => {
                 self.site(stmt, cell, Kind::Await, values, path, nodes);
             }
-            StmtKind::Acquire { .. } | StmtKind::Release { .. } => {
-                return Err(Unsupported::at(stmt.span, "a pool"));
+            StmtKind::Acquire { cell, amount } => {
+                let amount = self.evaluate(amount, values, path, stmt.span);
+                self.site(stmt, cell, Kind::Acquire { amount }, values, path, nodes);
+            }
+            StmtKind::Release { cell, amount } => {
+                let amount = self.evaluate(amount, values, path, stmt.span);
+                self.site(stmt, cell, Kind::Release { amount }, values, path, nodes);
             }
             StmtKind::Init { .. } => {
                 return Err(Unsupported::at(stmt.span, "an explicit initialisation"));

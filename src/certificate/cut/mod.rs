@@ -68,6 +68,7 @@ mod copies;
 pub mod count;
 pub mod flow;
 mod polynomial;
+mod pools;
 mod rule;
 mod state;
 

@@ -219,9 +219,7 @@ impl<'a> Rule<'a> {
                 ObjectKind::Mbarrier { .. } => {
                     return Err(Unsupported::at(object.span, "an explicit initialisation"));
                 }
-                ObjectKind::Pool { .. } => {
-                    return Err(Unsupported::at(object.span, "a pool"));
-                }
+                ObjectKind::Pool { capacity } => exprs.push(capacity.clone()),
             }
         }
         let exprs: Vec<Expr> = exprs.iter().map(|e| self.fix(e)).collect();
@@ -343,6 +341,10 @@ impl<'a> Rule<'a> {
             (Kind::Expect { bytes } | Kind::Deliver { bytes }, ObjectKind::Mbarrier { .. }) => {
                 let bytes = setting.terms.expr(bytes, &env)?;
                 goals.push(term::le(&zero, &bytes));
+            }
+            (Kind::Acquire { amount } | Kind::Release { amount }, ObjectKind::Pool { .. }) => {
+                let amount = setting.terms.expr(amount, &env)?;
+                goals.push(term::le(&zero, &amount));
             }
             (Kind::Await, ObjectKind::Named | ObjectKind::Barrier { .. })
             | (Kind::WaitValue { .. }, ObjectKind::Semaphore(_)) => {}
@@ -513,6 +515,7 @@ impl<'a> Rule<'a> {
                 self.expected_before_arrival(class, site)?;
                 self.joins(class, site)
             }
+            Kind::Release { .. } => self.held_before_release(class, site),
             Kind::Deliver { .. } => {
                 self.delivered_bytes(class, site)?;
                 self.follows_arrival_or_joins(class, site)
@@ -766,6 +769,7 @@ impl<'a> Rule<'a> {
                 place: Place::Site(site),
                 env: env.clone(),
             }],
+            spread: None,
         }];
         let mut goals = Vec::new();
         let mut stops = Vec::new();
@@ -790,6 +794,7 @@ impl<'a> Rule<'a> {
                 class: other,
                 size,
                 spots,
+                spread: None,
             });
         }
         for (position, stop_site, spot, none) in stops {
@@ -874,7 +879,7 @@ impl<'a> Rule<'a> {
         clippy::too_many_arguments,
         reason = "a wait, its place and what is asked of it"
     )]
-    fn lacks(
+    pub fn lacks(
         &self,
         setting: &mut Setting<'a>,
         groups: &[Group<'_>],
@@ -960,9 +965,16 @@ impl<'a> Rule<'a> {
     fn progress(&mut self) -> Result<(), Unsupported> {
         let classes = self.classes;
         let mut setting = self.setting()?;
+        setting.exact_products = (0..classes.len()).any(|class| self.uses_pools(class));
         let mut groups = Vec::new();
         let mut unfinished = Vec::new();
         for (position, class) in classes.iter().enumerate() {
+            if self.uses_pools(position) {
+                let (group, open) = self.spread(&mut setting, position)?;
+                groups.push(group);
+                unfinished.push(open);
+                continue;
+            }
             let stops: Vec<usize> = (0..class.flow.sites.len())
                 .filter(|at| class.flow.sites[*at].kind.blocks())
                 .collect();
@@ -1007,9 +1019,14 @@ impl<'a> Rule<'a> {
                 class,
                 size: class.size.clone(),
                 spots,
+                spread: None,
             });
         }
         for position in 0..classes.len() {
+            if self.uses_pools(position) {
+                self.spread_blocked(&mut setting, &groups, position)?;
+                continue;
+            }
             let size = setting.terms.expr(&classes[position].size, &Env::new())?;
             let none = term::le(&size, &term::int(0));
             for nth in 0..groups[position].spots.len() {

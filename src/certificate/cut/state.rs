@@ -37,6 +37,9 @@ pub struct Setting<'p> {
     pub terms: Translator<'p>,
     pub facts: Vec<Term>,
     fresh: usize,
+    /// Whether products are also stated as such. Pools need it, since the numbers of members there
+    /// are unknowns; elsewhere it only slows the solver down.
+    pub exact_products: bool,
 }
 
 /// Some members of a class that are all at one place.
@@ -46,6 +49,9 @@ pub struct Group<'c> {
     pub size: Expr,
     /// Where they may be: exactly one of the conditions holds.
     pub spots: Vec<Spot>,
+    /// If they need not all be at one place: how many are at each of the spots. The conditions of
+    /// the spots then say nothing.
+    pub spread: Option<Vec<Term>>,
 }
 
 /// A place with the values of the loops' variables there.
@@ -71,6 +77,7 @@ impl<'p> Setting<'p> {
             terms,
             facts,
             fresh: 0,
+            exact_products: false,
         }
     }
 
@@ -212,6 +219,18 @@ impl<'p> Setting<'p> {
             for spot in &group.spots {
                 columns.push(self.contributions(group.class, spot, element, resource)?);
             }
+            if let Some(spread) = &group.spread {
+                for (column, members) in columns.iter().zip(spread) {
+                    for (weight, times) in column {
+                        if *times != term::int(0) {
+                            let scaled = super::algebra::mul(Expr::Int(scale), weight.clone());
+                            let times = self.members_times(members, times);
+                            parts.push((Polynomial::of(&scaled), times));
+                        }
+                    }
+                }
+                continue;
+            }
             for row in 0..columns.first().map_or(0, Vec::len) {
                 let weight = columns[0][row].0.clone();
                 let mut times = columns[columns.len() - 1][row].1.clone();
@@ -227,6 +246,58 @@ impl<'p> Setting<'p> {
         }
         for (factor, times) in need {
             parts.push((Polynomial::default().minus(&factor), times));
+        }
+        self.weighted(parts)
+    }
+
+    fn members_times(&mut self, members: &Term, times: &Term) -> Term {
+        if *times == term::int(1) {
+            members.clone()
+        } else {
+            self.terms.product(members, times)
+        }
+    }
+
+    /// What a pool has left: its capacity minus what members hold at their spots.
+    pub fn available(
+        &mut self,
+        groups: &[Group<'_>],
+        element: &Element,
+        capacity: &Expr,
+    ) -> Result<Term, Unsupported> {
+        let mut parts = vec![(Polynomial::of(capacity), term::int(1))];
+        for group in groups {
+            let Some(spread) = &group.spread else {
+                continue;
+            };
+            for (spot, members) in group.spots.iter().zip(spread) {
+                for (at, site) in group.class.flow.sites.iter().enumerate() {
+                    let (amount, taken) = match &site.kind {
+                        Kind::Acquire { amount } => (amount, true),
+                        Kind::Release { amount } => (amount, false),
+                        _ => continue,
+                    };
+                    if site.object != element.object {
+                        continue;
+                    }
+                    let visits = group.class.flow.visits(at, &element.index, spot.place);
+                    let visits = visits.ok_or_else(|| uncounted(group.class, at))?;
+                    let mut env = spot.env.clone();
+                    env.extend(element.env.iter().map(|(v, t)| (*v, t.clone())));
+                    let visits = self.terms.expr(&visits, &env)?;
+                    if visits == term::int(0) {
+                        continue;
+                    }
+                    let amount = Polynomial::of(amount);
+                    let signed = if taken {
+                        Polynomial::default().minus(&amount)
+                    } else {
+                        amount
+                    };
+                    let times = self.members_times(members, &visits);
+                    parts.push((signed, times));
+                }
+            }
         }
         self.weighted(parts)
     }
@@ -271,6 +342,10 @@ impl<'p> Setting<'p> {
         let named = self.unknown("times");
         self.facts.push(term::eq(&named, &times));
         let product = self.unknown("product");
+        if self.exact_products {
+            let exact = self.terms.product(factor, &named);
+            self.facts.push(term::eq(&product, &exact));
+        }
         let zero = term::int(0);
         let implies = |given: Term, then: Term| term::or([term::not(given), then]);
         let mut facts = vec![implies(term::eq(&named, &zero), term::eq(&product, &zero))];

@@ -457,6 +457,8 @@ impl Numbering<'_> {
                 generation = earlier.arrivals;
             }
             Kind::Expect { .. } => generation = earlier.arrivals + 1,
+            // Cuts let acquisitions pass.
+            Kind::Acquire { .. } | Kind::Release { .. } => {}
             Kind::Deliver { .. } => {
                 adds.bytes = op.operand;
                 let nth = earlier.deliveries.entry(op.site).or_default();

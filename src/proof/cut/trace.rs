@@ -163,6 +163,7 @@ impl Walker<'_> {
             Kind::WaitParity { parity } => number(parity)?,
             Kind::WaitValue { value, .. } => number(value)?,
             Kind::Expect { bytes } | Kind::Deliver { bytes } => number(bytes)?,
+            Kind::Acquire { amount } | Kind::Release { amount } => number(amount)?,
             Kind::Await => 0,
         };
         let rounds = match self.class.flow.rounds(at) {

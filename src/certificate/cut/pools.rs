@@ -1,0 +1,199 @@
+//! Pools: what is taken from a pool can be missing later, so the order of steps matters.
+//!
+//! Members of a class that uses a pool need not end up at one place. So *progress* takes, for each
+//! of its places, any number of members that adds up to the class, and shows that no such choice
+//! leaves everybody blocked. Given where these members are, the rest of the protocol is monotone as
+//! before, and has one place per class. What is assumed of the choice holds in every state: a pool
+//! is never overdrawn, and who is beyond a wait has seen it pass.
+//!
+//! *Cuts* treat an acquisition as one that never blocks, which only lets members get further.
+//!
+//! A member gives back no more than it holds, so the pool never has more than its capacity.
+//!
+//! Refused: an operation on a pool, or a wait of a class that uses one, inside a loop.
+
+use super::count::Place;
+use super::flow::Kind;
+use super::rule::Rule;
+use super::state::Group;
+use super::state::Setting;
+use super::state::Spot;
+use crate::certificate::program::Unsupported;
+use crate::certificate::term;
+use crate::certificate::term::Term;
+use crate::certificate::translate::Env;
+use crate::protocol::Expr;
+use crate::protocol::ObjectKind;
+
+impl<'a> Rule<'a> {
+    /// Whether members of a class take from or give to a pool.
+    pub fn uses_pools(&self, class: usize) -> bool {
+        let pool = |kind: &Kind| matches!(kind, Kind::Acquire { .. } | Kind::Release { .. });
+        self.classes[class].flow.sites.iter().any(|s| pool(&s.kind))
+    }
+
+    /// A class's members spread over all places at which they can be blocked, and the end. Also
+    /// returns whether somebody is not at the end.
+    pub fn spread(
+        &self,
+        setting: &mut Setting<'a>,
+        position: usize,
+    ) -> Result<(Group<'a>, Term), Unsupported> {
+        let class = &self.classes[position];
+        let mut spots = Vec::new();
+        let mut spread = Vec::new();
+        let zero = term::int(0);
+        for (at, site) in class.flow.sites.iter().enumerate() {
+            let pool = matches!(site.kind, Kind::Acquire { .. } | Kind::Release { .. });
+            if !pool && !site.kind.blocks() {
+                continue;
+            }
+            if !site.path.loops.is_empty() {
+                return Err(Unsupported::at(
+                    site.span,
+                    "a class that uses a pool and waits in a loop",
+                ));
+            }
+            if matches!(site.kind, Kind::Release { .. }) {
+                continue;
+            }
+            let members = setting.terms.constant(&format!("members_{position}_{at}"));
+            let conditions = setting.conditions(&site.path, &Env::new())?;
+            setting.facts.push(term::le(&zero, &members));
+            setting
+                .facts
+                .push(term::or([term::eq(&members, &zero), term::and(conditions)]));
+            spots.push(Spot {
+                when: term::boolean(true),
+                place: Place::Site(at),
+                env: Env::new(),
+            });
+            spread.push(members);
+        }
+        let done = setting.terms.constant(&format!("members_{position}_end"));
+        setting.facts.push(term::le(&zero, &done));
+        let open = term::or(spread.iter().map(|members| term::lt(&zero, members)));
+        spots.push(Spot {
+            when: term::boolean(true),
+            place: Place::End,
+            env: Env::new(),
+        });
+        spread.push(done);
+        let size = setting.terms.expr(&class.size, &Env::new())?;
+        let size = term::ite(&term::le(&zero, &size), &size, &zero);
+        setting
+            .facts
+            .push(term::eq(&term::sum(spread.iter().cloned()), &size));
+        let group = Group {
+            class,
+            size: class.size.clone(),
+            spots,
+            spread: Some(spread),
+        };
+        Ok((group, open))
+    }
+
+    /// Assumes that members of a class are blocked wherever they are, and have passed what is
+    /// before.
+    pub fn spread_blocked(
+        &self,
+        setting: &mut Setting<'a>,
+        groups: &[Group<'a>],
+        position: usize,
+    ) -> Result<(), Unsupported> {
+        let class = &self.classes[position];
+        let Some(spread) = groups[position].spread.clone() else {
+            return Ok(());
+        };
+        let spots = groups[position].spots.clone();
+        let zero = term::int(0);
+        for (spot, members) in spots.iter().zip(&spread) {
+            let nobody = term::eq(members, &zero);
+            let last = match spot.place {
+                Place::Site(site) => {
+                    let blocked = self.is_blocked(setting, groups, (position, site), spot)?;
+                    setting.facts.push(term::or([nobody.clone(), blocked]));
+                    site
+                }
+                Place::End => class.flow.sites.len(),
+            };
+            for earlier in 0..last {
+                let site = &class.flow.sites[earlier];
+                if !site.kind.blocks() {
+                    continue;
+                }
+                let at = (position, earlier);
+                let lacking = self.lacks(setting, groups, at, &Env::new(), 0, false)?;
+                let reached = term::and(setting.conditions(&site.path, &Env::new())?);
+                setting.facts.push(term::or([
+                    nobody.clone(),
+                    term::not(reached),
+                    term::not(lacking),
+                ]));
+            }
+        }
+        Ok(())
+    }
+
+    fn is_blocked(
+        &self,
+        setting: &mut Setting<'a>,
+        groups: &[Group<'a>],
+        (class, site): (usize, usize),
+        spot: &Spot,
+    ) -> Result<Term, Unsupported> {
+        let this = &self.classes[class];
+        let at = &this.flow.sites[site];
+        let Kind::Acquire { amount } = &at.kind else {
+            return self.lacks(setting, groups, (class, site), &spot.env, 0, false);
+        };
+        let ObjectKind::Pool { capacity } = &self.protocol.objects[at.object.0].kind else {
+            return Err(Unsupported::at(at.span, "an acquisition from no pool"));
+        };
+        let capacity = self.fix(capacity);
+        let element = setting.element(this, site, &spot.env)?;
+        let available = setting.available(groups, &element, &capacity)?;
+        setting.facts.push(term::le(&term::int(0), &available));
+        let amount = setting.terms.expr(amount, &spot.env)?;
+        Ok(term::lt(&available, &amount))
+    }
+
+    /// A member holds what it gives back.
+    pub fn held_before_release(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
+        let this = &self.classes[class];
+        let at = &this.flow.sites[site];
+        let mut holds = Expr::Int(0);
+        for (other, there) in this.flow.sites.iter().enumerate() {
+            let (amount, taken) = match &there.kind {
+                Kind::Acquire { amount } => (amount, true),
+                Kind::Release { amount } => (amount, false),
+                _ => continue,
+            };
+            if there.object != at.object {
+                continue;
+            }
+            let visits = this.flow.visits(other, &at.index, Place::Site(site));
+            let visits = visits.ok_or_else(|| super::state::uncounted(this, other))?;
+            let all = super::algebra::mul(amount.clone(), visits);
+            holds = if taken {
+                super::algebra::add(holds, all)
+            } else {
+                super::algebra::sub(holds, all)
+            };
+        }
+        let Kind::Release { amount } = &at.kind else {
+            return Ok(());
+        };
+        let mut setting = self.setting_of(class)?;
+        let env = setting.member_at(this, site, "at")?;
+        let holds = setting.terms.expr(&holds, &env)?;
+        let amount = setting.terms.expr(amount, &env)?;
+        let what = self.quote(at.span);
+        self.conclude(
+            format!("holds_c{class}_s{site}"),
+            format!("in {}, a member holds what `{what}` gives back", this.name),
+            setting,
+            term::le(&amount, &holds),
+        )
+    }
+}
