@@ -29,8 +29,23 @@ const SAMPLES: usize = 250;
 pub enum Guess {
     /// The checker proves this one.
     Found(Argument),
-    /// None was found; why, as a lowercase sentence fragment.
-    Nothing(String),
+    /// None was found.
+    Nothing {
+        /// Why, as a lowercase sentence fragment.
+        reason: String,
+        /// Parameter values at which the search suspects a counterexample, none of them checked.
+        suspects: Vec<Vec<i64>>,
+    },
+}
+
+impl Guess {
+    /// No argument, for this reason, and no suspicion.
+    pub fn nothing(reason: impl Into<String>) -> Guess {
+        Guess::Nothing {
+            reason: reason.into(),
+            suspects: Vec::new(),
+        }
+    }
 }
 
 /// Looks for an argument that the checker accepts, rule by rule. `tell` is told what is being
@@ -40,11 +55,11 @@ pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess
     tell("sampling instances");
     let samples = sample::instances(protocol, SAMPLES, 0);
     let by_ticket = ticket::guess(protocol, &samples, deadline, tell);
-    let Guess::Nothing(reason) = by_ticket else {
+    if matches!(by_ticket, Guess::Found(_)) {
         return by_ticket;
-    };
+    }
     match turns::guess(protocol, &samples, deadline, tell) {
-        Guess::Nothing(_) => Guess::Nothing(reason),
+        Guess::Nothing { .. } => by_ticket,
         found => found,
     }
 }
