@@ -6,10 +6,12 @@
 //!    checked from the protocol's text by the checker; only that decides.
 //! 3. Larger boxes are searched until the time is up. A hit decides; otherwise the largest box
 //!    that was searched completely is a bound.
-//! 4. What the symbolic search does not know is explored explicitly at small values.
+//! 4. What the symbolic search does not know, barriers above all, is hunted for and explored at
+//!    concrete values around the same proof attempt: [`concrete`].
+
+mod concrete;
 
 use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -43,7 +45,6 @@ use super::decision::Decision;
 use super::decision::Proof;
 use super::decision::Refutation;
 use super::decision::Verdict;
-use super::grid;
 
 /// Boxes searched before a proof is tried.
 const QUICK_BOXES: [i64; 3] = [1, 2, 3];
@@ -60,9 +61,6 @@ const LARGE_BOXES: [i64; 8] = [4, 5, 6, 8, 12, 16, 24, 32];
 
 /// States explored to shorten the run of a counterexample.
 const SHORTENING_STATES: u64 = 200_000;
-
-/// The largest open initial value that explicit search tries.
-const LARGEST_START: i64 = 3;
 
 /// What a decision may use.
 #[derive(Clone)]
@@ -125,7 +123,8 @@ enum Boxes {
     Stuck(Box<Candidate>, i64),
     /// Completely searched up to this size; why it went no further.
     Clear(Option<i64>, Option<String>),
-    Unsupported(String),
+    /// The protocol has something that no formula is made of yet.
+    Unsupported,
 }
 
 impl Strategy<'_> {
@@ -143,28 +142,18 @@ impl Strategy<'_> {
         match self.boxes(&sizes, quick, false) {
             Boxes::Stuck(candidate, size) => return self.refute(*candidate, size, notes),
             Boxes::Clear(..) => {}
-            Boxes::Unsupported(construct) => {
-                return self.explore(
-                    format!("{construct} is not yet handled symbolically"),
-                    notes,
-                );
-            }
+            Boxes::Unsupported => return self.concrete(notes),
         }
         (self.settings.tell)("looking for a proof");
         let reason = match proof::guess(self.protocol, self.remaining(), self.settings.tell) {
             Guess::Found(argument) => return self.prove(argument, notes),
-            Guess::Nothing(reason) => reason,
+            Guess::Nothing { reason, .. } => reason,
         };
         // Now every loop counts, wherever it starts: what is clear becomes a bound.
         sizes.extend(LARGE_BOXES);
         let verdict = match self.boxes(&sizes, self.remaining(), true) {
             Boxes::Stuck(candidate, size) => return self.refute(*candidate, size, notes),
-            Boxes::Unsupported(construct) => {
-                return self.explore(
-                    format!("{construct} is not yet handled symbolically"),
-                    notes,
-                );
-            }
+            Boxes::Unsupported => return self.concrete(notes),
             Boxes::Clear(clear, stopped) => {
                 if let Some(why) = stopped {
                     notes.push(format!("the search for a counterexample ended: {why}"));
@@ -200,7 +189,7 @@ impl Strategy<'_> {
                 Found::Unknown(why) => {
                     return Boxes::Clear(clear, Some(format!("{why} at size {size}")));
                 }
-                Found::Unsupported(construct) => return Boxes::Unsupported(construct),
+                Found::Unsupported(_) => return Boxes::Unsupported,
             }
         }
         Boxes::Clear(clear, None)
@@ -238,10 +227,8 @@ impl Strategy<'_> {
         let instance = match unfold::instantiate(self.protocol, &candidate.input) {
             Ok(instance) => instance,
             Err(error) => {
-                let values = self.protocol.params.iter().zip(&candidate.input.params);
-                let values: Vec<String> =
-                    values.map(|(p, v)| format!("{} = {v}", p.name)).collect();
-                let reason = format!("not well defined at {}: {error}", values.join(", "));
+                let at = self.at(&candidate.input.params);
+                let reason = format!("not well defined{at}: {error}");
                 let verdict = Verdict::Unknown {
                     reason,
                     span: error.span,
@@ -361,75 +348,14 @@ impl Strategy<'_> {
         Ok(decision)
     }
 
-    /// Explicit search at all small parameter values, smallest first.
-    fn explore(&self, reason: String, mut notes: Vec<String>) -> Result<Decision, Internal> {
-        (self.settings.tell)("exploring small values explicitly");
-        let deadline = Instant::now() + self.remaining().min(Duration::from_secs(20));
-        let mut radius = 0;
-        let mut done: Option<String> = None;
-        let mut states = 0;
-        'growing: while Instant::now() < deadline && !self.settings.cancel.load(Ordering::Relaxed) {
-            for params in grid::points(self.protocol, radius) {
-                let options = explore::Options {
-                    max_states: 2_000_000,
-                    cancel: Some(self.settings.cancel),
-                    ..explore::Options::default()
-                };
-                let bounds = crate::semantics::inputs::Bounds {
-                    max_initial: LARGEST_START,
-                    ..Default::default()
-                };
-                match explore::explore_all(self.protocol, &params, &bounds, &options) {
-                    Ok(found) => {
-                        states += found.states;
-                        if let Some((input, schedule)) = found.stuck {
-                            let smallest = "the first found, going through small values".to_owned();
-                            return self.refuted(
-                                input,
-                                schedule,
-                                smallest,
-                                "explicit search",
-                                notes,
-                            );
-                        }
-                        if let Some((_, _, violation)) = found.violation {
-                            let reason = format!("a run does something undefined: {violation}");
-                            let verdict = Verdict::Unknown { reason, span: None };
-                            return Ok(self.decision(verdict, "explicit search", notes));
-                        }
-                        if found.end != explore::SearchEnd::Exhausted {
-                            break 'growing;
-                        }
-                    }
-                    Err(error) => {
-                        let verdict = Verdict::Unknown {
-                            reason: error.to_string(),
-                            span: error.span,
-                        };
-                        return Ok(self.decision(verdict, "explicit search", notes));
-                    }
-                }
-                if Instant::now() >= deadline {
-                    break 'growing;
-                }
-            }
-            let starts = if self.has_open_starts() {
-                format!(", open initial values up to {LARGEST_START}")
-            } else {
-                String::new()
-            };
-            done = Some(format!("{}{starts}", grid::describe(self.protocol, radius)));
-            if grid::covers_domain(self.protocol, radius) || radius >= 64 {
-                break;
-            }
-            radius += 1;
+    /// Parameter values as ` at N = 1, M = 2`; nothing where there are none.
+    fn at(&self, params: &[i64]) -> String {
+        let values = self.protocol.params.iter().zip(params);
+        let values: Vec<String> = values.map(|(p, v)| format!("{} = {v}", p.name)).collect();
+        match values.as_slice() {
+            [] => String::new(),
+            values => format!(" at {}", values.join(", ")),
         }
-        notes.push(format!("{states} states explored"));
-        let verdict = match done {
-            Some(within) => Verdict::Bounded { within, reason },
-            None => Verdict::Unknown { reason, span: None },
-        };
-        Ok(self.decision(verdict, "explicit search", notes))
     }
 
     fn has_open_starts(&self) -> bool {
