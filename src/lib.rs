@@ -3,7 +3,8 @@
 //!
 //! Data flows one way: [`text`] becomes a [`protocol`]; its reference meaning is in
 //! [`semantics`]; [`encoding`] turns it into formulas that look for a failure and [`proof`]
-//! looks for a reason why there is none; what they find is a [`witness`] or a [`certificate`],
+//! looks for a reason why there is none; [`hunt`] runs it at concrete values where no formula is
+//! made of it yet; what they find is a [`witness`] or a [`certificate`],
 //! each checked by code of its own before it becomes a [`verdict`], which [`report`] words.
 //! [`tensors`] reads and writes the block-sparse arrays that kernels are given.
 //!
@@ -11,6 +12,7 @@
 
 pub mod certificate;
 pub mod encoding;
+pub mod hunt;
 pub mod proof;
 pub mod protocol;
 pub mod report;

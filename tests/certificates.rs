@@ -31,7 +31,7 @@ fn found(source: &str) -> Ticket {
     match guess(&protocol, LIMIT, &|_| {}) {
         Guess::Found(Argument::Ticket(ticket)) => ticket,
         Guess::Found(other) => panic!("found {other:?}"),
-        Guess::Nothing(reason) => panic!("no artefact: {reason}"),
+        Guess::Nothing { reason, .. } => panic!("no artefact: {reason}"),
     }
 }
 

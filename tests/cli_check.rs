@@ -150,13 +150,150 @@ role consumer warp {
       trace:
         1  producer  arrives at full: phase 0, 1 pending  (line 5)
       minimal:
-        the first found, going through small values
+        the protocol has no parameters that could be smaller
       assumptions:
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
-      decided by explicit search in [time]
+      decided by adversarial schedules in [time]
     --- stderr
     "#);
+}
+
+/// Two CTAs that arrive on both barriers and wait on their own for `parity`.
+fn jacobi(parity: &str) -> String {
+    format!(
+        "protocol jacobi
+param T in 1..
+param N in 0..
+mbarrier bar[2] {{ arrivals: 2 * T }}
+role thread[cta in 0..2][t in 0..T] {{
+    for i in 0..N {{
+        arrive bar[cta]
+        arrive bar[1 - cta]
+        wait bar[cta] {parity}
+    }}
+}}
+"
+    )
+}
+
+#[test]
+fn a_hard_coded_phase_and_in_which_sense_the_input_is_the_smallest() {
+    let folder = Folder::new();
+    folder.file("jacobi.wlk", jacobi("0"));
+    insta::assert_snapshot!(folder.run(&["check", "jacobi.wlk"]), @"
+    exit 1
+    --- stdout
+    jacobi.wlk: deadlock: REFUTED at T = 1, N = 2: thread[0][0] waits for bar[0] to leave phase 0, but bar[0] is in phase 0 with 2 arrivals pending and nothing changes that: nobody who is left arrives at it (thread[1][0] did and will not again)
+       --> jacobi.wlk:9
+      9 |         wait bar[cta] 0
+      element  start  now                 waited for                                                changed by                                                                                  completes
+      bar[0]   -      phase 0, 2 pending  thread[0][0] phase != 0 (never), thread[0][0] phase != 0  thread[0][0] arrive 1, thread[0][0] arrive 1, thread[1][0] arrive 1, thread[1][0] arrive 1  no
+      bar[1]   -      phase 0, 2 pending  thread[1][0] phase != 0 (never), thread[1][0] phase != 0  thread[0][0] arrive 1, thread[0][0] arrive 1, thread[1][0] arrive 1, thread[1][0] arrive 1  no
+      blocked:
+        thread[0][0] at line 9: bar[0] phase != 0, found phase 0, 2 pending: nobody who is left arrives at it (thread[1][0] did and will not again)
+        thread[1][0] at line 9: bar[1] phase != 0, found phase 0, 2 pending: nobody who is left arrives at it (thread[0][0] did and will not again)
+      trace:
+         1  thread[0][0]  arrives at bar[0]: phase 0, 1 pending  (line 7)
+         2  thread[0][0]  arrives at bar[1]: phase 0, 1 pending  (line 8)
+         3  thread[1][0]  arrives at bar[1]: phase 1, 2 pending  (line 7)
+         4  thread[1][0]  arrives at bar[0]: phase 1, 2 pending  (line 8)
+         5  thread[0][0]  passes bar[0], which has left phase 0  (line 9)
+         6  thread[0][0]  arrives at bar[0]: phase 1, 1 pending  (line 7)
+         7  thread[0][0]  arrives at bar[1]: phase 1, 1 pending  (line 8)
+         8  thread[1][0]  passes bar[1], which has left phase 0  (line 9)
+         9  thread[1][0]  arrives at bar[1]: phase 0, 2 pending  (line 7)
+        10  thread[1][0]  arrives at bar[0]: phase 0, 2 pending  (line 8)
+      minimal:
+        smallest by (T, N) among T in 1..=5, N in 0..=4; every smaller one of these was explored exhaustively
+      assumptions:
+        T >= 1
+        N >= 0
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by adversarial schedules in [time]
+    --- stderr
+    ");
+    let minimize = ["check", "-q", "--minimize", "N", "jacobi.wlk"];
+    insta::assert_snapshot!(folder.run(&minimize), @"
+    exit 1
+    --- stdout
+    jacobi.wlk: deadlock: REFUTED at T = 1, N = 2: thread[0][0] waits for bar[0] to leave phase 0, but bar[0] is in phase 0 with 2 arrivals pending and nothing changes that: nobody who is left arrives at it (thread[1][0] did and will not again)
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_barrier_protocol_that_nothing_refutes_is_bounded() {
+    let folder = Folder::new();
+    folder.file("jacobi.wlk", jacobi("i % 2"));
+    let shown = folder.run(&["check", "--timeout", "3", "jacobi.wlk"]);
+    assert!(
+        shown.contains("deadlock: BOUNDED no violation for T in 1..="),
+        "{shown}"
+    );
+    let finite = ["--set", "T=2", "--assume", "N <= 2", "jacobi.wlk"];
+    let shown = folder.run(&[&["check", "-q", "--timeout", "3"], &finite[..]].concat());
+    assert!(
+        shown.contains("deadlock: BOUNDED no violation for T = 2, N in 0..="),
+        "{shown}"
+    );
+}
+
+#[test]
+fn what_is_undefined_is_not_refuted() {
+    let folder = Folder::new();
+    folder.file(
+        "over.wlk",
+        "protocol over
+param N in 1..
+mbarrier bar { arrivals: N }
+role thread {
+    arrive bar 2
+}
+",
+    );
+    insta::assert_snapshot!(folder.run(&["check", "over.wlk"]), @"
+    exit 4
+    --- stdout
+    over.wlk: deadlock: UNKNOWN a run does something undefined at N = 1: thread: 2 arrivals where 1 are pending
+       --> over.wlk:5
+      5 |     arrive bar 2
+      notes:
+        129 states explored
+      assumptions:
+        N >= 1
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      hint: give it more time (--timeout), fix parameters (--set P=V), or search concrete values exhaustively (warplock explore)
+      decided by explicit search in [time]
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_hang_at_twenty_iterations_is_found() {
+    let folder = Folder::new();
+    folder.file(
+        "twenty.wlk",
+        "protocol twenty
+param T in 1..
+param N in 0..
+mbarrier bar { arrivals: T }
+role thread[t in 0..T] {
+    for i in 0..N {
+        arrive bar
+        wait bar if i == 19 then 0 else i % 2
+    }
+}
+",
+    );
+    insta::assert_snapshot!(folder.run(&["check", "-q", "twenty.wlk"]), @"
+    exit 1
+    --- stdout
+    twenty.wlk: deadlock: REFUTED at T = 1, N = 20: thread[0] waits for bar to leave phase 0, but bar is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
 }
 
 #[test]

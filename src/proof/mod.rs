@@ -36,8 +36,23 @@ pub enum Guess {
     Found(Argument),
     /// This one fits every sample; whether the checker proves it has not been tried.
     Fitting(Argument),
-    /// None was found; why, as a lowercase sentence fragment.
-    Nothing(String),
+    /// None was found.
+    Nothing {
+        /// Why, as a lowercase sentence fragment.
+        reason: String,
+        /// Parameter values at which the search suspects a counterexample, none of them checked.
+        suspects: Vec<Vec<i64>>,
+    },
+}
+
+impl Guess {
+    /// No argument, for this reason, and no suspicion.
+    pub fn nothing(reason: impl Into<String>) -> Guess {
+        Guess::Nothing {
+            reason: reason.into(),
+            suspects: Vec::new(),
+        }
+    }
 }
 
 /// A way of looking for an argument, from cheap to general.
@@ -121,12 +136,12 @@ pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess
     for layer in layers(protocol) {
         let left = deadline.saturating_duration_since(Instant::now());
         match search(protocol, layer, left, None, tell) {
-            Guess::Nothing(reason) => reasons.push(reason),
+            Guess::Nothing { reason, .. } => reasons.push(reason),
             found => return found,
         }
     }
     let none = || "no proof rule covers such a protocol".to_owned();
-    Guess::Nothing(reasons.into_iter().next().unwrap_or_else(none))
+    Guess::nothing(reasons.into_iter().next().unwrap_or_else(none))
 }
 
 /// Whether the whole grid is resident in every sample.

@@ -45,10 +45,10 @@ pub fn guess(
 ) -> Guess {
     let role = match grid::the_grid(protocol) {
         Ok(role) => role,
-        Err(refused) => return Guess::Nothing(uncovered(refused)),
+        Err(refused) => return Guess::nothing(uncovered(refused)),
     };
     let Some(launch) = &role.launch else {
-        return Guess::Nothing("a role that is not a grid".to_owned());
+        return Guess::nothing("a role that is not a grid");
     };
     let mut orders: Vec<(Residency, Vec<Key>)> = Vec::new();
     if let LaunchOrder::Sorted(keys) = &launch.order {
@@ -69,12 +69,14 @@ pub fn guess(
         match fits(protocol, samples, &order) {
             Err(contradiction) => reason = contradiction,
             Ok(shape) => match prove(protocol, residency, &order, &shape, deadline, tell) {
-                Guess::Nothing(refused) => reason = refused,
-                found => return found,
+                found @ (Guess::Found(_) | Guess::Fitting(_)) => return found,
+                Guess::Nothing {
+                    reason: refused, ..
+                } => reason = refused,
             },
         }
     }
-    Guess::Nothing(reason)
+    Guess::nothing(reason)
 }
 
 /// What the samples say about an order: the counted indices of each semaphore family, and for
@@ -304,9 +306,9 @@ fn prove(
                 Err(refused) => reason = refused,
             }
             if Instant::now() >= deadline {
-                return Guess::Nothing(format!("time limit; last, {reason}"));
+                return Guess::nothing(format!("time limit; last, {reason}"));
             }
         }
     }
-    Guess::Nothing(reason)
+    Guess::nothing(reason)
 }

@@ -36,10 +36,10 @@ pub fn guess(
     tell: &dyn Fn(&str),
 ) -> Guess {
     let [role] = protocol.roles.as_slice() else {
-        return Guess::Nothing("more than one role".to_owned());
+        return Guess::nothing("more than one role");
     };
     let Some(launch) = &role.launch else {
-        return Guess::Nothing("a role that is not a grid".to_owned());
+        return Guess::nothing("a role that is not a grid");
     };
     let elements = protocol
         .objects
@@ -73,11 +73,11 @@ pub fn guess(
                 Err(refused) => reason = refused,
             }
             if Instant::now() >= deadline {
-                return Guess::Nothing(format!("time limit; last, {reason}"));
+                return Guess::nothing(format!("time limit; last, {reason}"));
             }
         }
     }
-    Guess::Nothing(reason)
+    Guess::nothing(reason)
 }
 
 /// Ranks of one or two components.

@@ -93,8 +93,8 @@ pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
     match argument {
         Argument::Ticket(ticket) => explain_ticket(protocol, ticket),
         Argument::Turns(turns) => explain_turns(protocol, turns),
-        Argument::Cut(cut) => super::cuts::summary(protocol, cut),
-        Argument::Counting(counting) => counting.summary(protocol),
+        Argument::Cut(cut) => super::cuts::explain(protocol, cut),
+        Argument::Counting(counting) => counting.explain(protocol),
     }
 }
 

@@ -10,8 +10,14 @@ use crate::certificate::cut::class::Class;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 
-/// The idea, and how many cuts there are.
-pub fn summary(protocol: &Protocol, cut: &Cut) -> Vec<String> {
+/// The idea, then every generation and every cut of every case.
+pub fn explain(protocol: &Protocol, cut: &Cut) -> Vec<String> {
+    let mut lines = summary(protocol, cut);
+    lines.extend(details(protocol, cut));
+    lines
+}
+
+fn summary(protocol: &Protocol, cut: &Cut) -> Vec<String> {
     let cuts: usize = cut.cases.iter().map(|case| case.holds.len()).sum();
     let mut lines = vec![
         "No step of one thread can undo what lets another go on, so it is enough that no choice of \
@@ -40,8 +46,7 @@ pub fn summary(protocol: &Protocol, cut: &Cut) -> Vec<String> {
     lines
 }
 
-/// Every cut of every case.
-pub fn details(protocol: &Protocol, cut: &Cut) -> Vec<String> {
+fn details(protocol: &Protocol, cut: &Cut) -> Vec<String> {
     let mut lines = Vec::new();
     for case in &cut.cases {
         let fixed = cut::fixed(&cut.split, &case.values);

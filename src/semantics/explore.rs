@@ -7,6 +7,7 @@
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use crate::protocol::Protocol;
 
@@ -28,6 +29,9 @@ use super::table::encode;
 /// How often cancellation is looked at and progress is told, in states.
 const INTERVAL: usize = 1 << 12;
 
+/// How often the clock is looked at, in states.
+const CLOCK_INTERVAL: usize = 1 << 6;
+
 /// What a search may do.
 #[derive(Clone, Copy)]
 pub struct Options<'a> {
@@ -40,6 +44,8 @@ pub struct Options<'a> {
     pub max_states: u64,
     /// Ends the search soon after it becomes true.
     pub cancel: Option<&'a AtomicBool>,
+    /// Ends the search soon after this time.
+    pub deadline: Option<Instant>,
     /// Is told the number of states so far, now and then.
     pub progress: Option<&'a dyn Fn(u64)>,
 }
@@ -51,6 +57,7 @@ impl Default for Options<'_> {
             stop_at_stuck: true,
             max_states: 100_000_000,
             cancel: None,
+            deadline: None,
             progress: None,
         }
     }
@@ -65,7 +72,7 @@ pub enum SearchEnd {
     FoundStuck,
     /// The limit on states was reached.
     StateLimit,
-    /// The search was cancelled.
+    /// The search was cancelled, or its time was up.
     Cancelled,
 }
 
@@ -114,6 +121,11 @@ pub fn explore(instance: &Instance, options: &Options<'_>) -> Explored {
             if let Some(progress) = options.progress {
                 progress(search.table.len() as u64);
             }
+        }
+        let late = |deadline| Instant::now() >= deadline;
+        if number % CLOCK_INTERVAL == 0 && options.deadline.is_some_and(late) {
+            end = SearchEnd::Cancelled;
+            break;
         }
         if search.table.len() as u64 > limit {
             end = SearchEnd::StateLimit;

@@ -23,6 +23,7 @@ const COUNT_ALL: Options<'static> = Options {
     stop_at_stuck: false,
     max_states: 10_000_000,
     cancel: None,
+    deadline: None,
     progress: None,
 };
 

@@ -6,7 +6,10 @@
 //!    checked from the protocol's text by the checker; only that decides.
 //! 3. Larger boxes are searched until the time is up. A hit decides; otherwise the largest box
 //!    that was searched completely is a bound.
-//! 4. What the symbolic search does not know is explored explicitly at small values.
+//! 4. What the symbolic search does not know, barriers above all, is hunted for and explored at
+//!    concrete values around the same proof attempt: [`concrete`].
+
+mod concrete;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
@@ -43,7 +46,6 @@ use super::decision::Decision;
 use super::decision::Proof;
 use super::decision::Refutation;
 use super::decision::Verdict;
-use super::grid;
 
 /// Boxes searched before a proof is tried.
 const QUICK_BOXES: [i64; 3] = [1, 2, 3];
@@ -60,9 +62,6 @@ const LARGE_BOXES: [i64; 8] = [4, 5, 6, 8, 12, 16, 24, 32];
 
 /// States explored to shorten the run of a counterexample.
 const SHORTENING_STATES: u64 = 200_000;
-
-/// The largest open initial value that explicit search tries.
-const LARGEST_START: i64 = 3;
 
 /// What a decision may use.
 #[derive(Clone)]
@@ -120,12 +119,37 @@ struct Strategy<'a> {
     objectives: Vec<Objective>,
 }
 
+/// Why there is no proof.
+#[derive(Debug, Default)]
+struct NoProof {
+    /// Why the first layer passed on.
+    reason: String,
+    /// Parameter values at which a layer suspects a hang.
+    suspects: Vec<Vec<i64>>,
+    /// Which layers ran, in order, and why each passed on.
+    tried: Vec<(&'static str, String)>,
+}
+
+impl NoProof {
+    /// What the layers after the first one said.
+    fn note(&self) -> Option<String> {
+        let others: Vec<String> = self
+            .tried
+            .iter()
+            .skip(1)
+            .map(|(layer, reason)| format!("the {layer} rule: {reason}"))
+            .collect();
+        (!others.is_empty()).then(|| format!("also tried: {}", others.join("; ")))
+    }
+}
+
 /// What a series of box searches came to.
 enum Boxes {
     Stuck(Box<Candidate>, i64),
     /// Completely searched up to this size; why it went no further.
     Clear(Option<i64>, Option<String>),
-    Unsupported(String),
+    /// The protocol has something that no formula is made of yet.
+    Unsupported,
 }
 
 impl Strategy<'_> {
@@ -143,36 +167,20 @@ impl Strategy<'_> {
         match self.boxes(&sizes, quick, false) {
             Boxes::Stuck(candidate, size) => return self.refute(*candidate, size, notes),
             Boxes::Clear(..) => {}
-            Boxes::Unsupported(_) => {
-                return match proof::guess(self.protocol, self.remaining(), self.settings.tell) {
-                    Guess::Found(argument) => self.prove(argument, notes),
-                    Guess::Fitting(argument) => match self.try_prove(argument, &notes)? {
-                        Ok(decision) => Ok(decision),
-                        Err(reason) => self.explore(reason, notes),
-                    },
-                    Guess::Nothing(reason) => self.explore(reason, notes),
-                };
-            }
+            Boxes::Unsupported => return self.concrete(notes),
         }
-        (self.settings.tell)("looking for a proof");
-        let reason = match proof::guess(self.protocol, self.remaining(), self.settings.tell) {
-            Guess::Found(argument) => return self.prove(argument, notes),
-            Guess::Fitting(argument) => match self.try_prove(argument, &notes)? {
-                Ok(decision) => return Ok(decision),
-                Err(reason) => reason,
-            },
-            Guess::Nothing(reason) => reason,
+        let reason = match self.layers(self.remaining(), &notes)? {
+            Ok(decision) => return Ok(decision),
+            Err(failure) => {
+                notes.extend(failure.note());
+                failure.reason
+            }
         };
         // Now every loop counts, wherever it starts: what is clear becomes a bound.
         sizes.extend(LARGE_BOXES);
         let verdict = match self.boxes(&sizes, self.remaining(), true) {
             Boxes::Stuck(candidate, size) => return self.refute(*candidate, size, notes),
-            Boxes::Unsupported(construct) => {
-                return self.explore(
-                    format!("{construct} is not yet handled symbolically"),
-                    notes,
-                );
-            }
+            Boxes::Unsupported => return self.concrete(notes),
             Boxes::Clear(clear, stopped) => {
                 if let Some(why) = stopped {
                     notes.push(format!("the search for a counterexample ended: {why}"));
@@ -208,7 +216,7 @@ impl Strategy<'_> {
                 Found::Unknown(why) => {
                     return Boxes::Clear(clear, Some(format!("{why} at size {size}")));
                 }
-                Found::Unsupported(construct) => return Boxes::Unsupported(construct),
+                Found::Unsupported(_) => return Boxes::Unsupported,
             }
         }
         Boxes::Clear(clear, None)
@@ -246,10 +254,8 @@ impl Strategy<'_> {
         let instance = match unfold::instantiate(self.protocol, &candidate.input) {
             Ok(instance) => instance,
             Err(error) => {
-                let values = self.protocol.params.iter().zip(&candidate.input.params);
-                let values: Vec<String> =
-                    values.map(|(p, v)| format!("{} = {v}", p.name)).collect();
-                let reason = format!("not well defined at {}: {error}", values.join(", "));
+                let at = self.at(&candidate.input.params);
+                let reason = format!("not well defined{at}: {error}");
                 let verdict = Verdict::Unknown {
                     reason,
                     span: error.span,
@@ -345,24 +351,65 @@ impl Strategy<'_> {
         }
     }
 
-    /// A proof, or why the checker does not accept an argument that nobody has checked yet.
-    fn try_prove(
+    /// Tries the proof layers one after the other, from cheap to general.
+    fn layers(
         &self,
-        argument: Argument,
+        time: Duration,
         notes: &[String],
-    ) -> Result<Result<Decision, String>, Internal> {
-        match self.prove(argument, notes.to_vec()) {
-            Err(Internal::Certificate(Rejection::Open {
-                meaning, reason, ..
-            })) => Ok(Err(format!(
-                "it could not be shown that {} ({reason})",
-                meaning.trim_end_matches('.')
-            ))),
-            other => other.map(Ok),
+    ) -> Result<Result<Decision, NoProof>, Internal> {
+        let deadline = Instant::now() + time;
+        let mut failure = NoProof::default();
+        for layer in proof::layers(self.protocol) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() || self.settings.cancel.load(Ordering::Relaxed) {
+                break;
+            }
+            (self.settings.tell)(&format!("looking for a proof by the {} rule", layer.name()));
+            let cancel = Some(self.settings.cancel);
+            let found = proof::search(self.protocol, layer, left, cancel, self.settings.tell);
+            let reason = match found {
+                Guess::Found(argument) => return self.prove(argument, notes.to_vec()).map(Ok),
+                Guess::Fitting(argument) => {
+                    let left = deadline.saturating_duration_since(Instant::now());
+                    match self.check(argument, left, notes.to_vec()) {
+                        Ok(decision) => return Ok(Ok(decision)),
+                        Err(Internal::Certificate(Rejection::Open {
+                            meaning, reason, ..
+                        })) => format!(
+                            "it could not be shown that {} ({reason})",
+                            meaning.trim_end_matches('.')
+                        ),
+                        Err(error) => return Err(error),
+                    }
+                }
+                Guess::Nothing { reason, suspects } => {
+                    failure.suspects.extend(suspects);
+                    reason
+                }
+            };
+            if failure.tried.is_empty() {
+                failure.reason.clone_from(&reason);
+            }
+            failure.tried.push((layer.name(), reason));
         }
+        if failure.tried.is_empty() {
+            "no proof rule covers such a protocol".clone_into(&mut failure.reason);
+        }
+        Ok(Err(failure))
     }
 
     fn prove(&self, argument: Argument, notes: Vec<String>) -> Result<Decision, Internal> {
+        let each = self.settings.timeout.max(Duration::from_secs(10));
+        self.check(argument, each, notes)
+    }
+
+    /// Writes an argument down and has the checker decide, with so much time for each obligation.
+    fn check(
+        &self,
+        argument: Argument,
+        each: Duration,
+        notes: Vec<String>,
+    ) -> Result<Decision, Internal> {
         (self.settings.tell)("checking the certificate");
         let engine = match &argument {
             Argument::Ticket(_) => "ticket rule",
@@ -376,7 +423,6 @@ impl Strategy<'_> {
             Property::Deadlock.name(),
             argument,
         )?;
-        let each = self.settings.timeout.max(Duration::from_secs(10));
         manifest::check(&certificate, &Solver::BuiltIn, each, self.settings.tell)?;
         let assumptions = certificate.assumptions.clone();
         let proof = Proof {
@@ -388,75 +434,14 @@ impl Strategy<'_> {
         Ok(decision)
     }
 
-    /// Explicit search at all small parameter values, smallest first.
-    fn explore(&self, reason: String, mut notes: Vec<String>) -> Result<Decision, Internal> {
-        (self.settings.tell)("exploring small values explicitly");
-        let deadline = Instant::now() + self.remaining().min(Duration::from_secs(20));
-        let mut radius = 0;
-        let mut done: Option<String> = None;
-        let mut states = 0;
-        'growing: while Instant::now() < deadline && !self.settings.cancel.load(Ordering::Relaxed) {
-            for params in grid::points(self.protocol, radius) {
-                let options = explore::Options {
-                    max_states: 2_000_000,
-                    cancel: Some(self.settings.cancel),
-                    ..explore::Options::default()
-                };
-                let bounds = crate::semantics::inputs::Bounds {
-                    max_initial: LARGEST_START,
-                    ..Default::default()
-                };
-                match explore::explore_all(self.protocol, &params, &bounds, &options) {
-                    Ok(found) => {
-                        states += found.states;
-                        if let Some((input, schedule)) = found.stuck {
-                            let smallest = "the first found, going through small values".to_owned();
-                            return self.refuted(
-                                input,
-                                schedule,
-                                smallest,
-                                "explicit search",
-                                notes,
-                            );
-                        }
-                        if let Some((_, _, violation)) = found.violation {
-                            let reason = format!("a run does something undefined: {violation}");
-                            let verdict = Verdict::Unknown { reason, span: None };
-                            return Ok(self.decision(verdict, "explicit search", notes));
-                        }
-                        if found.end != explore::SearchEnd::Exhausted {
-                            break 'growing;
-                        }
-                    }
-                    Err(error) => {
-                        let verdict = Verdict::Unknown {
-                            reason: error.to_string(),
-                            span: error.span,
-                        };
-                        return Ok(self.decision(verdict, "explicit search", notes));
-                    }
-                }
-                if Instant::now() >= deadline {
-                    break 'growing;
-                }
-            }
-            let starts = if self.has_open_starts() {
-                format!(", open initial values up to {LARGEST_START}")
-            } else {
-                String::new()
-            };
-            done = Some(format!("{}{starts}", grid::describe(self.protocol, radius)));
-            if grid::covers_domain(self.protocol, radius) || radius >= 64 {
-                break;
-            }
-            radius += 1;
+    /// Parameter values as ` at N = 1, M = 2`; nothing where there are none.
+    fn at(&self, params: &[i64]) -> String {
+        let values = self.protocol.params.iter().zip(params);
+        let values: Vec<String> = values.map(|(p, v)| format!("{} = {v}", p.name)).collect();
+        match values.as_slice() {
+            [] => String::new(),
+            values => format!(" at {}", values.join(", ")),
         }
-        notes.push(format!("{states} states explored"));
-        let verdict = match done {
-            Some(within) => Verdict::Bounded { within, reason },
-            None => Verdict::Unknown { reason, span: None },
-        };
-        Ok(self.decision(verdict, "explicit search", notes))
     }
 
     fn has_open_starts(&self) -> bool {

@@ -2,7 +2,6 @@
 
 pub mod deadlock;
 pub mod decision;
-mod grid;
 
 use serde::Serialize;
 

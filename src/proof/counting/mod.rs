@@ -76,10 +76,10 @@ pub fn guess(protocol: &Protocol, limits: Limits<'_>, tell: &dyn Fn(&str)) -> Gu
         // What follows makes sense only if the system is that of the protocol.
         let groundwork = match counting::groundwork(protocol, &enumerated) {
             Ok(obligations) => obligations,
-            Err(refused) => return Guess::Nothing(uncovered(refused)),
+            Err(refused) => return Guess::nothing(uncovered(refused)),
         };
         if let Err(refused) = discharged(&groundwork, true, limits.deadline, tell) {
-            return Guess::Nothing(refused);
+            return Guess::nothing(refused);
         }
         match systems(protocol, &components, limits, tell) {
             Ok(systems) => {
@@ -89,13 +89,13 @@ pub fn guess(protocol: &Protocol, limits: Limits<'_>, tell: &dyn Fn(&str)) -> Gu
                 });
                 return match accepted(protocol, &argument, true, limits.deadline, tell) {
                     Ok(()) => Guess::Found(argument),
-                    Err(refused) => Guess::Nothing(refused),
+                    Err(refused) => Guess::nothing(refused),
                 };
             }
-            Err(refused) => return Guess::Nothing(refused),
+            Err(refused) => return Guess::nothing(refused),
         }
     }
-    Guess::Nothing(reason.unwrap_or_else(|| "no parameters to treat one by one".to_owned()))
+    Guess::nothing(reason.unwrap_or_else(|| "no parameters to treat one by one".to_owned()))
 }
 
 fn systems(

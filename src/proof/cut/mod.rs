@@ -74,13 +74,13 @@ pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Gue
         });
     let cut = match found {
         Ok(cut) => cut,
-        Err(failure) => return Guess::Nothing(failure.reason),
+        Err(failure) => return Guess::nothing(failure.reason),
     };
     let argument = Argument::Cut(cut);
     // Discharging is left to the checker: doing it twice would take twice the time.
     match argument.obligations(protocol) {
         Ok(_) => Guess::Fitting(argument),
-        Err(refused) => Guess::Nothing(super::uncovered(refused)),
+        Err(refused) => Guess::nothing(super::uncovered(refused)),
     }
 }
 

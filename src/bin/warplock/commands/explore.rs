@@ -81,6 +81,7 @@ fn search(
         stop_at_stuck: !arguments.all,
         max_states: arguments.max_states,
         cancel: Some(&interrupt::CANCEL),
+        deadline: None,
         progress: Some(progress),
     };
     let cannot_run = |error| loaded.cannot_run(&error, style);

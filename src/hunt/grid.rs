@@ -1,0 +1,168 @@
+//! Regions of small parameter values, by position: how far a value is from the parameter's least
+//! one, where a listed set counts by place in the list.
+
+use itertools::Itertools;
+
+use crate::protocol::Domain;
+use crate::protocol::Protocol;
+use crate::semantics::unfold;
+
+/// For every parameter the values up to some position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Region {
+    values: Vec<Vec<i64>>,
+}
+
+impl Region {
+    /// The values of every parameter up to its position in `most`.
+    pub fn new(protocol: &Protocol, most: &[i64]) -> Region {
+        let params = protocol.params.iter().zip(most);
+        Region {
+            values: params.map(|(p, most)| values(&p.domain, *most)).collect(),
+        }
+    }
+
+    /// The values of every parameter up to one position for all.
+    pub fn of_radius(protocol: &Protocol, radius: i64) -> Region {
+        Region::new(protocol, &vec![radius; protocol.params.len()])
+    }
+
+    /// Its points within the domain and the assumptions, lexicographic by the parameters in this
+    /// order, which names each once.
+    pub fn points<'a>(
+        &'a self,
+        protocol: &'a Protocol,
+        order: &'a [usize],
+    ) -> impl Iterator<Item = Vec<i64>> + 'a {
+        // The product of nothing is nothing here, and the only point of no parameters is one.
+        let single = order.is_empty().then(Vec::new);
+        let product = order
+            .iter()
+            .map(|param| self.values[*param].iter().copied())
+            .multi_cartesian_product()
+            .filter(|_| !order.is_empty());
+        single
+            .into_iter()
+            .chain(product)
+            .map(move |sorted| {
+                let mut point = vec![0; order.len()];
+                for (param, value) in order.iter().zip(sorted) {
+                    point[*param] = value;
+                }
+                point
+            })
+            .filter(|point| unfold::check_params(protocol, point).is_ok())
+    }
+
+    /// Whether a point is in it.
+    pub fn contains(&self, point: &[i64]) -> bool {
+        point
+            .iter()
+            .zip(&self.values)
+            .all(|(x, all)| all.contains(x))
+    }
+
+    /// The values in words: `T in 1..=3, N = 0`; nothing where there is no parameter.
+    pub fn describe(&self, protocol: &Protocol) -> String {
+        let each = protocol.params.iter().zip(&self.values).map(|(p, list)| {
+            match (&p.domain, list.first(), list.last()) {
+                (_, Some(lo), Some(hi)) if lo == hi => format!("{} = {lo}", p.name),
+                (Domain::Set(_), _, _) | (_, None, _) | (_, _, None) => {
+                    format!("{} in {{{}}}", p.name, list.iter().join(", "))
+                }
+                (_, Some(lo), Some(hi)) => format!("{} in {lo}..={hi}", p.name),
+            }
+        });
+        each.collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// The value at a position, if the domain reaches so far.
+pub fn value(domain: &Domain, position: i64) -> Option<i64> {
+    let place = usize::try_from(position).ok()?;
+    match domain {
+        Domain::AtLeast(lo) => lo.checked_add(position),
+        Domain::Range(lo, hi) => lo.checked_add(position).filter(|value| value <= hi),
+        Domain::Set(all) => all.get(place).copied(),
+    }
+}
+
+/// The position of a value, if it is in the domain.
+pub fn position(domain: &Domain, value: i64) -> Option<i64> {
+    match domain {
+        Domain::AtLeast(lo) => value.checked_sub(*lo).filter(|at| *at >= 0),
+        Domain::Range(lo, hi) => (*lo..=*hi).contains(&value).then(|| value - lo),
+        Domain::Set(all) => all.iter().position(|v| *v == value).map(|at| at as i64),
+    }
+}
+
+/// The values up to a position.
+fn values(domain: &Domain, most: i64) -> Vec<i64> {
+    (0..=most).map_while(|at| value(domain, at)).collect()
+}
+
+/// The points whose greatest position is exactly `radius`, in the order of the declarations.
+pub fn points(protocol: &Protocol, radius: i64) -> Vec<Vec<i64>> {
+    let order: Vec<usize> = (0..protocol.params.len()).collect();
+    let region = Region::of_radius(protocol, radius);
+    let inner = Region::of_radius(protocol, radius - 1);
+    let fresh = |point: &Vec<i64>| radius == 0 || (!order.is_empty() && !inner.contains(point));
+    region.points(protocol, &order).filter(fresh).collect()
+}
+
+/// Whether no parameter has values beyond this position.
+pub fn covers_domain(protocol: &Protocol, radius: i64) -> bool {
+    let mut params = protocol.params.iter();
+    params.all(|p| value(&p.domain, radius.saturating_add(1)).is_none())
+}
+
+/// The values up to a position, in words that fit after "no violation".
+pub fn describe(protocol: &Protocol, radius: i64) -> String {
+    if protocol.params.is_empty() {
+        return "for the protocol as it stands".to_owned();
+    }
+    format!(
+        "for {}",
+        Region::of_radius(protocol, radius).describe(protocol)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::text;
+
+    use super::*;
+
+    fn protocol(params: &str) -> Protocol {
+        let text = format!("protocol p {params} role nobody {{}}");
+        text::load(text.as_bytes()).expect("a valid protocol")
+    }
+
+    #[test]
+    fn boxes_grow_by_shells() {
+        let protocol = protocol("param T in 1.. param K in {2, 5} assume T + K != 3");
+        assert_eq!(points(&protocol, 0), Vec::<Vec<i64>>::new());
+        assert_eq!(points(&protocol, 1), [[1, 5], [2, 2], [2, 5]]);
+        assert_eq!(points(&protocol, 2), [[3, 2], [3, 5]]);
+        assert!(!covers_domain(&protocol, 9));
+        assert_eq!(describe(&protocol, 1), "for T in 1..=2, K in {2, 5}");
+    }
+
+    #[test]
+    fn the_order_decides_what_comes_first() {
+        let protocol = protocol("param T in 1..=2 param N in 0..");
+        let region = Region::new(&protocol, &[1, 1]);
+        let points: Vec<Vec<i64>> = region.points(&protocol, &[1, 0]).collect();
+        assert_eq!(points, [[1, 0], [2, 0], [1, 1], [2, 1]]);
+        assert_eq!(position(&protocol.params[0].domain, 3), None);
+        assert_eq!(position(&protocol.params[1].domain, 3), Some(3));
+    }
+
+    #[test]
+    fn no_parameters_are_one_point() {
+        let protocol = protocol("");
+        assert_eq!(points(&protocol, 0), [Vec::<i64>::new()]);
+        assert_eq!(points(&protocol, 1), Vec::<Vec<i64>>::new());
+        assert!(covers_domain(&protocol, 0));
+    }
+}

@@ -1,0 +1,202 @@
+//! From some counterexample to the least one, and what exactly is known about it.
+
+use std::time::Duration;
+
+use crate::protocol::Initial;
+use crate::protocol::ObjectKind;
+use crate::semantics::explore::SearchEnd;
+
+use super::Hang;
+use super::Hunter;
+use super::LARGEST_START;
+use super::Watch;
+use super::explored;
+use super::grid;
+use super::grid::Region;
+use super::shorten;
+
+/// How far beyond a counterexample's values smaller ones are looked for: making one parameter
+/// small may need another one to be larger.
+const BEYOND: i64 = 2;
+
+/// At least so far every parameter is looked at.
+const AT_LEAST: i64 = 4;
+
+/// States explored at each smaller point.
+const STATES: u64 = 200_000;
+
+/// How often all parameters are made smaller, one after the other.
+const ROUNDS: usize = 3;
+
+/// How many points are listed.
+const MOST_POINTS: usize = 1 << 16;
+
+/// Time for a readable run.
+const SHORTENING: Duration = Duration::from_secs(2);
+
+/// A counterexample and in which sense it is the smallest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Least {
+    /// The counterexample, with a readable run.
+    pub hang: Hang,
+    /// A sentence.
+    pub smallest: String,
+}
+
+/// A smaller point.
+struct Smaller {
+    params: Vec<i64>,
+    known: Known,
+}
+
+/// What was done at a point without finding a hang.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    Nothing,
+    Tried,
+    Explored,
+}
+
+impl Hunter<'_> {
+    /// The least counterexample near this one. The part of the time that is not needed for one
+    /// that is as small goes into showing that nothing smaller fails.
+    pub fn least(&mut self, hang: Hang, watch: &Watch<'_>) -> Least {
+        (self.tell)("making the counterexample smaller");
+        let hang = self.shrunk(hang, watch);
+        let region = self.around(&hang);
+        let order = self.order.clone();
+        let mut hang = hang;
+        let mut smaller: Vec<Smaller> = Vec::new();
+        for params in region.points(self.protocol, &order).take(MOST_POINTS) {
+            if params == hang.input.params {
+                break;
+            }
+            // Points are counted even when there is no time left to try them.
+            let mut known = if self.clear.contains(&params) {
+                Known::Tried
+            } else {
+                Known::Nothing
+            };
+            if known == Known::Nothing && !watch.over() {
+                if let Ok(Some(found)) = self.point(&params, watch) {
+                    hang = found;
+                    break;
+                }
+                known = Known::Tried;
+            }
+            smaller.push(Smaller { params, known });
+        }
+        (self.tell)("exploring smaller values exhaustively");
+        for place in 0..smaller.len() {
+            if watch.over() {
+                break;
+            }
+            let Ok(found) = explored(self.protocol, &smaller[place].params, STATES, watch) else {
+                continue;
+            };
+            if let Some((input, schedule)) = found.stuck {
+                hang = Hang { input, schedule };
+                smaller.truncate(place);
+                break;
+            }
+            if found.end == SearchEnd::Exhausted {
+                smaller[place].known = Known::Explored;
+            }
+        }
+        let smallest = self.sentence(&region, &smaller);
+        // A run is worth shortening even when the time is used up.
+        let hang = shorten::shortened(self.protocol, hang, &self.watch(SHORTENING));
+        Least { hang, smallest }
+    }
+
+    /// Parameters made smaller one by one while the schedules still find a hang.
+    pub fn shrunk(&mut self, mut hang: Hang, watch: &Watch<'_>) -> Hang {
+        for _ in 0..ROUNDS {
+            let before = hang.input.params.clone();
+            for param in self.order.clone() {
+                hang = self.shrunk_in(hang, param, watch);
+            }
+            if hang.input.params == before || watch.over() {
+                break;
+            }
+        }
+        hang
+    }
+
+    fn shrunk_in(&mut self, mut hang: Hang, param: usize, watch: &Watch<'_>) -> Hang {
+        let domain = &self.protocol.params[param].domain;
+        let Some(mut high) = grid::position(domain, hang.input.params[param]) else {
+            return hang;
+        };
+        // Nothing was found at `low`, and something was at `high`.
+        let mut low = -1;
+        while high - low > 1 && !watch.over() {
+            // The least value first: most parameters do not matter.
+            let middle = if low < 0 { 0 } else { low + (high - low) / 2 };
+            let mut params = hang.input.params.clone();
+            if let Some(value) = grid::value(domain, middle) {
+                params[param] = value;
+            }
+            match self.point(&params, watch) {
+                Ok(Some(smaller)) => {
+                    hang = smaller;
+                    high = middle;
+                }
+                _ => low = middle,
+            }
+        }
+        hang
+    }
+
+    /// Where smaller counterexamples are looked for.
+    fn around(&self, hang: &Hang) -> Region {
+        let params = self.protocol.params.iter().zip(&hang.input.params);
+        let most = params.map(|(param, value)| {
+            let at = grid::position(&param.domain, *value).unwrap_or(0);
+            (at + BEYOND).max(AT_LEAST)
+        });
+        Region::new(self.protocol, &most.collect::<Vec<i64>>())
+    }
+
+    fn sentence(&self, region: &Region, smaller: &[Smaller]) -> String {
+        if self.protocol.params.is_empty() {
+            return "the protocol has no parameters that could be smaller".to_owned();
+        }
+        let names = self.order.iter();
+        let names = names.map(|param| self.protocol.params[*param].name.as_str());
+        let names = names.collect::<Vec<_>>().join(", ");
+        let within = region.describe(self.protocol);
+        let open = ObjectKind::Semaphore(Initial::Any);
+        let starts = if self.protocol.objects.iter().any(|o| o.kind == open) {
+            format!(" with initial values up to {LARGEST_START}")
+        } else {
+            String::new()
+        };
+        let count = |known| smaller.iter().filter(|s| s.known == known).count();
+        let done = count(Known::Explored);
+        if smaller.len() == done {
+            let how = match (done, self.protocol.assumptions.is_empty()) {
+                (0, true) => "there are no smaller ones".to_owned(),
+                (0, false) => "no smaller ones satisfy the assumptions".to_owned(),
+                (1, _) => format!("the only smaller one was explored exhaustively{starts}"),
+                _ => format!("every smaller one of these was explored exhaustively{starts}"),
+            };
+            return format!("smallest by ({names}) among {within}; {how}");
+        }
+        let parts = [
+            (done, format!("explored exhaustively{starts}")),
+            (count(Known::Tried), "tried by schedules only".to_owned()),
+            (
+                count(Known::Nothing),
+                "not tried for lack of time".to_owned(),
+            ),
+        ];
+        let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+        let parts: Vec<String> = parts.map(|(count, how)| format!("{count} {how}")).collect();
+        format!(
+            "smallest found by ({names}) among {within}; of {} smaller ones, {}",
+            smaller.len(),
+            parts.join(" and ")
+        )
+    }
+}

@@ -1,0 +1,254 @@
+//! Hunting for a stuck run at concrete parameter values.
+//!
+//! What no formula is made of yet is searched here: [`schedules`] tries cheap adversarial runs at
+//! one instance, [`Hunter`] goes through parameter values with them, makes what it finds small,
+//! and says exactly in which sense it is the smallest. A hit is a run of
+//! [`crate::semantics::step`], so it only has to be replayed; finding none means nothing.
+
+mod further;
+pub mod grid;
+mod ladder;
+mod least;
+pub mod schedules;
+mod shorten;
+#[cfg(test)]
+mod tests;
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+use std::time::Instant;
+
+use rustc_hash::FxHashSet;
+
+use crate::protocol::Protocol;
+use crate::protocol::Span;
+use crate::semantics::error::Fault;
+use crate::semantics::error::RunError;
+use crate::semantics::explore;
+use crate::semantics::input::Input;
+use crate::semantics::inputs::Bounds;
+use crate::semantics::inputs::Inputs;
+use crate::semantics::instance::Instance;
+use crate::semantics::step::Action;
+use crate::semantics::step::Violation;
+use crate::semantics::unfold;
+use crate::semantics::unfold::Limits;
+
+pub use further::blocked;
+pub use least::Least;
+pub use schedules::Watch;
+
+/// The largest open initial value that is tried.
+pub const LARGEST_START: i64 = 3;
+
+/// How many members the schedules of one instance look at, at most.
+const WORK: u64 = 4_000_000;
+
+/// How many inputs are tried at one point, where patterns, row orders or initial values are open.
+const INPUTS: usize = 256;
+
+/// The largest instance that is tried.
+const LARGEST: Limits = Limits {
+    ops: 20_000,
+    members: 4_096,
+    cells: 20_000,
+    work: 4_000_000,
+};
+
+/// States that are explored at one suspected point where the schedules find nothing.
+const SUSPECT_STATES: u64 = 1_000_000;
+
+/// A run to a stuck state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hang {
+    /// The input.
+    pub input: Input,
+    /// The run.
+    pub schedule: Vec<Action>,
+}
+
+/// An operation whose effect is undefined, met on the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Undefined {
+    /// The parameter values.
+    pub params: Vec<i64>,
+    /// Who, and what is undefined about it.
+    pub what: String,
+    /// The statement.
+    pub span: Option<Span>,
+}
+
+impl Undefined {
+    /// What happened in a run of an instance at these parameters.
+    pub fn new(params: &[i64], instance: &Instance, violation: &Violation) -> Undefined {
+        Undefined {
+            params: params.to_vec(),
+            what: format!("{}: {violation}", instance.member_name(violation.member)),
+            span: instance.spans.get(violation.stmt.0).copied(),
+        }
+    }
+}
+
+/// A point at which the protocol is not well defined.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IllDefined {
+    /// The parameter values.
+    pub params: Vec<i64>,
+    /// What is wrong.
+    pub error: RunError,
+}
+
+/// Tries one point: the schedules, then a bounded exhaustive search. `None` means nothing.
+pub fn at(protocol: &Protocol, params: &[i64], watch: &Watch<'_>) -> Option<Hang> {
+    let mut hunter = Hunter::new(protocol, declared(protocol), watch.cancel, &|_| {});
+    if let Ok(Some(hang)) = hunter.point(params, watch) {
+        return Some(hang);
+    }
+    let found = explored(protocol, params, SUSPECT_STATES, watch).ok()?;
+    let (input, schedule) = found.stuck?;
+    Some(Hang { input, schedule })
+}
+
+/// The parameters as declared, for an order.
+pub fn declared(protocol: &Protocol) -> Vec<usize> {
+    (0..protocol.params.len()).collect()
+}
+
+/// Goes through parameter values and remembers what it met.
+pub struct Hunter<'a> {
+    protocol: &'a Protocol,
+    /// The parameters, the most significant first.
+    order: Vec<usize>,
+    cancel: &'a AtomicBool,
+    tell: &'a dyn Fn(&str),
+    /// The first undefined operation met.
+    pub undefined: Option<Undefined>,
+    /// Points at which the schedules found nothing.
+    clear: FxHashSet<Vec<i64>>,
+}
+
+impl<'a> Hunter<'a> {
+    /// A hunter that has tried nothing. `order` names every parameter once, the one that a
+    /// counterexample should make small first.
+    pub fn new(
+        protocol: &'a Protocol,
+        order: Vec<usize>,
+        cancel: &'a AtomicBool,
+        tell: &'a dyn Fn(&str),
+    ) -> Hunter<'a> {
+        Hunter {
+            protocol,
+            order,
+            cancel,
+            tell,
+            undefined: None,
+            clear: FxHashSet::default(),
+        }
+    }
+
+    /// Ends after a time.
+    pub fn watch(&self, time: Duration) -> Watch<'a> {
+        Watch {
+            deadline: Instant::now() + time,
+            cancel: self.cancel,
+        }
+    }
+
+    /// The first hit in boxes of growing size, in each box in lexicographic order.
+    ///
+    /// # Errors
+    ///
+    /// A point at which the protocol is not well defined, if it comes first.
+    pub fn boxes(
+        &mut self,
+        radii: std::ops::RangeInclusive<i64>,
+        watch: &Watch<'_>,
+    ) -> Result<Option<Hang>, IllDefined> {
+        for radius in radii {
+            if watch.over() {
+                break;
+            }
+            let region = grid::Region::of_radius(self.protocol, radius);
+            (self.tell)(&format!(
+                "running adversarial schedules up to {radius} above the least values"
+            ));
+            let order = self.order.clone();
+            for params in region.points(self.protocol, &order) {
+                if watch.over() {
+                    return Ok(None);
+                }
+                if let Some(hang) = self.point(&params, watch)? {
+                    return Ok(Some(hang));
+                }
+            }
+            if grid::covers_domain(self.protocol, radius) {
+                break;
+            }
+        }
+        Ok(None)
+    }
+
+    /// The schedules at one point: a hit at the first input that has one.
+    ///
+    /// # Errors
+    ///
+    /// The protocol is not well defined there. A point that is only too large is passed over.
+    pub fn point(&mut self, params: &[i64], watch: &Watch<'_>) -> Result<Option<Hang>, IllDefined> {
+        if self.clear.contains(params) || unfold::check_params(self.protocol, params).is_err() {
+            return Ok(None);
+        }
+        let hang = self
+            .inputs(params, watch)
+            .or_else(|error| match error.fault {
+                Fault::TooLarge { .. } => Ok(None),
+                _ => Err(IllDefined {
+                    params: params.to_vec(),
+                    error,
+                }),
+            })?;
+        if hang.is_none() && !watch.over() {
+            self.clear.insert(params.to_vec());
+        }
+        Ok(hang)
+    }
+
+    fn inputs(&mut self, params: &[i64], watch: &Watch<'_>) -> Result<Option<Hang>, RunError> {
+        for item in Inputs::new(self.protocol, params, &bounds(LARGEST))?.take(INPUTS) {
+            let (input, instance) = item?;
+            let met = schedules::run(&instance, WORK, watch);
+            if let (None, Some(violation)) = (&self.undefined, &met.violation) {
+                self.undefined = Some(Undefined::new(params, &instance, violation));
+            }
+            if let Some(schedule) = met.stuck {
+                return Ok(Some(Hang { input, schedule }));
+            }
+            if watch.over() {
+                break;
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn bounds(limits: Limits) -> Bounds {
+    Bounds {
+        max_initial: LARGEST_START,
+        limits,
+    }
+}
+
+/// Every schedule of every input at a point, up to so many states.
+fn explored(
+    protocol: &Protocol,
+    params: &[i64],
+    max_states: u64,
+    watch: &Watch<'_>,
+) -> Result<explore::AllExplored, RunError> {
+    let options = explore::Options {
+        max_states,
+        cancel: Some(watch.cancel),
+        deadline: Some(watch.deadline),
+        ..explore::Options::default()
+    };
+    explore::explore_all(protocol, params, &bounds(LARGEST), &options)
+}

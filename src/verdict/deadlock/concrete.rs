@@ -1,0 +1,231 @@
+//! What the symbolic search does not know yet, decided at concrete values where there is no proof.
+//!
+//! 1. Adversarial schedules run at small values for a few seconds.
+//! 2. The proof rules are tried. Where one names values at which it suspects a hang, these are
+//!    tried next.
+//! 3. The schedules run in larger boxes and at far values.
+//! 4. Growing boxes are explored exhaustively; the last complete one is a bound.
+//!
+//! A hang found anywhere is made small, replayed, and decides.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use std::time::Instant;
+
+use crate::encoding::search::Objective;
+use crate::hunt;
+use crate::hunt::Hang;
+use crate::hunt::Hunter;
+use crate::hunt::IllDefined;
+use crate::hunt::LARGEST_START;
+use crate::hunt::Undefined;
+use crate::hunt::grid;
+use crate::semantics::explore;
+use crate::semantics::inputs::Bounds;
+use crate::semantics::unfold;
+
+use super::super::decision::Decision;
+use super::super::decision::Verdict;
+use super::Internal;
+use super::QUICK_SHARE;
+use super::QUICK_TIME;
+use super::Strategy;
+
+/// The largest box of the quick search.
+const QUICK_RADIUS: i64 = 3;
+
+/// The largest box of the thorough search.
+const LARGE_RADIUS: i64 = 12;
+
+/// Time for far values, and then for larger boxes, and which part of what is left they may take,
+/// as a divisor.
+const FAR_TIME: Duration = Duration::from_secs(5);
+const FAR_SHARE: u32 = 5;
+
+/// Time for one suspected counterexample.
+const SUSPECT_TIME: Duration = Duration::from_secs(5);
+
+/// How many suspected counterexamples are tried.
+const SUSPECTS: usize = 8;
+
+/// Time for making a counterexample small and for showing that nothing smaller fails.
+const LEAST_TIME: Duration = Duration::from_secs(6);
+
+/// Time for exhaustive exploration, and for what is left of it once the verdict can at best be
+/// REFUTED.
+const EXPLORE_TIME: Duration = Duration::from_secs(20);
+const HOPELESS_TIME: Duration = Duration::from_secs(3);
+
+/// States explored at one point.
+const EXPLORE_STATES: u64 = 2_000_000;
+
+/// The largest box that is explored.
+const EXPLORE_RADIUS: i64 = 64;
+
+/// Which layer found a counterexample.
+const SCHEDULES: &str = "adversarial schedules";
+const EXHAUSTIVE: &str = "explicit search";
+
+impl Strategy<'_> {
+    /// Decides at concrete values.
+    pub(super) fn concrete(&self, notes: Vec<String>) -> Result<Decision, Internal> {
+        let tell = |what: &str| (self.settings.tell)(what);
+        let mut hunter = Hunter::new(self.protocol, self.order(), self.settings.cancel, &tell);
+        let quick = hunter.watch((self.remaining() / QUICK_SHARE).min(QUICK_TIME));
+        match hunter.boxes(0..=QUICK_RADIUS, &quick) {
+            Ok(Some(hang)) => return self.refute_at(&mut hunter, hang, SCHEDULES, notes),
+            Ok(None) => {}
+            Err(at) => return Ok(self.ill_defined(&at, notes)),
+        }
+        // What is left of the time goes to everything below.
+        let failure = match self.layers(self.remaining() * 2 / 3, &notes)? {
+            Ok(decision) => return Ok(decision),
+            Err(failure) => failure,
+        };
+        let mut notes = notes;
+        notes.extend(failure.note());
+        let (reason, suspects) = (failure.reason, failure.suspects);
+        if let Some(hang) = self.suspected(&hunter, &suspects) {
+            return self.refute_at(&mut hunter, hang, "a suspicion of the proof search", notes);
+        }
+        match self.far(&mut hunter) {
+            Ok(Some(hang)) => return self.refute_at(&mut hunter, hang, SCHEDULES, notes),
+            Ok(None) => {}
+            Err(at) => return Ok(self.ill_defined(&at, notes)),
+        }
+        self.exhaust(&mut hunter, reason, notes)
+    }
+
+    /// The parameters, the one to make small first.
+    fn order(&self) -> Vec<usize> {
+        let params = self
+            .objectives
+            .iter()
+            .filter_map(|objective| match objective {
+                Objective::Param(id) => Some(id.0),
+                Objective::Entries | Objective::Initial => None,
+            });
+        let mut order: Vec<usize> = params.collect();
+        let rest = hunt::declared(self.protocol).into_iter();
+        order.extend(rest.filter(|p| !order.contains(p)).collect::<Vec<_>>());
+        order
+    }
+
+    fn suspected(&self, hunter: &Hunter<'_>, suspects: &[Vec<i64>]) -> Option<Hang> {
+        suspects.iter().take(SUSPECTS).find_map(|params| {
+            (self.settings.tell)("trying a suspected counterexample");
+            let watch = hunter.watch(self.remaining().min(SUSPECT_TIME));
+            hunt::at(self.protocol, params, &watch)
+        })
+    }
+
+    fn far(&self, hunter: &mut Hunter<'_>) -> Result<Option<Hang>, IllDefined> {
+        let watch = hunter.watch((self.remaining() / FAR_SHARE).min(FAR_TIME));
+        if let Some(hang) = hunter.ladder(&watch)? {
+            return Ok(Some(hang));
+        }
+        let watch = hunter.watch((self.remaining() / FAR_SHARE).min(FAR_TIME));
+        hunter.boxes(QUICK_RADIUS + 1..=LARGE_RADIUS, &watch)
+    }
+
+    /// Explores boxes that grow, as far as time allows.
+    fn exhaust(
+        &self,
+        hunter: &mut Hunter<'_>,
+        reason: String,
+        mut notes: Vec<String>,
+    ) -> Result<Decision, Internal> {
+        (self.settings.tell)("exploring small values exhaustively");
+        let started = Instant::now();
+        let time = self.remaining().min(EXPLORE_TIME);
+        let mut undefined = hunter.undefined.clone();
+        let mut done: Option<String> = None;
+        let mut states = 0;
+        'growing: for radius in 0..=EXPLORE_RADIUS {
+            for params in grid::points(self.protocol, radius) {
+                let time = match &undefined {
+                    Some(_) => time.min(HOPELESS_TIME),
+                    None => time,
+                };
+                if started.elapsed() >= time || self.settings.cancel.load(Ordering::Relaxed) {
+                    break 'growing;
+                }
+                let options = explore::Options {
+                    max_states: EXPLORE_STATES,
+                    cancel: Some(self.settings.cancel),
+                    deadline: Some(started + time),
+                    ..explore::Options::default()
+                };
+                let bounds = Bounds {
+                    max_initial: LARGEST_START,
+                    ..Bounds::default()
+                };
+                match explore::explore_all(self.protocol, &params, &bounds, &options) {
+                    Ok(found) => {
+                        states += found.states;
+                        if let Some((input, schedule)) = found.stuck {
+                            let hang = Hang { input, schedule };
+                            return self.refute_at(hunter, hang, EXHAUSTIVE, notes);
+                        }
+                        if let (None, Some((input, _, violation))) = (&undefined, &found.violation)
+                            && let Ok(instance) = unfold::instantiate(self.protocol, input)
+                        {
+                            undefined = Some(Undefined::new(&params, &instance, violation));
+                        }
+                        if found.end != explore::SearchEnd::Exhausted {
+                            break 'growing;
+                        }
+                    }
+                    Err(error) => return Ok(self.ill_defined(&IllDefined { params, error }, notes)),
+                }
+            }
+            let starts = if self.has_open_starts() {
+                format!(", open initial values up to {LARGEST_START}")
+            } else {
+                String::new()
+            };
+            done = Some(format!("{}{starts}", grid::describe(self.protocol, radius)));
+            if grid::covers_domain(self.protocol, radius) {
+                break;
+            }
+        }
+        notes.push(format!("{states} states explored"));
+        let verdict = match (undefined, done) {
+            (Some(undefined), _) => Verdict::Unknown {
+                reason: format!(
+                    "a run does something undefined{}: {}",
+                    self.at(&undefined.params),
+                    undefined.what
+                ),
+                span: undefined.span,
+            },
+            (None, Some(within)) => Verdict::Bounded { within, reason },
+            (None, None) => Verdict::Unknown { reason, span: None },
+        };
+        Ok(self.decision(verdict, EXHAUSTIVE, notes))
+    }
+
+    fn refute_at(
+        &self,
+        hunter: &mut Hunter<'_>,
+        hang: Hang,
+        engine: &'static str,
+        mut notes: Vec<String>,
+    ) -> Result<Decision, Internal> {
+        let watch = hunter.watch(self.remaining().min(LEAST_TIME));
+        let least = hunter.least(hang, &watch);
+        self.hint_residency(&mut notes);
+        let Hang { input, schedule } = least.hang;
+        self.refuted(input, schedule, least.smallest, engine, notes)
+    }
+
+    /// A point at which the protocol has no meaning: no verdict.
+    fn ill_defined(&self, found: &IllDefined, notes: Vec<String>) -> Decision {
+        let at = self.at(&found.params);
+        let verdict = Verdict::Unknown {
+            reason: format!("not well defined{at}: {}", found.error),
+            span: found.error.span,
+        };
+        self.decision(verdict, EXHAUSTIVE, notes)
+    }
+}
