@@ -9,6 +9,7 @@ mod cut;
 pub mod sample;
 mod ticket;
 mod turns;
+pub mod vacuity;
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

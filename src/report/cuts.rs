@@ -7,6 +7,7 @@ use crate::certificate::cut::artefact::Form;
 use crate::certificate::cut::artefact::Quantity;
 use crate::certificate::cut::class;
 use crate::certificate::cut::class::Class;
+use crate::protocol::Expr;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 
@@ -81,6 +82,9 @@ fn details(protocol: &Protocol, cut: &Cut) -> Vec<String> {
                 let Some(other) = classes.get(position) else {
                     continue;
                 };
+                if position == hold.class && other.size == Expr::Int(1) {
+                    continue;
+                }
                 let name = if position == hold.class {
                     format!("the others of {}", other.name)
                 } else {

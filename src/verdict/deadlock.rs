@@ -63,6 +63,9 @@ const LARGE_BOXES: [i64; 8] = [4, 5, 6, 8, 12, 16, 24, 32];
 /// States explored to shorten the run of a counterexample.
 const SHORTENING_STATES: u64 = 200_000;
 
+/// Time for looking for statements that no run reaches.
+const VACUITY_TIME: Duration = Duration::from_secs(3);
+
 /// What a decision may use.
 #[derive(Clone)]
 pub struct Settings<'a> {
@@ -425,6 +428,11 @@ impl Strategy<'_> {
         )?;
         manifest::check(&certificate, &Solver::BuiltIn, each, self.settings.tell)?;
         let assumptions = certificate.assumptions.clone();
+        let mut notes = notes;
+        // In an empty domain that is true of everything and has been said.
+        if notes.is_empty() {
+            notes.extend(self.never_reached());
+        }
         let proof = Proof {
             certificate,
             obligations,
@@ -432,6 +440,26 @@ impl Strategy<'_> {
         let mut decision = self.decision(Verdict::Proved(Box::new(proof)), engine, notes);
         decision.assumptions = assumptions;
         Ok(decision)
+    }
+
+    /// Statements that no run reaches: a proof says nothing about them.
+    fn never_reached(&self) -> Vec<String> {
+        if !self.protocol.patterns.is_empty() {
+            return Vec::new();
+        }
+        (self.settings.tell)("looking for statements that no run reaches");
+        let source = &self.protocol.source;
+        proof::vacuity::never_reached(self.protocol, VACUITY_TIME)
+            .into_iter()
+            .map(|span| {
+                let line = source[..span.start].matches('\n').count() + 1;
+                let text = source[span.start..span.end].split_whitespace();
+                let text = text.collect::<Vec<_>>().join(" ");
+                format!(
+                    "no run reaches `{text}` in line {line}, so the proof says nothing about it"
+                )
+            })
+            .collect()
     }
 
     /// Parameter values as ` at N = 1, M = 2`; nothing where there are none.

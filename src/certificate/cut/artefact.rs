@@ -14,7 +14,7 @@ pub struct Cut {
 }
 
 /// The proof for one combination of values.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
     /// The values, in the order of [`Cut::split`].

@@ -120,6 +120,33 @@ pub fn obligations(protocol: &Protocol, cut: &Cut) -> Result<Vec<Obligation>, Un
     Ok(all)
 }
 
+/// That no member of a class ever gets to an operation, whatever the parameters: what a reader of
+/// a proof wants to know, since it usually means a wrong model.
+///
+/// # Errors
+///
+/// Refuses what the rule refuses.
+pub fn unreachable(
+    protocol: &Protocol,
+    fixed: &[(ParamId, i64)],
+    classes: &[class::Class],
+    class: usize,
+    site: usize,
+) -> Result<Obligation, Unsupported> {
+    let case = artefact::Case::default();
+    let mut rule = rule::Rule {
+        protocol,
+        fixed: fixed.to_vec(),
+        classes,
+        case: &case,
+        prefix: String::new(),
+        all: Vec::new(),
+    };
+    rule.unreachable(class, site)?;
+    let none = || Unsupported::whole("an operation whose reachability is not stated");
+    rule.all.pop().ok_or_else(none)
+}
+
 /// Parameters with their values in one case.
 pub fn fixed(split: &[usize], values: &[i64]) -> Vec<(ParamId, i64)> {
     split

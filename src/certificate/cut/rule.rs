@@ -75,6 +75,18 @@ impl<'a> Rule<'a> {
         self.progress()
     }
 
+    /// No member of a class gets to an operation.
+    pub fn unreachable(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
+        let mut setting = self.setting_of(class)?;
+        setting.member_at(&self.classes[class], site, "at")?;
+        self.conclude(
+            format!("unreachable_c{class}_s{site}"),
+            "no run gets there".to_owned(),
+            setting,
+            term::boolean(false),
+        )
+    }
+
     pub fn fix(&self, expr: &Expr) -> Expr {
         flow::at_fixed(expr, &self.fixed)
     }

@@ -1,7 +1,7 @@
 //! Guesses cuts: generations from parities, stops from concrete runs with one member held.
 
 mod fit;
-mod trace;
+pub(super) mod trace;
 
 use std::collections::HashMap;
 use std::collections::HashSet;
@@ -98,7 +98,7 @@ impl Failure {
 }
 
 /// Finite parameters that divide, or that say how many objects there are.
-fn split(protocol: &Protocol) -> Vec<usize> {
+pub(super) fn split(protocol: &Protocol) -> Vec<usize> {
     let mut used = HashSet::new();
     for object in &protocol.objects {
         object.extents.iter().for_each(|e| parameters(e, &mut used));
@@ -268,7 +268,7 @@ fn narrowed(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Protocol {
 }
 
 /// Parameter values in the domain: all small ones first, then random larger ones.
-fn draw(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Vec<Vec<i64>> {
+pub(super) fn draw(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Vec<Vec<i64>> {
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     let mut found: Vec<Vec<i64>> = Vec::new();
     let scales = [1, 2, 3, 4, 6, 9, 14, 40];

@@ -1,0 +1,117 @@
+//! Statements that no run of a protocol ever reaches, whatever the parameters.
+//!
+//! A proof about such statements is a proof about nothing, and an empty-tile branch that is never
+//! taken usually means a wrong model. Only looked at where members run alone, without patterns.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::time::Duration;
+use std::time::Instant;
+
+use super::cut::draw;
+use super::cut::split;
+use super::cut::trace;
+use crate::certificate::cut;
+use crate::certificate::cut::class;
+use crate::certificate::cut::class::Class;
+use crate::certificate::discharge;
+use crate::certificate::discharge::Answer;
+use crate::certificate::discharge::Solver;
+use crate::protocol::ParamId;
+use crate::protocol::Protocol;
+use crate::protocol::Span;
+use crate::protocol::Stmt;
+use crate::protocol::StmtId;
+use crate::protocol::StmtKind;
+
+/// Time for one statement in one case.
+const EACH: Duration = Duration::from_millis(500);
+
+/// A member's operations at one sample.
+const MAX_OPS: usize = 400;
+
+/// One combination of the split parameters.
+struct Part {
+    fixed: Vec<(ParamId, i64)>,
+    classes: Vec<Class>,
+}
+
+/// The synchronizing statements that are shown to be never reached, in text order. Empty where the
+/// protocol is not one that can be looked at, or time runs out.
+pub fn never_reached(protocol: &Protocol, limit: Duration) -> Vec<Span> {
+    let deadline = Instant::now() + limit;
+    let mut open = BTreeMap::new();
+    for role in &protocol.roles {
+        synchronizing(&role.body, &mut open);
+    }
+    let Ok(cases) = cut::combinations(protocol, &split(protocol)) else {
+        return Vec::new();
+    };
+    let mut parts = Vec::new();
+    for values in cases {
+        let fixed = cut::fixed(&split(protocol), &values);
+        let Ok(classes) = class::classes(protocol, &fixed) else {
+            return Vec::new();
+        };
+        for params in draw(protocol, &fixed) {
+            for (at, op) in classes.iter().enumerate().flat_map(|(at, class)| {
+                let ops = trace::trace(class, &params, MAX_OPS).unwrap_or_default();
+                ops.into_iter().map(move |op| (at, op))
+            }) {
+                open.remove(&classes[at].flow.sites[op.site].stmt);
+            }
+        }
+        parts.push(Part { fixed, classes });
+        if open.is_empty() {
+            return Vec::new();
+        }
+    }
+    let reached: BTreeSet<StmtId> = open
+        .keys()
+        .filter(|stmt| {
+            !parts
+                .iter()
+                .all(|part| part.excludes(protocol, **stmt, deadline))
+        })
+        .copied()
+        .collect();
+    open.retain(|stmt, _| !reached.contains(stmt));
+    open.into_values().collect()
+}
+
+impl Part {
+    /// Whether it is shown that no member gets to a statement.
+    fn excludes(&self, protocol: &Protocol, stmt: StmtId, deadline: Instant) -> bool {
+        self.classes.iter().enumerate().all(|(class, this)| {
+            (0..this.flow.sites.len())
+                .filter(|site| this.flow.sites[*site].stmt == stmt)
+                .all(|site| {
+                    let left = deadline.saturating_duration_since(Instant::now()).min(EACH);
+                    cut::unreachable(protocol, &self.fixed, &self.classes, class, site).is_ok_and(
+                        |obligation| {
+                            discharge::discharge(&obligation, &Solver::BuiltIn, left)
+                                == Answer::Discharged
+                        },
+                    )
+                })
+        })
+    }
+}
+
+fn synchronizing(body: &[Stmt], into: &mut BTreeMap<StmtId, Span>) {
+    for stmt in body {
+        match &stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                synchronizing(then, into);
+                synchronizing(otherwise, into);
+            }
+            StmtKind::For { body, .. } => synchronizing(body, into),
+            _ if class::cell_of(stmt).is_some() => {
+                into.insert(stmt.id, stmt.span);
+            }
+            _ => {}
+        }
+    }
+}
