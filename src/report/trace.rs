@@ -28,30 +28,33 @@ pub fn trace(source: &str, instance: &Instance, schedule: &[Action]) -> Vec<Even
     let mut state = step::initial(instance);
     let mut events = Vec::new();
     for action in schedule {
-        let before = step::next_op(instance, &state, action.member()).copied();
-        let cell = before.map(|op| state.cells[op.cell.0 as usize].clone());
-        if let Err(error) = step::apply(instance, &mut state, *action) {
-            events.push(Event {
-                member: instance.member_name(action.member()),
-                what: format!("cannot go on: {error}"),
-                line: before.map(|op| line(source, instance, &op)),
-            });
+        let (event, happened) = event(source, instance, &mut state, *action);
+        events.push(event);
+        if !happened {
             break;
         }
-        events.push(match (action, before) {
-            (Action::Step(_), Some(op)) => Event {
-                member: instance.member_name(action.member()),
-                what: operation(instance, &state, &op, cell.as_ref()),
-                line: Some(line(source, instance, &op)),
-            },
-            _ => Event {
-                member: instance.member_name(action.member()),
-                what: started(instance, &state, action.member()),
-                line: None,
-            },
-        });
     }
     events
+}
+
+/// Lets an action happen and words it; false, and the state as it was, if it cannot happen.
+pub fn event(
+    source: &str,
+    instance: &Instance,
+    state: &mut State,
+    action: Action,
+) -> (Event, bool) {
+    let member = instance.member_name(action.member());
+    let before = step::next_op(instance, state, action.member()).copied();
+    let cell = before.map(|op| state.cells[op.cell.0 as usize].clone());
+    let at = before.map(|op| line(source, instance, &op));
+    let done = step::apply(instance, state, action);
+    let (what, line) = match (&done, action, before) {
+        (Err(error), _, _) => (format!("cannot go on: {error}"), at),
+        (Ok(()), Action::Step(_), Some(op)) => (operation(instance, state, &op, cell.as_ref()), at),
+        _ => (started(instance, state, action.member()), None),
+    };
+    (Event { member, what, line }, done.is_ok())
 }
 
 /// The line on which an operation's statement stands.
