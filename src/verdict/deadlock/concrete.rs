@@ -22,6 +22,7 @@ use crate::hunt::Undefined;
 use crate::hunt::grid;
 use crate::proof;
 use crate::proof::Guess;
+use crate::protocol::Protocol;
 use crate::semantics::explore;
 use crate::semantics::inputs::Bounds;
 use crate::semantics::unfold;
@@ -72,7 +73,8 @@ impl Strategy<'_> {
     /// Decides at concrete values.
     pub(super) fn concrete(&self, notes: Vec<String>) -> Result<Decision, Internal> {
         let tell = |what: &str| (self.settings.tell)(what);
-        let mut hunter = Hunter::new(self.protocol, self.order(), self.settings.cancel, &tell);
+        let order = order(self.protocol, &self.objectives);
+        let mut hunter = Hunter::new(self.protocol, order, self.settings.cancel, &tell);
         let quick = hunter.watch((self.remaining() / QUICK_SHARE).min(QUICK_TIME));
         match hunter.boxes(0..=QUICK_RADIUS, &quick) {
             Ok(Some(hang)) => return self.refute_at(&mut hunter, hang, SCHEDULES, notes),
@@ -95,21 +97,6 @@ impl Strategy<'_> {
             Err(at) => return Ok(self.ill_defined(&at, notes)),
         }
         self.exhaust(&mut hunter, reason, notes)
-    }
-
-    /// The parameters, the one to make small first.
-    fn order(&self) -> Vec<usize> {
-        let params = self
-            .objectives
-            .iter()
-            .filter_map(|objective| match objective {
-                Objective::Param(id) => Some(id.0),
-                Objective::Entries | Objective::Initial => None,
-            });
-        let mut order: Vec<usize> = params.collect();
-        let rest = hunt::declared(self.protocol).into_iter();
-        order.extend(rest.filter(|p| !order.contains(p)).collect::<Vec<_>>());
-        order
     }
 
     fn suspected(&self, hunter: &Hunter<'_>, suspects: &[Vec<i64>]) -> Option<Hang> {
@@ -229,4 +216,16 @@ impl Strategy<'_> {
         };
         self.decision(verdict, EXHAUSTIVE, notes)
     }
+}
+
+/// The parameters, the one to make small first.
+pub(super) fn order(protocol: &Protocol, objectives: &[Objective]) -> Vec<usize> {
+    let params = objectives.iter().filter_map(|objective| match objective {
+        Objective::Param(id) => Some(id.0),
+        Objective::Entries | Objective::Initial => None,
+    });
+    let named: Vec<usize> = params.collect();
+    let rest = hunt::declared(protocol).into_iter();
+    let rest = rest.filter(|param| !named.contains(param));
+    named.iter().copied().chain(rest).collect()
 }
