@@ -19,6 +19,26 @@ grid cta[n in 0..N] launch ascending resident all {
 }
 ";
 
+/// Odd N hang at `a`, N = 4 at the second wait of `right`.
+const TWO: &str = "protocol two
+param N in 1..
+mbarrier a { arrivals: 1 }
+mbarrier b { arrivals: 1 }
+role left {
+    if N % 2 == 1 {
+        wait a 0
+    } else {
+        arrive b
+    }
+}
+role right {
+    wait b 0
+    if N == 4 {
+        wait b 1
+    }
+}
+";
+
 #[test]
 fn a_refuted_protocol() {
     let folder = Folder::new();
@@ -269,6 +289,44 @@ role thread {
       decided by explicit search in [time]
     --- stderr
     ");
+}
+
+#[test]
+fn further_counterexamples_differ_in_where_the_roles_wait() {
+    let folder = Folder::new();
+    folder.file("two.wlk", TWO);
+    let check = ["check", "two.wlk", "--counterexamples", "3"];
+    insta::assert_snapshot!(folder.run(&check), @"
+    exit 1
+    --- stdout
+    two.wlk: deadlock: REFUTED at N = 1: left waits for a to leave phase 0, but a is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+       --> two.wlk:7
+      7 |         wait a 0
+      element  start  now                 waited for                changed by  completes
+      a        -      phase 0, 1 pending  left phase != 0 (never)   nobody      no
+      b        -      phase 0, 1 pending  right phase != 0 (never)  nobody      no
+      blocked:
+        left at line 7: a phase != 0, found phase 0, 1 pending: nobody else arrives at it
+        right at line 13: b phase != 0, found phase 0, 1 pending: nobody else arrives at it
+      minimal:
+        smallest by (N) among N in 1..=5; there are no smaller ones
+      further counterexamples:
+        at N = 4: blocked are right at line 15 (b phase != 1, found phase 1, 1 pending)
+      assumptions:
+        N >= 1
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by adversarial schedules in [time]
+    --- stderr
+    ");
+    let witnesses = [&check[..], &["--witness", "w", "-q"]].concat();
+    folder.run(&witnesses);
+    let written = std::fs::read_dir(folder.path().join("w")).unwrap();
+    for witness in written {
+        let path = witness.unwrap().path();
+        let shown = folder.run(&["replay", "-q", path.to_str().unwrap()]);
+        assert!(shown.starts_with("exit 0\n"), "{shown}");
+    }
 }
 
 #[test]

@@ -177,6 +177,39 @@ fn json_follows_the_published_schema() {
 }
 
 #[test]
+fn further_counterexamples_follow_the_schema() {
+    let folder = Folder::new();
+    folder.file(
+        "two.wlk",
+        "protocol two
+param N in 1..
+mbarrier bar { arrivals: 1 }
+role left {
+    if N == 1 {
+        wait bar 0
+    }
+    if N == 2 {
+        wait bar 0
+    }
+}
+",
+    );
+    let schema = schema();
+    let check = ["check", "two.wlk", "--format", "json"];
+    let first = json(&folder, &check);
+    assert_eq!(first["results"][0]["further"], Value::Null);
+    let many = [&check[..], &["--counterexamples", "9", "--witness", "w"]].concat();
+    let report = json(&folder, &many);
+    conforms(&report, &schema, &schema, "report");
+    let further = &report["results"][0]["further"];
+    assert_eq!(further.as_array().unwrap().len(), 1);
+    assert_eq!(further[0]["parameters"]["N"], 2);
+    assert_eq!(further[0]["blocked"][0]["line"], 9);
+    let witness = further[0]["witness"].as_str().unwrap();
+    assert!(folder.path().join(witness).exists());
+}
+
+#[test]
 fn json_lines_are_results_of_their_own() {
     let folder = folder();
     let schema = schema();

@@ -156,6 +156,87 @@ fn a_simulation_hangs_or_finishes() {
 }
 
 #[test]
+fn a_simulation_can_be_led_by_hand() {
+    let folder = Folder::new();
+    folder.file(
+        "barrier.wlk",
+        "protocol barrier
+param T in 1..
+mbarrier full { arrivals: T }
+role producer {
+    arrive full
+}
+role consumer {
+    wait full 0
+}
+",
+    );
+    let led = |threads: &str, more: &[&str], choices: &str| {
+        let threads = format!("T={threads}");
+        let mut arguments = vec!["simulate", "-i", "barrier.wlk", "--set", &threads];
+        arguments.extend(more);
+        folder.run_with(&arguments, choices.as_bytes())
+    };
+    insta::assert_snapshot!(led("1", &[], "b\n7\nnonsense\n\n0\n"), @"
+    exit 0
+    --- stdout
+      0  producer  arrives at full: phase 1, 1 pending  (line 5)
+    consumer is blocked at line 8: full phase != 0, found phase 0, 1 pending
+    a number from 0 to 0, nothing for 0, b for who is blocked, or q to end
+    a number from 0 to 0, nothing for 0, b for who is blocked, or q to end
+    1: producer arrives at full: phase 1, 1 pending
+      0  consumer  passes full, which has left phase 0  (line 8)
+    2: consumer passes full, which has left phase 0
+    barrier.wlk at T = 1: finishes after 2 steps
+      element  start  now                 waited for           changed by         completes
+      full     -      phase 1, 1 pending  consumer phase != 0  producer arrive 1  yes
+      trace:
+        1  producer  arrives at full: phase 1, 1 pending  (line 5)
+        2  consumer  passes full, which has left phase 0  (line 8)
+    --- stderr
+    ");
+    insta::assert_snapshot!(led("2", &[], "\n"), @"
+    exit 1
+    --- stdout
+      0  producer  arrives at full: phase 0, 1 pending  (line 5)
+    1: producer arrives at full: phase 0, 1 pending
+    barrier.wlk at T = 2: hangs after 1 step: consumer waits for full to leave phase 0, but full is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (producer did and will not again)
+       --> barrier.wlk:8
+      8 |     wait full 0
+      element  start  now                 waited for                   changed by         completes
+      full     -      phase 0, 1 pending  consumer phase != 0 (never)  producer arrive 1  no
+      trace:
+        1  producer  arrives at full: phase 0, 1 pending  (line 5)
+    --- stderr
+    ");
+    // The end of the input and q end the run alike.
+    insta::assert_snapshot!(led("1", &["-q"], ""), @"
+    exit 3
+    --- stdout
+    barrier.wlk at T = 1: the schedule ends after 0 steps
+    --- stderr
+    ");
+    assert_eq!(led("1", &["-q"], ""), led("1", &["-q"], "q\n0\n0\n"));
+    insta::assert_snapshot!(led("1", &["--seed", "1"], ""), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: the argument '--interactive' cannot be used with '--seed <N>'
+
+    Usage: warplock simulate --interactive --set <P=V> <FILE>
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(folder.run_with(&["simulate", "-i", "-"], b"protocol p"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: --interactive reads what happens next from standard input
+    hint: name a protocol file
+    ");
+}
+
+#[test]
 fn an_exploration_counts() {
     let folder = Folder::new();
     folder.library("lock_rank.wlk");

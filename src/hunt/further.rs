@@ -25,7 +25,7 @@ const RADIUS: i64 = 3;
 const RUNS: usize = 256;
 
 /// How many inputs are looked at per point.
-const INPUTS: usize = 16;
+const INPUTS: usize = 64;
 
 /// Where members wait when nobody can go on: role and statement.
 pub type Blocked = BTreeSet<(usize, StmtId)>;

@@ -17,6 +17,7 @@ use crate::witness;
 use crate::witness::OrderEntry;
 use crate::witness::ReplayError;
 use crate::witness::StartEntry;
+use crate::witness::Witness;
 
 use super::argument;
 use super::input;
@@ -87,6 +88,9 @@ pub struct Finding {
     pub witness: Option<String>,
     /// The counterexample.
     pub counterexample: Option<Counterexample>,
+    /// Counterexamples in which others wait, if they were asked for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<Further>,
     /// The proof.
     pub proof: Option<ProofReport>,
     /// The expectation that this verdict was compared with.
@@ -115,6 +119,23 @@ pub struct Counterexample {
     pub stuck: Stuck,
     /// How it gets there.
     pub trace: Vec<Event>,
+}
+
+/// A counterexample beside the one that decided.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Further {
+    /// The parameter values.
+    pub parameters: BTreeMap<String, i64>,
+    /// The input in one line.
+    pub input: String,
+    /// The wait that explains the others best.
+    pub sentence: String,
+    /// Every member that started and waits.
+    pub blocked: Vec<stuck::Blocked>,
+    /// How it gets there.
+    pub trace: Vec<Event>,
+    /// The file of the witness, if one was written.
+    pub witness: Option<String>,
 }
 
 /// A proof, summarised.
@@ -213,6 +234,7 @@ fn blank(file: &str, protocol: &Protocol, property: Property) -> Finding {
         certificate: None,
         witness: None,
         counterexample: None,
+        further: Vec::new(),
         proof: None,
         expectation: None,
         source: protocol.source.clone(),
@@ -265,6 +287,24 @@ fn refuted(
         trace: trace::trace(&protocol.source, &replayed.instance, &replayed.schedule),
     });
     Ok(())
+}
+
+/// A further counterexample.
+///
+/// # Errors
+///
+/// It does not replay: an error of ours.
+pub fn further(protocol: &Protocol, witness: &Witness) -> Result<Further, ReplayError> {
+    let replayed = witness::replay(protocol, witness)?;
+    let stuck = stuck::explain(protocol, &replayed.instance, &replayed.state);
+    Ok(Further {
+        parameters: parameters(protocol, &replayed.input),
+        input: input::sentence(protocol, &replayed.input),
+        sentence: stuck.sentence,
+        blocked: stuck.blocked,
+        trace: trace::trace(&protocol.source, &replayed.instance, &replayed.schedule),
+        witness: None,
+    })
 }
 
 fn unknown(finding: &mut Finding, protocol: &Protocol, reason: &str, span: Option<Span>) {

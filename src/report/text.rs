@@ -4,6 +4,7 @@ use super::elements::Element;
 use super::elements::Use;
 use super::finding::Counterexample;
 use super::finding::Finding;
+use super::finding::Further;
 use super::finding::ProofReport;
 use super::input::Pattern;
 use super::stuck::Stuck;
@@ -54,6 +55,8 @@ pub fn finding(finding: &Finding, detail: Detail) -> String {
     if let Some(counterexample) = &finding.counterexample {
         out.push_str(&self::counterexample(counterexample, style));
     }
+    let others: Vec<String> = finding.further.iter().map(further).collect();
+    list(&mut out, style, "further counterexamples", &others);
     if let Some(proof) = finding.proof.as_ref().filter(|_| detail.argument) {
         out.push_str(&self::proof(proof, style));
     }
@@ -112,6 +115,26 @@ fn counterexample(counterexample: &Counterexample, style: Style) -> String {
     let smallest = std::slice::from_ref(&counterexample.smallest);
     list(&mut out, style, "minimal", smallest);
     out
+}
+
+/// A further counterexample in one line: its input and where members wait.
+fn further(further: &Further) -> String {
+    let at = match further.input.as_str() {
+        "" => String::new(),
+        input => format!("at {input}: "),
+    };
+    let places = further.blocked.iter().map(|b| {
+        format!(
+            "{} at line {} ({} {}, found {})",
+            b.member, b.line, b.element, b.wants, b.value
+        )
+    });
+    let places = shortened(places.collect(), USES).join(", ");
+    let witness = further.witness.iter();
+    let witness: String = witness
+        .map(|path| format!("; witness {}", visible(path)))
+        .collect();
+    format!("{at}blocked are {places}{witness}")
 }
 
 /// A run and the state it ends in.

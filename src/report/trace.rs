@@ -31,42 +31,44 @@ pub fn trace(source: &str, instance: &Instance, schedule: &[Action]) -> Vec<Even
     let mut state = step::initial(instance);
     let mut events = Vec::new();
     for action in schedule {
-        let before = step::next_op(instance, &state, action.member()).copied();
-        let cell = before.map(|op| state.cells[op.cell.0 as usize].clone());
-        let landing = match action {
-            Action::Land(member, position) => step::in_flight(&state, *member, *position),
-            Action::Launch(_) | Action::Step(_) => None,
-        };
-        if let Err(error) = step::apply(instance, &mut state, *action) {
-            events.push(Event {
-                member: instance.member_name(action.member()),
-                what: format!("cannot go on: {error}"),
-                line: before.map(|op| line(source, instance, &op)),
-            });
+        let (event, happened) = event(source, instance, &mut state, *action);
+        events.push(event);
+        if !happened {
             break;
         }
-        if let Some(landing) = landing {
-            events.push(Event {
-                member: instance.member_name(action.member()),
-                what: landed(instance, &state, landing),
-                line: Some(statement_line(source, instance, landing.stmt)),
-            });
-            continue;
-        }
-        events.push(match (action, before) {
-            (Action::Step(_), Some(op)) => Event {
-                member: instance.member_name(action.member()),
-                what: operation(instance, &state, &op, cell.as_ref()),
-                line: Some(line(source, instance, &op)),
-            },
-            _ => Event {
-                member: instance.member_name(action.member()),
-                what: started(instance, &state, action.member()),
-                line: None,
-            },
-        });
     }
     events
+}
+
+/// Lets an action happen and words it; false, and the state as it was, if it cannot happen.
+pub fn event(
+    source: &str,
+    instance: &Instance,
+    state: &mut State,
+    action: Action,
+) -> (Event, bool) {
+    let member = instance.member_name(action.member());
+    let before = step::next_op(instance, state, action.member()).copied();
+    let cell = before.map(|op| state.cells[op.cell.0 as usize].clone());
+    let at = before.map(|op| line(source, instance, &op));
+    let landing = match action {
+        Action::Land(member, position) => step::in_flight(state, member, position),
+        Action::Launch(_) | Action::Step(_) => None,
+    };
+    let done = step::apply(instance, state, action);
+    let (what, line) = match (&done, landing, before) {
+        (Err(error), _, _) => (format!("cannot go on: {error}"), at),
+        (Ok(()), Some(landing), _) => (
+            landed(instance, state, landing),
+            Some(statement_line(source, instance, landing.stmt)),
+        ),
+
+        (Ok(()), None, Some(op)) if matches!(action, Action::Step(_)) => {
+            (operation(instance, state, &op, cell.as_ref()), at)
+        }
+        _ => (started(instance, state, action.member()), None),
+    };
+    (Event { member, what, line }, done.is_ok())
 }
 
 /// The line on which an operation's statement stands.

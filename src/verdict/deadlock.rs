@@ -10,6 +10,7 @@
 //!    concrete values around the same proof attempt: [`concrete`].
 
 mod concrete;
+mod further;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
@@ -40,6 +41,8 @@ use crate::semantics::step::Action;
 use crate::semantics::unfold;
 use crate::text::Narrowing;
 use crate::witness;
+
+pub use further::further;
 
 use super::Property;
 use super::decision::Decision;

@@ -20,6 +20,7 @@ use crate::hunt::IllDefined;
 use crate::hunt::LARGEST_START;
 use crate::hunt::Undefined;
 use crate::hunt::grid;
+use crate::protocol::Protocol;
 use crate::semantics::explore;
 use crate::semantics::inputs::Bounds;
 use crate::semantics::unfold;
@@ -70,7 +71,8 @@ impl Strategy<'_> {
     /// Decides at concrete values.
     pub(super) fn concrete(&self, notes: Vec<String>) -> Result<Decision, Internal> {
         let tell = |what: &str| (self.settings.tell)(what);
-        let mut hunter = Hunter::new(self.protocol, self.order(), self.settings.cancel, &tell);
+        let order = order(self.protocol, &self.objectives);
+        let mut hunter = Hunter::new(self.protocol, order, self.settings.cancel, &tell);
         let quick = hunter.watch((self.remaining() / QUICK_SHARE).min(QUICK_TIME));
         match hunter.boxes(0..=QUICK_RADIUS, &quick) {
             Ok(Some(hang)) => return self.refute_at(&mut hunter, hang, SCHEDULES, notes),
@@ -94,21 +96,6 @@ impl Strategy<'_> {
             Err(at) => return Ok(self.ill_defined(&at, notes)),
         }
         self.exhaust(&mut hunter, reason, notes)
-    }
-
-    /// The parameters, the one to make small first.
-    fn order(&self) -> Vec<usize> {
-        let params = self
-            .objectives
-            .iter()
-            .filter_map(|objective| match objective {
-                Objective::Param(id) => Some(id.0),
-                Objective::Entries | Objective::Initial => None,
-            });
-        let mut order: Vec<usize> = params.collect();
-        let rest = hunt::declared(self.protocol).into_iter();
-        order.extend(rest.filter(|p| !order.contains(p)).collect::<Vec<_>>());
-        order
     }
 
     fn suspected(&self, hunter: &Hunter<'_>, suspects: &[Vec<i64>]) -> Option<Hang> {
@@ -228,4 +215,16 @@ impl Strategy<'_> {
         };
         self.decision(verdict, EXHAUSTIVE, notes)
     }
+}
+
+/// The parameters, the one to make small first.
+pub(super) fn order(protocol: &Protocol, objectives: &[Objective]) -> Vec<usize> {
+    let params = objectives.iter().filter_map(|objective| match objective {
+        Objective::Param(id) => Some(id.0),
+        Objective::Entries | Objective::Initial => None,
+    });
+    let named: Vec<usize> = params.collect();
+    let rest = hunt::declared(protocol).into_iter();
+    let rest = rest.filter(|param| !named.contains(param));
+    named.iter().copied().chain(rest).collect()
 }

@@ -9,6 +9,7 @@ mod emission;
 pub mod explain;
 pub mod explore;
 pub mod fmt;
+mod interactive;
 pub mod man;
 pub mod replay;
 pub mod repro;

@@ -8,7 +8,9 @@ use serde::Deserialize;
 use warplock::report;
 use warplock::report::input;
 use warplock::report::stuck;
+use warplock::report::style::Style;
 use warplock::report::trace;
+use warplock::semantics::input::Input;
 use warplock::semantics::instance::Instance;
 use warplock::semantics::simulate;
 use warplock::semantics::simulate::RandomScheduler;
@@ -28,6 +30,7 @@ use crate::sources;
 
 use super::concrete::Concrete;
 use super::concrete::Loaded;
+use super::interactive;
 
 /// The largest schedule that is read, in bytes.
 const LARGEST: usize = 256 << 20;
@@ -50,6 +53,10 @@ pub struct Arguments {
     /// witness will do
     #[arg(long, value_name = "FILE")]
     pub schedule: Option<PathBuf>,
+    /// Ask what happens next, one line of standard input per step: the number of an action, nothing
+    /// for the first, b for who is blocked, q to end
+    #[arg(short, long, conflicts_with_all = ["schedule", "seed"])]
+    pub interactive: bool,
     /// The most steps
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub steps: usize,
@@ -57,40 +64,76 @@ pub struct Arguments {
 
 /// Runs.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
+    if arguments.interactive {
+        return asked(arguments, session);
+    }
     let style = session.terminal.err_style();
     let out_style = session.terminal.out_style();
     let quiet = session.quiet;
     let (text, exit) = interrupt::run(move || {
-        let loaded = arguments.concrete.load(style)?;
-        let input = loaded.input()?;
-        let instance = unfold::instantiate(&loaded.protocol, &input)
-            .map_err(|error| loaded.cannot_run(&error, style))?;
+        let (loaded, input, instance) = load(&arguments.concrete, style)?;
         let mut scheduler: Box<dyn Scheduler> = match &arguments.schedule {
             Some(path) => Box::new(Script::new(schedule(path, &instance)?)),
             None => Box::new(RandomScheduler::new(arguments.seed)),
         };
         let run = simulate::simulate(&instance, scheduler.as_mut(), arguments.steps);
-        let at = match input::sentence(&loaded.protocol, &input).as_str() {
-            "" => String::new(),
-            values => format!(" at {values}"),
-        };
-        let name = out_style.bold(&loaded.name);
-        let mut text = format!("{name}{at}: {}\n", how(&loaded, &instance, &run));
-        if !quiet {
-            let events = trace::trace(&loaded.protocol.source, &instance, &run.trace);
-            let stuck = stuck::explain(&loaded.protocol, &instance, &run.state);
-            if let Some(line) = stuck.line {
-                let source = &loaded.protocol.source;
-                let quoted = report::text::snippet(&loaded.name, source, line, out_style);
-                text.push_str(&quoted);
-            }
-            let patterns = input::patterns(&loaded.protocol, &input);
-            text.push_str(&report::text::run(&patterns, &stuck, &events, out_style));
-        }
+        let text = shown(&loaded, &input, &instance, &run, quiet, out_style);
         Ok((text, ended(&run.end)))
     })?;
     session.terminal.out(&text);
     Ok(exit)
+}
+
+/// Runs as standard input says. The reading is done here: a signal ends the program anyway.
+fn asked(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
+    if arguments.concrete.file.as_os_str() == "-" {
+        let message = "--interactive reads what happens next from standard input";
+        return Err(Failure::input(message.to_owned()).hint("name a protocol file"));
+    }
+    let style = session.terminal.err_style();
+    let steps = arguments.steps;
+    let (loaded, input, instance) = interrupt::run(move || load(&arguments.concrete, style))?;
+    let run = interactive::run(&loaded.protocol, &instance, steps, session);
+    let out_style = session.terminal.out_style();
+    let text = shown(&loaded, &input, &instance, &run, session.quiet, out_style);
+    session.terminal.out(&text);
+    Ok(ended(&run.end))
+}
+
+fn load(concrete: &Concrete, style: Style) -> Result<(Loaded, Input, Instance), Failure> {
+    let loaded = concrete.load(style)?;
+    let input = loaded.input()?;
+    let instance = unfold::instantiate(&loaded.protocol, &input)
+        .map_err(|error| loaded.cannot_run(&error, style))?;
+    Ok((loaded, input, instance))
+}
+
+fn shown(
+    loaded: &Loaded,
+    input: &Input,
+    instance: &Instance,
+    run: &Run,
+    quiet: bool,
+    style: Style,
+) -> String {
+    let at = match input::sentence(&loaded.protocol, input).as_str() {
+        "" => String::new(),
+        values => format!(" at {values}"),
+    };
+    let name = style.bold(&loaded.name);
+    let mut text = format!("{name}{at}: {}\n", how(loaded, instance, run));
+    if !quiet {
+        let events = trace::trace(&loaded.protocol.source, instance, &run.trace);
+        let stuck = stuck::explain(&loaded.protocol, instance, &run.state);
+        if let Some(line) = stuck.line {
+            let source = &loaded.protocol.source;
+            let quoted = report::text::snippet(&loaded.name, source, line, style);
+            text.push_str(&quoted);
+        }
+        let patterns = input::patterns(&loaded.protocol, input);
+        text.push_str(&report::text::run(&patterns, &stuck, &events, style));
+    }
+    text
 }
 
 fn ended(end: &RunEnd) -> Exit {

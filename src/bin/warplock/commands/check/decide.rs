@@ -38,6 +38,8 @@ pub struct Order {
     pub timeout: Duration,
     /// What to make small.
     pub minimize: Vec<String>,
+    /// How many counterexamples to list.
+    pub counterexamples: usize,
     /// Where certificates go.
     pub certificate: Option<PathBuf>,
     /// Where witnesses go.
@@ -152,18 +154,28 @@ impl Work<'_> {
         let mut finding =
             finding::finding(self.name, &protocol, &decision).map_err(|error| internal(&error))?;
         self.keep(&decision, &mut finding, outcome);
+        let wanted = self.order.counterexamples.saturating_sub(1);
+        if let Verdict::Refuted(refutation) = &decision.verdict
+            && wanted > 0
+        {
+            let left = self.order.timeout.saturating_sub(decision.elapsed);
+            let others = deadlock::further(&protocol, refutation, wanted, &settings, left)
+                .map_err(|error| internal(&error))?;
+            for witness in others {
+                let mut further =
+                    finding::further(&protocol, &witness).map_err(|error| internal(&error))?;
+                further.witness = self.kept(&witness, outcome);
+                finding.further.push(further);
+            }
+        }
         Ok(finding)
     }
 
     /// Writes the certificate or the witness where one is wanted. The verdict stands even if
     /// that fails.
     fn keep(&self, decision: &Decision, finding: &mut Finding, outcome: &mut Outcome) {
-        match (
-            &decision.verdict,
-            &self.order.certificate,
-            &self.order.witness,
-        ) {
-            (Verdict::Proved(proof), Some(folder), _) => {
+        match (&decision.verdict, &self.order.certificate) {
+            (Verdict::Proved(proof), Some(folder)) => {
                 match manifest::write(&proof.certificate, &proof.obligations, folder) {
                     Ok(path) => finding.certificate = Some(path.display().to_string()),
                     Err(error) => outcome.failures.push(Failure::input(format!(
@@ -171,13 +183,21 @@ impl Work<'_> {
                     ))),
                 }
             }
-            (Verdict::Refuted(refutation), _, Some(folder)) => {
-                match write_witness(&refutation.witness, folder) {
-                    Ok(path) => finding.witness = Some(path.display().to_string()),
-                    Err(failure) => outcome.failures.push(failure),
-                }
+            (Verdict::Refuted(refutation), _) => {
+                finding.witness = self.kept(&refutation.witness, outcome);
             }
             _ => {}
+        }
+    }
+
+    /// Writes a witness where one is wanted; its path.
+    fn kept(&self, witness: &witness::Witness, outcome: &mut Outcome) -> Option<String> {
+        match write_witness(witness, self.order.witness.as_ref()?) {
+            Ok(path) => Some(path.display().to_string()),
+            Err(failure) => {
+                outcome.failures.push(failure);
+                None
+            }
         }
     }
 }

@@ -69,6 +69,9 @@ pub struct Arguments {
     /// `initial`
     #[arg(long, value_name = "ORDER", value_delimiter = ',')]
     pub minimize: Vec<String>,
+    /// List up to this many counterexamples, which differ in where the roles wait
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub counterexamples: NonZeroUsize,
     /// Spell the argument of each proof out
     #[arg(long)]
     pub explain_proof: bool,
@@ -116,6 +119,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
         narrowing,
         timeout: arguments.timeout,
         minimize: arguments.minimize.clone(),
+        counterexamples: arguments.counterexamples.get(),
         certificate,
         witness,
         expect: arguments.expect,
