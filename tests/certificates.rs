@@ -30,7 +30,7 @@ fn found(source: &str) -> Ticket {
     let protocol = text::load(source.as_bytes()).unwrap();
     match guess(&protocol, LIMIT, &|_| {}) {
         Guess::Found(Argument::Ticket(ticket)) => ticket,
-        Guess::Found(other) => panic!("found {other:?}"),
+        Guess::Found(other) | Guess::Fitting(other) => panic!("found {other:?}"),
         Guess::Nothing { reason, .. } => panic!("no artefact: {reason}"),
     }
 }

@@ -244,20 +244,134 @@ fn a_hard_coded_phase_and_in_which_sense_the_input_is_the_smallest() {
 }
 
 #[test]
-fn a_barrier_protocol_that_nothing_refutes_is_bounded() {
+fn a_barrier_protocol_is_proved_for_all_threads_and_rounds() {
     let folder = Folder::new();
     folder.file("jacobi.wlk", jacobi("i % 2"));
-    let shown = folder.run(&["check", "--timeout", "3", "jacobi.wlk"]);
-    assert!(
-        shown.contains("deadlock: BOUNDED no violation for T in 1..="),
-        "{shown}"
+    insta::assert_snapshot!(folder.run(&["check", "jacobi.wlk"]), @"
+    exit 0
+    --- stdout
+    jacobi.wlk: deadlock: PROVED for every T >= 1, N >= 0 and schedule: all 12 obligations of the cut rule hold
+      assumptions:
+        T >= 1
+        N >= 0
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by cut rule in [time]
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_proof_shows_its_cuts_and_what_is_never_reached() {
+    let folder = Folder::new();
+    folder.file(
+        "ring.wlk",
+        "protocol ring
+param S in 2..=2
+param C in 1..
+param N in 1..
+mbarrier full[S] { arrivals: 1 }
+mbarrier empty[S] { arrivals: C }
+role producer {
+    var p = producer(S)
+    for i in 0..N {
+        wait empty[p.index] p.phase
+        arrive full[p.index]
+        advance p
+    }
+    if N < 1 {
+        arrive full[0]
+    }
+}
+role consumer[c in 0..C] {
+    var p = consumer(S)
+    for i in 0..N {
+        wait full[p.index] p.phase
+        arrive empty[p.index]
+        advance p
+    }
+}
+",
     );
-    let finite = ["--set", "T=2", "--assume", "N <= 2", "jacobi.wlk"];
-    let shown = folder.run(&[&["check", "-q", "--timeout", "3"], &finite[..]].concat());
-    assert!(
-        shown.contains("deadlock: BOUNDED no violation for T = 2, N in 0..="),
-        "{shown}"
+    insta::assert_snapshot!(folder.run(&["check", "--explain-proof", "ring.wlk"]), @"
+    exit 0
+    --- stdout
+    ring.wlk: deadlock: PROVED for every S in 2..=2, C >= 1, N >= 1 and schedule: all 16 obligations of the cut rule hold
+      why it holds:
+        No step of one thread can undo what lets another go on, so it is enough that no choice of one place per role leaves everybody blocked.
+        While a thread stands before a wait, nobody gets far enough to complete a further phase of its barrier, so a parity bit is never mistaken for another.
+        Case S = 2:
+          `wait empty[p.index] p.phase` of producer waits for completion number: earlier rounds there
+          `wait full[p.index] p.phase` of consumer waits for completion number: earlier rounds there, plus 1
+          while producer stands before `wait empty[p.index] p.phase` in iteration n:
+            consumer: no further than `wait full[p.index] p.phase` in iteration n
+          while consumer stands before `wait full[p.index] p.phase` in iteration n:
+            producer: no further than `wait empty[p.index] p.phase` in iteration n + 2
+            the others of consumer: no further than `wait full[p.index] p.phase` in iteration n + 2
+      obligations:
+        expects_full: `full` expects at least one arrival
+        expects_empty: `empty` expects at least one arrival
+        defined_c0_3: `wait empty[p.index] p.phase` is well defined
+        defined_c0_4: `wait empty[p.index] p.phase` is well defined
+        defined_c0_6: `arrive full[p.index]` is well defined
+        operands_c0_s0: in producer, `wait empty[p.index] p.phase` stays in range
+        operands_c0_s1: in producer, `arrive full[p.index]` stays in range
+        operands_c0_s2: in producer, `arrive full[0]` stays in range
+        defined_c1_3: `wait full[p.index] p.phase` is well defined
+        defined_c1_4: `wait full[p.index] p.phase` is well defined
+        defined_c1_6: `arrive empty[p.index]` is well defined
+        operands_c1_s0: in consumer, `wait full[p.index] p.phase` stays in range
+        operands_c1_s1: in consumer, `arrive empty[p.index]` stays in range
+        cut_c0_s0: while a member of producer is held at `wait empty[p.index] p.phase`, everybody else stops where the cut says, and the element it looks at does not run ahead
+        cut_c1_s0: while a member of consumer is held at `wait full[p.index] p.phase`, everybody else stops where the cut says, and the element it looks at does not run ahead
+        progress: no choice of places leaves somebody blocked and nobody able to go on
+      notes:
+        no run reaches `arrive full[0]` in line 15, so the proof says nothing about it
+      assumptions:
+        2 <= S <= 2
+        C >= 1
+        N >= 1
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by cut rule in [time]
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_barrier_protocol_that_nothing_decides_is_bounded() {
+    let folder = Folder::new();
+    folder.file(
+        "reset.wlk",
+        "protocol reset
+param N in 1..=3
+semaphore s = 0
+mbarrier b { arrivals: N }
+role one[i in 0..N] {
+    arrive b
+    wait b 0
+    s = 1
+}
+role two {
+    wait s >= 1
+}
+",
     );
+    insta::assert_snapshot!(folder.run(&["check", "reset.wlk"]), @"
+    exit 3
+    --- stdout
+    reset.wlk: deadlock: BOUNDED no violation for N in 1..=3; no proof: the proof rules do not cover a reset of a semaphore
+      notes:
+        also tried: the counting rule: the proof rules do not cover a semaphore that is set
+        35 states explored
+      assumptions:
+        1 <= N <= 3
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      hint: a longer --timeout searches further; with some parameters fixed (--set P=V) or related (--assume EXPR) a proof may be found
+      decided by explicit search in [time]
+    --- stderr
+    ");
 }
 
 #[test]
@@ -280,6 +394,7 @@ role thread {
        --> over.wlk:5
       5 |     arrive bar 2
       notes:
+        also tried: the counting rule: a member can get more than 3 rounds ahead of another
         129 states explored
       assumptions:
         N >= 1
@@ -445,6 +560,8 @@ fn a_bounded_protocol() {
     exit 3
     --- stdout
     bounded.wlk: deadlock: BOUNDED no violation for inputs with at most 32 values per index, entries per row and iterations per loop, whatever the other parameters; no proof: the proof rules do not cover `break`
+      notes:
+        also tried: the ticket rule, for the same reason; the turn rule, for the same reason; the counting rule, for the same reason
       assumptions:
         1 <= N <= 2
         a resident CTA that can go on eventually does

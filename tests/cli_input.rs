@@ -94,7 +94,7 @@ fn completions_and_explanations_are_printed() {
         assert_eq!(output.status.code(), Some(0));
         assert!(!output.stdout.is_empty());
     }
-    insta::assert_snapshot!(folder.run(&["explain"]), @r#"
+    insta::assert_snapshot!(folder.run(&["explain"]), @"
     exit 0
     --- stdout
     warplock explain TOPIC, where TOPIC is one of
@@ -104,9 +104,11 @@ fn completions_and_explanations_are_printed() {
       properties    What can be decided about a protocol
       ticket-rule   How a protocol whose CTAs take turns in one order is proved free of deadlock
       turn-rule     How a protocol whose elements have orders of their own is proved free of deadlock
+      cut-rule      How threads that meet at barriers are proved free of deadlock
+      counting-rule  How loops over barriers are proved by counting threads
       residency     What `resident` and the parameter R mean
     --- stderr
-    "#);
+    ");
     insta::assert_snapshot!(folder.run(&["explain", "exit-codes"]), @r#"
     exit 0
     --- stdout
@@ -126,6 +128,8 @@ fn completions_and_explanations_are_printed() {
         "properties",
         "ticket-rule",
         "turn-rule",
+        "cut-rule",
+        "counting-rule",
         "residency",
     ] {
         assert_eq!(

@@ -36,8 +36,8 @@ fn guess(source: &str, seconds: u64, runs: bool) -> Guess {
 /// The argument, after it was issued as a certificate and checked.
 fn proved(source: &str) -> Counting {
     let argument = match guess(source, 60, true) {
-        Guess::Found(argument) => argument,
-        Guess::Nothing(reason) => panic!("not proved: {reason}\n{source}"),
+        Guess::Found(argument) | Guess::Fitting(argument) => argument,
+        Guess::Nothing { reason, .. } => panic!("not proved: {reason}\n{source}"),
     };
     let checked = check(source, argument.clone()).unwrap();
     assert_eq!(checked.rule, "counting");
@@ -58,9 +58,11 @@ fn check(source: &str, argument: Argument) -> Result<Checked, Rejection> {
 fn not_proved(source: &str) -> String {
     for runs in [false, true] {
         match guess(source, 20, runs) {
-            Guess::Found(argument) => panic!("proved: {argument:?}\n{source}"),
-            Guess::Nothing(reason) if runs => return reason,
-            Guess::Nothing(_) => {}
+            Guess::Found(argument) | Guess::Fitting(argument) => {
+                panic!("proved: {argument:?}\n{source}")
+            }
+            Guess::Nothing { reason, .. } if runs => return reason,
+            Guess::Nothing { .. } => {}
         }
     }
     unreachable!()
@@ -68,8 +70,10 @@ fn not_proved(source: &str) -> String {
 
 fn refused(source: &str) -> String {
     match guess(source, 20, true) {
-        Guess::Found(argument) => panic!("proved: {argument:?}\n{source}"),
-        Guess::Nothing(reason) => reason,
+        Guess::Found(argument) | Guess::Fitting(argument) => {
+            panic!("proved: {argument:?}\n{source}")
+        }
+        Guess::Nothing { reason, .. } => reason,
     }
 }
 
@@ -263,7 +267,7 @@ param T in 1..
 param N in 0..
 mbarrier ready { arrivals: 1 }
 mbarrier bar { arrivals: T }
-role init {
+role prime {
     arrive ready
 }
 role thread[t in 0..T] {
@@ -689,14 +693,14 @@ fn compare(attempts: u64, random: impl Fn(&mut ChaCha8Rng) -> String, runs: bool
         let failure = fails_small(&protocol);
         safe += u64::from(failure.is_none());
         match guess(&source, 5, runs) {
-            Guess::Found(_) => {
+            Guess::Found(_) | Guess::Fitting(_) => {
                 proofs += 1;
                 if let Some(failure) = failure {
                     panic!("seed {seed}: proved, but fails at {failure}\n{source}");
                 }
             }
             // A run of the transition system at small values is one of the protocol.
-            Guess::Nothing(reason) => {
+            Guess::Nothing { reason, .. } => {
                 if failure.is_none()
                     && let Some(values) = reason.strip_prefix("a run gets stuck at T = ")
                 {

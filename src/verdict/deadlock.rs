@@ -139,12 +139,14 @@ struct NoProof {
 impl NoProof {
     /// What the layers after the first one said.
     fn note(&self) -> Option<String> {
-        let others: Vec<String> = self
-            .tried
-            .iter()
-            .skip(1)
-            .map(|(layer, reason)| format!("the {layer} rule: {reason}"))
-            .collect();
+        let said = |(layer, reason): &(&'static str, String)| {
+            if *reason == self.reason {
+                format!("the {layer} rule, for the same reason")
+            } else {
+                format!("the {layer} rule: {reason}")
+            }
+        };
+        let others: Vec<String> = self.tried.iter().skip(1).map(said).collect();
         (!others.is_empty()).then(|| format!("also tried: {}", others.join("; ")))
     }
 }

@@ -202,6 +202,15 @@ pub struct Claim {
 }
 
 impl Flow {
+    /// Whether a wait is preceded at once by a registration at its element, in the same place.
+    pub fn follows_registration(&self, site: usize) -> bool {
+        let at = &self.sites[site];
+        let before = self.sites[..site].iter().rev().find(|s| s.may_meet(at));
+        before.is_some_and(|s| {
+            matches!(s.kind, Kind::Register { .. }) && s.path == at.path && s.index == at.index
+        })
+    }
+
     /// Whether every registration at elements that a registration may meet is followed at once by
     /// a wait for it: of the same statement, or (split-phase) the next operation on that object,
     /// in the same place and on the same element.
@@ -673,28 +682,44 @@ impl Builder<'_> {
         };
         dry.block(body, &mut values, path)?;
         self.next = dry.next;
-        let changes = Changes {
-            symbols: &symbols,
-            values: &values,
-            nth,
-        };
-        // A variable may go with another: a phase with the index whose wrap flips it.
-        let mut wraps = HashMap::new();
-        for var in carried {
-            if let Some(modulus) = changes.wrap(*var) {
-                wraps.insert(*var, modulus);
+        let mut forms: Vec<(VarId, Expr)> = Vec::new();
+        // What is known of one variable may be what another one's change needs.
+        while forms.len() < carried.len() {
+            let changes = Changes {
+                symbols: &symbols,
+                values: &values,
+                nth,
+            };
+            // A variable may go with another: a phase with the index whose wrap flips it.
+            let mut wraps = HashMap::new();
+            for var in symbols.keys() {
+                if let Some(modulus) = changes.wrap(*var) {
+                    wraps.insert(*var, modulus);
+                }
             }
+            let open = carried.iter().filter(|v| symbols.contains_key(v));
+            let found: Vec<(VarId, Expr)> = open
+                .filter_map(|var| Some((*var, changes.form(*var, head, &wraps)?)))
+                .collect();
+            if found.is_empty() {
+                let var = carried.iter().find(|v| symbols.contains_key(v));
+                let name = var.map_or("?", |v| self.protocol.vars[v.0].name.as_str());
+                return Err(Unsupported::at(
+                    stmt.span,
+                    format!("the way this loop changes `{name}`"),
+                ));
+            }
+            let known: HashMap<VarId, Expr> = found
+                .iter()
+                .filter_map(|(var, form)| Some((symbols.remove(var)?, form.clone())))
+                .collect();
+            for value in values.values_mut() {
+                *value = algebra::substitute(value, &known);
+            }
+            forms.extend(found);
         }
-        carried
-            .iter()
-            .map(|var| {
-                let form = changes.form(*var, head, &wraps).ok_or_else(|| {
-                    let name = &self.protocol.vars[var.0].name;
-                    Unsupported::at(stmt.span, format!("the way this loop changes `{name}`"))
-                })?;
-                Ok((*var, form))
-            })
-            .collect()
+        forms.sort_by_key(|(var, _)| *var);
+        Ok(forms)
     }
 }
 
@@ -740,7 +765,15 @@ impl Changes<'_> {
             let flips = algebra::add(entry, rounds);
             return Some(algebra::binary(BinaryOp::Mod, flips, Expr::Int(2)));
         }
-        match self.change(var, &self.values[&var])? {
+        let after = &self.values[&var];
+        if self.free(after) {
+            // It holds what the iteration before has set.
+            let before = algebra::sub(nth.clone(), Expr::Int(1));
+            let set = algebra::at(after, self.nth, &before);
+            let first = algebra::binary(BinaryOp::Eq, nth, Expr::Int(0));
+            return Some(algebra::choose(first, entry, set));
+        }
+        match self.change(var, after)? {
             Change::Plus(by) => Some(algebra::add(entry, algebra::sum(&by, self.nth, &nth)?)),
             Change::Modulo(by, modulus) => {
                 let total = algebra::add(entry, algebra::sum(&by, self.nth, &nth)?);
@@ -818,13 +851,17 @@ impl Changes<'_> {
         }
     }
 
-    /// The modulus of a variable that is set back to 0 when it has grown to it by ones.
+    /// The modulus of a variable that grows by ones and is 0 again when it has grown to it.
     fn wrap(&self, var: VarId) -> Option<Expr> {
-        let Expr::If(c, a, b) = &self.values[&var] else {
-            return None;
-        };
         let symbol = self.symbols[&var];
         let grown = algebra::add(Expr::Var(symbol), Expr::Int(1));
+        let (c, a, b) = match &self.values[&var] {
+            Expr::If(c, a, b) => (c, a, b),
+            Expr::Binary(BinaryOp::Mod, sum, m) if **sum == grown && self.free(m) => {
+                return Some((**m).clone());
+            }
+            _ => return None,
+        };
         let modulus = self.at_modulus(c, symbol)?;
         (**a == Expr::Int(0) && **b == grown).then_some(modulus)
     }

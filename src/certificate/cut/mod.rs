@@ -56,7 +56,8 @@
 //! # Side conditions
 //!
 //! Refused with the construct named: patterns and row loops, resets, `break`, `return` inside a
-//! loop, arrivals of more than one, indices that move in ways other than `x`, `x % m` with `x` the
+//! loop, arrivals of more than one, a wait at a split-phase barrier that does not follow its
+//! arrival in the same block, indices that move in ways other than `x`, `x % m` with `x` the
 //! number of the iteration up to a constant, index values of unknown extent used otherwise than in
 //! comparisons with values over parameters.
 

@@ -358,7 +358,15 @@ impl<'a> Rule<'a> {
                 let amount = setting.terms.expr(amount, &env)?;
                 goals.push(term::le(&zero, &amount));
             }
-            (Kind::Await, ObjectKind::Named | ObjectKind::Barrier { .. })
+            (Kind::Await, ObjectKind::Barrier { .. }) => {
+                if !self.classes[class].flow.follows_registration(site) {
+                    return Err(Unsupported::at(
+                        this.span,
+                        "a wait at a split-phase barrier apart from its arrival",
+                    ));
+                }
+            }
+            (Kind::Await, ObjectKind::Named)
             | (Kind::WaitValue { .. }, ObjectKind::Semaphore(_)) => {}
             (Kind::WaitParity { parity }, ObjectKind::Mbarrier { .. }) => {
                 let parity = setting.terms.expr(parity, &env)?;
@@ -618,10 +626,15 @@ impl<'a> Rule<'a> {
             return Ok(());
         }
         let case = self.case;
+        let split_phase = matches!(
+            self.protocol.objects[at.object.0].kind,
+            ObjectKind::Barrier { .. }
+        );
+        // At a split-phase barrier a second arrival without a wait is undefined in any case.
         let support = case
             .supports
             .iter()
-            .find(|s| s.class == class && s.site == site);
+            .find(|s| s.class == class && s.site == site && !split_phase);
         match support {
             Some(support) => self.supported(support),
             None => self.only_once(class, site),
@@ -656,7 +669,10 @@ impl<'a> Rule<'a> {
             return Err(wrong());
         }
         let case = self.case;
-        // Held before the wait, its registration done.
+        // Cuts at waits by parity are shown in any case.
+        if matches!(wait.kind, Kind::Await) {
+            self.hold(support.by, support.wait, None)?;
+        }
         let hold = case
             .holds
             .iter()
@@ -742,23 +758,10 @@ impl<'a> Rule<'a> {
     /// While a member is held before an operation, its element does not complete the generation
     /// `above` the operation's own.
     fn not_ahead(&mut self, class: usize, site: usize, above: i64) -> Result<(), Unsupported> {
-        self.hold(class, site, Some(above))?;
-        // Supports speak of members held at the wait of a registration.
-        let classes = self.classes;
-        let stmt = classes[class].flow.sites[site].stmt;
-        for (at, other) in classes[class].flow.sites.iter().enumerate() {
-            let held = self
-                .case
-                .holds
-                .iter()
-                .any(|h| h.class == class && h.site == at);
-            if other.stmt == stmt && matches!(other.kind, Kind::Await) && held {
-                self.hold(class, at, None)?;
-            }
-        }
-        Ok(())
+        self.hold(class, site, Some(above))
     }
 
+    /// A cut. `above`: what its element must not have completed by then.
     fn hold(&mut self, class: usize, site: usize, above: Option<i64>) -> Result<(), Unsupported> {
         let classes = self.classes;
         let case = self.case;

@@ -29,6 +29,10 @@ pub enum Topic {
     TicketRule,
     /// How a protocol whose elements have orders of their own is proved free of deadlock
     TurnRule,
+    /// How threads that meet at barriers are proved free of deadlock
+    CutRule,
+    /// How loops over barriers are proved by counting threads
+    CountingRule,
     /// What `resident` and the parameter R mean
     Residency,
 }
@@ -42,6 +46,8 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
         Some(Topic::Properties) => properties(),
         Some(Topic::TicketRule) => TICKET_RULE.to_owned(),
         Some(Topic::TurnRule) => TURN_RULE.to_owned(),
+        Some(Topic::CutRule) => CUT_RULE.to_owned(),
+        Some(Topic::CountingRule) => COUNTING_RULE.to_owned(),
         Some(Topic::Residency) => RESIDENCY.to_owned(),
     };
     session.terminal.out(&text);
@@ -112,6 +118,30 @@ later one has added too early; but that one had waited for this one first. So it
 
 `warplock check --explain-proof` shows the order, and for each wait why its value is that sum.
 docs/soundness.md has the complete argument.
+";
+
+const CUT_RULE: &str = "\
+Give every wait by parity the number of the completion it is meant for, and read it as \"at least
+so many completions\". Arrivals only add up, so no step of one thread can then undo what lets
+another go on. A protocol of threads, barriers and counters never hangs if
+  - no choice of one place per role leaves everybody blocked or finished and somebody blocked;
+  - while one thread stands before a wait, the others are stopped (by that) before the barrier
+    completes once more: a parity bit can then not be mistaken for another. The places at which
+    they stop are a cut.
+
+`warplock check --explain-proof` shows every cut: who can get how far while whom is held where.
+docs/soundness.md has the complete argument.
+";
+
+const COUNTING_RULE: &str = "\
+Threads that run the same program are interchangeable, so a state says how many are at each place
+and how many rounds they are ahead of the slowest. A loop over barriers never hangs if there are
+facts that
+  - hold at the start and are preserved by every step, for any number of threads and rounds;
+  - keep everybody within a stated number of rounds of the slowest;
+  - exclude a state in which nobody can go on.
+
+`warplock check --explain-proof` shows the facts. docs/soundness.md has the complete argument.
 ";
 
 const TURN_RULE: &str = "\

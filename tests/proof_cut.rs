@@ -1,0 +1,311 @@
+//! The cut rule: what it proves for all values, what it must not prove, and that a proof is only
+//! accepted for the protocol it was found for.
+
+use std::time::Duration;
+
+use warplock::certificate::discharge::Solver;
+use warplock::certificate::manifest;
+use warplock::certificate::manifest::Argument;
+use warplock::certificate::manifest::Rejection;
+use warplock::proof;
+use warplock::proof::Guess;
+use warplock::proof::Layer;
+use warplock::text;
+use warplock::text::Narrowing;
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// What the search proposes, or why nothing.
+fn proposal(source: &str) -> Result<Argument, String> {
+    let protocol = text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{e:?}\n{source}"));
+    match proof::search(&protocol, Layer::Cuts, LIMIT, None, &|_| {}) {
+        Guess::Found(argument) | Guess::Fitting(argument) => Ok(argument),
+        Guess::Nothing { reason, .. } => Err(reason),
+    }
+}
+
+fn accepted(source: &str, argument: Argument) -> Result<usize, Rejection> {
+    let narrowing = Narrowing::default();
+    let (certificate, _) = manifest::issue(source, &narrowing, "deadlock", argument)?;
+    let each = Duration::from_secs(30);
+    manifest::check(&certificate, &Solver::BuiltIn, each, &|_| {}).map(|c| c.obligations)
+}
+
+fn proves(source: &str) {
+    let argument = proposal(source).unwrap_or_else(|reason| panic!("{reason}\n{source}"));
+    accepted(source, argument).unwrap_or_else(|rejection| panic!("{rejection}\n{source}"));
+}
+
+/// Nothing is proposed, or the checker refuses it.
+fn does_not_prove(source: &str) {
+    if let Ok(argument) = proposal(source)
+        && let Ok(obligations) = accepted(source, argument)
+    {
+        panic!("proved with {obligations} obligations\n{source}");
+    }
+}
+
+/// A ring with the pieces a mistake is made in: the producer's parity, the consumer's, the trips of
+/// each, the arrivals that `empty` expects, and the stages.
+fn ring(producer: &str, consumer: &str, trips: [&str; 2], expected: &str, stages: &str) -> String {
+    let [produced, consumed] = trips;
+    format!(
+        "protocol ring
+        param S in {stages}
+        param C in 1..
+        param N in 0..
+        mbarrier full[S] {{ arrivals: 1 }}
+        mbarrier empty[S] {{ arrivals: {expected} }}
+        role producer {{
+            for i in 0..{produced} {{
+                wait empty[i % S] {producer}
+                arrive full[i % S]
+            }}
+        }}
+        role consumer[c in 0..C] {{
+            for i in 0..{consumed} {{
+                wait full[i % S] {consumer}
+                arrive empty[i % S]
+            }}
+        }}"
+    )
+}
+
+const FIRST_PASSES: &str = "(i / S + 1) % 2";
+const FIRST_WAITS: &str = "i / S % 2";
+
+#[test]
+fn a_ring_is_proved_for_listed_and_for_all_stage_counts() {
+    for stages in ["1..=6", "1.."] {
+        proves(&ring(FIRST_PASSES, FIRST_WAITS, ["N", "N"], "C", stages));
+    }
+}
+
+#[test]
+fn a_ring_with_one_mistake_is_not_proved() {
+    let trips = ["N", "N"];
+    for broken in [
+        ring(FIRST_WAITS, FIRST_WAITS, trips, "C", "1..=3"),
+        ring(FIRST_PASSES, FIRST_PASSES, trips, "C", "1..=3"),
+        ring(FIRST_PASSES, FIRST_WAITS, ["N", "N + 1"], "C", "1..=3"),
+        ring(FIRST_PASSES, FIRST_WAITS, trips, "C + 1", "1..=3"),
+        ring(FIRST_PASSES, FIRST_WAITS, ["N + S + 1", "N"], "C", "1..=3"),
+        ring(FIRST_PASSES, "(i % 2)", trips, "C", "2..=3"),
+    ] {
+        does_not_prove(&broken);
+    }
+}
+
+#[test]
+fn unequal_trips_are_proved_as_far_as_they_are_harmless() {
+    // The producer may run ahead by as many rounds as there are stages.
+    proves(&ring(
+        FIRST_PASSES,
+        FIRST_WAITS,
+        ["N + S", "N"],
+        "C",
+        "1..=3",
+    ));
+}
+
+fn jacobi(parity: &str) -> String {
+    format!(
+        "protocol jacobi
+        param T in 1..
+        param N in 0..
+        mbarrier bar[2] {{ arrivals: 2 * T }}
+        role thread[cta in 0..2][t in 0..T] {{
+            var phase = 0
+            for i in 0..N {{
+                arrive bar[cta]
+                arrive bar[1 - cta]
+                wait bar[cta] {parity}
+                phase = phase ^ 1
+            }}
+        }}"
+    )
+}
+
+#[test]
+fn two_ctas_that_exchange_halos_are_proved_unless_the_phase_is_fixed() {
+    proves(&jacobi("phase"));
+    does_not_prove(&jacobi("0"));
+    does_not_prove(&jacobi("1"));
+}
+
+#[test]
+fn a_proof_of_one_protocol_is_not_one_of_another() {
+    let argument = proposal(&jacobi("phase")).unwrap();
+    let other = jacobi("phase").replace("arrive bar[1 - cta]", "arrive bar[cta]");
+    accepted(&other, argument.clone()).unwrap_err();
+    let stuck = jacobi("phase").replace("arrivals: 2 * T", "arrivals: 2 * T + 1");
+    accepted(&stuck, argument).unwrap_err();
+}
+
+/// A guess that says more than is true must not get through the checker.
+#[test]
+fn an_altered_proof_is_not_accepted() {
+    let source = ring(FIRST_PASSES, FIRST_WAITS, ["N", "N"], "C", "2..=2");
+    let Argument::Cut(good) = proposal(&source).unwrap() else {
+        panic!("not a cut");
+    };
+    accepted(&source, Argument::Cut(good.clone())).unwrap();
+    let mut tried = 0;
+    for hold in 0..good.cases[0].holds.len() {
+        for stop in 0..good.cases[0].holds[hold].stops.len() {
+            // One iteration earlier than anybody can be stopped.
+            let mut cut = good.clone();
+            let Some(product) = cut.cases[0].holds[hold].stops[stop].clock.0.first_mut() else {
+                continue;
+            };
+            if product.of.is_empty() {
+                product.times -= 1;
+            } else {
+                product.times = 0;
+            }
+            accepted(&source, Argument::Cut(cut)).unwrap_err();
+            tried += 1;
+        }
+    }
+    let mut cut = good.clone();
+    cut.cases[0].generations[0].first += 1;
+    accepted(&source, Argument::Cut(cut)).unwrap_err();
+    let mut cut = good.clone();
+    cut.cases[0].holds.pop();
+    accepted(&source, Argument::Cut(cut)).unwrap_err();
+    let mut cut = good.clone();
+    cut.cases[0].empty = true;
+    accepted(&source, Argument::Cut(cut)).unwrap_err();
+    let mut cut = good;
+    cut.cases.clear();
+    accepted(&source, Argument::Cut(cut)).unwrap_err();
+    assert!(tried >= 2, "{tried}");
+}
+
+#[test]
+fn hand_rolled_stages_and_phases_have_closed_forms() {
+    let by = |step: &str| {
+        format!(
+            "protocol rolled
+            param S in 1..=4
+            param T in 0..
+            param K in 0..
+            mbarrier full[S] {{ arrivals: 1 }}
+            mbarrier empty[S] {{ arrivals: 1 }}
+            role producer {{
+                var stage = 0
+                var phase = 1
+                for tile in 0..T {{ for k in 0..K {{
+                    wait empty[stage] phase
+                    arrive full[stage]
+                    {step}
+                }} }}
+            }}
+            role consumer {{
+                var stage = 0
+                var phase = 0
+                for tile in 0..T {{ for k in 0..K {{
+                    wait full[stage] phase
+                    arrive empty[stage]
+                    {step}
+                }} }}
+            }}"
+        )
+    };
+    proves(&by(
+        "stage = stage + 1 if stage == S { stage = 0 phase = phase ^ 1 }",
+    ));
+    proves(&by(
+        "if stage == S - 1 { phase = 1 - phase } stage = (stage + 1) % S",
+    ));
+    does_not_prove(&by("stage = stage + 1 if stage == S { stage = 0 }"));
+    does_not_prove(&by(
+        "if stage == S - 1 { phase = 1 - phase } stage = (stage + 1) % (S + 1)",
+    ));
+}
+
+#[test]
+fn named_barriers_with_any_number_of_warps() {
+    let pair = |first: &str| {
+        format!(
+            "protocol pair
+            param W in 1..
+            param N in 0..
+            named bar[16]
+            role producer warp {{
+                for i in 0..N {{ sync bar[0] 32 * (W + 1) arrive bar[1] 32 * (W + 1) }}
+            }}
+            role consumer[w in 0..W] warp {{
+                for i in 0..N {{ {first} bar[0] 32 * (W + 1) sync bar[1] 32 * (W + 1) }}
+            }}"
+        )
+    };
+    proves(&pair("arrive"));
+    proves(&pair("sync"));
+    does_not_prove(&pair("arrive").replace("sync bar[1]", "arrive bar[1]"));
+}
+
+#[test]
+fn pools_are_decided_exactly() {
+    let pool = |assumption: &str| {
+        format!(
+            "protocol registers
+            param ND in 1..
+            param NI in 1..
+            param R0 in 1..
+            param D in 0..
+            param C in 1..
+            assume D <= R0 && R0 <= C
+            assume {assumption}
+            pool regs = (ND + NI) * R0
+            barrier start {{ arrivals: ND + NI }}
+            role lesser[w in 0..ND] {{
+                acquire regs R0
+                sync start
+                release regs R0 - D
+            }}
+            role greater[w in 0..NI] {{
+                acquire regs R0
+                sync start
+                acquire regs C - R0
+            }}"
+        )
+    };
+    proves(&pool("ND * (R0 - D) >= NI * (C - R0)"));
+    does_not_prove(&pool("ND * (R0 - D) >= NI * (C - R0) - 1"));
+}
+
+#[test]
+fn transactions_need_the_bytes_that_are_expected() {
+    let bytes = |expected: &str| {
+        format!(
+            "protocol bytes
+            param S in 1..=3
+            param N in 0..
+            param B in 1..
+            mbarrier full[S] {{ arrivals: 1 }}
+            mbarrier empty[S] {{ arrivals: 1 }}
+            role load {{
+                var p = producer(S)
+                for i in 0..N {{
+                    wait empty[p.index] p.phase
+                    arrive_expect_tx full[p.index] {expected}
+                    async copy a completes full[p.index] B
+                    async copy b completes full[p.index] B
+                    advance p
+                }}
+            }}
+            role mma {{
+                var c = consumer(S)
+                for i in 0..N {{
+                    wait full[c.index] c.phase
+                    commit empty[c.index]
+                    advance c
+                }}
+            }}"
+        )
+    };
+    proves(&bytes("2 * B"));
+    does_not_prove(&bytes("B"));
+    does_not_prove(&bytes("2 * B + 1"));
+}
