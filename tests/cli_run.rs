@@ -237,6 +237,65 @@ role consumer {
 }
 
 #[test]
+fn a_member_can_be_held() {
+    let folder = Folder::new();
+    folder.file(
+        "leader.wlk",
+        "protocol leader
+mbarrier full { arrivals: 1 }
+mbarrier empty { arrivals: 1 }
+role producer {
+    for i in 0..2 {
+        wait empty i % 2 ^ 1
+        arrive full
+    }
+}
+role consumer[w in 0..2] {
+    for i in 0..2 {
+        wait full i % 2
+        if w == 0 {
+            arrive empty
+        }
+    }
+}
+",
+    );
+    let hold = |what: &str| folder.run(&["simulate", "-q", "leader.wlk", "--hold", what]);
+    insta::assert_snapshot!(hold("consumer[1]@0"), @"
+    exit 1
+    --- stdout
+    leader.wlk: hangs after 8 steps: consumer[1] waits for full to leave phase 0, but full is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (producer did and will not again)
+    --- stderr
+    ");
+    insta::assert_snapshot!(hold("producer@2"), @"
+    exit 0
+    --- stdout
+    leader.wlk: finishes after 10 steps
+    --- stderr
+    ");
+    insta::assert_snapshot!(hold("consumer[1]@2"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: --hold: consumer[1] has 2 operations
+    hint: they are counted from 0
+    ");
+    insta::assert_snapshot!(hold("consumer[2]@0"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: --hold: no member `consumer[2]` at these values
+    ");
+    insta::assert_snapshot!(hold("consumer"), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: --hold: `consumer` names no operation of a member
+    hint: expected something like consumer[1]@3
+    ");
+}
+
+#[test]
 fn an_exploration_counts() {
     let folder = Folder::new();
     folder.library("lock_rank.wlk");

@@ -72,18 +72,17 @@ impl Hunter<'_> {
                 break;
             }
             // Points are counted even when there is no time left to try them.
-            let mut known = if self.clear.contains(&params) {
+            if !watch.over()
+                && let Ok(Some(found)) = self.point(&params, watch)
+            {
+                hang = found;
+                break;
+            }
+            let known = if self.clear.contains(&params) {
                 Known::Tried
             } else {
                 Known::Nothing
             };
-            if known == Known::Nothing && !watch.over() {
-                if let Ok(Some(found)) = self.point(&params, watch) {
-                    hang = found;
-                    break;
-                }
-                known = Known::Tried;
-            }
             smaller.push(Smaller { params, known });
         }
         (self.tell)("exploring smaller values exhaustively");
@@ -174,7 +173,8 @@ impl Hunter<'_> {
         };
         let count = |known| smaller.iter().filter(|s| s.known == known).count();
         let done = count(Known::Explored);
-        if smaller.len() == done {
+        let all_listed = smaller.len() < MOST_POINTS;
+        if smaller.len() == done && all_listed {
             let how = match (done, self.protocol.assumptions.is_empty()) {
                 (0, true) => "there are no smaller ones".to_owned(),
                 (0, false) => "no smaller ones satisfy the assumptions".to_owned(),
@@ -186,15 +186,13 @@ impl Hunter<'_> {
         let parts = [
             (done, format!("explored exhaustively{starts}")),
             (count(Known::Tried), "tried by schedules only".to_owned()),
-            (
-                count(Known::Nothing),
-                "not tried for lack of time".to_owned(),
-            ),
+            (count(Known::Nothing), "not tried".to_owned()),
         ];
         let parts = parts.into_iter().filter(|(count, _)| *count > 0);
         let parts: Vec<String> = parts.map(|(count, how)| format!("{count} {how}")).collect();
+        let at_least = if all_listed { "" } else { "at least " };
         format!(
-            "smallest found by ({names}) among {within}; of {} smaller ones, {}",
+            "smallest found by ({names}) among {within}; of {at_least}{} smaller ones, {}",
             smaller.len(),
             parts.join(" and ")
         )

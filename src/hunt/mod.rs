@@ -197,19 +197,20 @@ impl<'a> Hunter<'a> {
         if self.clear.contains(params) || unfold::check_params(self.protocol, params).is_err() {
             return Ok(None);
         }
-        let hang = self
-            .inputs(params, watch)
-            .or_else(|error| match error.fault {
-                Fault::TooLarge { .. } => Ok(None),
-                _ => Err(IllDefined {
-                    params: params.to_vec(),
-                    error,
-                }),
-            })?;
-        if hang.is_none() && !watch.over() {
-            self.clear.insert(params.to_vec());
+        match self.inputs(params, watch) {
+            Ok(Some(hang)) => Ok(Some(hang)),
+            Ok(None) => {
+                if !watch.over() {
+                    self.clear.insert(params.to_vec());
+                }
+                Ok(None)
+            }
+            Err(error) if matches!(error.fault, Fault::TooLarge { .. }) => Ok(None),
+            Err(error) => Err(IllDefined {
+                params: params.to_vec(),
+                error,
+            }),
         }
-        Ok(hang)
     }
 
     fn inputs(&mut self, params: &[i64], watch: &Watch<'_>) -> Result<Option<Hang>, RunError> {

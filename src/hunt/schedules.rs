@@ -80,6 +80,19 @@ pub fn every(instance: &Instance, work: u64, most: usize, watch: &Watch<'_>) -> 
     tries.kept
 }
 
+/// A run in which this member goes whenever it can up to its operation `before`, counted from 0,
+/// is held there until nobody else can go on, and is then let go. If an operation is undefined, it
+/// is the last action.
+pub fn held(instance: &Instance, member: usize, before: u32, watch: &Watch<'_>) -> Vec<Action> {
+    let special = Special::Held {
+        member,
+        before,
+        then_late: false,
+    };
+    let mut tries = Tries::new(instance, u64::MAX, watch);
+    tries.one(Order::Ascending, special).0
+}
+
 /// Who goes next, of those who can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
@@ -131,7 +144,7 @@ struct Tries<'a> {
 
 enum End {
     Finished,
-    Stuck(Vec<Action>),
+    Stuck,
     Violation(Violation),
     /// Out of work or time.
     Over,
@@ -186,9 +199,10 @@ impl<'a> Tries<'a> {
             .chain((2..RANDOM_RUNS).map(random))
             .collect();
         for (order, special) in all {
-            match self.one(order, special) {
+            let (trace, end) = self.one(order, special);
+            match end {
                 End::Finished => {}
-                End::Stuck(trace) => self.stuck(trace),
+                End::Stuck => self.stuck(trace),
                 End::Violation(found) => {
                     self.met.violation.get_or_insert(found);
                 }
@@ -211,7 +225,8 @@ impl<'a> Tries<'a> {
         }
     }
 
-    fn one(&mut self, order: Order, special: Special) -> End {
+    /// A run and how it ended; an undefined operation is its last action.
+    fn one(&mut self, order: Order, special: Special) -> (Vec<Action>, End) {
         let mut chooser = Chooser::new(order, special);
         let mut state = step::initial(self.instance);
         let mut trace = Vec::new();
@@ -219,27 +234,31 @@ impl<'a> Tries<'a> {
         loop {
             let cost = self.instance.members.len() as u64 + 1;
             if self.work < cost || choices % CLOCK_INTERVAL == 0 && self.watch.over() {
-                return End::Over;
+                return (trace, End::Over);
             }
             self.work -= cost;
             choices += 1;
             let enabled = step::enabled(self.instance, &state);
             if enabled.is_empty() {
-                return if step::is_finished(self.instance, &state) {
-                    End::Finished
-                } else {
-                    End::Stuck(trace)
+                let end = match step::is_finished(self.instance, &state) {
+                    true => End::Finished,
+                    false => End::Stuck,
                 };
+                return (trace, end);
             }
             let Some(mut action) = chooser.choose(&state, &enabled) else {
-                return End::Finished;
+                return (trace, End::Over);
             };
             // Whoever runs until it blocks needs nobody else to be looked at in between.
             loop {
                 match step::apply(self.instance, &mut state, action) {
                     Ok(()) => trace.push(action),
-                    Err(StepError::Violation(found)) => return End::Violation(found),
-                    Err(StepError::NotEnabled(_)) => return End::Finished,
+                    Err(StepError::Violation(found)) => {
+                        trace.push(action);
+                        return (trace, End::Violation(found));
+                    }
+                    // Only what is enabled is chosen.
+                    Err(StepError::NotEnabled(_)) => return (trace, End::Over),
                 }
                 let member = action.member();
                 action = Action::Step(member);

@@ -16,8 +16,10 @@ use super::Watch;
 use super::schedules;
 use super::schedules::switches;
 
-/// States that are explored for a shortest run.
+/// States that are explored for a shortest run, and members in all of them together: states of
+/// many members take longer.
 const STATES: u64 = 200_000;
+const MEMBERS: u64 = 4_000_000;
 
 /// The longest run whose actions are reordered, since that takes quadratic time.
 const REORDERED: usize = 4_000;
@@ -28,7 +30,7 @@ pub(super) fn shortened(protocol: &Protocol, hang: Hang, watch: &Watch<'_>) -> H
         return hang;
     };
     let options = explore::Options {
-        max_states: STATES,
+        max_states: STATES.min(MEMBERS / (instance.members.len() as u64).max(1)),
         cancel: Some(watch.cancel),
         deadline: Some(watch.deadline),
         ..explore::Options::default()

@@ -278,6 +278,24 @@ fn counterexamples_that_differ() {
 }
 
 #[test]
+fn open_inputs_are_gone_through() {
+    let protocol = loaded(
+        "protocol open
+        param N in 1..
+        pattern visits[N, 2]
+        semaphore start = any
+        mbarrier bar { arrivals: 1 }
+        role first { wait start >= 0 if visits[0, 1] { arrive bar } wait start == 2 }
+        role second { if visits[0, 0] { wait bar 0 } start += 1 }",
+    );
+    let found = least(&protocol).expect("a hang");
+    assert_eq!(found.hang.input.params, [1]);
+    // Without any entry, from a start that makes the increment miss 2.
+    assert_eq!(found.hang.input.patterns[0].len(), 0);
+    assert_eq!(found.hang.schedule.len(), 2);
+}
+
+#[test]
 fn cancelled_and_late_hunts_end() {
     let cancelled = AtomicBool::new(true);
     let protocol = jacobi(true);

@@ -2,9 +2,13 @@
 
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::Duration;
+use std::time::Instant;
 
 use clap::Args;
 use serde::Deserialize;
+use warplock::hunt::Watch;
+use warplock::hunt::schedules;
 use warplock::report;
 use warplock::report::input;
 use warplock::report::stuck;
@@ -35,6 +39,9 @@ use super::interactive;
 /// The largest schedule that is read, in bytes.
 const LARGEST: usize = 256 << 20;
 
+/// Time to look for the run of `--hold`.
+const HELD_TIME: Duration = Duration::from_secs(60);
+
 /// Options of `simulate`.
 #[derive(Debug, Clone, Args)]
 pub struct Arguments {
@@ -53,9 +60,13 @@ pub struct Arguments {
     /// witness will do
     #[arg(long, value_name = "FILE")]
     pub schedule: Option<PathBuf>,
+    /// Hold a member before its operation K, counted from 0, until nobody else can go on, then let
+    /// it go: 'consumer[1]@3'
+    #[arg(long, value_name = "MEMBER@K", conflicts_with_all = ["schedule", "seed"])]
+    pub hold: Option<String>,
     /// Ask what happens next, one line of standard input per step: the number of an action, nothing
     /// for the first, b for who is blocked, q to end
-    #[arg(short, long, conflicts_with_all = ["schedule", "seed"])]
+    #[arg(short, long, conflicts_with_all = ["schedule", "seed", "hold"])]
     pub interactive: bool,
     /// The most steps
     #[arg(long, value_name = "N", default_value_t = 100_000)]
@@ -72,9 +83,10 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let quiet = session.quiet;
     let (text, exit) = interrupt::run(move || {
         let (loaded, input, instance) = load(&arguments.concrete, style)?;
-        let mut scheduler: Box<dyn Scheduler> = match &arguments.schedule {
-            Some(path) => Box::new(Script::new(schedule(path, &instance)?)),
-            None => Box::new(RandomScheduler::new(arguments.seed)),
+        let mut scheduler: Box<dyn Scheduler> = match (&arguments.schedule, &arguments.hold) {
+            (Some(path), _) => Box::new(Script::new(schedule(path, &instance)?)),
+            (None, Some(hold)) => Box::new(Script::new(held(hold, &instance)?)),
+            (None, None) => Box::new(RandomScheduler::new(arguments.seed)),
         };
         let run = simulate::simulate(&instance, scheduler.as_mut(), arguments.steps);
         let text = shown(&loaded, &input, &instance, &run, quiet, out_style);
@@ -98,6 +110,33 @@ fn asked(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let text = shown(&loaded, &input, &instance, &run, session.quiet, out_style);
     session.terminal.out(&text);
     Ok(ended(&run.end))
+}
+
+/// The run of `--hold MEMBER@K`.
+fn held(hold: &str, instance: &Instance) -> Result<Vec<Action>, Failure> {
+    let (name, before) = hold
+        .rsplit_once('@')
+        .and_then(|(name, before)| Some((name, before.parse::<u32>().ok()?)))
+        .ok_or_else(|| {
+            Failure::input(format!("--hold: `{hold}` names no operation of a member"))
+                .hint("expected something like consumer[1]@3")
+        })?;
+    let mut members = 0..instance.members.len();
+    let Some(member) = members.find(|member| instance.member_name(*member) == name) else {
+        return Err(Failure::input(format!(
+            "--hold: no member `{name}` at these values"
+        )));
+    };
+    let operations = instance.members[member].ops.len();
+    if before as usize >= operations {
+        let message = format!("--hold: {name} has {operations} operations");
+        return Err(Failure::input(message).hint("they are counted from 0"));
+    }
+    let watch = Watch {
+        deadline: Instant::now() + HELD_TIME,
+        cancel: &interrupt::CANCEL,
+    };
+    Ok(schedules::held(instance, member, before, &watch))
 }
 
 fn load(concrete: &Concrete, style: Style) -> Result<(Loaded, Input, Instance), Failure> {
