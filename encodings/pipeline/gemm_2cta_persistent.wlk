@@ -3,11 +3,11 @@
 //! epilogue warpgroup of T threads in each CTA drains.
 protocol gemm_2cta_persistent
 
-param T in 1.. // epilogue threads per CTA
+param T in 1..  // epilogue threads per CTA
 param TILES in 0..
-param K in 1.. // k-tiles per tile
-param Q in 1..=8 // pipeline stages
-param BYTES in 1.. // bytes that each CTA loads per stage
+param K in 1..      // k-tiles per tile
+param Q in 1..=8    // pipeline stages
+param BYTES in 1..  // bytes that each CTA loads per stage
 
 // Both CTAs' loads land on the barrier of the leader, CTA 0.
 mbarrier full[Q] { arrivals: 2 }

@@ -1,9 +1,9 @@
 //! The guard that gemm_guard_published should have had: wait from the Q-th stage use on.
 protocol gemm_guard_exact
 
-param T in 0.. // tiles
-param K in 1.. // k-tiles per tile
-param Q in 1..=8 // pipeline stages
+param T in 0..    // tiles
+param K in 1..    // k-tiles per tile
+param Q in 1..=8  // pipeline stages
 
 mbarrier full[Q] { arrivals: 1 }
 mbarrier empty[Q] { arrivals: 1 }

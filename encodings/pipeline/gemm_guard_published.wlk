@@ -2,9 +2,9 @@
 //! k restarts with every tile, but the stage and the parity go on.
 protocol gemm_guard_published
 
-param T in 0.. // tiles
-param K in 1.. // k-tiles per tile
-param Q in 1..=8 // pipeline stages
+param T in 0..    // tiles
+param K in 1..    // k-tiles per tile
+param Q in 1..=8  // pipeline stages
 
 mbarrier full[Q] { arrivals: 1 }
 mbarrier empty[Q] { arrivals: 1 }

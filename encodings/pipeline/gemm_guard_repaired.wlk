@@ -2,9 +2,9 @@
 //! but the first. Still wrong when one tile has fewer k-tiles than there are stages.
 protocol gemm_guard_repaired
 
-param T in 0.. // tiles
-param K in 1.. // k-tiles per tile
-param Q in 1..=8 // pipeline stages
+param T in 0..    // tiles
+param K in 1..    // k-tiles per tile
+param Q in 1..=8  // pipeline stages
 
 mbarrier full[Q] { arrivals: 1 }
 mbarrier empty[Q] { arrivals: 1 }

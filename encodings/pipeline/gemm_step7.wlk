@@ -2,11 +2,11 @@
 //! and T write-back threads, around a ring of S stages and one accumulator.
 protocol gemm_step7
 
-param S in 1..=8 // pipeline stages
-param T in 1.. // write-back threads
+param S in 1..=8  // pipeline stages
+param T in 1..    // write-back threads
 param TILES in 0..
-param K in 1.. // k-tiles per tile
-param BYTES in 1.. // bytes per stage
+param K in 1..      // k-tiles per tile
+param BYTES in 1..  // bytes per stage
 
 mbarrier full[S] { arrivals: 1 }
 mbarrier empty[S] { arrivals: 1 }

@@ -105,7 +105,6 @@ pub fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
         (B::Mod, e, m) if has_inner_remainder(&e, &m) => {
             binary(B::Mod, without_remainder(e, &m), m)
         }
-        (B::Div, e, Expr::Int(1)) => e,
         (B::Div, Expr::Int(x), Expr::Int(y)) if y > 0 => Expr::Int(x.div_euclid(y)),
         (B::Mod, Expr::Int(x), Expr::Int(y)) if y > 0 => Expr::Int(x.rem_euclid(y)),
         (B::Xor, Expr::Int(x @ 0..=1), Expr::Int(y @ 0..=1)) => Expr::Int(x ^ y),
