@@ -155,7 +155,8 @@ fn an_altered_proof_is_not_accepted() {
         for stop in 0..good.cases[0].holds[hold].stops.len() {
             // One iteration earlier than anybody can be stopped.
             let mut cut = good.clone();
-            let Some(product) = cut.cases[0].holds[hold].stops[stop].clock.0.first_mut() else {
+            let stops = &mut cut.cases[0].holds[hold].stops[stop];
+            let Some(product) = stops.first_mut().and_then(|s| s.clock.0.first_mut()) else {
                 continue;
             };
             if product.of.is_empty() {

@@ -26,4 +26,4 @@ role four warp {
     arrive bar[1] 64
 }
 
-expect deadlock: proved
+expect deadlock: bounded

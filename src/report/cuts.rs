@@ -90,13 +90,20 @@ fn details(protocol: &Protocol, cut: &Cut) -> Vec<String> {
                 } else {
                     other.name.clone()
                 };
-                lines.push(match stop.site.and_then(|s| other.flow.sites.get(s)) {
-                    Some(stop_site) => format!(
-                        "    {name}: no further than `{}` in iteration {}",
-                        quote(protocol, stop_site.span),
-                        form(protocol, held, hold.site, &stop.clock)
-                    ),
-                    None => format!("    {name}: may run to the end"),
+                let places: Vec<String> = stop
+                    .iter()
+                    .filter_map(|stop| {
+                        let at = other.flow.sites.get(stop.site)?;
+                        let number = form(protocol, held, hold.site, &stop.clock);
+                        let text = quote(protocol, at.span);
+                        Some(format!("`{text}` in iteration {number}"))
+                    })
+                    .collect();
+                lines.push(if places.is_empty() {
+                    format!("    {name}: may run to the end")
+                } else {
+                    let places = places.join(", or if there is none, ");
+                    format!("    {name}: no further than {places}")
                 });
             }
         }

@@ -272,9 +272,9 @@ pub fn sum(f: &Expr, var: VarId, n: &Expr) -> Option<Expr> {
 }
 
 /// A set of integers between two bounds, `lo` included and `hi` not; `None` is unbounded.
-struct Interval {
-    lo: Option<Expr>,
-    hi: Option<Expr>,
+pub struct Interval {
+    pub lo: Option<Expr>,
+    pub hi: Option<Expr>,
 }
 
 /// How many `j` in `0..n` satisfy `condition`, for `n >= 0`.
@@ -323,7 +323,8 @@ fn count_residue(a: &Expr, b: &Expr, var: VarId, n: &Expr) -> Option<Expr> {
     (*m >= 1 && (0..*m).contains(r)).then(|| congruent(n.clone(), shift, modulus, residue))
 }
 
-fn interval(condition: &Expr, var: VarId) -> Option<Interval> {
+/// The values of `var` at which a condition holds, if they are an interval.
+pub fn interval(condition: &Expr, var: VarId) -> Option<Interval> {
     use BinaryOp as B;
     let Expr::Binary(op, a, b) = condition else {
         return None;

@@ -55,18 +55,19 @@ pub struct Hold {
     pub class: usize,
     /// Its operation.
     pub site: usize,
-    /// One stop per class; that of the held member's own class is for its siblings.
-    pub stops: Vec<Stop>,
+    /// Per class, where it stops: at the first of these places that exists, and at its end if none
+    /// does. Those of the held member's own class are for its siblings.
+    pub stops: Vec<Vec<Stop>>,
 }
 
 /// A place at which members block, as a function of where the held member is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
-    /// The operation; `None` if the class may run to its end.
-    pub site: Option<usize>,
-    /// In which iteration of the innermost loop around it, counted over the whole run. Beyond the
-    /// last one the class runs to its end.
+    /// The operation.
+    pub site: usize,
+    /// In which iteration of the innermost loop around it, counted over the whole run. The place
+    /// does not exist beyond the last one, and where the operation is skipped.
     pub clock: Form,
 }
 

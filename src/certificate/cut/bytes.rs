@@ -147,8 +147,8 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
-    /// What is delivered per generation is what is expected.
-    pub fn delivered_bytes(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
+    /// Bytes delivered per generation at the elements an operation may work on.
+    pub fn landing_bytes(&self, class: usize, site: usize) -> Result<Expr, Unsupported> {
         let at = &self.classes[class].flow.sites[site];
         let mut delivered = Expr::Int(0);
         for (other, this) in self.classes.iter().enumerate() {
@@ -163,6 +163,13 @@ impl<'a> Rule<'a> {
                 }
             }
         }
+        Ok(delivered)
+    }
+
+    /// What is delivered per generation is what is expected.
+    pub fn balanced_bytes(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
+        let at = &self.classes[class].flow.sites[site];
+        let delivered = self.landing_bytes(class, site)?;
         let expected = self.expected_bytes(class, site)?;
         let mut setting = self.setting_of(class)?;
         let delivered = setting.terms.expr(&delivered, &Default::default())?;

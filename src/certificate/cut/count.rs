@@ -218,7 +218,9 @@ impl Flow {
                         .iter()
                         .any(|l| algebra::mentions(&each, self.loops[*l].var));
                 if varies {
-                    return None;
+                    let course = course.clone();
+                    let count = self.visits_while(site, level, &course, target, place)?;
+                    return Some(algebra::choose(same, count, Expr::Int(0)));
                 }
                 let begun = match place {
                     Place::Site(at) if self.sites[at].path.loops.contains(&level) => {
@@ -259,6 +261,51 @@ impl Flow {
             }
         };
         Some(algebra::choose(same, count, Expr::Int(0)))
+    }
+
+    /// The same for an operation that is skipped outside an interval of the iterations of the one
+    /// loop around it: the iterations before the place, cut down to the interval.
+    fn visits_while(
+        &self,
+        site: usize,
+        level: usize,
+        course: &Course,
+        target: &Expr,
+        place: Place,
+    ) -> Option<Expr> {
+        let this = &self.sites[site];
+        let around = &self.loops[level];
+        let Course::Ring { shift, modulus } = course else {
+            return None;
+        };
+        if this.path.loops != [level] {
+            return None;
+        }
+        let (mut lo, mut hi) = (Expr::Int(0), around.trips.clone());
+        for condition in &this.path.conditions {
+            let part = algebra::interval(condition, around.var)?;
+            lo = part
+                .lo
+                .map_or(lo.clone(), |bound| algebra::max(lo.clone(), bound));
+            hi = part
+                .hi
+                .map_or(hi.clone(), |bound| algebra::min(hi.clone(), bound));
+        }
+        let before = self.before(place, Counted::Iteration(level))?;
+        // In the iteration of the place itself, only what stands before the place.
+        let own = match place {
+            Place::Site(at) => self.sites[at].path.loops.contains(&level) && site < at,
+            Place::End => false,
+        };
+        let before = algebra::add(before, Expr::Int(i64::from(own)));
+        let upto = algebra::max(lo.clone(), algebra::min(before, hi));
+        let below = |x| algebra::congruent(x, shift.clone(), modulus, target);
+        let count = algebra::sub(below(upto), below(lo));
+        Some(algebra::choose(
+            inside(target, modulus),
+            count,
+            Expr::Int(0),
+        ))
     }
 
     /// How many earlier steps of the numbering were at the same element as the one an operation

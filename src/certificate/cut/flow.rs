@@ -273,9 +273,18 @@ fn least(protocol: &Protocol, expr: &Expr) -> Option<i64> {
     let go = |e: &Expr| least(protocol, e);
     match expr {
         Expr::Int(value) => Some(*value),
-        Expr::Param(id) => match &protocol.params[id.0].domain {
-            Domain::AtLeast(lo) | Domain::Range(lo, _) => Some(*lo),
-            Domain::Set(values) => values.first().copied(),
+        Expr::Param(id) => {
+            let declared = match &protocol.params[id.0].domain {
+                Domain::AtLeast(lo) | Domain::Range(lo, _) => Some(*lo),
+                Domain::Set(values) => values.first().copied(),
+            };
+            let assumed = protocol.assumptions.iter();
+            let assumed = assumed.filter_map(|a| assumed_least(&a.condition, *id));
+            declared.into_iter().chain(assumed).max()
+        }
+        Expr::Binary(BinaryOp::Sub, a, b) => match **b {
+            Expr::Int(k) => go(a)?.checked_sub(k),
+            _ => None,
         },
         Expr::Binary(BinaryOp::Add, a, b) => go(a)?.checked_add(go(b)?),
         Expr::Binary(BinaryOp::Mul, a, b) => {
@@ -290,6 +299,22 @@ fn least(protocol: &Protocol, expr: &Expr) -> Option<i64> {
         Expr::Binary(BinaryOp::Max, a, b) => match (go(a), go(b)) {
             (Some(a), Some(b)) => Some(a.max(b)),
             (a, b) => a.or(b),
+        },
+        _ => None,
+    }
+}
+
+/// A lower bound that an assumption states of a parameter.
+fn assumed_least(condition: &Expr, id: ParamId) -> Option<i64> {
+    match condition {
+        Expr::Binary(BinaryOp::And, a, b) => {
+            let both = [assumed_least(a, id), assumed_least(b, id)];
+            both.into_iter().flatten().max()
+        }
+        Expr::Binary(op, a, b) => match (op, &**a, &**b) {
+            (BinaryOp::Ge | BinaryOp::Eq, Expr::Param(p), Expr::Int(k)) if *p == id => Some(*k),
+            (BinaryOp::Gt, Expr::Param(p), Expr::Int(k)) if *p == id => k.checked_add(1),
+            _ => None,
         },
         _ => None,
     }
@@ -321,8 +346,10 @@ pub fn in_domain(protocol: &Protocol, expr: &Expr) -> Expr {
                 BinaryOp::Ge => above(&b, &a, 0),
                 _ => false,
             };
-            if holds {
-                Expr::Bool(true)
+            let apart =
+                matches!(op, BinaryOp::Eq | BinaryOp::Ne) && (above(&a, &b, 1) || above(&b, &a, 1));
+            if holds || apart {
+                Expr::Bool(*op != BinaryOp::Eq)
             } else {
                 algebra::binary(*op, a, b)
             }
@@ -428,6 +455,7 @@ impl Builder<'_> {
         path: &Path,
     ) -> Result<Node, Unsupported> {
         let condition = self.evaluate(condition, values, path, stmt.span);
+        let condition = in_domain(self.protocol, &condition);
         let side = |holds: Expr| {
             let mut inner = path.clone();
             inner.conditions.push(holds);

@@ -525,6 +525,7 @@ impl<'a> Rule<'a> {
             }
             Kind::Arrive { .. } if self.has_bytes(class, site) => {
                 self.participants(class, site)?;
+                self.balanced_bytes(class, site)?;
                 // Where bytes are expected first, that is where the phase has to be the right one.
                 if self.expectation(class, site).is_none() {
                     self.joins(class, site)?;
@@ -537,7 +538,7 @@ impl<'a> Rule<'a> {
             }
             Kind::Release { .. } => self.held_before_release(class, site),
             Kind::Deliver { .. } => {
-                self.delivered_bytes(class, site)?;
+                self.balanced_bytes(class, site)?;
                 self.follows_arrival_or_joins(class, site)
             }
             _ => Ok(()),
@@ -702,13 +703,18 @@ impl<'a> Rule<'a> {
         }
         let awaited = self.generation(&mut setting, support.by, support.wait, &held)?;
         goals.push(term::eq(&awaited, &term::sub(&generation, &term::int(1))));
-        // This class's stop comes before the registration.
-        let stop = hold.stops.get(class).ok_or_else(wrong)?;
-        let stop_site = stop.site.ok_or_else(wrong)?;
-        let reached = self.form(&mut setting, &stop.clock, support.by, support.wait, &held)?;
-        let stop_end = setting.clock_end(this, stop_site)?;
-        goals.push(term::lt(&reached, &stop_end));
-        goals.push(self.beyond(&mut setting, (class, site), &env, stop_site, &reached)?);
+        // This class's first stop exists and comes before the operation.
+        let stop = hold
+            .stops
+            .get(class)
+            .and_then(|s| s.first())
+            .ok_or_else(wrong)?;
+        let from = (support.by, support.wait, &held);
+        let (spot, number) = self.stop(&mut setting, class, stop, from)?;
+        let reached = self.form(&mut setting, &stop.clock, from.0, from.1, from.2)?;
+        goals.push(number);
+        goals.push(spot.when);
+        goals.push(self.beyond(&mut setting, (class, site), &env, stop.site, &reached)?);
         let (what, why) = (self.quote(at.span), self.quote(wait.span));
         let (name, other) = (&this.name, &by.name);
         self.conclude(
@@ -721,8 +727,8 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// Whether an operation comes after a stop in a given iteration, at which the stop is not
-    /// skipped.
+    /// Whether an operation comes after a stop in a given iteration, in which the stop is known not
+    /// to be skipped.
     fn beyond(
         &self,
         setting: &mut Setting<'a>,
@@ -798,12 +804,14 @@ impl<'a> Rule<'a> {
             if size == Expr::Int(0) {
                 continue;
             }
-            let (spots, goal) = self.stop(&mut setting, position, stop, (class, site, &env))?;
+            let (spots, goal) = self.stops(&mut setting, position, stop, (class, site, &env))?;
             let count = setting.terms.expr(&size, &Env::new())?;
             let none = term::le(&count, &term::int(0));
             goals.push(term::or([none.clone(), goal]));
-            if let Some(stop_site) = stop.site {
-                stops.push((position, stop_site, spots[0].clone(), none));
+            for spot in &spots {
+                if let Place::Site(stop_site) = spot.place {
+                    stops.push((position, stop_site, spot.clone(), none.clone()));
+                }
             }
             groups.push(Group {
                 class: other,
@@ -840,23 +848,40 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// The spots of a stop (blocked there, or at the end beyond the last iteration), and what must
-    /// hold for it to be a place of the program.
+    /// The spots of a class's stops, each where none before it exists, then the end. Also returns
+    /// what must hold for the iteration numbers to be some.
+    fn stops(
+        &self,
+        setting: &mut Setting<'a>,
+        class: usize,
+        stops: &[Stop],
+        held: (usize, usize, &Env),
+    ) -> Result<(Vec<Spot>, Term), Unsupported> {
+        let mut spots: Vec<Spot> = Vec::new();
+        let mut goals = Vec::new();
+        for stop in stops {
+            let (mut spot, goal) = self.stop(setting, class, stop, held)?;
+            let earlier = spots.iter().map(|s| term::not(s.when.clone()));
+            spot.when = term::and(earlier.chain([spot.when]));
+            goals.push(goal);
+            spots.push(spot);
+        }
+        spots.push(Spot {
+            when: term::and(spots.iter().map(|s| term::not(s.when.clone()))),
+            place: Place::End,
+            env: Env::new(),
+        });
+        Ok((spots, term::and(goals)))
+    }
+
     fn stop(
         &self,
         setting: &mut Setting<'a>,
         class: usize,
         stop: &Stop,
         held: (usize, usize, &Env),
-    ) -> Result<(Vec<Spot>, Term), Unsupported> {
-        let end = Spot {
-            when: term::boolean(true),
-            place: Place::End,
-            env: Env::new(),
-        };
-        let Some(site) = stop.site else {
-            return Ok((vec![end], term::boolean(true)));
-        };
+    ) -> Result<(Spot, Term), Unsupported> {
+        let site = stop.site;
         let this = &self.classes[class];
         let at = this
             .flow
@@ -866,7 +891,6 @@ impl<'a> Rule<'a> {
             .ok_or_else(|| Unsupported::whole("a stop at an operation that does not block"))?;
         let clock = self.form(setting, &stop.clock, held.0, held.1, held.2)?;
         let total = setting.clock_end(this, site)?;
-        let there = term::lt(&clock, &total);
         let (env, inside) = setting.iterations(this, &at.path, "stop")?;
         let own = setting.clock(this, site, &env)?;
         let conditions = setting.conditions(&at.path, &env)?;
@@ -876,16 +900,13 @@ impl<'a> Rule<'a> {
             term::not(term::within(&term::int(0), &clock, &total)),
             term::and(inside.into_iter().chain([term::eq(&own, &clock)])),
         ]));
-        let goal = term::and([
-            term::le(&term::int(0), &clock),
-            term::or([term::not(there.clone()), term::and(conditions)]),
-        ]);
-        let blocked = Spot {
+        let there = term::and([term::lt(&clock, &total)].into_iter().chain(conditions));
+        let spot = Spot {
             when: there,
             place: Place::Site(site),
             env,
         };
-        Ok((vec![blocked, end], goal))
+        Ok((spot, term::le(&term::int(0), &clock)))
     }
 
     /// Whether a wait's element has not got what the wait needs, `above` generations on. Where
@@ -918,7 +939,8 @@ impl<'a> Rule<'a> {
             && !arrivals_only
             && self.has_bytes(class, site)
         {
-            let each = Polynomial::of(&self.expected_bytes(class, site)?);
+            // What is expected is what is delivered: an obligation of its own.
+            let each = Polynomial::of(&self.landing_bytes(class, site)?);
             let wanted = term::sum([generation, term::int(above)]);
             let need = vec![(each, wanted)];
             let landed = setting.balance(groups, &element, Resource::Bytes, 1, need)?;

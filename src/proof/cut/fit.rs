@@ -1,6 +1,9 @@
 //! Fits a number that was observed at many concrete values as a short form over what is known
 //! there.
 
+use std::collections::HashSet;
+use std::rc::Rc;
+
 use crate::certificate::cut::artefact::Form;
 use crate::certificate::cut::artefact::Product;
 use crate::certificate::cut::artefact::Quantity;
@@ -17,12 +20,12 @@ pub struct Point {
 }
 
 /// What is known of the number.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub enum Observed {
     /// It is this.
     Exactly(i64),
-    /// It is this or more.
-    AtLeast(i64),
+    /// It is none of these, and not negative.
+    NoneOf(Rc<HashSet<i64>>),
 }
 
 /// The products a form may be made of.
@@ -40,7 +43,7 @@ const COEFFICIENTS: [i64; 6] = [1, -1, 2, -2, 3, -3];
 pub fn fit(basis: &Basis, points: &[Point]) -> Option<Form> {
     let anchor = points.iter().find_map(|p| match p.observed {
         Observed::Exactly(value) => Some((p, value)),
-        Observed::AtLeast(_) => None,
+        Observed::NoneOf(_) => None,
     })?;
     let rest = basis.rest.len();
     let mut choices: Vec<Vec<(usize, i64)>> = vec![Vec::new()];
@@ -63,9 +66,12 @@ pub fn fit(basis: &Basis, points: &[Point]) -> Option<Form> {
                 first + choice.iter().map(|(at, x)| p.rest[*at] * x).sum::<i64>()
             };
             let constant = anchor.1 - sum(anchor.0);
-            let fits = |p: &Point| match p.observed {
-                Observed::Exactly(value) => sum(p) + constant == value,
-                Observed::AtLeast(value) => sum(p) + constant >= value,
+            let fits = |p: &Point| match &p.observed {
+                Observed::Exactly(value) => sum(p) + constant == *value,
+                Observed::NoneOf(values) => {
+                    let value = sum(p) + constant;
+                    value >= 0 && !values.contains(&value)
+                }
             };
             if points.iter().all(fits) {
                 let mut form = Vec::new();

@@ -3,8 +3,10 @@
 mod fit;
 pub(super) mod trace;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::HashSet;
+use std::rc::Rc;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -240,6 +242,7 @@ fn case(
         samples: &samples,
         holds: Vec::new(),
         deadline,
+        executed: RefCell::default(),
     };
     for class in 0..classes.len() {
         for site in 0..classes[class].flow.sites.len() {
@@ -292,11 +295,35 @@ pub(super) fn draw(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Vec<Vec<i64
                 }
             })
             .collect();
+        let params = equated(protocol, params);
         if !found.contains(&params) && unfold::check_params(protocol, &params).is_ok() {
             found.push(params);
         }
     }
     found
+}
+
+/// Parameters with those that an assumption equates with something made equal: random values would
+/// hardly ever be.
+fn equated(protocol: &Protocol, mut params: Vec<i64>) -> Vec<i64> {
+    let mut open: Vec<&Expr> = protocol.assumptions.iter().map(|a| &a.condition).collect();
+    while let Some(condition) = open.pop() {
+        match condition {
+            Expr::Binary(BinaryOp::And, a, b) => open.extend([&**a, &**b]),
+            Expr::Binary(BinaryOp::Eq, a, b) => {
+                for (side, other) in [(a, b), (b, a)] {
+                    if let Expr::Param(id) = **side
+                        && let Some(value) = trace::value(other, &params, &HashMap::new())
+                    {
+                        params[id.0] = value;
+                        break;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    params
 }
 
 /// Reads off the parities which generation each wait stands for.
@@ -523,6 +550,8 @@ struct Search<'a> {
     samples: &'a [Sample],
     holds: Vec<Hold>,
     deadline: Instant,
+    /// Class, operation, sample: in which iterations it is executed.
+    executed: RefCell<HashMap<(usize, usize, usize), Rc<HashSet<i64>>>>,
 }
 
 /// Where a class was seen to stop: the operation and the iteration, or the end.
@@ -585,63 +614,60 @@ impl Search<'_> {
         site: usize,
         position: usize,
         seen: &[(usize, &Op, Seen)],
-    ) -> Result<Stop, Failure> {
+    ) -> Result<Vec<Stop>, Failure> {
         let mut counts: HashMap<usize, usize> = HashMap::new();
         for (_, _, stop) in seen {
             if let Some((at, _)) = stop {
                 *counts.entry(*at).or_default() += 1;
             }
         }
-        let mut sites: Vec<(usize, usize)> = counts.into_iter().collect();
-        sites.sort_by_key(|(at, count)| (std::cmp::Reverse(*count), *at));
-        let Some((stop_site, _)) = sites.first().copied() else {
-            return Ok(Stop {
-                site: None,
-                clock: Form::default(),
-            });
-        };
+        let mut sites: Vec<usize> = counts.into_keys().collect();
+        sites.sort_unstable();
         let (held, other) = (&self.classes[class], &self.classes[position]);
         let text = |span: crate::protocol::Span| &self.protocol.source[span.start..span.end];
-        let describe = |why: &str| {
-            Failure::new(format!(
-                "while a member of {} is held at `{}`, where {} gets to {why}",
-                held.name,
-                text(held.flow.sites[site].span),
-                other.name
-            ))
-        };
-        if sites.len() > 1 {
-            return Err(describe("is not one operation"));
+        let mut stops = Vec::new();
+        // Who was not stopped at one operation went past it: on to the next one, or to the end.
+        let mut past: Vec<&(usize, &Op, Seen)> = seen.iter().collect();
+        for stop_site in sites {
+            let basis = self.basis(class, site, position, stop_site);
+            let points: Vec<Point> = past
+                .iter()
+                .map(|(nth, op, stop)| {
+                    let sample = &self.samples[*nth];
+                    let observed = match stop {
+                        Some((at, clock)) if *at == stop_site => Observed::Exactly(*clock),
+                        _ => Observed::NoneOf(self.executed(position, stop_site, *nth)),
+                    };
+                    self.point(&basis, op, sample, observed)
+                })
+                .collect();
+            let clock = fit::fit(&basis, &points).ok_or_else(|| {
+                Failure::new(format!(
+                    "while a member of {} is held at `{}`, where {} gets to has no simple form",
+                    held.name,
+                    text(held.flow.sites[site].span),
+                    other.name
+                ))
+            })?;
+            stops.push(Stop {
+                site: stop_site,
+                clock,
+            });
+            past.retain(|(_, _, stop)| !matches!(stop, Some((at, _)) if *at == stop_site));
         }
-        let basis = self.basis(class, site, position, stop_site);
-        let points: Vec<Point> = seen
-            .iter()
-            .map(|(nth, op, stop)| {
-                let sample = &self.samples[*nth];
-                let observed = match stop {
-                    Some((_, clock)) => Observed::Exactly(*clock),
-                    None => Observed::AtLeast(self.total(position, stop_site, sample)),
-                };
-                self.point(&basis, op, sample, observed)
-            })
-            .collect();
-        let clock = fit::fit(&basis, &points).ok_or_else(|| describe("has no simple form"))?;
-        Ok(Stop {
-            site: Some(stop_site),
-            clock,
-        })
+        Ok(stops)
     }
 
-    /// How many iterations the innermost loop around an operation has.
-    fn total(&self, class: usize, site: usize, sample: &Sample) -> i64 {
-        let flow = &self.classes[class].flow;
-        let counted = flow.clock(site);
-        if let cut::count::Counted::Site(_) = counted {
-            return 1;
-        }
-        flow.before(cut::count::Place::End, counted)
-            .and_then(|total| trace::value(&total, &sample.params, &HashMap::new()))
-            .unwrap_or(0)
+    /// The iterations in which a class executes an operation.
+    fn executed(&self, class: usize, site: usize, sample: usize) -> Rc<HashSet<i64>> {
+        let key = (class, site, sample);
+        let mut known = self.executed.borrow_mut();
+        let found = known.entry(key).or_insert_with(|| {
+            let steps = self.samples[sample].steps[class].iter();
+            let at = steps.filter(|s| s.op.site == site);
+            Rc::new(at.map(|s| s.op.clock()).collect())
+        });
+        Rc::clone(found)
     }
 
     fn basis(&self, class: usize, site: usize, other: usize, stop: usize) -> Basis {
