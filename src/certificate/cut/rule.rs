@@ -925,10 +925,6 @@ impl<'a> Rule<'a> {
 
     /// Whether a wait's element has not got what the wait needs, `above` generations on. Where
     /// `arrivals_only`, bytes do not count.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "a wait, its place and what is asked of it"
-    )]
     pub fn lacks(
         &self,
         setting: &mut Setting<'a>,

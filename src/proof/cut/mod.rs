@@ -245,15 +245,15 @@ fn case(
         deadline,
         places: RefCell::default(),
     };
-    for class in 0..classes.len() {
-        for site in 0..classes[class].flow.sites.len() {
+    for (class, this) in classes.iter().enumerate() {
+        for site in 0..this.flow.sites.len() {
             if search.guarded(class, site) {
                 search.hold(class, site)?;
             }
         }
     }
-    for class in 0..classes.len() {
-        for site in 0..classes[class].flow.sites.len() {
+    for (class, this) in classes.iter().enumerate() {
+        for site in 0..this.flow.sites.len() {
             if let Some(support) = search.support(class, site)? {
                 result.supports.push(support);
             }
@@ -545,6 +545,9 @@ impl Numbering<'_> {
     }
 }
 
+/// Where an operation is executed, by iteration.
+type Places = Rc<HashMap<i64, usize>>;
+
 struct Search<'a> {
     protocol: &'a Protocol,
     classes: &'a [Class],
@@ -552,7 +555,7 @@ struct Search<'a> {
     holds: Vec<Hold>,
     deadline: Instant,
     /// Class, operation, sample: where it is executed.
-    places: RefCell<HashMap<(usize, usize, usize), Rc<HashMap<i64, usize>>>>,
+    places: RefCell<HashMap<(usize, usize, usize), Places>>,
 }
 
 /// Before which operation a class was seen to stop, by position in what it does.
@@ -659,7 +662,7 @@ impl Search<'_> {
     }
 
     /// At which place of what it does a class executes an operation, by iteration.
-    fn places(&self, class: usize, site: usize, sample: usize) -> Rc<HashMap<i64, usize>> {
+    fn places(&self, class: usize, site: usize, sample: usize) -> Places {
         let key = (class, site, sample);
         let mut known = self.places.borrow_mut();
         let found = known.entry(key).or_insert_with(|| {
