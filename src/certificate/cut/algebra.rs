@@ -170,6 +170,31 @@ pub fn rewrite(
     }
 }
 
+/// Replaces names and parameters and folds nothing.
+pub fn replace(
+    expr: &Expr,
+    vars: &dyn Fn(VarId) -> Option<Expr>,
+    params: &dyn Fn(ParamId) -> Option<Expr>,
+) -> Expr {
+    let go = |e: &Expr| Box::new(replace(e, vars, params));
+    match expr {
+        Expr::Int(_) | Expr::Bool(_) => expr.clone(),
+        Expr::Param(id) => params(*id).unwrap_or_else(|| expr.clone()),
+        Expr::Var(id) => vars(*id).unwrap_or_else(|| expr.clone()),
+        Expr::Neg(e) => Expr::Neg(go(e)),
+        Expr::Not(e) => Expr::Not(go(e)),
+        Expr::Binary(op, a, b) => Expr::Binary(*op, go(a), go(b)),
+        Expr::If(c, a, b) => Expr::If(go(c), go(a), go(b)),
+        Expr::Visits(p, at) => Expr::Visits(*p, at.iter().map(|e| *go(e)).collect()),
+        Expr::Count { var, lo, hi, body } => Expr::Count {
+            var: *var,
+            lo: go(lo),
+            hi: go(hi),
+            body: go(body),
+        },
+    }
+}
+
 /// Replaces names.
 pub fn substitute(expr: &Expr, values: &HashMap<VarId, Expr>) -> Expr {
     rewrite(expr, &|v| values.get(&v).cloned(), &|_| None)

@@ -45,6 +45,8 @@ pub struct Class {
     pub name: String,
     /// How many members; may be 0 or less where there are none.
     pub size: Expr,
+    /// The comparisons that were decided to tell these members from others.
+    pub compared: Vec<Expr>,
     /// What they do.
     pub flow: Flow,
 }
@@ -70,6 +72,7 @@ pub fn classes(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Result<Vec<Clas
                 role: position,
                 name: part.name,
                 size: part.size,
+                compared: part.decided.into_iter().map(|(c, _)| c).collect(),
                 flow,
             });
             if all.len() > MAX_CLASSES {

@@ -391,7 +391,11 @@ impl Builder<'_> {
         let value = self.expr(expr, values);
         self.flow.evaluations.push(Claim {
             path: path.clone(),
-            expr: value.clone(),
+            // Folding may drop an operand that is undefined, so what is evaluated is kept whole.
+            expr: algebra::replace(expr, &|v| values.get(&v).cloned(), &|id| {
+                let known = self.fixed.iter().find(|(known, _)| *known == id)?;
+                Some(Expr::Int(known.1))
+            }),
             about: "an expression".to_owned(),
             span,
         });
@@ -433,6 +437,11 @@ impl Builder<'_> {
                     let rest = &body[nth + 1..];
                     let (mut then, mut otherwise) = (then.clone(), otherwise.clone());
                     let early = leaves(&then) || leaves(&otherwise);
+                    let deeper = [&then, &otherwise].into_iter().find_map(|b| returns(b));
+                    if let (false, false, Some(span)) = (early, rest.is_empty(), deeper) {
+                        // What follows would have to be told apart by the inner branch.
+                        return Err(Unsupported::at(span, "a `return` two branches deep"));
+                    }
                     if early {
                         // What follows runs only on the branch that does not leave.
                         for block in [&mut then, &mut otherwise] {
@@ -711,7 +720,7 @@ impl Builder<'_> {
         if self.flow.sites.len() > MAX_SITES {
             return Err(Unsupported::at(stmt.span, "so many operations"));
         }
-        if leaves(body) {
+        if returns(body).is_some() {
             return Err(Unsupported::at(stmt.span, "a `return` inside a loop"));
         }
         self.block(body, values, path)
@@ -965,15 +974,15 @@ impl Changes<'_> {
     }
 }
 
-/// Whether a block has a `return` in it.
-fn leaves(body: &[Stmt]) -> bool {
-    body.iter().any(|stmt| match &stmt.kind {
-        StmtKind::Return => true,
+/// The first `return` anywhere in a block.
+fn returns(body: &[Stmt]) -> Option<Span> {
+    body.iter().find_map(|stmt| match &stmt.kind {
+        StmtKind::Return => Some(stmt.span),
         StmtKind::If {
             then, otherwise, ..
-        } => leaves(then) || leaves(otherwise),
-        StmtKind::For { body, .. } => leaves(body),
-        _ => false,
+        } => returns(then).or_else(|| returns(otherwise)),
+        StmtKind::For { body, .. } => returns(body),
+        _ => None,
     })
 }
 

@@ -91,6 +91,14 @@ impl<'a> Rule<'a> {
         flow::at_fixed(expr, &self.fixed)
     }
 
+    /// The same without folding anything.
+    fn replaced(&self, expr: &Expr) -> Expr {
+        super::algebra::replace(expr, &|_| None, &|id| {
+            let known = self.fixed.iter().find(|(known, _)| *known == id)?;
+            Some(Expr::Int(known.1))
+        })
+    }
+
     pub fn quote(&self, span: Span) -> String {
         let text = self
             .protocol
@@ -234,7 +242,7 @@ impl<'a> Rule<'a> {
                 ObjectKind::Pool { capacity } => exprs.push(capacity.clone()),
             }
         }
-        let exprs: Vec<Expr> = exprs.iter().map(|e| self.fix(e)).collect();
+        let exprs: Vec<Expr> = exprs.iter().map(|e| self.replaced(e)).collect();
         let setting = self.setting()?;
         let exprs: Vec<&Expr> = exprs.iter().collect();
         let name = "defined_declarations".to_owned();
@@ -291,6 +299,15 @@ impl<'a> Rule<'a> {
 
     fn claims(&mut self, class: usize) -> Result<(), Unsupported> {
         let this = &self.classes[class];
+        for (nth, comparison) in this.compared.iter().enumerate() {
+            let Expr::Binary(_, _, value) = comparison else {
+                continue;
+            };
+            let value = self.replaced(value);
+            let what = format!("what {} compare their index with", this.name);
+            let name = format!("defined_index_c{class}_{nth}");
+            self.require_defined(self.setting()?, &[&value], &Env::new(), name, &what)?;
+        }
         for (nth, claim) in this.flow.evaluations.iter().enumerate() {
             let (setting, env) = self.place(class, claim)?;
             let what = format!("`{}`", self.quote(claim.span));
@@ -512,6 +529,10 @@ impl<'a> Rule<'a> {
         let this = &classes[class].flow.sites[site];
         match &this.kind {
             Kind::WaitParity { .. } => {
+                if self.has_bytes(class, site) {
+                    self.participants(class, site)?;
+                    self.balanced_bytes(class, site)?;
+                }
                 self.not_behind(class, site)?;
                 self.not_ahead(class, site, 1)
             }
@@ -520,8 +541,17 @@ impl<'a> Rule<'a> {
                 ..
             } => self.not_ahead(class, site, 1),
             Kind::Register { .. } => {
+                self.alternates(class, site)?;
                 self.joins(class, site)?;
                 self.not_ahead(class, site, 0)
+            }
+            Kind::Await => {
+                self.alternates(class, site)?;
+                // Supports speak of members held here.
+                match self.held(class, site) {
+                    Some(_) => self.hold(class, site, None),
+                    None => Ok(()),
+                }
             }
             Kind::Arrive { .. } if self.has_bytes(class, site) => {
                 self.participants(class, site)?;
@@ -538,6 +568,7 @@ impl<'a> Rule<'a> {
             }
             Kind::Release { .. } => self.held_before_release(class, site),
             Kind::Deliver { .. } => {
+                self.participants(class, site)?;
                 self.balanced_bytes(class, site)?;
                 self.follows_arrival_or_joins(class, site)
             }
@@ -669,16 +700,8 @@ impl<'a> Rule<'a> {
         if support.by == class || wait.object != at.object || !wait.kind.blocks() {
             return Err(wrong());
         }
-        let case = self.case;
-        // Cuts at waits by parity are shown in any case.
-        if matches!(wait.kind, Kind::Await) {
-            self.hold(support.by, support.wait, None)?;
-        }
-        let hold = case
-            .holds
-            .iter()
-            .find(|h| h.class == support.by && h.site == support.wait)
-            .ok_or_else(wrong)?;
+        // Held before the wait, its registration done.
+        let hold = self.held(support.by, support.wait).ok_or_else(wrong)?;
         let mut setting = self.setting_of(class)?;
         let env = setting.member_at(this, site, "at")?;
         let generation = self.generation(&mut setting, class, site, &env)?;
@@ -768,19 +791,50 @@ impl<'a> Rule<'a> {
         self.hold(class, site, Some(above))
     }
 
+    /// The cut for an operation: the only one that is looked at anywhere.
+    fn held(&self, class: usize, site: usize) -> Option<&'a Hold> {
+        let classes = self.classes.len();
+        let mut holds = self.case.holds.iter();
+        holds.find(|h| h.class == class && h.site == site && h.stops.len() == classes)
+    }
+
+    /// A member arrives at a split-phase barrier and waits there by turns.
+    fn alternates(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
+        let this = &self.classes[class];
+        let at = &this.flow.sites[site];
+        if self.protocol.objects[at.object.0].kind == ObjectKind::Named {
+            return Ok(());
+        }
+        let moves = || Unsupported::at(at.span, "the way the element of this operation moves");
+        let registers = |k: &Kind| matches!(k, Kind::Register { .. });
+        let awaits = |k: &Kind| matches!(k, Kind::Await);
+        let arrived = self.visits_of(this, site, registers).ok_or_else(moves)?;
+        let waited = self.visits_of(this, site, awaits).ok_or_else(moves)?;
+        let mut setting = self.setting_of(class)?;
+        let env = setting.member_at(this, site, "at")?;
+        let arrived = setting.terms.expr(&arrived, &env)?;
+        let waited = setting.terms.expr(&waited, &env)?;
+        let open = term::int(i64::from(awaits(&at.kind)));
+        let what = self.quote(at.span);
+        self.conclude(
+            format!("alternates_c{class}_s{site}"),
+            format!(
+                "in {}, every arrival is waited for before the next, at `{what}`",
+                this.name
+            ),
+            setting,
+            term::eq(&arrived, &term::sum([waited, open])),
+        )
+    }
+
     /// A cut. `above`: what its element must not have completed by then.
     fn hold(&mut self, class: usize, site: usize, above: Option<i64>) -> Result<(), Unsupported> {
         let classes = self.classes;
-        let case = self.case;
         let this = &classes[class];
         let at = &this.flow.sites[site];
-        let hold: &Hold = case
-            .holds
-            .iter()
-            .find(|h| h.class == class && h.site == site && h.stops.len() == classes.len())
-            .ok_or_else(|| {
-                Unsupported::at(at.span, "an operation for which the certificate has no cut")
-            })?;
+        let hold = self.held(class, site).ok_or_else(|| {
+            Unsupported::at(at.span, "an operation for which the certificate has no cut")
+        })?;
         let mut setting = self.setting_of(class)?;
         let env = setting.member_at(this, site, "held")?;
         let mut groups = vec![Group {
