@@ -1,6 +1,7 @@
-//! More bytes delivered than expected: the phase completes too early, and what is left over counts in
-//! the next phase of the stage, which is then short of bytes to wait for. While every stage is used
-//! once nothing hangs.
+//! More bytes delivered than expected. The phase completes too early, and what is left over counts in
+//! the next phase of the stage. Nothing hangs while every stage is used once; the surplus grows with
+//! every use, and once it exceeds what a use expects, the count is below 0 when the arrival is made and
+//! the phase never completes.
 protocol bytes_delivered
 
 param S in 1..=8  // stages
@@ -32,5 +33,6 @@ role math {
     }
 }
 
-expect deadlock: refuted at S = 1
+expect deadlock: refuted at S = 1, N = 2, EXPECTED = 1, DELIVERED = 3
+expect deadlock: refuted assuming (ceil_div(N, S) - 1) * (DELIVERED - EXPECTED) > EXPECTED
 expect deadlock: proved assuming N <= S

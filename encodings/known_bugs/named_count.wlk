@@ -17,5 +17,4 @@ role epilogue_load warp {
 }
 
 expect deadlock: refuted at W = 2
-expect deadlock: refuted assuming W == 4
 expect deadlock: proved assuming W == 1
