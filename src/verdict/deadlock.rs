@@ -7,7 +7,7 @@
 //! 3. Larger boxes are searched until the time is up. A hit decides; otherwise the largest box
 //!    that was searched completely is a bound.
 //! 4. What the symbolic search does not know, barriers above all, is hunted for and explored at
-//!    concrete values around the same proof attempt: [`concrete`].
+//!    concrete values around the same proof attempt: `concrete`.
 
 mod concrete;
 mod further;

@@ -2,7 +2,7 @@
 //!
 //! Members that run the same program are interchangeable, so a state is *how many* are at each
 //! location and in which round; and rounds are counted from the slowest member's, the *base*, so
-//! that nothing but the base grows with the number of rounds. How [`system`] does this is said there.
+//! that nothing but the base grows with the number of rounds. How `system` does this is said there.
 //!
 //! # The rule
 //!

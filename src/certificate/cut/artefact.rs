@@ -55,8 +55,8 @@ pub struct Hold {
     pub class: usize,
     /// Its operation.
     pub site: usize,
-    /// Per class, where it stops: at the first of these places that exists, and at its end if none
-    /// does. Those of the held member's own class are for its siblings.
+    /// Per class, where it stops: at the earliest of these places that exists, and at its end if
+    /// none does. Those of the held member's own class are for its siblings.
     pub stops: Vec<Vec<Stop>>,
 }
 

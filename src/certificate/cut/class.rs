@@ -4,7 +4,7 @@
 //! index with a known small extent is enumerated. An index with an unknown extent that the
 //! program compares with values over parameters is split by the outcomes of the comparisons: the
 //! members with the same outcomes form one class, whose size is counted exactly. An index that
-//! numbers independent copies is 0 ([`copies`]). Any other use of such an index is refused.
+//! numbers independent copies is 0 (`copies`). Any other use of such an index is refused.
 
 use std::collections::HashMap;
 

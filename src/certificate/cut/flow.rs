@@ -2,7 +2,8 @@
 //!
 //! A *class* is the members of a role that run the same program: index values that the program
 //! looks at are enumerated or split off by comparisons, the others only multiply the size. In a
-//! class's program every loop counts its iterations from 0, and every expression is over
+//! class's program every loop counts its iterations from 0 (short loops of known length are written
+//! out), and every expression is over
 //! parameters and iteration numbers only: a local variable is replaced by its closed form, whose
 //! correctness is a list of [`Claim`]s, proved by induction over iterations.
 //!
@@ -28,6 +29,12 @@ use crate::protocol::Stmt;
 use crate::protocol::StmtId;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
+
+/// Loops with no more iterations than this, a number, are written out.
+const MAX_WRITTEN_OUT: i64 = 8;
+
+/// The most operations a class may have.
+const MAX_SITES: usize = 200;
 
 /// A class's program.
 #[derive(Debug, Clone)]
@@ -621,6 +628,19 @@ impl Builder<'_> {
         };
         let lo = self.evaluate(lo, values, path, stmt.span);
         let hi = self.evaluate(hi, values, path, stmt.span);
+        if let (Expr::Int(lo), Expr::Int(hi)) = (&lo, &hi)
+            && hi.saturating_sub(*lo) <= MAX_WRITTEN_OUT
+        {
+            let mut numbers: Vec<i64> = (*lo..*hi).collect();
+            if *descending {
+                numbers.reverse();
+            }
+            for number in numbers {
+                values.insert(var, Expr::Int(number));
+                nodes.extend(self.written_out(stmt, body, values, path)?);
+            }
+            return Ok(());
+        }
         let length = algebra::sub(hi.clone(), lo.clone());
         let trips = if never_negative(self.protocol, &length) {
             length
@@ -678,6 +698,23 @@ impl Builder<'_> {
         self.flow.loops[position].body = nodes_inside;
         nodes.push(Node::Loop(position));
         Ok(())
+    }
+
+    /// One iteration of a loop that is written out.
+    fn written_out(
+        &mut self,
+        stmt: &Stmt,
+        body: &[Stmt],
+        values: &mut Values,
+        path: &Path,
+    ) -> Result<Vec<Node>, Unsupported> {
+        if self.flow.sites.len() > MAX_SITES {
+            return Err(Unsupported::at(stmt.span, "so many operations"));
+        }
+        if leaves(body) {
+            return Err(Unsupported::at(stmt.span, "a `return` inside a loop"));
+        }
+        self.block(body, values, path)
     }
 
     /// Guesses the closed forms of the variables a loop changes, in terms of their values at its
@@ -926,6 +963,18 @@ impl Changes<'_> {
             (reached == *modulus).then(|| (*index, modulus.clone()))
         })
     }
+}
+
+/// Whether a block has a `return` in it.
+fn leaves(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Return => true,
+        StmtKind::If {
+            then, otherwise, ..
+        } => leaves(then) || leaves(otherwise),
+        StmtKind::For { body, .. } => leaves(body),
+        _ => false,
+    })
 }
 
 /// The variables a block assigns to, in a fixed order.

@@ -703,7 +703,8 @@ impl<'a> Rule<'a> {
         }
         let awaited = self.generation(&mut setting, support.by, support.wait, &held)?;
         goals.push(term::eq(&awaited, &term::sub(&generation, &term::int(1))));
-        // This class's first stop exists and comes before the operation.
+        // One of this class's stops exists and comes before the operation; it gets no further than
+        // the earliest.
         let stop = hold
             .stops
             .get(class)
@@ -848,8 +849,8 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// The spots of a class's stops, each where none before it exists, then the end. Also returns
-    /// what must hold for the iteration numbers to be some.
+    /// The spots of a class's stops, each where it is the earliest that exists, then the end. Also
+    /// returns what must hold for the iteration numbers to be some.
     fn stops(
         &self,
         setting: &mut Setting<'a>,
@@ -857,14 +858,27 @@ impl<'a> Rule<'a> {
         stops: &[Stop],
         held: (usize, usize, &Env),
     ) -> Result<(Vec<Spot>, Term), Unsupported> {
-        let mut spots: Vec<Spot> = Vec::new();
+        let mut found: Vec<Spot> = Vec::new();
         let mut goals = Vec::new();
+        let mut numbers = Vec::new();
         for stop in stops {
-            let (mut spot, goal) = self.stop(setting, class, stop, held)?;
-            let earlier = spots.iter().map(|s| term::not(s.when.clone()));
-            spot.when = term::and(earlier.chain([spot.when]));
+            let (spot, goal) = self.stop(setting, class, stop, held)?;
+            numbers.push(self.form(setting, &stop.clock, held.0, held.1, held.2)?);
             goals.push(goal);
-            spots.push(spot);
+            found.push(spot);
+        }
+        let mut spots = Vec::new();
+        for (nth, spot) in found.iter().enumerate() {
+            let mut when = vec![spot.when.clone()];
+            for (other, stop) in stops.iter().enumerate().filter(|(other, _)| *other != nth) {
+                let place = (class, stops[nth].site);
+                let later = self.beyond(setting, place, &spot.env, stop.site, &numbers[other])?;
+                when.push(term::not(term::and([found[other].when.clone(), later])));
+            }
+            spots.push(Spot {
+                when: term::and(when),
+                ..spot.clone()
+            });
         }
         spots.push(Spot {
             when: term::and(spots.iter().map(|s| term::not(s.when.clone()))),
@@ -911,10 +925,6 @@ impl<'a> Rule<'a> {
 
     /// Whether a wait's element has not got what the wait needs, `above` generations on. Where
     /// `arrivals_only`, bytes do not count.
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "a wait, its place and what is asked of it"
-    )]
     pub fn lacks(
         &self,
         setting: &mut Setting<'a>,

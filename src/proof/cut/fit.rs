@@ -1,7 +1,7 @@
 //! Fits a number that was observed at many concrete values as a short form over what is known
 //! there.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use crate::certificate::cut::artefact::Form;
@@ -24,8 +24,8 @@ pub struct Point {
 pub enum Observed {
     /// It is this.
     Exactly(i64),
-    /// It is none of these, and not negative.
-    NoneOf(Rc<HashSet<i64>>),
+    /// It is not negative, and if it is a key, its value is at least the number.
+    NotBefore(Rc<HashMap<i64, usize>>, usize),
 }
 
 /// The products a form may be made of.
@@ -43,7 +43,7 @@ const COEFFICIENTS: [i64; 6] = [1, -1, 2, -2, 3, -3];
 pub fn fit(basis: &Basis, points: &[Point]) -> Option<Form> {
     let anchor = points.iter().find_map(|p| match p.observed {
         Observed::Exactly(value) => Some((p, value)),
-        Observed::NoneOf(_) => None,
+        Observed::NotBefore(..) => None,
     })?;
     let rest = basis.rest.len();
     let mut choices: Vec<Vec<(usize, i64)>> = vec![Vec::new()];
@@ -68,9 +68,9 @@ pub fn fit(basis: &Basis, points: &[Point]) -> Option<Form> {
             let constant = anchor.1 - sum(anchor.0);
             let fits = |p: &Point| match &p.observed {
                 Observed::Exactly(value) => sum(p) + constant == *value,
-                Observed::NoneOf(values) => {
+                Observed::NotBefore(places, least) => {
                     let value = sum(p) + constant;
-                    value >= 0 && !values.contains(&value)
+                    value >= 0 && places.get(&value).is_none_or(|place| place >= least)
                 }
             };
             if points.iter().all(fits) {

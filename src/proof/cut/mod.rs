@@ -4,6 +4,7 @@ mod fit;
 pub(super) mod trace;
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -242,17 +243,17 @@ fn case(
         samples: &samples,
         holds: Vec::new(),
         deadline,
-        executed: RefCell::default(),
+        places: RefCell::default(),
     };
-    for class in 0..classes.len() {
-        for site in 0..classes[class].flow.sites.len() {
+    for (class, this) in classes.iter().enumerate() {
+        for site in 0..this.flow.sites.len() {
             if search.guarded(class, site) {
                 search.hold(class, site)?;
             }
         }
     }
-    for class in 0..classes.len() {
-        for site in 0..classes[class].flow.sites.len() {
+    for (class, this) in classes.iter().enumerate() {
+        for site in 0..this.flow.sites.len() {
             if let Some(support) = search.support(class, site)? {
                 result.supports.push(support);
             }
@@ -544,18 +545,21 @@ impl Numbering<'_> {
     }
 }
 
+/// Where an operation is executed, by iteration.
+type Places = Rc<HashMap<i64, usize>>;
+
 struct Search<'a> {
     protocol: &'a Protocol,
     classes: &'a [Class],
     samples: &'a [Sample],
     holds: Vec<Hold>,
     deadline: Instant,
-    /// Class, operation, sample: in which iterations it is executed.
-    executed: RefCell<HashMap<(usize, usize, usize), Rc<HashSet<i64>>>>,
+    /// Class, operation, sample: where it is executed.
+    places: RefCell<HashMap<(usize, usize, usize), Places>>,
 }
 
-/// Where a class was seen to stop: the operation and the iteration, or the end.
-type Seen = Option<(usize, i64)>;
+/// Before which operation a class was seen to stop, by position in what it does.
+type Seen = usize;
 
 impl Search<'_> {
     /// Whether the rule asks for a cut here.
@@ -615,28 +619,28 @@ impl Search<'_> {
         position: usize,
         seen: &[(usize, &Op, Seen)],
     ) -> Result<Vec<Stop>, Failure> {
-        let mut counts: HashMap<usize, usize> = HashMap::new();
-        for (_, _, stop) in seen {
-            if let Some((at, _)) = stop {
-                *counts.entry(*at).or_default() += 1;
-            }
-        }
-        let mut sites: Vec<usize> = counts.into_keys().collect();
-        sites.sort_unstable();
+        let stopped = |nth: usize, at: Seen| -> Option<&Op> {
+            self.samples[nth].steps[position]
+                .get(at)
+                .map(|step| &step.op)
+        };
+        let sites: BTreeSet<usize> = seen
+            .iter()
+            .filter_map(|(nth, _, at)| stopped(*nth, *at).map(|op| op.site))
+            .collect();
         let (held, other) = (&self.classes[class], &self.classes[position]);
         let text = |span: crate::protocol::Span| &self.protocol.source[span.start..span.end];
         let mut stops = Vec::new();
-        // Who was not stopped at one operation went past it: on to the next one, or to the end.
-        let mut past: Vec<&(usize, &Op, Seen)> = seen.iter().collect();
         for stop_site in sites {
             let basis = self.basis(class, site, position, stop_site);
-            let points: Vec<Point> = past
+            let points: Vec<Point> = seen
                 .iter()
-                .map(|(nth, op, stop)| {
+                .map(|(nth, op, at)| {
                     let sample = &self.samples[*nth];
-                    let observed = match stop {
-                        Some((at, clock)) if *at == stop_site => Observed::Exactly(*clock),
-                        _ => Observed::NoneOf(self.executed(position, stop_site, *nth)),
+                    let observed = match stopped(*nth, *at) {
+                        Some(stop) if stop.site == stop_site => Observed::Exactly(stop.clock()),
+                        // Stopped earlier than this operation would stop it, or not at all.
+                        _ => Observed::NotBefore(self.places(position, stop_site, *nth), *at),
                     };
                     self.point(&basis, op, sample, observed)
                 })
@@ -653,19 +657,18 @@ impl Search<'_> {
                 site: stop_site,
                 clock,
             });
-            past.retain(|(_, _, stop)| !matches!(stop, Some((at, _)) if *at == stop_site));
         }
         Ok(stops)
     }
 
-    /// The iterations in which a class executes an operation.
-    fn executed(&self, class: usize, site: usize, sample: usize) -> Rc<HashSet<i64>> {
+    /// At which place of what it does a class executes an operation, by iteration.
+    fn places(&self, class: usize, site: usize, sample: usize) -> Places {
         let key = (class, site, sample);
-        let mut known = self.executed.borrow_mut();
+        let mut known = self.places.borrow_mut();
         let found = known.entry(key).or_insert_with(|| {
-            let steps = self.samples[sample].steps[class].iter();
-            let at = steps.filter(|s| s.op.site == site);
-            Rc::new(at.map(|s| s.op.clock()).collect())
+            let steps = self.samples[sample].steps[class].iter().enumerate();
+            let at = steps.filter(|(_, s)| s.op.site == site);
+            Rc::new(at.map(|(place, s)| (s.op.clock(), place)).collect())
         });
         Rc::clone(found)
     }
@@ -846,12 +849,6 @@ fn closure(sample: &Sample, class: usize, place: usize) -> Vec<Option<Seen>> {
     trace::run(&mut crews);
     crews[..sample.steps.len()]
         .iter()
-        .map(|crew| {
-            (crew.size > 0).then(|| {
-                crew.ops
-                    .get(crew.at)
-                    .map(|step| (step.op.site, step.op.clock()))
-            })
-        })
+        .map(|crew| (crew.size > 0).then_some(crew.at))
         .collect()
 }
