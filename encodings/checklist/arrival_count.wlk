@@ -1,5 +1,5 @@
-//! From a checklist for generated kernels: the barrier expects an arrival of each of T threads, but
-//! only one of them arrives.
+//! From a checklist for generated kernels: the barrier expects an arrival of each of T threads, as
+//! 128, but only one of them arrives.
 protocol arrival_count
 
 param T in 1..

@@ -1,5 +1,5 @@
 //! From a checklist for generated kernels: a barrier of the whole CTA inside a branch that only
-//! one role takes.
+//! one role takes, as 128 of 384 threads.
 protocol cta_barrier_in_role
 
 param A in 1..  // threads of the role that takes the barrier

@@ -1,9 +1,9 @@
-//! init_in_role.wlk repaired: initialised at the top of the kernel, before the roles part, which
-//! is what a plain declaration says.
+//! init_in_role.wlk repaired: thread 0 initialises the barriers at the top of the kernel and the CTA
+//! meets before the roles part. A plain declaration says that: the barriers are there from the start.
 protocol init_in_role_fixed
 
-param T in 1..
-param N in 1..
+param T in 1..  // threads of the role, none of them thread 0 of the CTA
+param N in 1..  // uses of the stage
 
 mbarrier full { arrivals: 1 }
 mbarrier empty { arrivals: T }

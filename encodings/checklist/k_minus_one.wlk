@@ -1,10 +1,11 @@
-//! From a checklist for generated kernels: the loads run K k-tiles per tile and the MMA K - 1, so the
-//! loads run out of stages.
+//! From a checklist for generated kernels: the loads run K k-tiles per tile and the MMA K - 1. Both go
+//! on around the ring from tile to tile, so every tile costs a stage: the loads run out of stages in
+//! tile S + 1, the second one where there is one stage.
 protocol k_minus_one
 
-param S in 1..=8
+param S in 1..=8  // stages
 param TILES in 0..
-param K in 1..
+param K in 1..  // k-tiles per tile
 
 mbarrier full[S] { arrivals: 1 }
 mbarrier empty[S] { arrivals: 1 }
@@ -31,5 +32,6 @@ role mma {
     }
 }
 
-expect deadlock: refuted
+expect deadlock: refuted at S = 1, TILES = 2, K = 1
+expect deadlock: refuted assuming TILES > S
 expect deadlock: proved assuming TILES <= S

@@ -1,10 +1,12 @@
 //! More bytes expected than delivered: the phase never completes.
 protocol bytes_expected
 
-param S in 1..=4
-param N in 0..
+param S in 1..=8  // stages
+param N in 0..    // stage uses
 param EXPECTED in 1..
 param DELIVERED in 1..
+
+assume EXPECTED >= DELIVERED
 
 mbarrier full[S] { arrivals: 1 }
 mbarrier empty[S] { arrivals: 1 }
@@ -29,4 +31,5 @@ role math {
 }
 
 expect deadlock: refuted at S = 1, N = 1, EXPECTED = 2, DELIVERED = 1
+expect deadlock: refuted assuming EXPECTED > DELIVERED, N >= 1
 expect deadlock: proved assuming EXPECTED == DELIVERED

@@ -1,21 +1,24 @@
-//! vLLM #26026: for an empty work item the compute warps only arrive and loop, while the load warp
-//! syncs. Two empty items in a row register a warp twice in one generation: undefined in PTX.
+//! vLLM #26026: for a work item without keys the compute warps return early, arriving at a barrier at
+//! which the load warps arrive and wait. Nothing keeps the compute warps from arriving again in the
+//! next such item: two registrations of one warp in one generation, undefined in PTX and a hang on the
+//! machine, where the second round is then short of arrivals.
 protocol empty_rounds_arrive_only
 
 param W in 1..  // compute warps
-param N in 0..  // work items, all of them empty
+param L in 1..  // load warps
+param N in 0..  // work items in a row, all of them empty
 
 named bar[16]
 
-role load warp {
+role load[w in 0..L] warp {
     for i in 0..N {
-        sync bar[1] 32 * (W + 1)
+        sync bar[1] 32 * (W + L)
     }
 }
 
 role compute[w in 0..W] warp {
     for i in 0..N {
-        arrive bar[1] 32 * (W + 1)
+        arrive bar[1] 32 * (W + L)
     }
 }
 

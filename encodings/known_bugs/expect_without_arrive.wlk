@@ -1,23 +1,35 @@
-//! tilelang #2566: on the path of a single trip the bytes are expected, but nobody arrives on the
-//! barrier that was initialised for one arrival.
+//! tilelang #2566: a loop of a single trip takes another path, which expects the bytes but does not
+//! arrive on the barrier that was initialised for one arrival.
 protocol expect_without_arrive
 
-param N in 1..  // trips
+param S in 1..=8  // stages
+param N in 1..    // trips
 param BYTES in 1..
 
-mbarrier full { arrivals: 1 }
+mbarrier full[S] { arrivals: 1 }
+mbarrier empty[S] { arrivals: 1 }
 
 role load {
-    if N == 1 {
-        expect_tx full BYTES
-    } else {
-        arrive_expect_tx full BYTES
+    var p = producer(S)
+    for i in 0..N {
+        wait empty[p.index] p.phase
+        if N == 1 {
+            expect_tx full[p.index] BYTES
+        } else {
+            arrive_expect_tx full[p.index] BYTES
+        }
+        async copy tile[p.index] completes full[p.index] BYTES
+        advance p
     }
-    async copy tile completes full BYTES
 }
 
 role math {
-    wait full 0
+    var c = consumer(S)
+    for i in 0..N {
+        wait full[c.index] c.phase
+        arrive empty[c.index]
+        advance c
+    }
 }
 
 expect deadlock: refuted at N = 1

@@ -1,5 +1,5 @@
-//! triton #10035: n warps wait for a stage, warp 0 alone releases it, possibly before its siblings
-//! have looked. The stage is filled again and they wait for a phase that has passed.
+//! triton #10035: W warps meet, wait for a stage, and warp 0 alone releases it, possibly before its
+//! siblings have looked. The stage is filled again and they wait for a phase that has passed.
 protocol leader_releases_early
 
 param S in 1..=4  // stages
@@ -8,6 +8,7 @@ param I in 0..    // iterations
 
 mbarrier full[S] { arrivals: 1 }
 mbarrier empty[S] { arrivals: 1 }
+barrier warps { arrivals: W }
 
 role producer {
     var p = producer(S)
@@ -21,6 +22,7 @@ role producer {
 role consumer[w in 0..W] {
     var c = consumer(S)
     for i in 0..I {
+        sync warps
         wait full[c.index] c.phase
         if w == 0 {
             arrive empty[c.index]
@@ -30,5 +32,5 @@ role consumer[w in 0..W] {
 }
 
 expect deadlock: refuted at S = 1, W = 2, I = 2
-expect deadlock: proved assuming I <= S
-expect deadlock: proved assuming W <= 1
+expect deadlock: proved assuming W <= 1 || I <= S
+expect deadlock: refuted assuming W == 2, I == S + 1

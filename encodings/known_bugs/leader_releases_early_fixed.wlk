@@ -1,9 +1,9 @@
-//! leader_releases_early.wlk repaired: the warps meet before the leader releases the stage.
+//! leader_releases_early.wlk repaired: the warps meet before the leader releases the stage, too.
 protocol leader_releases_early_fixed
 
-param S in 1..=4
-param W in 1..
-param I in 0..
+param S in 1..=4  // stages
+param W in 1..    // consumer warps
+param I in 0..    // iterations
 
 mbarrier full[S] { arrivals: 1 }
 mbarrier empty[S] { arrivals: 1 }
@@ -21,6 +21,7 @@ role producer {
 role consumer[w in 0..W] {
     var c = consumer(S)
     for i in 0..I {
+        sync warps
         wait full[c.index] c.phase
         sync warps
         if w == 0 {

@@ -5,11 +5,11 @@ param W in 1..
 
 named bar[16]
 
-role leader warp {
-    sync bar[2] 32 * (W + 1)
+role load[w in 0..W] warp {
+    arrive bar[2] 32 * (W + 1)
 }
 
-role others[w in 0..W] warp {
+role epilogue_load warp {
     sync bar[2] 32 * (W + 1)
 }
 

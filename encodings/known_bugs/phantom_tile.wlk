@@ -1,10 +1,11 @@
-//! helion: a cluster of two CTAs shares stages that both must release. With an odd number of tiles
-//! CTA 1 has a phantom tile at the end; here it is skipped together with its release.
+//! helion: the two CTAs of a cluster share stages that both must release. With an odd number of tiles
+//! the last tile of CTA 1 is a phantom; it is skipped together with its releases. That is noticed when
+//! a stage is used again: T > REAL + S.
 protocol phantom_tile
 
 param S in 1..=4   // stages
-param T in 0..     // tiles of CTA 0
-param REAL in 0..  // tiles of CTA 1 that exist
+param T in 0..     // stage uses of CTA 0: k-tiles of all its tiles
+param REAL in 0..  // stage uses of CTA 1 before the phantom tile
 
 assume REAL <= T
 

@@ -23,5 +23,5 @@ role epilogue {
 }
 
 expect deadlock: refuted at D = 2, T = 2
-expect deadlock: proved assuming D <= 1
-expect deadlock: proved assuming T <= 1
+expect deadlock: refuted assuming D >= 2, T >= 2
+expect deadlock: proved assuming D <= 1 || T <= 1

@@ -27,6 +27,6 @@ role consumer {
 }
 
 expect deadlock: refuted at S = 1, NP = 0, NC = 1
-expect deadlock: proved assuming NC <= NP && NP <= NC + S
 expect deadlock: refuted assuming NP < NC
 expect deadlock: refuted assuming NP > NC + S
+expect deadlock: proved assuming NC == NP || NC < NP && NP <= NC + S

@@ -33,4 +33,4 @@ role consumer {
 
 expect deadlock: refuted at S = 1, NP = 0, NC = 1
 expect deadlock: refuted assuming NP > NC
-expect deadlock: proved assuming NP == NC, S <= 3
+expect deadlock: proved assuming NP == NC

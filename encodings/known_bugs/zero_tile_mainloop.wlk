@@ -1,21 +1,28 @@
-//! CUTLASS #2172: the epilogue waits for an arrival that a mainloop of zero tiles never makes.
+//! CUTLASS #2172: the loads of the epilogue let the loads of the mainloop go first. They wait for an
+//! arrival that the mainloop makes after its first tile, also where the CTA got no tile at all.
 protocol zero_tile_mainloop
 
-param T in 0..  // tiles of the mainloop
+param TILES in 0..  // tiles that the scheduler gave to this CTA
+param L in 1..      // threads of each of the two groups
 
-mbarrier mainloop_done { arrivals: 1 }
+// An ordered sequence of two groups: turn[g] says that it is group g's turn.
+mbarrier turn[2] { arrivals: L }
 
-role mainloop {
-    for t in 0..T {
-        if t == T - 1 {
-            arrive mainloop_done
+role mainloop_load[t in 0..L] {
+    for tile in 0..TILES {
+        read ab
+        if tile == 0 {
+            arrive turn[1]
         }
     }
 }
 
-role epilogue {
-    wait mainloop_done 0
+role epilogue_load[t in 0..L] {
+    wait turn[1] 0
+    for tile in 0..TILES {
+        read c
+    }
 }
 
-expect deadlock: refuted at T = 0
-expect deadlock: proved assuming T >= 1
+expect deadlock: refuted at TILES = 0
+expect deadlock: proved assuming TILES >= 1

@@ -1,8 +1,9 @@
-//! same_start_phase.wlk repaired: the producer starts at phase 1, so that its first waits pass.
-protocol same_start_phase_fixed
+//! expect_without_arrive.wlk repaired: both paths arrive.
+protocol expect_without_arrive_fixed
 
-param S in 1..=8
-param N in 0..
+param S in 1..=8  // stages
+param N in 1..    // trips
+param BYTES in 1..
 
 mbarrier full[S] { arrivals: 1 }
 mbarrier empty[S] { arrivals: 1 }
@@ -11,7 +12,8 @@ role load {
     var p = producer(S)
     for i in 0..N {
         wait empty[p.index] p.phase
-        arrive full[p.index]
+        arrive_expect_tx full[p.index] BYTES
+        async copy tile[p.index] completes full[p.index] BYTES
         advance p
     }
 }

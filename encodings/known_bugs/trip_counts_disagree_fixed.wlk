@@ -1,23 +1,26 @@
-//! From a checklist for generated kernels: producer and consumer both start at phase 0, so the
-//! producer waits for a release that comes only after its first fill.
-protocol same_start_phase
+//! trip_counts_disagree.wlk and trip_counts_with_tail.wlk repaired: one bound for both, and the drain.
+protocol trip_counts_disagree_fixed
 
-param S in 1..=8
+param S in 1..=8  // stages
 param N in 0..
 
 mbarrier full[S] { arrivals: 1 }
 mbarrier empty[S] { arrivals: 1 }
 
-role load {
-    var p = consumer(S)
+role producer {
+    var p = producer(S)
     for i in 0..N {
         wait empty[p.index] p.phase
         arrive full[p.index]
         advance p
     }
+    for s in 0..S {
+        wait empty[p.index] p.phase
+        advance p
+    }
 }
 
-role math {
+role consumer {
     var c = consumer(S)
     for i in 0..N {
         wait full[c.index] c.phase
@@ -26,4 +29,4 @@ role math {
     }
 }
 
-expect deadlock: refuted at S = 1, N = 1
+expect deadlock: proved
