@@ -34,13 +34,36 @@ pub enum Answer {
     Unknown(String),
 }
 
-/// Has one obligation decided within a time limit.
+/// Has one obligation decided within a time limit: as a whole if that is soon done, and otherwise
+/// part by part where it says how to split it.
 pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> Answer {
-    match solver {
-        Solver::BuiltIn => built_in(obligation, limit),
-        Solver::Program(program) => external(obligation, program, limit),
+    let deadline = Instant::now() + limit;
+    if obligation.split.is_empty() {
+        return persist(obligation, solver, deadline);
     }
+    for seed in 0..SEEDS_BEFORE_SPLITTING {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let answer = one(obligation, solver, BEFORE_SPLITTING.min(left), seed);
+        if !matches!(answer, Answer::Unknown(_)) {
+            return answer;
+        }
+    }
+    for part in obligation.parts() {
+        let left = deadline.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Answer::Unknown("timeout".to_owned());
+        }
+        let answer = discharge(&part, solver, left);
+        if answer != Answer::Discharged {
+            return answer;
+        }
+    }
+    Answer::Discharged
 }
+
+/// How often and how long an obligation that can be split is tried as a whole.
+const SEEDS_BEFORE_SPLITTING: u32 = 4;
+const BEFORE_SPLITTING: Duration = Duration::from_millis(700);
 
 /// Nonlinear arithmetic is a matter of luck: an attempt that finds nothing soon is given up for
 /// one with another seed and more time. The last one has what is left.
@@ -51,20 +74,32 @@ const ATTEMPTS: [Duration; 4] = [
     Duration::from_secs(8),
 ];
 
-fn built_in(obligation: &Obligation, limit: Duration) -> Answer {
-    let script = obligation.script();
-    let expected = obligation.asserted().len();
-    let deadline = Instant::now() + limit;
+fn persist(obligation: &Obligation, solver: &Solver, deadline: Instant) -> Answer {
+    // Another solver's seeds are its own matter.
+    let attempts: &[Duration] = match solver {
+        Solver::BuiltIn => &ATTEMPTS,
+        Solver::Program(_) => &[],
+    };
     let mut seed = 0;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        let time = ATTEMPTS.get(seed).copied().unwrap_or(left).min(left);
-        let answer = attempt(&script, expected, time, seed as u32);
+        let time = attempts.get(seed).copied().unwrap_or(left).min(left);
+        let answer = one(obligation, solver, time, seed as u32);
         let timed_out = matches!(&answer, Answer::Unknown(_)) && time < left;
         if !timed_out {
             return answer;
         }
         seed += 1;
+    }
+}
+
+fn one(obligation: &Obligation, solver: &Solver, time: Duration, seed: u32) -> Answer {
+    match solver {
+        Solver::BuiltIn => {
+            let expected = obligation.asserted().len();
+            attempt(&obligation.script(), expected, time, seed)
+        }
+        Solver::Program(program) => external(obligation, program, time),
     }
 }
 
@@ -166,6 +201,7 @@ mod tests {
                 term::lt(&term::int(0), &term::name("x")),
             ],
             goal,
+            split: Vec::new(),
         }
     }
 

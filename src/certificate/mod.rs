@@ -67,6 +67,7 @@ pub fn domain_is_empty(protocol: &Protocol, limit: Duration) -> bool {
         declarations: terms.declarations(),
         hypotheses,
         goal: term::boolean(false),
+        split: Vec::new(),
     };
     discharge::discharge(&empty, &discharge::Solver::BuiltIn, limit)
         == discharge::Answer::Discharged

@@ -16,9 +16,48 @@ pub struct Obligation {
     pub hypotheses: Vec<Term>,
     /// What must follow.
     pub goal: Term,
+    /// Integers whose values may be told apart, in this order: a solver that does not decide the
+    /// whole may decide it for each value.
+    pub split: Vec<Split>,
+}
+
+/// An integer that is from 0 to below a bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Split {
+    /// The integer.
+    pub integer: Term,
+    /// The bound.
+    pub bound: i64,
+    /// Which of the others come next where it has a value.
+    pub then: Vec<(i64, Term)>,
 }
 
 impl Obligation {
+    /// The obligations that together say the same, one for each value of the first integer of
+    /// [`Obligation::split`], and one for all other values; empty if there is none.
+    pub fn parts(&self) -> Vec<Obligation> {
+        let Some((first, rest)) = self.split.split_first() else {
+            return Vec::new();
+        };
+        let part = |fact: Term, value: Option<i64>| {
+            let mut part = self.clone();
+            part.hypotheses.push(fact);
+            let then = first.then.iter().filter(|(at, _)| Some(*at) == value);
+            let then: Vec<&Term> = then.map(|(_, next)| next).collect();
+            let place = |s: &Split| then.iter().position(|next| **next == s.integer);
+            part.split = rest.to_vec();
+            part.split.sort_by_key(|s| place(s).unwrap_or(then.len()));
+            part
+        };
+        let integer = &first.integer;
+        let outside = term::within(&term::int(0), integer, &term::int(first.bound));
+        let values = 0..first.bound;
+        values
+            .map(|value| part(term::eq(integer, &term::int(value)), Some(value)))
+            .chain([part(term::not(outside), None)])
+            .collect()
+    }
+
     /// The script. A solver that answers `unsat` has discharged the obligation.
     pub fn script(&self) -> String {
         let mut text = format!(

@@ -1,5 +1,6 @@
 //! A proof by cuts in words.
 
+use super::expression;
 use crate::certificate::cut;
 use crate::certificate::cut::artefact::Case;
 use crate::certificate::cut::artefact::Cut;
@@ -94,7 +95,7 @@ fn details(protocol: &Protocol, cut: &Cut) -> Vec<String> {
                     .iter()
                     .filter_map(|stop| {
                         let at = other.flow.sites.get(stop.site)?;
-                        let number = form(protocol, held, hold.site, &stop.clock);
+                        let number = form(protocol, &classes, held, hold.site, &stop.clock);
                         let text = quote(protocol, at.span);
                         Some(format!("`{text}` in iteration {number}"))
                     })
@@ -131,8 +132,19 @@ fn generations(protocol: &Protocol, classes: &[Class], case: &Case) -> Vec<Strin
         .collect()
 }
 
-fn form(protocol: &Protocol, held: &Class, site: usize, form: &Form) -> String {
+fn form(protocol: &Protocol, classes: &[Class], held: &Class, site: usize, form: &Form) -> String {
     let depth = held.flow.sites[site].path.loops.len();
+    let clock = |at: usize| {
+        if at + 1 == depth {
+            "n".to_owned()
+        } else {
+            format!("n{}", at + 1)
+        }
+    };
+    let trips = |class: usize, at: usize| {
+        let found = classes.get(class).and_then(|c| c.flow.loops.get(at));
+        found.map_or("?".to_owned(), |l| expression::text(protocol, &l.trips))
+    };
     let mut text = String::new();
     for product in &form.0 {
         let of: Vec<String> = product
@@ -143,9 +155,32 @@ fn form(protocol: &Protocol, held: &Class, site: usize, form: &Form) -> String {
                     .params
                     .get(*at)
                     .map_or("?".to_owned(), |p| p.name.clone()),
-                Quantity::Clock(at) if at + 1 == depth => "n".to_owned(),
-                Quantity::Clock(at) => format!("n{}", at + 1),
-                Quantity::Trips(class, at) => format!("trips({class}, {at})"),
+                Quantity::Clock(at) => clock(*at),
+                Quantity::Trips(class, at) => trips(*class, *at),
+                Quantity::Quotient {
+                    clock: at,
+                    plus,
+                    of,
+                    from,
+                } => {
+                    let clock = clock(*at);
+                    let sum = match plus {
+                        0 => clock,
+                        plus if *plus < 0 => format!("({clock} - {})", plus.unsigned_abs()),
+                        plus => format!("({clock} + {plus})"),
+                    };
+                    let site = classes.get(of.0).and_then(|c| c.flow.sites.get(of.1));
+                    let inner = site.and_then(|s| s.path.loops.get(*from..));
+                    let by: Vec<String> = inner
+                        .unwrap_or_default()
+                        .iter()
+                        .map(|at| trips(of.0, *at))
+                        .collect();
+                    match &by[..] {
+                        [one] => format!("{sum} / {one}"),
+                        _ => format!("{sum} / ({})", by.join(" * ")),
+                    }
+                }
             })
             .collect();
         let sign = match (text.is_empty(), product.times < 0) {

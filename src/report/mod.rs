@@ -10,6 +10,7 @@ pub mod csr;
 mod cuts;
 pub mod elements;
 pub mod expect;
+mod expression;
 pub mod finding;
 pub mod input;
 pub mod json;

@@ -396,6 +396,7 @@ impl<'p> Rule<'p> {
             declarations: system.terms.declarations(),
             hypotheses,
             goal,
+            split: Vec::new(),
         });
         Ok(())
     }

@@ -26,7 +26,7 @@ pub struct Case {
     /// How far everybody gets while one member is held.
     pub holds: Vec<Hold>,
     /// Why a registration joins the generation it is meant for, where the member itself does not
-    /// wait for the one before.
+    /// wait for the one before. If there are several for one operation, each time one of them holds.
     pub supports: Vec<Support>,
 }
 
@@ -66,8 +66,9 @@ pub struct Hold {
 pub struct Stop {
     /// The operation.
     pub site: usize,
-    /// In which iteration of the innermost loop around it, counted over the whole run. The place
-    /// does not exist beyond the last one, and where the operation is skipped.
+    /// In which iteration of the innermost loop around it, counted over the whole run from 0. The
+    /// place does not exist before the first one, beyond the last one, and where the operation is
+    /// skipped.
     pub clock: Form,
 }
 
@@ -97,6 +98,19 @@ pub enum Quantity {
     Clock(usize),
     /// How many iterations a loop of a class has: class, loop.
     Trips(usize, usize),
+    /// A clock plus a constant, divided by how often the loops around an operation go around in one
+    /// iteration of those outside, and rounded down: how many iterations of the loops outside have
+    /// been gone through by then.
+    Quotient {
+        /// The clock, by depth from the outermost loop around the held operation.
+        clock: usize,
+        /// What is added to it.
+        plus: i64,
+        /// The operation: class and site.
+        of: (usize, usize),
+        /// The outermost of the loops around it that divide, by depth.
+        from: usize,
+    },
 }
 
 /// Another class that waits for the generation before.

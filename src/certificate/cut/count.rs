@@ -8,6 +8,9 @@ use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::VarId;
 
+/// The longest step of a ring.
+const MAX_STRIDE: i64 = 8;
+
 /// A place of a class's program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
@@ -39,8 +42,10 @@ pub struct Motion {
 /// How an index moves with the number `u` of the execution.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Course {
-    /// `(u + shift) mod modulus`: a ring.
+    /// `(stride * u + shift) mod modulus`: a ring.
     Ring {
+        /// How far a step goes; other than 1 only where the modulus is a number.
+        stride: i64,
         /// Where it begins.
         shift: Expr,
         /// The number of elements.
@@ -51,6 +56,56 @@ pub enum Course {
         /// Where it begins.
         shift: Expr,
     },
+}
+
+impl Course {
+    /// After how many steps an index comes back; `None` if it does not.
+    pub fn period(&self) -> Option<Expr> {
+        match self {
+            Course::Ring {
+                stride, modulus, ..
+            } => Some(match modulus {
+                Expr::Int(m) => Expr::Int(m / gcd(*stride, *m)),
+                modulus => modulus.clone(),
+            }),
+            Course::Line { .. } => None,
+        }
+    }
+
+    /// How many of the first `steps` steps were at `target`, which is an index of the ring.
+    fn at(&self, steps: Expr, target: &Expr) -> Option<Expr> {
+        let Course::Ring {
+            stride,
+            shift,
+            modulus,
+        } = self
+        else {
+            return None;
+        };
+        if *stride == 1 {
+            return Some(algebra::congruent(steps, shift.clone(), modulus, target));
+        }
+        let Expr::Int(modulus) = *modulus else {
+            return None;
+        };
+        // stride * u = target - shift (mod modulus) has solutions iff the greatest common divisor
+        // divides the right side, and then they are those of u = residue (mod period).
+        let divisor = gcd(*stride, modulus);
+        let period = modulus / divisor;
+        let inverse = (0..period).find(|x| (stride / divisor * x - 1).rem_euclid(period) == 0)?;
+        let distance = algebra::sub(target.clone(), shift.clone());
+        let quotient = algebra::binary(BinaryOp::Div, distance.clone(), Expr::Int(divisor));
+        let scaled = algebra::mul(Expr::Int(inverse), quotient);
+        let residue = algebra::binary(BinaryOp::Mod, scaled, Expr::Int(period));
+        let rest = algebra::binary(BinaryOp::Mod, distance, Expr::Int(divisor));
+        let solvable = algebra::binary(BinaryOp::Eq, rest, Expr::Int(0));
+        let count = algebra::congruent(steps, Expr::Int(0), &Expr::Int(period), &residue);
+        Some(algebra::choose(solvable, count, Expr::Int(0)))
+    }
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 impl Flow {
@@ -232,11 +287,16 @@ impl Flow {
             }
         };
         let count = match course {
-            Course::Ring { shift, modulus } => {
-                let done = algebra::congruent(rounds.clone(), shift.clone(), modulus, target);
+            Course::Ring {
+                stride,
+                shift,
+                modulus,
+            } => {
+                let done = course.at(rounds.clone(), target)?;
+                let reached = algebra::mul(Expr::Int(*stride), rounds);
                 let now = algebra::binary(
                     BinaryOp::Mod,
-                    algebra::add(rounds, shift.clone()),
+                    algebra::add(reached, shift.clone()),
                     modulus.clone(),
                 );
                 let here = algebra::binary(BinaryOp::Eq, now, target.clone());
@@ -275,7 +335,7 @@ impl Flow {
     ) -> Option<Expr> {
         let this = &self.sites[site];
         let around = &self.loops[level];
-        let Course::Ring { shift, modulus } = course else {
+        let Course::Ring { modulus, .. } = course else {
             return None;
         };
         if this.path.loops != [level] {
@@ -299,8 +359,7 @@ impl Flow {
         };
         let before = algebra::add(before, Expr::Int(i64::from(own)));
         let upto = algebra::max(lo.clone(), algebra::min(before, hi));
-        let below = |x| algebra::congruent(x, shift.clone(), modulus, target);
-        let count = algebra::sub(below(upto), below(lo));
+        let count = algebra::sub(course.at(upto, target)?, course.at(lo, target)?);
         Some(algebra::choose(
             inside(target, modulus),
             count,
@@ -315,10 +374,10 @@ impl Flow {
         let clock = self.before(Place::Site(site), motion.level)?;
         Some(match motion.moving {
             None => clock,
-            Some((_, Course::Ring { modulus, .. })) => {
-                algebra::binary(BinaryOp::Div, clock, modulus)
-            }
-            Some((_, Course::Line { .. })) => Expr::Int(0),
+            Some((_, course)) => match course.period() {
+                Some(period) => algebra::binary(BinaryOp::Div, clock, period),
+                None => Expr::Int(0),
+            },
         })
     }
 }
@@ -351,18 +410,28 @@ fn same_element(index: &[Expr], wanted: &[Expr], skip: Option<usize>) -> Expr {
 
 /// How an index moves with a clock: the two may differ by something that does not move.
 fn course(index: &Expr, clock: &Expr, moves: &dyn Fn(&Expr) -> bool) -> Option<Course> {
-    let still = |e: &Expr| {
-        let shift = Polynomial::of(e).minus(&Polynomial::of(clock));
+    let still = |e: &Expr, stride: i64| {
+        let steps = algebra::mul(Expr::Int(stride), clock.clone());
+        let shift = Polynomial::of(e).minus(&Polynomial::of(&steps));
         let shift = shift.to_expr()?;
         (!moves(&shift)).then_some(shift)
     };
     match index {
-        Expr::Binary(BinaryOp::Mod, inner, modulus) if !moves(modulus) => Some(Course::Ring {
-            shift: still(inner)?,
-            modulus: (**modulus).clone(),
-        }),
+        Expr::Binary(BinaryOp::Mod, inner, modulus) if !moves(modulus) => {
+            let strides = match **modulus {
+                Expr::Int(m) if m > 0 => MAX_STRIDE,
+                _ => 1,
+            };
+            let (stride, shift) =
+                (1..=strides).find_map(|stride| Some((stride, still(inner, stride)?)))?;
+            Some(Course::Ring {
+                stride,
+                shift,
+                modulus: (**modulus).clone(),
+            })
+        }
         other => Some(Course::Line {
-            shift: still(other)?,
+            shift: still(other, 1)?,
         }),
     }
 }

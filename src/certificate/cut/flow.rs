@@ -30,7 +30,8 @@ use crate::protocol::StmtId;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
 
-/// Loops with no more iterations than this, a number, are written out.
+/// Loops with no more iterations than this, a number, are written out, unless they carry variables
+/// from one iteration to the next: those have closed forms that writing out would tear apart.
 const MAX_WRITTEN_OUT: i64 = 8;
 
 /// The most operations a class may have.
@@ -639,6 +640,7 @@ impl Builder<'_> {
         let hi = self.evaluate(hi, values, path, stmt.span);
         if let (Expr::Int(lo), Expr::Int(hi)) = (&lo, &hi)
             && hi.saturating_sub(*lo) <= MAX_WRITTEN_OUT
+            && assigned(body).is_empty()
         {
             let mut numbers: Vec<i64> = (*lo..*hi).collect();
             if *descending {

@@ -1,5 +1,7 @@
 //! Derives the obligations of one case.
 
+use std::collections::BTreeMap;
+
 use super::artefact::Case;
 use super::artefact::Form;
 use super::artefact::Generation;
@@ -22,11 +24,13 @@ use super::state::Resource;
 use super::state::Setting;
 use super::state::Spot;
 use crate::certificate::obligation::Obligation;
+use crate::certificate::obligation::Split;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
 use crate::certificate::translate::Env;
 use crate::certificate::translate::Translator;
+use crate::protocol::BinaryOp;
 use crate::protocol::Comparison;
 use crate::protocol::Expr;
 use crate::protocol::Initial;
@@ -178,6 +182,7 @@ impl<'a> Rule<'a> {
             declarations: setting.terms.declarations(),
             hypotheses,
             goal,
+            split: setting.split,
         });
         Ok(())
     }
@@ -617,8 +622,10 @@ impl<'a> Rule<'a> {
             .ok_or_else(moves)?;
         let back = match &motion.moving {
             None => Expr::Int(1),
-            Some((_, super::count::Course::Ring { modulus, .. })) => modulus.clone(),
-            Some((_, super::count::Course::Line { .. })) => return Ok(()),
+            Some((_, course)) => match course.period() {
+                Some(period) => period,
+                None => return Ok(()),
+            },
         };
         let now = setting.terms.expr(&clock, &env)?;
         let back = setting.terms.expr(&back, &Env::new())?;
@@ -663,13 +670,15 @@ impl<'a> Rule<'a> {
             ObjectKind::Barrier { .. }
         );
         // At a split-phase barrier a second arrival without a wait is undefined in any case.
-        let support = case
+        let supports: Vec<&Support> = case
             .supports
             .iter()
-            .find(|s| s.class == class && s.site == site && !split_phase);
-        match support {
-            Some(support) => self.supported(support),
-            None => self.only_once(class, site),
+            .filter(|s| s.class == class && s.site == site && !split_phase)
+            .collect();
+        if supports.is_empty() {
+            self.only_once(class, site)
+        } else {
+            self.supported(&supports)
         }
     }
 
@@ -688,9 +697,47 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// The other class waits for the generation before, and while a member of it is held at that
-    /// wait, this class does not get here.
-    fn supported(&mut self, support: &Support) -> Result<(), Unsupported> {
+    /// One of some other classes waits for the generation before, and while a member of it is held
+    /// at that wait, this class does not get here.
+    fn supported(&mut self, supports: &[&Support]) -> Result<(), Unsupported> {
+        let classes = self.classes;
+        let (class, site) = (supports[0].class, supports[0].site);
+        let this = &classes[class];
+        let at = &this.flow.sites[site];
+        let mut setting = self.setting_of(class)?;
+        let env = setting.member_at(this, site, "at")?;
+        let generation = self.generation(&mut setting, class, site, &env)?;
+        setting.facts.push(term::lt(&term::int(1), &generation));
+        let mut ways = Vec::new();
+        for support in supports {
+            ways.push(self.support(&mut setting, support, &env, &generation)?);
+        }
+        let waits: Vec<String> = supports
+            .iter()
+            .map(|s| {
+                let by = &classes[s.by];
+                let text = self.quote(by.flow.sites[s.wait].span);
+                format!("{} has passed `{text}`", by.name)
+            })
+            .collect();
+        let (what, why) = (self.quote(at.span), waits.join(" or "));
+        let name = &this.name;
+        self.conclude(
+            format!("joins_c{class}_s{site}"),
+            format!("in {name}, `{what}` comes after {why} of the round before"),
+            setting,
+            term::or(ways),
+        )
+    }
+
+    /// That a support fits.
+    fn support(
+        &self,
+        setting: &mut Setting<'a>,
+        support: &Support,
+        env: &Env,
+        generation: &Term,
+    ) -> Result<Term, Unsupported> {
         let (class, site) = (support.class, support.site);
         let this = &self.classes[class];
         let at = &this.flow.sites[site];
@@ -702,11 +749,7 @@ impl<'a> Rule<'a> {
         }
         // Held before the wait, its registration done.
         let hold = self.held(support.by, support.wait).ok_or_else(wrong)?;
-        let mut setting = self.setting_of(class)?;
-        let env = setting.member_at(this, site, "at")?;
-        let generation = self.generation(&mut setting, class, site, &env)?;
-        setting.facts.push(term::lt(&term::int(1), &generation));
-        let clock = self.form(&mut setting, &support.clock, class, site, &env)?;
+        let clock = self.form(setting, &support.clock, class, site, env)?;
         let end = setting.clock_end(by, support.wait)?;
         let (held, inside) = setting.iterations(by, &wait.path, "held")?;
         let held_clock = setting.clock(by, support.wait, &held)?;
@@ -721,34 +764,23 @@ impl<'a> Rule<'a> {
         let size = setting.terms.expr(&by.size, &Env::new())?;
         goals.push(term::le(&term::int(1), &size));
         for (x, y) in at.index.iter().zip(&wait.index) {
-            let (x, y) = (setting.terms.expr(x, &env)?, setting.terms.expr(y, &held)?);
+            let (x, y) = (setting.terms.expr(x, env)?, setting.terms.expr(y, &held)?);
             goals.push(term::eq(&x, &y));
         }
-        let awaited = self.generation(&mut setting, support.by, support.wait, &held)?;
-        goals.push(term::eq(&awaited, &term::sub(&generation, &term::int(1))));
+        let awaited = self.generation(setting, support.by, support.wait, &held)?;
+        goals.push(term::eq(&awaited, &term::sub(generation, &term::int(1))));
         // One of this class's stops exists and comes before the operation; it gets no further than
         // the earliest.
-        let stop = hold
-            .stops
-            .get(class)
-            .and_then(|s| s.first())
-            .ok_or_else(wrong)?;
         let from = (support.by, support.wait, &held);
-        let (spot, number) = self.stop(&mut setting, class, stop, from)?;
-        let reached = self.form(&mut setting, &stop.clock, from.0, from.1, from.2)?;
-        goals.push(number);
-        goals.push(spot.when);
-        goals.push(self.beyond(&mut setting, (class, site), &env, stop.site, &reached)?);
-        let (what, why) = (self.quote(at.span), self.quote(wait.span));
-        let (name, other) = (&this.name, &by.name);
-        self.conclude(
-            format!("joins_c{class}_s{site}"),
-            format!(
-                "in {name}, `{what}` comes after {other} has passed `{why}` of the round before"
-            ),
-            setting,
-            term::and(goals),
-        )
+        let mut stopped = Vec::new();
+        for stop in hold.stops.get(class).ok_or_else(wrong)? {
+            let spot = self.stop(setting, class, stop, from)?;
+            let reached = self.form(setting, &stop.clock, from.0, from.1, from.2)?;
+            let beyond = self.beyond(setting, (class, site), env, stop.site, &reached)?;
+            stopped.push(term::and([spot.when, beyond]));
+        }
+        goals.push(term::or(stopped));
+        Ok(term::and(goals))
     }
 
     /// Whether an operation comes after a stop in a given iteration, in which the stop is known not
@@ -859,10 +891,9 @@ impl<'a> Rule<'a> {
             if size == Expr::Int(0) {
                 continue;
             }
-            let (spots, goal) = self.stops(&mut setting, position, stop, (class, site, &env))?;
+            let spots = self.stops(&mut setting, position, stop, (class, site, &env))?;
             let count = setting.terms.expr(&size, &Env::new())?;
             let none = term::le(&count, &term::int(0));
-            goals.push(term::or([none.clone(), goal]));
             for spot in &spots {
                 if let Place::Site(stop_site) = spot.place {
                     stops.push((position, stop_site, spot.clone(), none.clone()));
@@ -903,23 +934,19 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// The spots of a class's stops, each where it is the earliest that exists, then the end. Also
-    /// returns what must hold for the iteration numbers to be some.
+    /// The spots of a class's stops, each where it is the earliest that exists, then the end.
     fn stops(
         &self,
         setting: &mut Setting<'a>,
         class: usize,
         stops: &[Stop],
         held: (usize, usize, &Env),
-    ) -> Result<(Vec<Spot>, Term), Unsupported> {
+    ) -> Result<Vec<Spot>, Unsupported> {
         let mut found: Vec<Spot> = Vec::new();
-        let mut goals = Vec::new();
         let mut numbers = Vec::new();
         for stop in stops {
-            let (spot, goal) = self.stop(setting, class, stop, held)?;
+            found.push(self.stop(setting, class, stop, held)?);
             numbers.push(self.form(setting, &stop.clock, held.0, held.1, held.2)?);
-            goals.push(goal);
-            found.push(spot);
         }
         let mut spots = Vec::new();
         for (nth, spot) in found.iter().enumerate() {
@@ -939,7 +966,7 @@ impl<'a> Rule<'a> {
             place: Place::End,
             env: Env::new(),
         });
-        Ok((spots, term::and(goals)))
+        Ok(spots)
     }
 
     fn stop(
@@ -948,7 +975,7 @@ impl<'a> Rule<'a> {
         class: usize,
         stop: &Stop,
         held: (usize, usize, &Env),
-    ) -> Result<(Spot, Term), Unsupported> {
+    ) -> Result<Spot, Unsupported> {
         let site = stop.site;
         let this = &self.classes[class];
         let at = this
@@ -968,13 +995,13 @@ impl<'a> Rule<'a> {
             term::not(term::within(&term::int(0), &clock, &total)),
             term::and(inside.into_iter().chain([term::eq(&own, &clock)])),
         ]));
-        let there = term::and([term::lt(&clock, &total)].into_iter().chain(conditions));
-        let spot = Spot {
+        let exists = term::within(&term::int(0), &clock, &total);
+        let there = term::and([exists].into_iter().chain(conditions));
+        Ok(Spot {
             when: there,
             place: Place::Site(site),
             env,
-        };
-        Ok((spot, term::le(&term::int(0), &clock)))
+        })
     }
 
     /// Whether a wait's element has not got what the wait needs, `above` generations on. Where
@@ -1032,19 +1059,24 @@ impl<'a> Rule<'a> {
                         setting.terms.expr(&param, &Env::new())?
                     }
                     Quantity::Clock(depth) => {
-                        let this = &self.classes[class];
-                        let loops = &this.flow.sites[site].path.loops;
-                        let level = *loops.get(*depth).ok_or_else(wrong)?;
-                        let clock = this
-                            .flow
-                            .before(Place::Site(site), Counted::Iteration(level))
-                            .ok_or_else(|| state::uncounted(this, site))?;
+                        let clock = self.held_clock(class, site, *depth)?;
                         setting.terms.expr(&clock, env)?
                     }
                     Quantity::Trips(of, at) => {
-                        let this = self.classes.get(*of).ok_or_else(wrong)?;
-                        let trips = &this.flow.loops.get(*at).ok_or_else(wrong)?.trips;
+                        let trips = self.trips(*of, *at)?;
                         setting.terms.expr(trips, &Env::new())?
+                    }
+                    Quantity::Quotient {
+                        clock,
+                        plus,
+                        of,
+                        from,
+                    } => {
+                        let clock = self.held_clock(class, site, *clock)?;
+                        let sum = super::algebra::add(clock, Expr::Int(*plus));
+                        let by = self.inner_trips(*of, *from)?;
+                        let quotient = Expr::Binary(BinaryOp::Div, Box::new(sum), Box::new(by));
+                        setting.terms.expr(&quotient, env)?
                     }
                     Quantity::Param(_) => return Err(wrong()),
                 });
@@ -1061,6 +1093,38 @@ impl<'a> Rule<'a> {
         Ok(term::sum(sum))
     }
 
+    /// How many iterations of a loop around an operation a member before it has completed.
+    fn held_clock(&self, class: usize, site: usize, depth: usize) -> Result<Expr, Unsupported> {
+        let this = &self.classes[class];
+        let loops = &this.flow.sites[site].path.loops;
+        let level = *loops
+            .get(depth)
+            .ok_or_else(|| Unsupported::whole("a form over something that does not exist"))?;
+        this.flow
+            .before(Place::Site(site), Counted::Iteration(level))
+            .ok_or_else(|| state::uncounted(this, site))
+    }
+
+    /// How often the loops around an operation from `depth` on go around in one iteration of those
+    /// outside.
+    fn inner_trips(&self, of: (usize, usize), depth: usize) -> Result<Expr, Unsupported> {
+        let wrong = || Unsupported::whole("a form over something that does not exist");
+        let class = self.classes.get(of.0).ok_or_else(wrong)?;
+        let path = &class.flow.sites.get(of.1).ok_or_else(wrong)?.path;
+        let mut product = Expr::Int(1);
+        for at in path.loops.get(depth..).ok_or_else(wrong)? {
+            product = super::algebra::mul(product, self.trips(of.0, *at)?.clone());
+        }
+        Ok(product)
+    }
+
+    fn trips(&self, class: usize, at: usize) -> Result<&'a Expr, Unsupported> {
+        let known = self.classes.get(class).and_then(|c| c.flow.loops.get(at));
+        known
+            .map(|l| &l.trips)
+            .ok_or_else(|| Unsupported::whole("a form over something that does not exist"))
+    }
+
     /// No choice of places, one per class, leaves everybody blocked or finished and somebody
     /// blocked.
     fn progress(&mut self) -> Result<(), Unsupported> {
@@ -1069,6 +1133,7 @@ impl<'a> Rule<'a> {
         setting.exact_products = (0..classes.len()).any(|class| self.uses_pools(class));
         let mut groups = Vec::new();
         let mut unfinished = Vec::new();
+        let mut splits: BTreeMap<usize, usize> = BTreeMap::new();
         for (position, class) in classes.iter().enumerate() {
             if self.uses_pools(position) {
                 let (group, open) = self.spread(&mut setting, position)?;
@@ -1088,6 +1153,12 @@ impl<'a> Rule<'a> {
                 &choice,
                 &term::int(last.saturating_add(1)),
             ));
+            splits.insert(position, setting.split.len());
+            setting.split.push(Split {
+                integer: choice.clone(),
+                bound: last.saturating_add(1),
+                then: Vec::new(),
+            });
             let mut spots = Vec::new();
             for (nth, site) in stops.iter().enumerate() {
                 let when = term::eq(&choice, &term::int(nth as i64));
@@ -1136,13 +1207,33 @@ impl<'a> Rule<'a> {
                     continue;
                 };
                 let at = (position, site);
+                let rings = setting.rings.len();
                 let blocked = self.lacks(&mut setting, &groups, at, &spot.env, 0, false)?;
+                // Next where in a ring it is blocked, and where those are who could unblock it.
+                let mut next: Vec<Term> = Vec::new();
+                next.extend(setting.rings[rings..].iter().map(|r| r.integer.clone()));
+                let object = classes[position].flow.sites[site].object;
+                next.extend(splits.iter().filter_map(|(other, split)| {
+                    let mut sites = classes[*other].flow.sites.iter();
+                    let arrives = sites.any(|s| s.object == object && s.kind.arrivals().is_some());
+                    arrives.then(|| setting.split[*split].integer.clone())
+                }));
+                if let Some(split) = splits.get(&position) {
+                    let then = next.into_iter().map(|next| (nth as i64, next));
+                    setting.split[*split].then.extend(then);
+                }
                 setting
                     .facts
                     .push(term::or([none.clone(), term::not(spot.when), blocked]));
             }
         }
         setting.facts.push(term::or(unfinished));
+        // The class with most places first.
+        setting
+            .split
+            .sort_by_key(|split| std::cmp::Reverse(split.bound));
+        let rings = std::mem::take(&mut setting.rings);
+        setting.split.extend(rings);
         self.conclude(
             "progress".to_owned(),
             "no choice of places leaves somebody blocked and nobody able to go on".to_owned(),

@@ -6,11 +6,13 @@ use super::count::Place;
 use super::flow::Kind;
 use super::flow::Path;
 use super::polynomial::Polynomial;
+use crate::certificate::obligation::Split;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
 use crate::certificate::translate::Env;
 use crate::certificate::translate::Translator;
+use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::ObjectId;
 use crate::protocol::ObjectKind;
@@ -19,6 +21,9 @@ use crate::protocol::VarId;
 
 /// How many threads one registration at a named barrier stands for.
 pub const WARP: i64 = 32;
+
+/// The largest ring whose places are told apart.
+const MAX_RING: i64 = 16;
 
 /// Names that stand for the indices of an element whose value comes from another class.
 const ELEMENT: usize = usize::MAX / 2;
@@ -37,6 +42,10 @@ pub struct Setting<'p> {
     pub terms: Translator<'p>,
     pub facts: Vec<Term>,
     fresh: usize,
+    /// What a solver may tell apart.
+    pub split: Vec<Split>,
+    /// Places in small rings that were looked at.
+    pub rings: Vec<Split>,
     /// Whether products are also stated as such. Pools need it, since the numbers of members there
     /// are unknowns; elsewhere it only slows the solver down.
     pub exact_products: bool,
@@ -77,6 +86,8 @@ impl<'p> Setting<'p> {
             terms,
             facts,
             fresh: 0,
+            split: Vec::new(),
+            rings: Vec::new(),
             exact_products: false,
         }
     }
@@ -146,6 +157,15 @@ impl<'p> Setting<'p> {
             let value = self.terms.expr(e, env)?;
             let named = self.unknown("element");
             self.facts.push(term::eq(&named, &value));
+            if let Expr::Binary(BinaryOp::Mod, _, modulus) = e
+                && let Expr::Int(bound @ 2..=MAX_RING) = **modulus
+            {
+                self.rings.push(Split {
+                    integer: named.clone(),
+                    bound,
+                    then: Vec::new(),
+                });
+            }
             let var = VarId(ELEMENT + at);
             values.insert(var, named);
             index.push(Expr::Var(var));
@@ -479,10 +499,18 @@ impl<'p> Setting<'p> {
 /// The count that a use of a named barrier gives; that all uses agree is an obligation.
 fn named_count(class: &Class, site: usize) -> Result<Expr, Unsupported> {
     let this = &class.flow.sites[site];
-    let count = class.flow.sites.iter().find_map(|s| match &s.kind {
-        Kind::Register { count } if s.stmt == this.stmt => Some(count.clone()),
-        _ => None,
-    });
+    // A wait follows its own registration; the same statement may stand elsewhere once more, where
+    // a loop has been written out.
+    let own = match this.kind {
+        Kind::Register { .. } => Some(this),
+        _ => site.checked_sub(1).map(|before| &class.flow.sites[before]),
+    };
+    let count = own
+        .filter(|s| s.stmt == this.stmt)
+        .and_then(|s| match &s.kind {
+            Kind::Register { count } => Some(count.clone()),
+            _ => None,
+        });
     let moves = |e: &Expr| {
         let loops = this.path.loops.iter();
         loops

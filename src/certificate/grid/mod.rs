@@ -177,6 +177,7 @@ impl<'a> Frame<'a> {
             declarations: setting.terms.declarations(),
             hypotheses: setting.facts,
             goal,
+            split: Vec::new(),
         });
         Ok(())
     }

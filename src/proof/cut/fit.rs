@@ -24,7 +24,7 @@ pub struct Point {
 pub enum Observed {
     /// It is this.
     Exactly(i64),
-    /// It is not negative, and if it is a key, its value is at least the number.
+    /// If it is a key, its value is at least the number.
     NotBefore(Rc<HashMap<i64, usize>>, usize),
 }
 
@@ -70,7 +70,7 @@ pub fn fit(basis: &Basis, points: &[Point]) -> Option<Form> {
                 Observed::Exactly(value) => sum(p) + constant == *value,
                 Observed::NotBefore(places, least) => {
                     let value = sum(p) + constant;
-                    value >= 0 && places.get(&value).is_none_or(|place| place >= least)
+                    places.get(&value).is_none_or(|place| place >= least)
                 }
             };
             if points.iter().all(fits) {

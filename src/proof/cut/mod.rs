@@ -27,7 +27,6 @@ use crate::certificate;
 use crate::certificate::cut;
 use crate::certificate::cut::artefact::Case;
 use crate::certificate::cut::artefact::Cut;
-use crate::certificate::cut::artefact::Form;
 use crate::certificate::cut::artefact::Generation;
 use crate::certificate::cut::artefact::Hold;
 use crate::certificate::cut::artefact::Quantity;
@@ -50,13 +49,16 @@ use crate::semantics::unfold;
 use super::Guess;
 
 /// How many concrete parameter values a guess has to fit, per case.
-const SAMPLES: usize = 36;
+const SAMPLES: usize = 64;
 
 /// Operations of one member, and of all classes together, at which a sample is too large.
 const MAX_OPS: usize = 400;
 
 /// Held operations looked at per sample and site.
 const HELD_PER_SITE: usize = 12;
+
+/// The largest constant added to a clock before it is divided.
+const MAX_OFFSET: i64 = 8;
 
 /// A finite parameter with more values is not split.
 const MAX_VALUES: i64 = 64;
@@ -254,9 +256,7 @@ fn case(
     }
     for (class, this) in classes.iter().enumerate() {
         for site in 0..this.flow.sites.len() {
-            if let Some(support) = search.support(class, site)? {
-                result.supports.push(support);
-            }
+            result.supports.extend(search.supports(class, site)?);
         }
     }
     result.holds = search.holds;
@@ -280,7 +280,12 @@ pub(super) fn draw(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Vec<Vec<i64
         if found.len() >= SAMPLES {
             break;
         }
-        let scale = scales[attempt % scales.len()];
+        // Every other one near a corner: there it matters which of two things comes earlier.
+        let scale = if attempt % 2 == 0 {
+            scales[attempt / 2 % 3]
+        } else {
+            scales[attempt / 2 % scales.len()]
+        };
         let params: Vec<i64> = protocol
             .params
             .iter()
@@ -333,6 +338,22 @@ fn generations(
     classes: &[Class],
     traced: &[(Vec<i64>, Vec<Vec<Op>>)],
 ) -> Result<Vec<Generation>, Failure> {
+    // Whether numbering a wait in one way agrees with every parity.
+    let fits = |class: usize, site: usize, whole: bool, first: i64| {
+        let flow = &classes[class].flow;
+        traced.iter().all(|(_, ops)| {
+            let mut waits: HashMap<&trace::Element, i64> = HashMap::new();
+            ops[class].iter().all(|op| {
+                if !matches!(flow.sites[op.site].kind, Kind::WaitParity { .. }) {
+                    return true;
+                }
+                let earlier = waits.entry(&op.element).or_default();
+                let rounds = if whole { *earlier } else { op.rounds };
+                *earlier += 1;
+                op.site != site || (rounds + first + op.operand).rem_euclid(2) == 1
+            })
+        })
+    };
     let mut all = Vec::new();
     for (class, this) in classes.iter().enumerate() {
         for (site, at) in this.flow.sites.iter().enumerate() {
@@ -340,20 +361,8 @@ fn generations(
                 continue;
             }
             let candidates = [(false, 0), (false, 1), (true, 0), (true, 1)];
-            let fitting = candidates.into_iter().find(|(whole, first)| {
-                traced.iter().all(|(_, ops)| {
-                    let mut waits: HashMap<&trace::Element, i64> = HashMap::new();
-                    ops[class].iter().all(|op| {
-                        if !matches!(this.flow.sites[op.site].kind, Kind::WaitParity { .. }) {
-                            return true;
-                        }
-                        let earlier = waits.entry(&op.element).or_default();
-                        let rounds = if *whole { *earlier } else { op.rounds };
-                        *earlier += 1;
-                        op.site != site || (rounds + first + op.operand).rem_euclid(2) == 1
-                    })
-                })
-            });
+            let mut fitting = candidates.into_iter();
+            let fitting = fitting.find(|(whole, first)| fits(class, site, *whole, *first));
             let Some((whole, first)) = fitting else {
                 let text = &protocol.source[at.span.start..at.span.end];
                 return Err(Failure::new(format!(
@@ -375,10 +384,13 @@ fn generations(
         .map(|g| (g.class, classes[g.class].flow.sites[g.site].object.0))
         .collect();
     for generation in &mut all {
-        let object = classes[generation.class].flow.sites[generation.site]
-            .object
-            .0;
-        if together.contains(&(generation.class, object)) {
+        let (class, site) = (generation.class, generation.site);
+        let object = classes[class].flow.sites[site].object.0;
+        if together.contains(&(class, object)) {
+            let first = [0, 1]
+                .into_iter()
+                .find(|first| fits(class, site, true, *first));
+            generation.first = first.unwrap_or(generation.first);
             generation.all = true;
         }
     }
@@ -691,6 +703,14 @@ impl Search<'_> {
                 _ => {}
             }
         }
+        // How often inner loops go around in one iteration of those outside.
+        let inner: Vec<Vec<Quantity>> = (1..flow.sites[stop].path.loops.len())
+            .filter(|from| self.steady(other, stop, *from))
+            .map(|from| {
+                let loops = &flow.sites[stop].path.loops[from..];
+                loops.iter().map(|at| Quantity::Trips(other, *at)).collect()
+            })
+            .collect();
         let mut leading = Vec::new();
         for clock in (0..depth).rev() {
             leading.push(vec![Quantity::Clock(clock)]);
@@ -699,8 +719,29 @@ impl Search<'_> {
             for trip in &trips {
                 leading.push(vec![Quantity::Clock(clock), *trip]);
             }
+            for factors in &inner {
+                let clock = [Quantity::Clock(clock)];
+                leading.push(clock.into_iter().chain(factors.iter().copied()).collect());
+            }
+        }
+        for of in [(other, stop), (class, site)] {
+            for from in 1..self.classes[of.0].flow.sites[of.1].path.loops.len() {
+                if self.steady(of.0, of.1, from) {
+                    for quotient in quotients(depth, of, from) {
+                        leading.push(vec![quotient]);
+                        leading.extend(inner.iter().map(|factors| {
+                            [quotient]
+                                .into_iter()
+                                .chain(factors.iter().copied())
+                                .collect()
+                        }));
+                    }
+                }
+            }
         }
         let mut rest: Vec<Vec<Quantity>> = trips.iter().map(|t| vec![*t]).collect();
+        rest.extend(inner.into_iter().filter(|factors| factors.len() > 1));
+        rest.extend((0..depth).rev().map(|clock| vec![Quantity::Clock(clock)]));
         for at in 0..self.protocol.params.len() {
             let quantity = vec![Quantity::Param(at)];
             if !rest.contains(&quantity) {
@@ -717,9 +758,18 @@ impl Search<'_> {
                 .map(|quantity| match quantity {
                     Quantity::Param(at) => sample.params[*at],
                     Quantity::Clock(depth) => op.clocks[*depth],
-                    Quantity::Trips(class, at) => {
-                        let trips = &self.classes[*class].flow.loops[*at].trips;
-                        trace::value(trips, &sample.params, &HashMap::new()).unwrap_or(0)
+                    Quantity::Trips(class, at) => self.trips(*class, *at, sample),
+                    Quantity::Quotient {
+                        clock,
+                        plus,
+                        of,
+                        from,
+                    } => {
+                        let loops = &self.classes[of.0].flow.sites[of.1].path.loops;
+                        let inner = loops[*from..].iter();
+                        let by: i64 = inner.map(|at| self.trips(of.0, *at, sample)).product();
+                        let sum = op.clocks[*clock] + plus;
+                        if by > 0 { sum.div_euclid(by) } else { 0 }
                     }
                 })
                 .product()
@@ -729,6 +779,21 @@ impl Search<'_> {
             rest: basis.rest.iter().map(value).collect(),
             observed,
         }
+    }
+
+    fn trips(&self, class: usize, at: usize, sample: &Sample) -> i64 {
+        let trips = &self.classes[class].flow.loops[at].trips;
+        trace::value(trips, &sample.params, &HashMap::new()).unwrap_or(0)
+    }
+
+    /// Whether the loops around an operation from a depth on go around equally often every time.
+    fn steady(&self, class: usize, site: usize, from: usize) -> bool {
+        let flow = &self.classes[class].flow;
+        let mut loops = flow.sites[site].path.loops[from..].iter();
+        loops.all(|at| {
+            let trips = &flow.loops[*at].trips;
+            !flow.loops.iter().any(|l| class::mentions(trips, l.var))
+        })
     }
 
     fn has_bytes(&self, class: usize, site: usize) -> bool {
@@ -760,70 +825,81 @@ impl Search<'_> {
     }
 
     /// Who waits for the generation before the one an operation belongs to, where the rule asks.
-    fn support(&mut self, class: usize, site: usize) -> Result<Option<Support>, Failure> {
+    fn supports(&mut self, class: usize, site: usize) -> Result<Vec<Support>, Failure> {
+        let mut found = Vec::new();
         if !self.needs_support(class, site) {
-            return Ok(None);
+            return Ok(found);
         }
         let this = &self.classes[class].flow.sites[site];
+        // What has to be ordered: the sample and the step. Without a second generation, nothing.
+        let mut open: Vec<(usize, &Step)> = Vec::new();
+        for (nth, sample) in self.samples.iter().enumerate() {
+            if sample.sizes[class] > 0 {
+                let steps = sample.steps[class].iter();
+                let later = steps.filter(|s| s.op.site == site && s.generation > 1);
+                open.extend(later.map(|step| (nth, step)));
+            }
+        }
         for by in (0..self.classes.len()).filter(|by| *by != class) {
             for wait in 0..self.classes[by].flow.sites.len() {
                 let other = &self.classes[by].flow.sites[wait];
-                // Somebody has to be there.
-                let mut there = self.samples.iter().filter(|s| s.sizes[class] > 0);
-                let absent = there.any(|s| s.sizes[by] < 1);
-                if absent || !other.may_meet(this) || !other.kind.blocks() {
+                if open.is_empty() || !other.may_meet(this) || !other.kind.blocks() {
                     continue;
                 }
-                if let Some(clock) = self.supporting(class, site, by, wait) {
-                    self.hold(by, wait)?;
-                    return Ok(Some(Support {
+                let awaited = |(nth, step): &(usize, &Step)| {
+                    let sample = &self.samples[*nth];
+                    let same = sample.steps[by].iter().find(|other| {
+                        other.op.element == step.op.element
+                            && other.op.site == wait
+                            && other.generation == step.generation - 1
+                    });
+                    same.filter(|_| sample.sizes[by] > 0).map(|s| s.op.clock())
+                };
+                let basis = self.basis(class, site, by, wait);
+                let points: Vec<Point> = open
+                    .iter()
+                    .filter_map(|place| {
+                        let observed = Observed::Exactly(awaited(place)?);
+                        let sample = &self.samples[place.0];
+                        Some(self.point(&basis, &place.1.op, sample, observed))
+                    })
+                    .collect();
+                if let Some(clock) = fit::fit(&basis, &points) {
+                    open.retain(|place| awaited(place).is_none());
+                    found.push(Support {
                         class,
                         site,
                         by,
                         wait,
                         clock,
-                    }));
+                    });
                 }
             }
         }
-        // Without a second generation there is nothing to order.
-        let mut generations = self
-            .samples
-            .iter()
-            .flat_map(|sample| &sample.steps[class])
-            .filter(|step| step.op.site == site)
-            .map(|step| step.generation);
-        if generations.all(|g| g <= 1) {
-            return Ok(None);
+        if !open.is_empty() {
+            let text = &self.protocol.source[this.span.start..this.span.end];
+            return Err(Failure::new(format!(
+                "nothing orders `{text}` after the generation before it"
+            )));
         }
-        let text = &self.protocol.source[this.span.start..this.span.end];
-        Err(Failure::new(format!(
-            "nothing orders `{text}` after the generation before it"
-        )))
+        for support in &found {
+            self.hold(support.by, support.wait)?;
+        }
+        Ok(found)
     }
+}
 
-    fn supporting(&self, class: usize, site: usize, by: usize, wait: usize) -> Option<Form> {
-        let basis = self.basis(class, site, by, wait);
-        let mut points = Vec::new();
-        for sample in self.samples {
-            if sample.sizes[class] < 1 {
-                continue;
-            }
-            for step in &sample.steps[class] {
-                if step.op.site != site || step.generation <= 1 {
-                    continue;
-                }
-                let found = sample.steps[by].iter().find(|other| {
-                    other.op.element == step.op.element
-                        && other.op.site == wait
-                        && other.generation == step.generation - 1
-                })?;
-                let observed = Observed::Exactly(found.op.clock());
-                points.push(self.point(&basis, &step.op, sample, observed));
-            }
-        }
-        fit::fit(&basis, &points)
-    }
+/// Quotients of the clocks of a held operation.
+fn quotients(depth: usize, of: (usize, usize), from: usize) -> Vec<Quantity> {
+    let offsets = (0..=MAX_OFFSET).chain((1..=MAX_OFFSET).map(|x| -x));
+    itertools::iproduct!((0..depth).rev(), offsets)
+        .map(|(clock, plus)| Quantity::Quotient {
+            clock,
+            plus,
+            of,
+            from,
+        })
+        .collect()
 }
 
 /// Where every class gets to while one member is held before an operation: `None` for a class
