@@ -7,6 +7,7 @@
 //! [`inputs`] through every input at given parameters.
 
 mod admit;
+pub mod data;
 pub mod error;
 pub mod eval;
 pub mod explore;

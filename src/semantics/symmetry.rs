@@ -100,7 +100,7 @@ impl Symmetry {
             }
         }
         for flight in &state.in_flight {
-            let place = Place::InFlight(flight.cell, flight.delivery, flight.stmt);
+            let place = Place::InFlight(flight.cell, flight.delivery, flight.stmt, flight.op);
             places[flight.member as usize].push(place);
         }
         let mut renamed: Vec<usize> = (0..state.counters.len()).collect();
@@ -148,5 +148,5 @@ enum Place {
     /// In this cell, in one of two ways.
     In(usize, bool),
     /// In flight, in order.
-    InFlight(CellId, Delivery, StmtId),
+    InFlight(CellId, Delivery, StmtId, u32),
 }
