@@ -7,6 +7,7 @@
 
 mod further;
 pub mod grid;
+pub mod held;
 mod ladder;
 mod least;
 pub mod schedules;

@@ -119,6 +119,9 @@ pub struct Counterexample {
     pub stuck: Stuck,
     /// How it gets there.
     pub trace: Vec<Event>,
+    /// The other run, where the violation is that two runs differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub second_trace: Vec<Event>,
 }
 
 /// A counterexample beside the one that decided.
@@ -267,7 +270,7 @@ fn refuted(
     refutation: &Refutation,
 ) -> Result<(), ReplayError> {
     let replayed = witness::replay(protocol, &refutation.witness)?;
-    let stuck = stuck::explain(protocol, &replayed.instance, &replayed.state);
+    let stuck = stuck::shown(protocol, &replayed);
     let input = input::sentence(protocol, &replayed.input);
     finding.verdict = Word::Refuted;
     finding.summary = match input.as_str() {
@@ -285,6 +288,9 @@ fn refuted(
         initial: refutation.witness.initial.clone(),
         stuck,
         trace: trace::trace(&protocol.source, &replayed.instance, &replayed.schedule),
+        second_trace: replayed.second.as_ref().map_or_else(Vec::new, |second| {
+            trace::trace(&protocol.source, &replayed.instance, second)
+        }),
     });
     Ok(())
 }

@@ -11,6 +11,7 @@ mod cuts;
 pub mod elements;
 pub mod expect;
 pub mod finding;
+pub mod hazard;
 pub mod input;
 pub mod json;
 mod obstacle;
