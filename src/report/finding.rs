@@ -207,18 +207,6 @@ pub fn finding(
     Ok(finding)
 }
 
-/// The finding about a property that this version does not decide.
-pub fn undecided(file: &str, protocol: &Protocol, property: Property) -> Finding {
-    let mut finding = blank(file, protocol, property);
-    unknown(
-        &mut finding,
-        protocol,
-        "this version decides deadlock only",
-        None,
-    );
-    finding
-}
-
 fn blank(file: &str, protocol: &Protocol, property: Property) -> Finding {
     Finding {
         file: file.to_owned(),

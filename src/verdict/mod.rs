@@ -2,8 +2,33 @@
 
 pub mod deadlock;
 pub mod decision;
+pub mod hazard;
 
 use serde::Serialize;
+
+use crate::protocol::Protocol;
+use crate::text::Narrowing;
+
+use deadlock::Internal;
+use deadlock::Settings;
+use decision::Decision;
+
+/// Decides a property of a protocol. `narrowing` is what has already been applied to it.
+///
+/// # Errors
+///
+/// Only when two parts of the program disagree.
+pub fn decide(
+    protocol: &Protocol,
+    narrowing: &Narrowing,
+    property: Property,
+    settings: &Settings<'_>,
+) -> Result<Decision, Internal> {
+    match property {
+        Property::Deadlock => deadlock::decide(protocol, narrowing, settings),
+        _ => hazard::decide(protocol, narrowing, property, settings),
+    }
+}
 
 /// A property a protocol can be checked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

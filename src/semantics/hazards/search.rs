@@ -10,6 +10,7 @@ use std::time::Instant;
 use rustc_hash::FxHashMap;
 
 use crate::protocol::Protocol;
+use crate::protocol::Span;
 use crate::semantics::data;
 use crate::semantics::data::Data;
 use crate::semantics::error::RunError;
@@ -23,6 +24,7 @@ use crate::semantics::step;
 use crate::semantics::step::Action;
 use crate::semantics::step::State;
 use crate::semantics::step::StepError;
+use crate::semantics::step::Violation;
 use crate::semantics::symmetry::Symmetry;
 use crate::semantics::table::StateTable;
 use crate::semantics::table::decode;
@@ -56,6 +58,8 @@ pub struct Searched {
     pub states: u64,
     /// A violation, as short as any.
     pub found: Option<Runs>,
+    /// Something undefined that violates another property; what follows it is not searched.
+    pub undefined: Option<Violation>,
 }
 
 /// Searches every schedule of an instance for a violation. `data` is wanted for races.
@@ -81,6 +85,7 @@ pub fn search(
         table: StateTable::new(),
         parents: Vec::new(),
         seen: FxHashMap::default(),
+        undefined: None,
         buffer: Vec::new(),
     };
     let initial = step::initial_with_history(instance);
@@ -115,6 +120,7 @@ struct Search<'i> {
     parents: Vec<u32>,
     /// Per group and operation the first participation.
     seen: FxHashMap<(usize, u32), Seen>,
+    undefined: Option<Violation>,
     buffer: Vec<u8>,
 }
 
@@ -152,6 +158,7 @@ impl Search<'_> {
             end,
             states: self.table.len() as u64,
             found,
+            undefined: self.undefined.clone(),
         }
     }
 
@@ -175,7 +182,10 @@ impl Search<'_> {
                 self.monitor.after(before, &next).is_some()
             }
             Err(StepError::Violation(violation)) => {
-                self.monitor.undefined(&violation)?;
+                if self.monitor.undefined(&violation).is_none() {
+                    self.undefined.get_or_insert(violation);
+                    return None;
+                }
                 return Some(self.run_to(number));
             }
             // `enabled` lists no other action.
@@ -317,6 +327,10 @@ pub struct AllSearched {
     pub found: Option<(Input, Runs)>,
     /// An access that no state shows, if races were looked for and there is one.
     pub hidden: Option<data::Access>,
+    /// Something undefined that violates another property, in words, and where it stands.
+    pub undefined: Option<(String, Option<Span>)>,
+    /// Per statement number: where it stands.
+    pub spans: Vec<Span>,
 }
 
 /// Searches every schedule of every input at these parameters, those with the fewest entries
@@ -338,6 +352,8 @@ pub fn search_all(
         states: 0,
         found: None,
         hidden: None,
+        undefined: None,
+        spans: Vec::new(),
     };
     for item in Inputs::new(protocol, params, bounds)? {
         let (input, instance) = item?;
@@ -362,6 +378,12 @@ pub fn search_all(
         let races = data.as_ref().map(|data| Races::new(&instance, data));
         let hidden = races.and_then(|races| races.hidden().copied());
         all.hidden = all.hidden.or(hidden);
+        if let (None, Some(violation)) = (&all.undefined, searched.undefined) {
+            let member = instance.member_name(violation.member);
+            let span = instance.spans.get(violation.stmt.0).copied();
+            all.undefined = Some((format!("{member}: {violation}"), span));
+        }
+        all.spans = instance.spans;
         if let Some(runs) = searched.found {
             all.found = Some((input, runs));
         }
