@@ -19,6 +19,7 @@ use rustc_hash::FxHashSet;
 use crate::semantics::data::Access;
 use crate::semantics::data::Data;
 use crate::semantics::hazards::Monitor;
+use crate::semantics::hazards::Participation;
 use crate::semantics::hazards::Races;
 use crate::semantics::hazards::judge;
 use crate::semantics::hazards::participation;
@@ -82,6 +83,14 @@ enum Stop {
     Landing(usize, u32),
 }
 
+impl Stop {
+    fn member(self) -> usize {
+        match self {
+            Stop::Before(member, _) | Stop::Landing(member, _) => member,
+        }
+    }
+}
+
 /// Who goes next, of those who can.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Order {
@@ -98,12 +107,13 @@ enum Order {
 /// A way to run.
 #[derive(Debug, Clone, Copy)]
 struct Plan<'a> {
-    stops: &'a [Stop],
+    /// What is stopped until nothing else can happen, one stage after the other.
+    stages: &'a [&'a [Stop]],
     order: Order,
     /// Whether what is in flight lands as soon as it can, or only when nothing else can happen.
     lands_early: bool,
-    /// Whether the stops are lifted once nothing else can happen.
-    let_go: bool,
+    /// Whether those held go whenever they can until they are.
+    eager: bool,
 }
 
 /// How somebody was first seen to take part.
@@ -111,8 +121,10 @@ struct Plan<'a> {
 struct Seen {
     count: u32,
     member: usize,
+    /// In which run, after how many of its actions, by which action.
     run: usize,
     length: usize,
+    action: Action,
 }
 
 struct Tries<'a> {
@@ -151,18 +163,24 @@ impl Tries<'_> {
             self.races();
         } else {
             for stop in spread(self.holds()) {
-                for (order, lands_early) in [(Order::Ascending, true), (Order::Descending, false)] {
+                let ways = [
+                    (Order::Ascending, true, true),
+                    (Order::Descending, false, false),
+                    (Order::Descending, false, true),
+                ];
+                for (order, lands_early, eager) in ways {
                     self.one(Plan {
-                        stops: &[stop],
+                        stages: &[&[stop], &[]],
                         order,
                         lands_early,
-                        let_go: true,
+                        eager,
                     });
                 }
                 if self.over() {
                     break;
                 }
             }
+            self.waits();
         }
         for seed in 2..RANDOM_RUNS {
             self.plain(Order::Random(seed), seed % 2 == 0);
@@ -171,10 +189,10 @@ impl Tries<'_> {
 
     fn plain(&mut self, order: Order, lands_early: bool) {
         self.one(Plan {
-            stops: &[],
+            stages: &[&[]],
             order,
             lands_early,
-            let_go: true,
+            eager: false,
         });
     }
 
@@ -191,6 +209,37 @@ impl Tries<'_> {
             })
         });
         holds.collect()
+    }
+
+    /// Holds every wait by parity together with each arrival at its barrier: the wait is come to
+    /// before the arrival, which then happens while the wait is held.
+    fn waits(&mut self) {
+        if !matches!(self.property, Property::EarlyPass | Property::LappedWait) {
+            return;
+        }
+        let holds = self.holds();
+        let op = |stop: &Stop| {
+            let (Stop::Before(member, at) | Stop::Landing(member, at)) = *stop;
+            self.instance.members[member].ops[at as usize]
+        };
+        let is_wait = |stop: &&Stop| matches!(op(stop).kind, OpKind::WaitParity(_));
+        let (waits, others): (Vec<&Stop>, Vec<&Stop>) = holds.iter().partition(is_wait);
+        let mut pairs = Vec::new();
+        for wait in waits {
+            let same = |other: &&&Stop| op(other).cell == op(wait).cell;
+            pairs.extend(others.iter().filter(same).map(|other| [*wait, **other]));
+        }
+        for [wait, other] in spread(pairs) {
+            if self.over() {
+                return;
+            }
+            self.one(Plan {
+                stages: &[&[wait, other], &[wait], &[]],
+                order: Order::Ascending,
+                lands_early: true,
+                eager: true,
+            });
+        }
     }
 
     /// Holds every contested access, and every pair on one slot where neither keeps the other
@@ -221,10 +270,10 @@ impl Tries<'_> {
                 }
                 if !reached.contains_key(&stop)
                     && let Some(state) = self.one(Plan {
-                        stops: &[stop],
+                        stages: &[&[stop]],
                         order: Order::Ascending,
                         lands_early: true,
-                        let_go: false,
+                        eager: true,
                     })
                 {
                     reached.insert(stop, state);
@@ -245,10 +294,10 @@ impl Tries<'_> {
                         };
                         if meets(0, 1) && meets(1, 0) && done.insert(pair) {
                             self.one(Plan {
-                                stops: &pair,
+                                stages: &[&pair],
                                 order: Order::Ascending,
                                 lands_early: true,
-                                let_go: false,
+                                eager: true,
                             });
                         }
                         if self.over() {
@@ -269,18 +318,18 @@ impl Tries<'_> {
         let mut run = Run {
             state: step::initial_with_history(self.instance),
             trace: Vec::new(),
-            stops: plan.stops,
+            stops: &[],
+            refused: Vec::new(),
             new: false,
         };
         if self.shows(&run.state) {
-            self.found(&run, None);
+            self.found(&run);
             return None;
         }
-        let mut ended = self.drive(&mut run, &plan);
-        if plan.let_go && !plan.stops.is_empty() && ended {
-            run.stops = &[];
-            ended = self.drive(&mut run, &plan);
-        }
+        let ended = plan.stages.iter().all(|stops| {
+            run.stops = stops;
+            self.drive(&mut run, &plan)
+        });
         if run.new {
             self.runs.push(run.trace);
         }
@@ -295,6 +344,9 @@ impl Tries<'_> {
             _ => 0,
         });
         let mut looked = 0;
+        if !self.hurry(run, plan) {
+            return false;
+        }
         loop {
             let mut moved = false;
             for position in 0..members + self.instance.roles.len() {
@@ -313,7 +365,7 @@ impl Tries<'_> {
                 let Some(member) = position.checked_sub(self.instance.roles.len()) else {
                     let starts = step::launchable(self.instance, &run.state, position);
                     for member in starts.into_iter().take(1) {
-                        if !self.act(run, Action::Launch(member)) {
+                        if !self.go(run, plan, Action::Launch(member)) {
                             return false;
                         }
                         moved = true;
@@ -324,7 +376,7 @@ impl Tries<'_> {
                     let Some(action) = run.next(self.instance, member, plan.lands_early) else {
                         break;
                     };
-                    if !self.act(run, action) {
+                    if !self.go(run, plan, action) {
                         return false;
                     }
                     moved = true;
@@ -345,12 +397,31 @@ impl Tries<'_> {
                     })
                 };
                 match step.or_else(launch) {
-                    Some(action) if self.act(run, action) => {}
+                    Some(action) if self.go(run, plan, action) => {}
                     Some(_) => return false,
                     None => return true,
                 }
             }
         }
+    }
+
+    /// Lets an action happen, and whoever is held go on where it is eager; false where the run
+    /// ends.
+    fn go(&mut self, run: &mut Run<'_>, plan: &Plan<'_>, action: Action) -> bool {
+        self.act(run, action) && self.hurry(run, plan)
+    }
+
+    /// Lets whoever is held go as far as it can where it is eager; false where the run ends.
+    fn hurry(&mut self, run: &mut Run<'_>, plan: &Plan<'_>) -> bool {
+        for stop in run.stops.iter().filter(|_| plan.eager) {
+            let member = stop.member();
+            while let Some(action) = run.next(self.instance, member, plan.lands_early) {
+                if !self.act(run, action) {
+                    return false;
+                }
+            }
+        }
+        true
     }
 
     /// Lets an action happen and looks at what it shows; false where the run ends.
@@ -364,44 +435,82 @@ impl Tries<'_> {
         match step::apply(self.instance, &mut run.state, action) {
             Ok(()) => {}
             Err(StepError::Violation(violation)) => {
-                run.trace.push(action);
                 if self.monitor.undefined(&violation).is_some() {
-                    self.found(run, None);
+                    run.trace.push(action);
+                    self.found(run);
+                    return false;
                 }
-                return false;
+                // Others may go on as if this had not come up yet.
+                run.refused.push(action);
+                return true;
             }
             // Only what is enabled is chosen.
             Err(StepError::NotEnabled(_)) => return false,
         }
         run.trace.push(action);
-        if let Some(part) = part {
-            let key = (self.groups[part.member], part.op);
+        run.refused.clear();
+        if let Some(part) = part
+            && !self.takes_part(run, run.trace.len() - 1, action, part)
+        {
+            return false;
+        }
+        if self.property == Property::EarlyPass && !self.could_pass(run) {
+            return false;
+        }
+        if self.monitor.after(before, &run.state).is_some() || self.shows(&run.state) {
+            self.found(run);
+            return false;
+        }
+        true
+    }
+
+    /// Looks at the waits that could pass now: while somebody is held before one, the barrier
+    /// goes by. False where one differs.
+    fn could_pass(&mut self, run: &mut Run<'_>) -> bool {
+        (0..self.instance.members.len()).all(|member| {
+            let action = Action::Step(member);
+            let part = participation(self.instance, &run.state, action, self.property);
+            match part.filter(|_| step::can_step(self.instance, &run.state, member)) {
+                Some(part) => self.takes_part(run, run.trace.len(), action, part),
+                None => true,
+            }
+        })
+    }
+
+    /// Compares what an action does after so much of a run with how it, or one like it, took
+    /// part before; false where they differ.
+    fn takes_part(
+        &mut self,
+        run: &mut Run<'_>,
+        length: usize,
+        action: Action,
+        part: Participation,
+    ) -> bool {
+        let key = (self.groups[part.member], part.op);
+        let Some(seen) = self.seen.get(&key).copied() else {
             let new = Seen {
                 count: part.count,
                 member: part.member,
                 run: self.runs.len(),
-                length: run.trace.len(),
+                length,
+                action,
             };
-            match self.seen.get(&key).copied() {
-                None => {
-                    self.seen.insert(key, new);
-                    run.new = true;
-                }
-                Some(seen) if seen.count != part.count => {
-                    let earlier = self.runs.get(seen.run).unwrap_or(&run.trace);
-                    let earlier = earlier[..seen.length].iter();
-                    let first = earlier.map(|a| swapped(*a, seen.member, part.member));
-                    self.found(run, Some(first.collect()));
-                    return false;
-                }
-                Some(_) => {}
-            }
+            self.seen.insert(key, new);
+            run.new = true;
+            return true;
+        };
+        if seen.count == part.count {
+            return true;
         }
-        if self.monitor.after(before, &run.state).is_some() || self.shows(&run.state) {
-            self.found(run, None);
-            return false;
-        }
-        true
+        let earlier = self.runs.get(seen.run).unwrap_or(&run.trace);
+        let earlier = earlier[..seen.length].iter().chain([&seen.action]);
+        let first = earlier.map(|a| swapped(*a, seen.member, part.member));
+        let second = run.trace[..length].iter().copied().chain([action]);
+        self.keep(Runs {
+            first: first.collect(),
+            second: Some(second.collect()),
+        });
+        false
     }
 
     fn shows(&self, state: &State) -> bool {
@@ -409,18 +518,16 @@ impl Tries<'_> {
         race.is_some() || self.monitor.state(state).is_some()
     }
 
-    /// Keeps what was found if it is what it seems to be; `first` is the run that differs.
-    fn found(&mut self, run: &Run<'_>, first: Option<Vec<Action>>) {
-        let runs = match first {
-            Some(first) => Runs {
-                first,
-                second: Some(run.trace.clone()),
-            },
-            None => Runs {
-                first: run.trace.clone(),
-                second: None,
-            },
-        };
+    /// Keeps the run as a violation.
+    fn found(&mut self, run: &Run<'_>) {
+        self.keep(Runs {
+            first: run.trace.clone(),
+            second: None,
+        });
+    }
+
+    /// Keeps what was found if it is what it seems to be.
+    fn keep(&mut self, runs: Runs) {
         let second = runs.second.as_deref();
         let judged = judge(self.instance, self.data, self.property, &runs.first, second);
         if let Ok(Some(_)) = judged {
@@ -434,6 +541,8 @@ struct Run<'a> {
     state: State,
     trace: Vec<Action>,
     stops: &'a [Stop],
+    /// What is undefined in this state.
+    refused: Vec<Action>,
     /// Whether somebody was first seen in it to take part.
     new: bool,
 }
@@ -442,7 +551,8 @@ impl Run<'_> {
     /// What a member may do next that is not stopped: a step, or else a landing.
     fn next(&self, instance: &Instance, member: usize, lands: bool) -> Option<Action> {
         let held = Stop::Before(member, self.state.counters[member]);
-        if !self.stops.contains(&held) && step::can_step(instance, &self.state, member) {
+        let steps = !self.stops.contains(&held) && step::can_step(instance, &self.state, member);
+        if steps && !self.refused.contains(&Action::Step(member)) {
             return Some(Action::Step(member));
         }
         if !lands {
@@ -452,8 +562,9 @@ impl Run<'_> {
         while let Some(landing) = step::in_flight(&self.state, member, position) {
             let held = Stop::Landing(member, landing.op);
             let follows = landing.delivery == step::Delivery::Arrival && position > 0;
-            if !follows && !self.stops.contains(&held) {
-                return Some(Action::Land(member, position));
+            let land = Action::Land(member, position);
+            if !follows && !self.stops.contains(&held) && !self.refused.contains(&land) {
+                return Some(land);
             }
             position += 1;
         }

@@ -44,10 +44,10 @@ use super::decision::Verdict;
 
 /// The largest box of the quick search, and the time for it.
 const QUICK_RADIUS: i64 = 3;
-const QUICK_TIME: Duration = Duration::from_secs(4);
+const QUICK_TIME: Duration = Duration::from_secs(3);
 
 /// Time for far values, and then for larger boxes.
-const FAR_TIME: Duration = Duration::from_secs(3);
+const FAR_TIME: Duration = Duration::from_millis(1500);
 
 /// The largest box of the thorough search.
 const LARGE_RADIUS: i64 = 12;
@@ -56,7 +56,7 @@ const LARGE_RADIUS: i64 = 12;
 const LEAST_TIME: Duration = Duration::from_secs(5);
 
 /// Time for exhaustive search, and states at one point.
-const EXPLORE_TIME: Duration = Duration::from_secs(10);
+const EXPLORE_TIME: Duration = Duration::from_secs(5);
 const EXPLORE_STATES: u64 = 1_000_000;
 
 /// The largest box that is searched exhaustively.
