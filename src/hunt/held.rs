@@ -8,7 +8,8 @@
 //! operations show on the way. Two accesses race where neither is kept from happening by holding
 //! the other, and then the run in which both are held leads to a state in which both are next.
 //!
-//! Where something is reset this is a search like any other: finding nothing means nothing.
+//! Where something is reset, and where generations differ already or waits are lapped, this is a
+//! search like any other: finding nothing means nothing.
 
 use rand::RngExt;
 use rand::SeedableRng;
@@ -167,6 +168,7 @@ impl Tries<'_> {
                     (Order::Ascending, true, true),
                     (Order::Descending, false, false),
                     (Order::Descending, false, true),
+                    (Order::Turns, true, false),
                 ];
                 for (order, lands_early, eager) in ways {
                     self.one(Plan {
@@ -372,10 +374,7 @@ impl Tries<'_> {
                     }
                     continue;
                 };
-                loop {
-                    let Some(action) = run.next(self.instance, member, plan.lands_early) else {
-                        break;
-                    };
+                while let Some(action) = run.next(self.instance, member, plan.lands_early) {
                     if !self.go(run, plan, action) {
                         return false;
                     }

@@ -6,9 +6,16 @@ use crate::semantics::data::Data;
 use crate::semantics::hazards::Hazard;
 use crate::semantics::instance::Instance;
 use crate::semantics::instance::OpKind;
+use crate::semantics::simulate::RoundRobin;
+use crate::semantics::simulate::Scheduler;
+use crate::semantics::step;
+use crate::semantics::step::State;
 use crate::semantics::step::Violation;
 use crate::semantics::step::ViolationKind;
 use crate::witness;
+
+/// How many actions are looked at to see which of two accesses comes first.
+const TURNS: usize = 10_000;
 
 /// A hazard in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -203,15 +210,15 @@ impl Teller<'_> {
     fn race(&self, data: &Data, first: (usize, usize), second: (usize, usize), slot: u32) -> Told {
         let access = |(member, place): (usize, usize)| data.accesses[member][place];
         let (mut a, mut b) = ((first.0, access(first)), (second.0, access(second)));
-        // Asynchronous work first: it is what has to be waited for.
-        if a.1.work.is_none() && b.1.work.is_some() {
+        // What comes first where everybody goes in turn is what was meant to come first.
+        if comes_second(self.instance, a, b) {
             std::mem::swap(&mut a, &mut b);
         }
-        let line = self.line(a.1.stmt);
+        let line = self.line(b.1.stmt);
         told(
             line,
             format!(
-                "{} and {} of {}, and nothing orders them: {}",
+                "{} and {} of {} are not ordered: {}",
                 self.access(a),
                 self.access(b),
                 data.slot_name(slot),
@@ -231,40 +238,72 @@ impl Teller<'_> {
         }
     }
 
-    /// What would order two accesses, the first of which may be asynchronous.
+    /// What would order the first access before the second.
     fn edge(&self, a: (usize, Access), b: (usize, Access)) -> String {
         let (here, there) = (self.line(a.1.stmt), self.line(b.1.stmt));
-        let names = |member: usize| self.instance.member_name(member);
+        let name = |member: usize| self.instance.member_name(member);
+        let signal = match a.0 == b.0 {
+            true => String::new(),
+            false => format!(", and an arrival after it that {} waits for,", name(b.0)),
+        };
         let Some(work) = a.1.work else {
             return format!(
-                "a barrier between lines {here} and {there} that both pass, or an arrival after \
-                 one and a wait for it before the other, would"
+                "an arrival of {} after line {here} that {} waits for before line {there} would \
+                 order them",
+                name(a.0),
+                name(b.0)
             );
         };
         let landing = work.landing.and_then(|op| {
             let op = self.instance.members[a.0].ops.get(op as usize)?;
             Some(self.instance.cell_name(op.cell))
         });
-        let completion = match (&landing, work.waited) {
-            (Some(cell), _) => format!("a wait for {cell}, which tells of its completion,"),
-            (None, Some(_)) => "a `wait_group` that covers it".to_owned(),
-            (None, None) => format!(
-                "nothing tells of its completion; a `commit`, or a group and a `wait_group 0` (not \
-                 `read` where it writes), by {} and then",
-                names(a.0)
+        let whole = match a.1.write {
+            true => " (without `read`)",
+            false => "",
+        };
+        match (landing, work.waited) {
+            (Some(cell), _) => format!(
+                "a wait of {} before line {there} for a phase of {cell} that only its completion \
+                 completes would order them",
+                name(b.0)
             ),
-        };
-        if a.0 == b.0 {
-            return format!("{completion} before line {there} would");
+            (None, Some(_)) => format!(
+                "a `wait_group`{whole} of {} that covers it{signal} before line {there} would \
+                 order them",
+                name(a.0)
+            ),
+            (None, None) => format!(
+                "nothing tells when the first is complete; a `commit`, or a `commit_group` with a \
+                 `wait_group 0`{whole}{signal} before line {there} would order them"
+            ),
         }
-        let arrival = match landing.is_some() || work.waited.is_none() {
-            true => String::new(),
-            false => format!(" and an arrival after it that {} waits for", names(b.0)),
-        };
-        format!(
-            "{completion}{arrival} before line {there}, or an arrival after line {there} that {} \
-             waits for before line {here}, would",
-            names(a.0)
-        )
     }
+}
+
+/// Whether the first of two accesses begins after the second one where everybody goes in turn.
+fn comes_second(instance: &Instance, a: (usize, Access), b: (usize, Access)) -> bool {
+    if a.0 == b.0 {
+        return a.1.order > b.1.order;
+    }
+    let mut state = step::initial(instance);
+    let mut turns = RoundRobin::default();
+    let begun = |state: &State, (member, access): (usize, Access)| {
+        let counter = state.counters[member];
+        counter != step::NOT_STARTED && counter >= access.at
+    };
+    for _ in 0..TURNS {
+        match (begun(&state, a), begun(&state, b)) {
+            (false, false) => {}
+            (first, _) => return !first,
+        }
+        let action = turns.next(&step::enabled(instance, &state));
+        let Some(action) = action else {
+            break;
+        };
+        if step::apply(instance, &mut state, action).is_err() {
+            break;
+        }
+    }
+    false
 }
