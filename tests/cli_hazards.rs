@@ -184,7 +184,7 @@ fn one_line_says_what_is_wrong() {
     --- stderr
     exit 1
     --- stdout
-    overshot_counter.wlk: lapped_wait: REFUTED at W = 1, N = 2: rounds goes beyond 1 while watcher stands before its wait for that value at line 17
+    overshot_counter.wlk: lapped_wait: REFUTED at W = 1, N = 2: rounds moves on from 1 while watcher stands before its wait for that very value at line 17
     --- stderr
     exit 1
     --- stdout

@@ -185,8 +185,8 @@ impl Teller<'_> {
                 u8::from(parity)
             ),
             Some(OpKind::Wait(_, wanted)) => format!(
-                "{cell} goes beyond {wanted} while {name} stands before its wait for that value \
-                 at line {line}"
+                "{cell} moves on from {wanted} while {name} stands before its wait for that very \
+                 value at line {line}"
             ),
             _ => format!("{name} is lapped at line {line}"),
         };
