@@ -47,7 +47,7 @@ fn decide(source: &str, narrowing: &Narrowing, property: Property) -> (Protocol,
         // A bound of a property without a proof is found as far as the time allows.
         timeout: Duration::from_secs(match property {
             Property::Deadlock => 120,
-            _ => 10,
+            _ => 20,
         }),
         objectives: None,
         cancel: &AtomicBool::new(false),

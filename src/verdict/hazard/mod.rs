@@ -42,12 +42,14 @@ use super::decision::Decision;
 use super::decision::Refutation;
 use super::decision::Verdict;
 
-/// The largest box of the quick search, and the time for it.
+/// The largest box of the quick search, and which part of the whole time it may take, as a
+/// divisor.
 const QUICK_RADIUS: i64 = 3;
-const QUICK_TIME: Duration = Duration::from_secs(3);
+const QUICK_SHARE: u32 = 20;
 
-/// Time for far values, and then for larger boxes.
-const FAR_TIME: Duration = Duration::from_millis(1500);
+/// The same for far values, and again for larger boxes. Most properties hold, and several are
+/// asked for at once, so that none takes all of its time without a proof to wait for.
+const FAR_SHARE: u32 = 40;
 
 /// The largest box of the thorough search.
 const LARGE_RADIUS: i64 = 12;
@@ -55,8 +57,8 @@ const LARGE_RADIUS: i64 = 12;
 /// Time for making a counterexample small and for showing that nothing smaller fails.
 const LEAST_TIME: Duration = Duration::from_secs(5);
 
-/// Time for exhaustive search, and states at one point.
-const EXPLORE_TIME: Duration = Duration::from_secs(5);
+/// The part for exhaustive search, and states at one point.
+const EXPLORE_SHARE: u32 = 10;
 const EXPLORE_STATES: u64 = 1_000_000;
 
 /// The largest box that is searched exhaustively.
@@ -110,7 +112,7 @@ impl Strategy<'_> {
         let order = order(self.protocol, &self.objectives);
         let hunter = Hunter::new(self.protocol, order, self.settings.cancel, &tell);
         let mut hunter = hunter.looking_for(self.property);
-        let quick = hunter.watch((self.remaining() / 6).min(QUICK_TIME));
+        let quick = hunter.watch(self.settings.timeout / QUICK_SHARE);
         match hunter.boxes(0..=QUICK_RADIUS, &quick) {
             Ok(Some(hang)) => return self.refuted(&mut hunter, hang, HELD),
             Ok(None) => {}
@@ -148,18 +150,20 @@ impl Strategy<'_> {
     }
 
     fn far(&self, hunter: &mut Hunter<'_>) -> Result<Option<Hang>, IllDefined> {
-        let watch = hunter.watch((self.remaining() / 5).min(FAR_TIME));
+        let share = self.settings.timeout / FAR_SHARE;
+        let watch = hunter.watch(self.remaining().min(share));
         if let Some(hang) = hunter.ladder(&watch)? {
             return Ok(Some(hang));
         }
-        let watch = hunter.watch((self.remaining() / 5).min(FAR_TIME));
+        let watch = hunter.watch(self.remaining().min(share));
         hunter.boxes(QUICK_RADIUS + 1..=LARGE_RADIUS, &watch)
     }
 
     /// Searches boxes that grow, as far as time allows.
     fn exhaust(&self, hunter: &mut Hunter<'_>, reason: String) -> Result<Decision, Internal> {
         (self.settings.tell)("searching small values exhaustively");
-        let deadline = Instant::now() + self.remaining().min(EXPLORE_TIME);
+        let share = self.settings.timeout / EXPLORE_SHARE;
+        let deadline = Instant::now() + self.remaining().min(share);
         let mut done: Option<String> = None;
         let mut states = 0;
         'growing: for radius in 0..=EXPLORE_RADIUS {
