@@ -2,7 +2,7 @@
 //!
 //! 1. Runs in which somebody is held are tried at small values. What they show is made small,
 //!    replayed, and decides.
-//! 2. A proof is tried, see [`prove`].
+//! 2. A proof is tried, where a rule covers the property.
 //! 3. The same runs are tried at far values and in larger boxes.
 //! 4. Growing boxes are searched exhaustively; the last complete one is a bound.
 
