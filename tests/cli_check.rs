@@ -574,17 +574,17 @@ fn a_bounded_protocol() {
 }
 
 #[test]
-fn another_property_is_unknown() {
+fn a_property_that_does_not_apply_is_unknown() {
     let folder = Folder::new();
     folder.library("dense.wlk");
     let shown = folder.run(&["check", "--property", "race,deadlock", "-q", "dense.wlk"]);
-    insta::assert_snapshot!(shown, @r#"
+    insta::assert_snapshot!(shown, @"
     exit 4
     --- stdout
-    dense.wlk: race: UNKNOWN this version decides deadlock only
+    dense.wlk: race: UNKNOWN the protocol reads and writes no declared buffer
     dense.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 7 obligations of the ticket rule hold
     --- stderr
-    "#);
+    ");
 }
 
 #[test]

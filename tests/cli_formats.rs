@@ -229,6 +229,21 @@ fn json_lines_are_results_of_their_own() {
 }
 
 #[test]
+fn a_hazard_follows_the_published_schema() {
+    let folder = folder();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/encodings/mbarrier/jacobi.wlk");
+    let values = ["--property", "early_completion", "--format", "json"];
+    let report = json(&folder, &[&["check", path], values.as_slice()].concat());
+    let schema = schema();
+    conforms(&report, &schema, &schema, "report");
+    let result = &report["results"][0];
+    assert_eq!(result["parameters"], serde_json::json!({"T": 2, "N": 2}));
+    let shown = &result["counterexample"];
+    assert_eq!(shown["trace"].as_array().unwrap().len(), 10);
+    assert_eq!(shown["second_trace"].as_array().unwrap().len(), 11);
+}
+
+#[test]
 fn sarif_has_a_rule_per_property_and_a_result_per_verdict() {
     let folder = folder();
     let report = json(
@@ -243,7 +258,7 @@ fn sarif_has_a_rule_per_property_and_a_result_per_verdict() {
     );
     assert_eq!(report["version"], "2.1.0");
     let run = &report["runs"][0];
-    assert_eq!(run["tool"]["driver"]["rules"].as_array().unwrap().len(), 9);
+    assert_eq!(run["tool"]["driver"]["rules"].as_array().unwrap().len(), 10);
     insta::assert_snapshot!(serde_json::to_string_pretty(&strip(&run["results"])).unwrap(), @r#"
     [
       {

@@ -166,17 +166,17 @@ fn usage_errors() {
 
     For more information, try '--help'.
     "#);
-    insta::assert_snapshot!(folder.run(&["check", "dense.wlk", "--property", "deadlok"]), @r#"
+    insta::assert_snapshot!(folder.run(&["check", "dense.wlk", "--property", "deadlok"]), @"
     exit 2
     --- stdout
     --- stderr
     error: invalid value 'deadlok' for '--property <P>'
-      [possible values: deadlock, early_completion, lapped_wait, over_arrival, tx_mismatch, uninitialized, race, stale_read, resources]
+      [possible values: deadlock, early_completion, early_pass, lapped_wait, over_arrival, tx_mismatch, uninitialized, race, stale_read, resources, all]
 
       tip: a similar value exists: 'deadlock'
 
     For more information, try '--help'.
-    "#);
+    ");
     insta::assert_snapshot!(folder.run(&["check", "dense.wlk", "--set", "N"]), @r#"
     exit 2
     --- stdout

@@ -13,7 +13,8 @@ use warplock::protocol::Expectation;
 use warplock::protocol::Protocol;
 use warplock::text;
 use warplock::text::Narrowing;
-use warplock::verdict::deadlock;
+use warplock::verdict;
+use warplock::verdict::Property;
 use warplock::verdict::deadlock::Settings;
 use warplock::verdict::decision::Decision;
 use warplock::verdict::decision::Verdict;
@@ -39,16 +40,20 @@ fn library() -> Vec<PathBuf> {
     files
 }
 
-fn decide(source: &str, narrowing: &Narrowing) -> (Protocol, Decision) {
+fn decide(source: &str, narrowing: &Narrowing, property: Property) -> (Protocol, Decision) {
     let mut protocol = text::load(source.as_bytes()).unwrap();
     text::narrow(&mut protocol, narrowing).unwrap();
     let settings = Settings {
-        timeout: Duration::from_secs(120),
+        // A bound of a property without a proof is found as far as the time allows.
+        timeout: Duration::from_secs(match property {
+            Property::Deadlock => 120,
+            _ => 20,
+        }),
         objectives: None,
         cancel: &AtomicBool::new(false),
         tell: &|_| {},
     };
-    let decision = deadlock::decide(&protocol, narrowing, &settings).unwrap();
+    let decision = verdict::decide(&protocol, narrowing, property, &settings).unwrap();
     (protocol, decision)
 }
 
@@ -61,7 +66,8 @@ fn check(file: &str, source: &str, expectation: &Expectation) {
             .collect(),
         ..Narrowing::default()
     };
-    let (protocol, decision) = decide(source, &narrowing);
+    let property = Property::from_name(&expectation.property).unwrap();
+    let (protocol, decision) = decide(source, &narrowing, property);
     let found = decision.verdict.word().to_lowercase();
     assert_eq!(
         found, expectation.verdict,
@@ -136,7 +142,7 @@ fn the_wrong_clamp_hangs_for_the_lengths_reported_and_not_for_others() {
             set: [("sq".to_owned(), sq), ("sk".to_owned(), sk)].into(),
             ..Narrowing::default()
         };
-        let (_, decision) = decide(&source, &narrowing);
+        let (_, decision) = decide(&source, &narrowing, Property::Deadlock);
         let expected = if hangs { "REFUTED" } else { "PROVED" };
         assert_eq!(decision.verdict.word(), expected, "sq = {sq}, sk = {sk}");
     }
@@ -159,7 +165,7 @@ fn a_descending_launch_hangs_exactly_below_full_residency() {
                 .into(),
                 ..Narrowing::default()
             };
-            let (_, decision) = decide(&source, &narrowing);
+            let (_, decision) = decide(&source, &narrowing, Property::Deadlock);
             let expected = if r < n { "REFUTED" } else { "PROVED" };
             assert_eq!(decision.verdict.word(), expected, "N = {n}, R = {r}");
         }
@@ -188,7 +194,7 @@ fn an_ascending_launch_of_the_reversed_lock_hangs_exactly_below_full_residency()
                 set: set.map(|(name, value)| (name.to_owned(), value)).into(),
                 ..Narrowing::default()
             };
-            let (_, decision) = decide(&source, &narrowing);
+            let (_, decision) = decide(&source, &narrowing, Property::Deadlock);
             let expected = if r < tiles { "REFUTED" } else { "PROVED" };
             assert_eq!(
                 decision.verdict.word(),

@@ -172,7 +172,7 @@ fn every_statement_finds_its_kind() {
             StmtKind::BarrierWait { .. } => "wait".to_owned(),
             StmtKind::Acquire { .. } => "acquire".to_owned(),
             StmtKind::Release { .. } => "release".to_owned(),
-            StmtKind::Access { verb, target } => format!("{verb}: {target}"),
+            StmtKind::Access { verb, target, .. } => format!("{verb}: {target}"),
             other => panic!("{other:?}"),
         })
         .collect();

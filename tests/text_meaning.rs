@@ -221,8 +221,10 @@ fn statements_are_numbered_in_text_order() {
             ..
         }
     ));
-    assert!(matches!(&body[2].kind, StmtKind::Access { verb, target }
-        if verb == "write" && target == "smem[i + 1]"));
+    assert!(
+        matches!(&body[2].kind, StmtKind::Access { verb, target, .. }
+        if verb == "write" && target == "smem[i + 1]")
+    );
     assert_eq!(
         protocol.objects[0].kind,
         ObjectKind::Semaphore(Initial::Any)

@@ -33,3 +33,4 @@ role math[t in 0..T] {
 }
 
 expect deadlock: refuted at T = 1, N = 1
+expect uninitialized: refuted at T = 1, N = 1

@@ -33,3 +33,4 @@ role math {
 expect deadlock: refuted at S = 1, N = 1, EXPECTED = 2, DELIVERED = 1
 expect deadlock: refuted assuming EXPECTED > DELIVERED, N >= 1
 expect deadlock: proved assuming EXPECTED == DELIVERED
+expect tx_mismatch: refuted at S = 1, N = 1

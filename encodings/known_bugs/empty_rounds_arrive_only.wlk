@@ -24,3 +24,4 @@ role compute[w in 0..W] warp {
 
 expect deadlock: unknown
 expect deadlock: proved assuming N <= 1
+expect over_arrival: refuted at W = 1, L = 1, N = 2

@@ -34,3 +34,4 @@ role consumer[w in 0..W] {
 expect deadlock: refuted at S = 1, W = 2, I = 2
 expect deadlock: proved assuming W <= 1 || I <= S
 expect deadlock: refuted assuming W == 2, I == S + 1
+expect lapped_wait: refuted at S = 1, W = 2, I = 2

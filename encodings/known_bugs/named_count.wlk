@@ -18,3 +18,4 @@ role epilogue_load warp {
 
 expect deadlock: refuted at W = 2
 expect deadlock: proved assuming W == 1
+expect early_completion: refuted at W = 2

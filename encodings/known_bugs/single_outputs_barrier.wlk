@@ -25,3 +25,4 @@ role epilogue {
 expect deadlock: refuted at D = 2, T = 2
 expect deadlock: refuted assuming D >= 2, T >= 2
 expect deadlock: proved assuming D <= 1 || T <= 1
+expect lapped_wait: refuted at D = 2, T = 2

@@ -18,3 +18,4 @@ role thread[cta in 0..2][t in 0..T] {
 }
 
 expect deadlock: proved
+expect early_completion: refuted at T = 2, N = 2

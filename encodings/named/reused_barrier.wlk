@@ -27,3 +27,4 @@ role four warp {
 }
 
 expect deadlock: bounded
+expect early_completion: bounded

@@ -27,3 +27,4 @@ role four warp {
 }
 
 expect deadlock: refuted
+expect early_completion: refuted

@@ -23,3 +23,4 @@ role four warp {
 }
 
 expect deadlock: refuted
+expect early_completion: refuted

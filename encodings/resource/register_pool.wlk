@@ -29,3 +29,4 @@ role consumer[w in 0..NI] {
 expect deadlock: refuted
 expect deadlock: proved assuming ND * (R0 - D) >= NI * (C - R0)
 expect deadlock: refuted assuming ND * (R0 - D) < NI * (C - R0)
+expect resources: refuted

@@ -46,7 +46,7 @@ impl Hunter<'_> {
             for (input, instance) in inputs.take(INPUTS).map_while(Result::ok) {
                 for schedule in schedules::every(&instance, WORK, RUNS, watch) {
                     let input = input.clone();
-                    let hang = Hang { input, schedule };
+                    let hang = Hang::of(input, schedule);
                     let places = blocked(self.protocol, &hang);
                     if found.len() < wanted && places.is_some_and(|places| seen.insert(places)) {
                         found.push(hang);

@@ -5,6 +5,7 @@ use std::time::Duration;
 use crate::protocol::Initial;
 use crate::protocol::ObjectKind;
 use crate::semantics::explore::SearchEnd;
+use crate::verdict::Property;
 
 use super::Hang;
 use super::Hunter;
@@ -14,6 +15,7 @@ use super::explored;
 use super::grid;
 use super::grid::Region;
 use super::shorten;
+use super::trim;
 
 /// How far beyond a counterexample's values smaller ones are looked for: making one parameter
 /// small may need another one to be larger.
@@ -90,11 +92,17 @@ impl Hunter<'_> {
             if watch.over() {
                 break;
             }
-            let Ok(found) = explored(self.protocol, &smaller[place].params, STATES, watch) else {
+            let Ok(found) = explored(
+                self.protocol,
+                &smaller[place].params,
+                self.property,
+                STATES,
+                watch,
+            ) else {
                 continue;
             };
-            if let Some((input, schedule)) = found.stuck {
-                hang = Hang { input, schedule };
+            if let Some(found) = found.hang {
+                hang = found;
                 smaller.truncate(place);
                 break;
             }
@@ -104,7 +112,10 @@ impl Hunter<'_> {
         }
         let smallest = self.sentence(&region, &smaller);
         // A run is worth shortening even when the time is used up.
-        let hang = shorten::shortened(self.protocol, hang, &self.watch(SHORTENING));
+        let hang = match self.property {
+            Property::Deadlock => shorten::shortened(self.protocol, hang, &self.watch(SHORTENING)),
+            property => trim::trimmed(self.protocol, property, hang, &self.watch(SHORTENING)),
+        };
         Least { hang, smallest }
     }
 

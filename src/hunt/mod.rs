@@ -1,18 +1,20 @@
-//! Hunting for a stuck run at concrete parameter values.
+//! Hunting for a violation at concrete parameter values.
 //!
 //! What no formula is made of yet is searched here: [`schedules`] tries cheap adversarial runs at
-//! one instance, [`Hunter`] goes through parameter values with them, makes what it finds small,
+//! one instance for a deadlock and [`held`] for every other property, [`Hunter`] goes through parameter values with them, makes what it finds small,
 //! and says exactly in which sense it is the smallest. A hit is a run of
 //! [`crate::semantics::step`], so it only has to be replayed; finding none means nothing.
 
 mod further;
 pub mod grid;
+pub mod held;
 mod ladder;
 mod least;
 pub mod schedules;
 mod shorten;
 #[cfg(test)]
 mod tests;
+mod trim;
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -22,9 +24,12 @@ use rustc_hash::FxHashSet;
 
 use crate::protocol::Protocol;
 use crate::protocol::Span;
+use crate::semantics::data;
 use crate::semantics::error::Fault;
 use crate::semantics::error::RunError;
 use crate::semantics::explore;
+use crate::semantics::hazards;
+use crate::semantics::hazards::search::Runs;
 use crate::semantics::input::Input;
 use crate::semantics::inputs::Bounds;
 use crate::semantics::inputs::Inputs;
@@ -33,6 +38,7 @@ use crate::semantics::step::Action;
 use crate::semantics::step::Violation;
 use crate::semantics::unfold;
 use crate::semantics::unfold::Limits;
+use crate::verdict::Property;
 
 pub use further::blocked;
 pub use least::Least;
@@ -58,13 +64,43 @@ const LARGEST: Limits = Limits {
 /// States that are explored at one suspected point where the schedules find nothing.
 const SUSPECT_STATES: u64 = 1_000_000;
 
-/// A run to a stuck state.
+/// A run to a stuck state, or one or two that show another violation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hang {
     /// The input.
     pub input: Input,
     /// The run.
     pub schedule: Vec<Action>,
+    /// The other run, where the violation is that two runs differ.
+    pub second: Option<Vec<Action>>,
+}
+
+impl Hang {
+    /// What one run does at an input.
+    pub fn of(input: Input, schedule: Vec<Action>) -> Hang {
+        Hang {
+            input,
+            schedule,
+            second: None,
+        }
+    }
+
+    /// What runs show at an input.
+    pub fn by(input: Input, runs: Runs) -> Hang {
+        Hang {
+            input,
+            schedule: runs.first,
+            second: runs.second,
+        }
+    }
+
+    /// The runs.
+    pub fn runs(&self) -> Runs {
+        Runs {
+            first: self.schedule.clone(),
+            second: self.second.clone(),
+        }
+    }
 }
 
 /// An operation whose effect is undefined, met on the way.
@@ -104,9 +140,9 @@ pub fn at(protocol: &Protocol, params: &[i64], watch: &Watch<'_>) -> Option<Hang
     if let Ok(Some(hang)) = hunter.point(params, watch) {
         return Some(hang);
     }
-    let found = explored(protocol, params, SUSPECT_STATES, watch).ok()?;
-    let (input, schedule) = found.stuck?;
-    Some(Hang { input, schedule })
+    let property = Property::Deadlock;
+    let found = explored(protocol, params, property, SUSPECT_STATES, watch).ok()?;
+    found.hang
 }
 
 /// The parameters as declared, for an order.
@@ -117,6 +153,7 @@ pub fn declared(protocol: &Protocol) -> Vec<usize> {
 /// Goes through parameter values and remembers what it met.
 pub struct Hunter<'a> {
     protocol: &'a Protocol,
+    property: Property,
     /// The parameters, the most significant first.
     order: Vec<usize>,
     cancel: &'a AtomicBool,
@@ -138,12 +175,18 @@ impl<'a> Hunter<'a> {
     ) -> Hunter<'a> {
         Hunter {
             protocol,
+            property: Property::Deadlock,
             order,
             cancel,
             tell,
             undefined: None,
             clear: FxHashSet::default(),
         }
+    }
+
+    /// The same, but looking for a violation of this property rather than for a deadlock.
+    pub fn looking_for(self, property: Property) -> Hunter<'a> {
+        Hunter { property, ..self }
     }
 
     /// Ends after a time.
@@ -216,12 +259,24 @@ impl<'a> Hunter<'a> {
     fn inputs(&mut self, params: &[i64], watch: &Watch<'_>) -> Result<Option<Hang>, RunError> {
         for item in Inputs::new(self.protocol, params, &bounds(LARGEST))?.take(INPUTS) {
             let (input, instance) = item?;
+            if self.property != Property::Deadlock {
+                let data = match self.property {
+                    Property::Race => Some(data::data(self.protocol, &input, &LARGEST)?),
+                    _ => None,
+                };
+                let found = held::run(&instance, data.as_ref(), self.property, WORK, watch);
+                match found {
+                    Some(runs) => return Ok(Some(Hang::by(input, runs))),
+                    None if watch.over() => break,
+                    None => continue,
+                }
+            }
             let met = schedules::run(&instance, WORK, watch);
             if let (None, Some(violation)) = (&self.undefined, &met.violation) {
                 self.undefined = Some(Undefined::new(params, &instance, violation));
             }
             if let Some(schedule) = met.stuck {
-                return Ok(Some(Hang { input, schedule }));
+                return Ok(Some(Hang::of(input, schedule)));
             }
             if watch.over() {
                 break;
@@ -238,18 +293,39 @@ fn bounds(limits: Limits) -> Bounds {
     }
 }
 
+/// What a bounded exhaustive search came to.
+struct Explored {
+    end: explore::SearchEnd,
+    hang: Option<Hang>,
+}
+
 /// Every schedule of every input at a point, up to so many states.
 fn explored(
     protocol: &Protocol,
     params: &[i64],
+    property: Property,
     max_states: u64,
     watch: &Watch<'_>,
-) -> Result<explore::AllExplored, RunError> {
+) -> Result<Explored, RunError> {
     let options = explore::Options {
         max_states,
         cancel: Some(watch.cancel),
         deadline: Some(watch.deadline),
         ..explore::Options::default()
     };
-    explore::explore_all(protocol, params, &bounds(LARGEST), &options)
+    if property != Property::Deadlock {
+        let found =
+            hazards::search::search_all(protocol, params, property, &bounds(LARGEST), &options)?;
+        return Ok(Explored {
+            end: found.end,
+            hang: found.found.map(|(input, runs)| Hang::by(input, runs)),
+        });
+    }
+    let found = explore::explore_all(protocol, params, &bounds(LARGEST), &options)?;
+    Ok(Explored {
+        end: found.end,
+        hang: found
+            .stuck
+            .map(|(input, schedule)| Hang::of(input, schedule)),
+    })
 }

@@ -427,7 +427,7 @@ fn may_block(op: &Op) -> bool {
 }
 
 /// The same things with those far from each other first, so that a part of them is a sample.
-fn spread<T>(items: Vec<T>) -> Vec<T> {
+pub(super) fn spread<T>(items: Vec<T>) -> Vec<T> {
     let count = items.len();
     let mut slots: Vec<Option<T>> = items.into_iter().map(Some).collect();
     let mut out = Vec::with_capacity(count);

@@ -28,6 +28,10 @@ pub struct PatternId(pub usize);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectId(pub usize);
 
+/// A buffer, by its position in [`Protocol::buffers`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BufferId(pub usize);
+
 /// A statement, numbered in text order over all roles, from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct StmtId(pub usize);
@@ -341,6 +345,8 @@ pub enum StmtKind {
         bytes: Expr,
         /// What is written, as written in the text.
         target: String,
+        /// The same where it is a declared buffer.
+        touches: Vec<Touch>,
     },
     /// Arrives once on an mbarrier as soon as everything asynchronous that this member started
     /// before is done. Does not block.
@@ -383,6 +389,8 @@ pub enum StmtKind {
         verb: String,
         /// What, as written.
         target: String,
+        /// What it means for declared buffers.
+        work: Work,
     },
     /// Runs one of two blocks.
     If {
@@ -413,6 +421,35 @@ pub enum StmtKind {
     Return,
     /// Leaves the innermost loop.
     Break,
+}
+
+/// What a statement does to one element of a declared buffer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Touch {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// One expression per extent.
+    pub index: Vec<Expr>,
+    /// Whether it writes; otherwise it reads.
+    pub write: bool,
+}
+
+/// What work on data means for declared buffers.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Work {
+    /// It reads and writes before the member goes on.
+    Now(Vec<Touch>),
+    /// It is started, and reads and writes until a completion that the kernel waits for.
+    Async(Vec<Touch>),
+    /// The asynchronous work since the last group becomes a group.
+    CommitGroup,
+    /// All but the last so many groups are complete, or only their reads are.
+    WaitGroup {
+        /// How many may be outstanding.
+        most: Expr,
+        /// Whether only reads are waited for.
+        reads_only: bool,
+    },
 }
 
 /// What a loop runs over.

@@ -119,6 +119,9 @@ pub struct Counterexample {
     pub stuck: Stuck,
     /// How it gets there.
     pub trace: Vec<Event>,
+    /// The other run, where the violation is that two runs differ.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub second_trace: Vec<Event>,
 }
 
 /// A counterexample beside the one that decided.
@@ -204,18 +207,6 @@ pub fn finding(
     Ok(finding)
 }
 
-/// The finding about a property that this version does not decide.
-pub fn undecided(file: &str, protocol: &Protocol, property: Property) -> Finding {
-    let mut finding = blank(file, protocol, property);
-    unknown(
-        &mut finding,
-        protocol,
-        "this version decides deadlock only",
-        None,
-    );
-    finding
-}
-
 fn blank(file: &str, protocol: &Protocol, property: Property) -> Finding {
     Finding {
         file: file.to_owned(),
@@ -267,7 +258,7 @@ fn refuted(
     refutation: &Refutation,
 ) -> Result<(), ReplayError> {
     let replayed = witness::replay(protocol, &refutation.witness)?;
-    let stuck = stuck::explain(protocol, &replayed.instance, &replayed.state);
+    let stuck = stuck::shown(protocol, &replayed);
     let input = input::sentence(protocol, &replayed.input);
     finding.verdict = Word::Refuted;
     finding.summary = match input.as_str() {
@@ -285,6 +276,9 @@ fn refuted(
         initial: refutation.witness.initial.clone(),
         stuck,
         trace: trace::trace(&protocol.source, &replayed.instance, &replayed.schedule),
+        second_trace: replayed.second.as_ref().map_or_else(Vec::new, |second| {
+            trace::trace(&protocol.source, &replayed.instance, second)
+        }),
     });
     Ok(())
 }

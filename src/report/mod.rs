@@ -12,6 +12,7 @@ pub mod elements;
 pub mod expect;
 mod expression;
 pub mod finding;
+pub mod hazard;
 pub mod input;
 pub mod json;
 mod obstacle;

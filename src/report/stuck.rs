@@ -7,10 +7,12 @@ use crate::semantics::instance::Instance;
 use crate::semantics::step;
 use crate::semantics::step::State;
 use crate::witness;
+use crate::witness::Replayed;
 
 use super::chain;
 use super::elements;
 use super::elements::Element;
+use super::hazard;
 use super::obstacle::Obstacle;
 use super::obstacle::Obstacles;
 use super::trace;
@@ -95,6 +97,24 @@ pub fn explain(protocol: &Protocol, instance: &Instance, state: &State) -> Stuck
         unstarted: unstarted.map(|m| instance.member_name(m)).collect(),
         chain: chain.map_or_else(Vec::new, |chain| sentences(&obstacles, &chain)),
         elements: elements::elements(instance, state),
+    }
+}
+
+/// Explains what a replayed counterexample shows: the stuck state it ends in, or the hazard.
+pub fn shown(protocol: &Protocol, replayed: &Replayed) -> Stuck {
+    let Some((found, data)) = &replayed.hazard else {
+        return explain(protocol, &replayed.instance, &replayed.state);
+    };
+    let source = &protocol.source;
+    let told = hazard::tell(source, &replayed.instance, data.as_ref(), found);
+    Stuck {
+        is_final: false,
+        sentence: told.sentence,
+        line: told.line,
+        blocked: Vec::new(),
+        unstarted: Vec::new(),
+        chain: Vec::new(),
+        elements: Vec::new(),
     }
 }
 

@@ -112,6 +112,7 @@ fn counterexample(counterexample: &Counterexample, style: Style) -> String {
         &counterexample.trace,
         style,
     );
+    out.push_str(&other_run(&counterexample.second_trace, style));
     let smallest = std::slice::from_ref(&counterexample.smallest);
     list(&mut out, style, "minimal", smallest);
     out
@@ -175,6 +176,13 @@ pub fn run(patterns: &[Pattern], stuck: &Stuck, events: &[Event], style: Style) 
         list(&mut out, style, title, &[names.join(", ")]);
     }
     list(&mut out, style, "trace", &trace(events));
+    out
+}
+
+/// The second of two runs that differ.
+pub fn other_run(events: &[Event], style: Style) -> String {
+    let mut out = String::new();
+    list(&mut out, style, "the other run", &trace(events));
     out
 }
 

@@ -131,7 +131,7 @@ pub fn explore(instance: &Instance, options: &Options<'_>) -> Explored {
             end = SearchEnd::StateLimit;
             break;
         }
-        let state = decode(instance, search.table.get(number));
+        let state = decode(instance, search.table.get(number), false);
         let actions = step::enabled(instance, &state);
         if actions.is_empty() && !step::is_finished(instance, &state) {
             stuck_states += 1;

@@ -139,6 +139,25 @@ pub struct LaunchPlan {
     pub resident: Option<usize>,
 }
 
+impl ObjectLayout {
+    /// The index of one of its cells.
+    pub fn index_of(&self, cell: usize) -> Vec<i64> {
+        let mut rest = cell.saturating_sub(self.cells.start) as i64;
+        let mut index = vec![0; self.extents.len()];
+        for (value, extent) in index.iter_mut().zip(&self.extents).rev() {
+            let extent = (*extent).max(1);
+            *value = rest % extent;
+            rest /= extent;
+        }
+        index
+    }
+
+    /// The name of one of its cells for reports: `dq[0]`, `acc_full`.
+    pub fn element_name(&self, cell: usize) -> String {
+        indexed(&self.name, &self.index_of(cell))
+    }
+}
+
 impl Instance {
     /// How many operations all members have together.
     pub fn op_count(&self) -> usize {
@@ -157,14 +176,7 @@ impl Instance {
     pub fn cell_place(&self, cell: CellId) -> Option<(ObjectId, Vec<i64>)> {
         let flat = cell.0 as usize;
         let object = self.objects.iter().position(|o| o.cells.contains(&flat))?;
-        let layout = &self.objects[object];
-        let mut rest = (flat - layout.cells.start) as i64;
-        let mut index = vec![0; layout.extents.len()];
-        for (value, extent) in index.iter_mut().zip(&layout.extents).rev() {
-            *value = rest % extent;
-            rest /= extent;
-        }
-        Some((ObjectId(object), index))
+        Some((ObjectId(object), self.objects[object].index_of(flat)))
     }
 
     /// The cell's name for reports: `dq[0]`, `acc_full`.

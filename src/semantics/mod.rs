@@ -4,13 +4,16 @@
 //! an [`instance`] (straight-line programs over flat cells), and [`step`] says what one step
 //! of one member does. Everything else only drives `step`: [`simulate`] along one schedule,
 //! [`greedy`] to the end of a large concrete input, [`explore`] through every schedule and
-//! [`inputs`] through every input at given parameters.
+//! [`inputs`] through every input at given parameters. [`data`] is what the members read and
+//! write, and [`hazards`] what can go wrong beside a deadlock.
 
 mod admit;
+pub mod data;
 pub mod error;
 pub mod eval;
 pub mod explore;
 pub mod greedy;
+pub mod hazards;
 pub mod input;
 pub mod inputs;
 pub mod instance;

@@ -12,6 +12,7 @@ use crate::protocol::Stmt;
 use crate::protocol::StmtId;
 use crate::protocol::StmtKind;
 
+use super::data::Gatherer;
 use super::error::Fault;
 use super::error::RunError;
 use super::eval::Env;
@@ -46,6 +47,8 @@ pub(super) struct Walker<'a> {
     pub(super) env: Env<'a>,
     pub(super) objects: Vec<ObjectLayout>,
     pub(super) cells: Vec<CellStart>,
+    /// Where accesses to data are wanted, too.
+    pub(super) data: Option<Gatherer>,
     /// How many operations all members may have, and have so far.
     op_limit: u64,
     op_count: u64,
@@ -66,6 +69,7 @@ impl<'a> Walker<'a> {
             env,
             objects: Vec::new(),
             cells: Vec::new(),
+            data: None,
             op_limit,
             op_count: 0,
             role: 0,
@@ -90,6 +94,9 @@ impl<'a> Walker<'a> {
         self.block(body)?;
         let mut ops = std::mem::take(&mut self.ops);
         ops.shrink_to_fit();
+        if let Some(data) = &mut self.data {
+            data.finish_member(&ops);
+        }
         Ok(ops)
     }
 
@@ -247,7 +254,15 @@ impl<'a> Walker<'a> {
             StmtKind::CompleteTx { cell, bytes } => {
                 (cell, OpKind::CompleteTx(byte_count(env.value(bytes)?)?))
             }
-            StmtKind::Copy { cell, bytes, .. } => {
+            StmtKind::Copy {
+                cell,
+                bytes,
+                touches,
+                ..
+            } => {
+                if let Some(data) = &mut self.data {
+                    data.copy(env, stmt.id, self.ops.len() as u32, touches)?;
+                }
                 (cell, OpKind::Copy(byte_count(env.value(bytes)?)?))
             }
             StmtKind::Commit { cell } => (cell, OpKind::Commit),
@@ -264,11 +279,15 @@ impl<'a> Walker<'a> {
                 let value = env.value(value)?;
                 return env.set(*var, value);
             }
-            StmtKind::Access { .. }
-            | StmtKind::If { .. }
-            | StmtKind::For { .. }
-            | StmtKind::Return
-            | StmtKind::Break => return Ok(()),
+            StmtKind::Access { verb, work, .. } => {
+                return match &mut self.data {
+                    Some(data) => data.work(env, stmt.id, self.ops.len() as u32, verb, work),
+                    None => Ok(()),
+                };
+            }
+            StmtKind::If { .. } | StmtKind::For { .. } | StmtKind::Return | StmtKind::Break => {
+                return Ok(());
+            }
         };
         let cell = self.cell(cell, &kind)?;
         self.op_count += 1;

@@ -172,6 +172,7 @@ pub(crate) fn block_sparse(lock: Lock, descending: bool, order: RowOrder) -> Pro
     let access = b.stmt(StmtKind::Access {
         verb: "accumulate".to_owned(),
         target: "dQ[m]".to_owned(),
+        work: Work::Now(Vec::new()),
     });
     let add = b.stmt(StmtKind::Add {
         cell,

@@ -25,6 +25,9 @@ pub struct State {
     /// the order in which they were started, except that the copies between two commits, whose
     /// order means nothing, are sorted.
     pub in_flight: Vec<InFlight>,
+    /// Per cell: how many phases or generations have completed. Empty where history is not
+    /// kept: what may happen next does not depend on it.
+    pub history: Vec<u32>,
 }
 
 /// An asynchronous operation that was started and has not landed.
@@ -38,6 +41,8 @@ pub struct InFlight {
     pub delivery: Delivery,
     /// The statement that started it.
     pub stmt: StmtId,
+    /// The operation of its member that started it; 0 where history is not kept.
+    pub op: u32,
 }
 
 /// What an asynchronous operation brings to its mbarrier.

@@ -95,12 +95,21 @@ pub fn initial(instance: &Instance) -> State {
         started: vec![0; instance.roles.len()],
         finished: vec![0; instance.roles.len()],
         in_flight: Vec::new(),
+        history: Vec::new(),
     };
     for role in instance.roles.iter().filter(|r| r.launch.is_none()) {
         for member in role.members.clone() {
             start(instance, &mut state, member);
         }
     }
+    state
+}
+
+/// The same state, from which on history is kept: how often each barrier has completed, and
+/// which operation started what is in flight.
+pub fn initial_with_history(instance: &Instance) -> State {
+    let mut state = initial(instance);
+    state.history = vec![0; instance.cells.len()];
     state
 }
 
@@ -245,7 +254,7 @@ pub fn apply(instance: &Instance, state: &mut State, action: Action) -> Result<(
                 Delivery::Bytes(bytes) => deliver(start, &mut state.cells[cell], bytes),
                 Delivery::Arrival => arrive(start, &mut state.cells[cell], 1),
             };
-            landed.map_err(|kind| {
+            let completes = landed.map_err(|kind| {
                 StepError::Violation(Violation {
                     kind,
                     member,
@@ -253,40 +262,41 @@ pub fn apply(instance: &Instance, state: &mut State, action: Action) -> Result<(
                     cell: landing.cell,
                 })
             })?;
+            if completes {
+                note_completion(&mut state.history, cell);
+            }
             state.in_flight.remove(at);
             Ok(())
         }
     }
 }
 
-/// Arrives so often on an mbarrier.
-fn arrive(start: CellStart, cell: &mut CellState, count: i64) -> Result<(), ViolationKind> {
+/// Arrives so often on an mbarrier. Whether that completes its phase, as for the next two.
+fn arrive(start: CellStart, cell: &mut CellState, count: i64) -> Result<bool, ViolationKind> {
     let CellState::Mbarrier { pending, .. } = cell else {
-        return Ok(());
+        return Ok(false);
     };
     if count > *pending {
         let pending = *pending;
         return Err(ViolationKind::OverArrival { count, pending });
     }
     *pending -= count;
-    complete(start, cell);
-    Ok(())
+    Ok(complete(start, cell))
 }
 
 /// Raises the bytes that an mbarrier's phase expects.
-fn expect(start: CellStart, cell: &mut CellState, bytes: i64) -> Result<(), ViolationKind> {
+fn expect(start: CellStart, cell: &mut CellState, bytes: i64) -> Result<bool, ViolationKind> {
     let CellState::Mbarrier { tx, .. } = cell else {
-        return Ok(());
+        return Ok(false);
     };
     *tx = tx.checked_add(bytes).ok_or(ViolationKind::TxOverflow)?;
-    complete(start, cell);
-    Ok(())
+    Ok(complete(start, cell))
 }
 
 /// Delivers bytes to an mbarrier.
-fn deliver(start: CellStart, cell: &mut CellState, bytes: i64) -> Result<(), ViolationKind> {
+fn deliver(start: CellStart, cell: &mut CellState, bytes: i64) -> Result<bool, ViolationKind> {
     let CellState::Mbarrier { pending, tx, .. } = cell else {
-        return Ok(());
+        return Ok(false);
     };
     let mut rest = 0;
     if *pending == 0 && 0 < *tx && *tx < bytes {
@@ -295,21 +305,30 @@ fn deliver(start: CellStart, cell: &mut CellState, bytes: i64) -> Result<(), Vio
     } else {
         *tx = tx.checked_sub(bytes).ok_or(ViolationKind::TxOverflow)?;
     }
-    complete(start, cell);
+    let completes = complete(start, cell);
     if let CellState::Mbarrier { tx, .. } = cell {
         *tx -= rest;
     }
-    Ok(())
+    Ok(completes)
 }
 
-/// Completes an mbarrier's phase if nothing is missing.
-fn complete(start: CellStart, cell: &mut CellState) {
+/// Completes an mbarrier's phase if nothing is missing, and says whether it did.
+fn complete(start: CellStart, cell: &mut CellState) -> bool {
     if let CellState::Mbarrier { pending, phase, tx } = cell
         && *pending == 0
         && *tx == 0
     {
         *phase = !*phase;
         *pending = expected(start);
+        return true;
+    }
+    false
+}
+
+/// Notes where history is kept that a phase or generation of a cell has completed.
+fn note_completion(history: &mut [u32], cell: usize) {
+    if let Some(completed) = history.get_mut(cell) {
+        *completed = completed.saturating_add(1);
     }
 }
 
@@ -349,21 +368,28 @@ fn step(instance: &Instance, state: &mut State, member: usize, op: &Op) -> Resul
     let violation = |kind| Err(undefined(kind));
     let cell = op.cell.0 as usize;
     let beginning = instance.cells[cell];
+    let mut completes = false;
     match (op.kind, &mut state.cells[cell]) {
         (OpKind::Add(amount), CellState::Semaphore(value)) => match value.checked_add(amount) {
             Some(sum) => *value = sum,
             None => return violation(ViolationKind::SemaphoreOverflow),
         },
         (OpKind::Set(new), CellState::Semaphore(value)) => *value = new,
-        (OpKind::Arrive(count), cell) => arrive(beginning, cell, count).map_err(undefined)?,
-        (OpKind::ExpectTx(bytes), cell) => expect(beginning, cell, bytes).map_err(undefined)?,
-        (OpKind::CompleteTx(bytes), cell) => deliver(beginning, cell, bytes).map_err(undefined)?,
+        (OpKind::Arrive(count), cell) => {
+            completes = arrive(beginning, cell, count).map_err(undefined)?;
+        }
+        (OpKind::ExpectTx(bytes), cell) => {
+            completes = expect(beginning, cell, bytes).map_err(undefined)?;
+        }
+        (OpKind::CompleteTx(bytes), cell) => {
+            completes = deliver(beginning, cell, bytes).map_err(undefined)?;
+        }
         (OpKind::Copy(bytes), _) => {
-            let new = launched(member, op, Delivery::Bytes(bytes));
+            let new = launched(state, member, op, Delivery::Bytes(bytes));
             put_in_flight(&mut state.in_flight, new);
         }
         (OpKind::Commit, _) => {
-            let new = launched(member, op, Delivery::Arrival);
+            let new = launched(state, member, op, Delivery::Arrival);
             put_in_flight(&mut state.in_flight, new);
         }
         (OpKind::Init, cell @ CellState::Uninitialized) => {
@@ -393,6 +419,7 @@ fn step(instance: &Instance, state: &mut State, member: usize, op: &Op) -> Resul
                 *pending = expected(beginning);
                 released.append(arrived);
                 released.sort_unstable();
+                completes = true;
             }
         }
         (OpKind::BarrierWait, CellState::Barrier { released, .. }) => {
@@ -439,6 +466,7 @@ fn step(instance: &Instance, state: &mut State, member: usize, op: &Op) -> Resul
                 }
             } else {
                 *open = 0;
+                completes = true;
                 for waiter in std::mem::take(registered) {
                     if waiter.blocked {
                         advance(instance, state, waiter.member as usize);
@@ -449,16 +477,23 @@ fn step(instance: &Instance, state: &mut State, member: usize, op: &Op) -> Resul
         // Waits change nothing, and unfolding admits no operation on another kind of cell.
         _ => {}
     }
+    if completes {
+        note_completion(&mut state.history, cell);
+    }
     advance(instance, state, member);
     Ok(())
 }
 
-fn launched(member: usize, op: &Op, delivery: Delivery) -> InFlight {
+fn launched(state: &State, member: usize, op: &Op, delivery: Delivery) -> InFlight {
     InFlight {
         member: member as u32,
         cell: op.cell,
         delivery,
         stmt: op.stmt,
+        op: match state.history.is_empty() {
+            true => 0,
+            false => state.counters[member],
+        },
     }
 }
 

@@ -9,6 +9,8 @@ use rustc_hash::FxHashMap;
 
 use crate::protocol::StmtId;
 
+use super::data::Access;
+use super::data::Data;
 use super::instance::CellId;
 use super::instance::CellStart;
 use super::instance::Instance;
@@ -30,12 +32,20 @@ pub struct Symmetry {
 impl Symmetry {
     /// The groups of an instance.
     pub fn of(instance: &Instance) -> Symmetry {
-        let mut groups: FxHashMap<(usize, &[Op]), Vec<usize>> = FxHashMap::default();
+        Symmetry::with_data(instance, None)
+    }
+
+    /// The groups of an instance where what its members read and write tells them apart, too.
+    pub fn with_data(instance: &Instance, data: Option<&Data>) -> Symmetry {
+        type Program<'a> = (usize, &'a [Op], &'a [Access]);
+        let mut groups: FxHashMap<Program<'_>, Vec<usize>> = FxHashMap::default();
         for (position, member) in instance.members.iter().enumerate() {
             let launch = instance.roles[member.role].launch.as_ref();
+            let accesses = data.and_then(|data| data.accesses.get(position));
+            let accesses = accesses.map_or(&[][..], Vec::as_slice);
             if launch.is_none_or(|plan| plan.order.is_none()) {
                 groups
-                    .entry((member.role, &member.ops))
+                    .entry((member.role, &member.ops, accesses))
                     .or_default()
                     .push(position);
             }
@@ -56,6 +66,17 @@ impl Symmetry {
             groups: Vec::new(),
             registers: false,
         }
+    }
+
+    /// Per member, of so many, the first one that it is interchangeable with.
+    pub fn group_of(&self, members: usize) -> Vec<usize> {
+        let mut first: Vec<usize> = (0..members).collect();
+        for group in &self.groups {
+            for member in group {
+                first[*member] = group[0];
+            }
+        }
+        first
     }
 
     /// Replaces a state by the representative of the states it can be renamed to.
@@ -100,7 +121,7 @@ impl Symmetry {
             }
         }
         for flight in &state.in_flight {
-            let place = Place::InFlight(flight.cell, flight.delivery, flight.stmt);
+            let place = Place::InFlight(flight.cell, flight.delivery, flight.stmt, flight.op);
             places[flight.member as usize].push(place);
         }
         let mut renamed: Vec<usize> = (0..state.counters.len()).collect();
@@ -148,5 +169,5 @@ enum Place {
     /// In this cell, in one of two ways.
     In(usize, bool),
     /// In flight, in order.
-    InFlight(CellId, Delivery, StmtId),
+    InFlight(CellId, Delivery, StmtId, u32),
 }

@@ -139,6 +139,9 @@ pub(super) fn encode(state: &State, out: &mut Vec<u8>) {
             }
         }
     }
+    for completed in &state.history {
+        put(out, u64::from(*completed));
+    }
     // To the end, without a count: most states have none.
     for flight in &state.in_flight {
         put(out, u64::from(flight.member));
@@ -151,11 +154,14 @@ pub(super) fn encode(state: &State, out: &mut Vec<u8>) {
             },
         );
         put(out, flight.stmt.0 as u64);
+        if !state.history.is_empty() {
+            put(out, u64::from(flight.op));
+        }
     }
 }
 
-/// Reads a state that [`encode`] wrote for the same instance.
-pub(super) fn decode(instance: &Instance, mut bytes: &[u8]) -> State {
+/// Reads a state that [`encode`] wrote for the same instance, with history or without.
+pub(super) fn decode(instance: &Instance, mut bytes: &[u8], history: bool) -> State {
     let bytes = &mut bytes;
     let mut state = State {
         counters: Vec::with_capacity(instance.members.len()),
@@ -163,6 +169,7 @@ pub(super) fn decode(instance: &Instance, mut bytes: &[u8]) -> State {
         started: vec![0; instance.roles.len()],
         finished: vec![0; instance.roles.len()],
         in_flight: Vec::new(),
+        history: Vec::new(),
     };
     for member in &instance.members {
         let counter = (take(bytes) as u32).wrapping_sub(1);
@@ -218,6 +225,10 @@ pub(super) fn decode(instance: &Instance, mut bytes: &[u8]) -> State {
             }
         });
     }
+    if history {
+        let cells = instance.cells.iter();
+        state.history = cells.map(|_| take(bytes) as u32).collect();
+    }
     while !bytes.is_empty() {
         state.in_flight.push(InFlight {
             member: take(bytes) as u32,
@@ -227,6 +238,7 @@ pub(super) fn decode(instance: &Instance, mut bytes: &[u8]) -> State {
                 more => Delivery::Bytes((more - 1) as i64),
             },
             stmt: StmtId(take(bytes) as usize),
+            op: if history { take(bytes) as u32 } else { 0 },
         });
     }
     state

@@ -23,6 +23,8 @@ use crate::protocol::StmtKind;
 
 use super::admit::IndexValues;
 use super::admit::size;
+use super::data::Data;
+use super::data::Gatherer;
 use super::error::Fault;
 use super::error::RunError;
 use super::eval::Env;
@@ -52,6 +54,17 @@ pub fn instantiate_with(
     input: &Input,
     limits: &Limits,
 ) -> Result<(Instance, Vec<Choice>), RunError> {
+    let (instance, choices, _) = instantiate_all(protocol, input, limits, false)?;
+    Ok((instance, choices))
+}
+
+/// The instance, the row orders it used and, where wanted, its data.
+pub(super) fn instantiate_all(
+    protocol: &Protocol,
+    input: &Input,
+    limits: &Limits,
+    with_data: bool,
+) -> Result<(Instance, Vec<Choice>, Option<Data>), RunError> {
     check_params(protocol, &input.params)?;
     let patterns = pattern_data(protocol, input, limits)?;
     let env = Env::new(protocol, &input.params, &patterns, limits.work);
@@ -66,6 +79,11 @@ pub fn instantiate_with(
             .map_err(|f| RunError::at(f, object.span))?;
     }
     unfolder.start_values(protocol)?;
+    if with_data {
+        let buffers = &protocol.buffers;
+        let gatherer = Gatherer::new(buffers, &mut unfolder.walker.env, limits)?;
+        unfolder.walker.data = Some(gatherer);
+    }
     let mut roles = Vec::new();
     for position in 0..protocol.roles.len() {
         roles.push(unfolder.role(protocol, position)?);
@@ -77,7 +95,8 @@ pub fn instantiate_with(
         roles,
         spans: statement_spans(protocol),
     };
-    Ok((instance, unfolder.walker.into_choices()))
+    let data = unfolder.walker.data.take().map(Gatherer::into_data);
+    Ok((instance, unfolder.walker.into_choices(), data))
 }
 
 struct Unfolder<'a> {

@@ -42,6 +42,7 @@ use crate::semantics::unfold;
 use crate::text::Narrowing;
 use crate::witness;
 
+pub(super) use concrete::order;
 pub use further::further;
 
 use super::Property;

@@ -2,8 +2,33 @@
 
 pub mod deadlock;
 pub mod decision;
+pub mod hazard;
 
 use serde::Serialize;
+
+use crate::protocol::Protocol;
+use crate::text::Narrowing;
+
+use deadlock::Internal;
+use deadlock::Settings;
+use decision::Decision;
+
+/// Decides a property of a protocol. `narrowing` is what has already been applied to it.
+///
+/// # Errors
+///
+/// Only when two parts of the program disagree.
+pub fn decide(
+    protocol: &Protocol,
+    narrowing: &Narrowing,
+    property: Property,
+    settings: &Settings<'_>,
+) -> Result<Decision, Internal> {
+    match property {
+        Property::Deadlock => deadlock::decide(protocol, narrowing, settings),
+        _ => hazard::decide(protocol, narrowing, property, settings),
+    }
+}
 
 /// A property a protocol can be checked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -13,6 +38,8 @@ pub enum Property {
     Deadlock,
     /// No phase completes with an arrival missing that belonged to it.
     EarlyCompletion,
+    /// No parity wait returns on a phase that is not the one it is meant for.
+    EarlyPass,
     /// No parity wait whose barrier moved on by two phases; no `==` wait that was overshot.
     LappedWait,
     /// No generation takes more arrivals than it expects.
@@ -31,9 +58,10 @@ pub enum Property {
 
 impl Property {
     /// Every property, in the order of the command contract.
-    pub const ALL: [Property; 9] = [
+    pub const ALL: [Property; 10] = [
         Property::Deadlock,
         Property::EarlyCompletion,
+        Property::EarlyPass,
         Property::LappedWait,
         Property::OverArrival,
         Property::TxMismatch,
@@ -48,6 +76,7 @@ impl Property {
         match self {
             Property::Deadlock => "deadlock",
             Property::EarlyCompletion => "early_completion",
+            Property::EarlyPass => "early_pass",
             Property::LappedWait => "lapped_wait",
             Property::OverArrival => "over_arrival",
             Property::TxMismatch => "tx_mismatch",
@@ -65,6 +94,7 @@ impl Property {
             Property::EarlyCompletion => {
                 "No phase completes without an arrival that belongs to it."
             }
+            Property::EarlyPass => "No wait by parity passes on a stale phase.",
             Property::LappedWait => "No wait whose barrier or counter has moved on past it.",
             Property::OverArrival => "No generation takes more arrivals than it expects.",
             Property::TxMismatch => "Expected and delivered transaction bytes agree.",

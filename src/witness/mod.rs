@@ -6,6 +6,7 @@
 //! says. It accepts exactly the runs that [`crate::semantics::step`] accepts.
 
 mod describe;
+mod hazard;
 mod record;
 mod replay;
 
@@ -18,6 +19,7 @@ pub use describe::line;
 pub use describe::shown;
 pub use describe::wanted;
 pub use record::record;
+pub use record::record_hazard;
 pub use record::sha256_hex;
 pub use replay::ReplayError;
 pub use replay::Replayed;
@@ -56,6 +58,12 @@ pub struct Witness {
     pub initial: Vec<StartEntry>,
     /// What happens, in order.
     pub schedule: Vec<ScheduleEntry>,
+    /// What happens in the other run, where the violation is that two runs differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub second_schedule: Option<Vec<ScheduleEntry>>,
+    /// What the runs show, where the property is another one than `deadlock`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hazard: Option<HazardEntry>,
     /// What each member that started and did not finish waits for at the end.
     pub blocked: Vec<BlockedEntry>,
     /// The names of the members that never start.
@@ -147,6 +155,23 @@ pub struct BlockedEntry {
     pub wants: String,
     /// What there is instead, see [`shown`].
     pub value: String,
+}
+
+/// What a run, or a pair of runs, shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HazardEntry {
+    /// The names of the members it is about: one, two for a race.
+    pub members: Vec<String>,
+    /// The numbers of their statements.
+    pub statements: Vec<usize>,
+    /// The lines of the text on which these stand, from 1.
+    pub lines: Vec<usize>,
+    /// The element of an object, or for a race of a buffer.
+    pub element: String,
+    /// The generations, or the completions before a wait, in the two runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counts: Option<(u32, u32)>,
 }
 
 impl Witness {

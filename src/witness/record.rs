@@ -4,14 +4,17 @@ use sha2::Digest;
 use sha2::Sha256;
 
 use crate::protocol::Protocol;
+use crate::semantics::hazards::search::Runs;
 use crate::semantics::input::Input;
 use crate::semantics::input::OrderKey;
 use crate::semantics::instance::Instance;
 use crate::semantics::step;
 use crate::semantics::step::Action;
 use crate::semantics::step::State;
+use crate::semantics::unfold::Choice;
 use crate::semantics::unfold::Limits;
 use crate::semantics::unfold::instantiate_with;
+use crate::verdict::Property;
 
 use super::BlockedEntry;
 use super::OrderEntry;
@@ -21,6 +24,8 @@ use super::ScheduleEntry;
 use super::StartEntry;
 use super::Witness;
 use super::describe;
+use super::hazard;
+use super::replay::judged;
 use super::replay::run;
 
 /// The witness that this schedule makes the protocol hang at this input, or that its last
@@ -37,6 +42,42 @@ pub fn record(
 ) -> Result<Witness, ReplayError> {
     let (instance, choices) = instantiate_with(protocol, input, &Limits::default())?;
     let (property, state) = run(&instance, schedule)?;
+    let seen = (&instance, choices.as_slice(), &state);
+    Ok(witness(protocol, input, seen, property, schedule))
+}
+
+/// The witness that these runs violate a property other than deadlock at this input.
+///
+/// # Errors
+///
+/// The input does not run, or the runs show no violation.
+pub fn record_hazard(
+    protocol: &Protocol,
+    input: &Input,
+    property: Property,
+    runs: &Runs,
+) -> Result<Witness, ReplayError> {
+    let (instance, choices) = instantiate_with(protocol, input, &Limits::default())?;
+    let (judged, data) = judged(protocol, input, &instance, property, runs)?;
+    let seen = (&instance, choices.as_slice(), &judged.state);
+    let mut witness = witness(protocol, input, seen, property, &runs.first);
+    let second = runs.second.as_ref();
+    witness.second_schedule =
+        second.map(|second| second.iter().map(|a| entry(&instance, *a)).collect());
+    let shown = hazard::entry(protocol, &instance, data.as_ref(), &judged.hazard);
+    witness.hazard = Some(shown);
+    Ok(witness)
+}
+
+/// A witness that shows no hazard yet. `seen` is the instance, the row orders it used and the
+/// state the run leads to.
+fn witness(
+    protocol: &Protocol,
+    input: &Input,
+    (instance, choices, state): (&Instance, &[Choice], &State),
+    property: Property,
+    schedule: &[Action],
+) -> Witness {
     let orders = choices.iter().filter_map(|choice| {
         let order = input.orders.get(&choice.key)?.clone();
         Some(match &choice.key {
@@ -63,7 +104,7 @@ pub fn record(
     let patterns = protocol.patterns.iter().zip(&input.patterns);
     let initial = input.initial.iter();
     let extra = protocol.assumptions.iter().filter(|a| a.span.is_none());
-    Ok(Witness {
+    Witness {
         schema: SCHEMA,
         tool: "warplock".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -85,10 +126,12 @@ pub fn record(
                 value: *value,
             })
             .collect(),
-        schedule: schedule.iter().map(|a| entry(&instance, *a)).collect(),
-        blocked: blocked_entries(protocol, &instance, &state),
-        unstarted: unstarted_names(&instance, &state),
-    })
+        schedule: schedule.iter().map(|a| entry(instance, *a)).collect(),
+        second_schedule: None,
+        hazard: None,
+        blocked: blocked_entries(protocol, instance, state),
+        unstarted: unstarted_names(instance, state),
+    }
 }
 
 /// The SHA-256 digest of some bytes as 64 lower case hexadecimal digits.

@@ -5,7 +5,13 @@ use std::collections::BTreeSet;
 use thiserror::Error;
 
 use crate::protocol::Protocol;
+use crate::semantics::data;
+use crate::semantics::data::Data;
 use crate::semantics::error::RunError;
+use crate::semantics::hazards;
+use crate::semantics::hazards::Hazard;
+use crate::semantics::hazards::Judged;
+use crate::semantics::hazards::search::Runs;
 use crate::semantics::input::Input;
 use crate::semantics::input::OrderKey;
 use crate::semantics::instance::Instance;
@@ -26,6 +32,7 @@ use super::OrderEntry;
 use super::SCHEMA;
 use super::ScheduleEntry;
 use super::Witness;
+use super::hazard;
 use super::record::blocked_entries;
 use super::record::sha256_hex;
 use super::record::unstarted_names;
@@ -41,8 +48,13 @@ pub struct Replayed {
     pub schedule: Vec<Action>,
     /// The property it violates.
     pub property: Property,
-    /// The stuck state it ends in; for an over-arrival, the state before the last action.
+    /// The stuck state it ends in; where the last action is undefined, the state before it.
     pub state: State,
+    /// What the other run is, where the violation is that two runs differ.
+    pub second: Option<Vec<Action>>,
+    /// What is shown, where the property is another one than deadlock, and the data that it is
+    /// about.
+    pub hazard: Option<(Hazard, Option<Data>)>,
 }
 
 /// Why a witness does not hold. The messages are fragments that fit after "failed to replay: ".
@@ -130,6 +142,12 @@ pub enum ReplayError {
     /// The schedule ends neither in a stuck state nor in an over-arrival.
     #[error("the schedule ends neither in a stuck state nor in an over-arrival")]
     NoViolation,
+    /// The runs do not violate the property that the file names.
+    #[error("the runs show no violation of `{0}`")]
+    NoHazard(String),
+    /// The runs violate the property, but not as the file says.
+    #[error("the runs show something else than the witness says they show")]
+    OtherHazard,
     /// The final state is stuck, but not as the file says.
     #[error("the members do not wait for what the witness says they wait for")]
     OtherBlocked,
@@ -145,8 +163,30 @@ pub fn replay(protocol: &Protocol, witness: &Witness) -> Result<Replayed, Replay
     if let Some(key) = input.orders.keys().find(|key| !used.contains(key)) {
         return Err(ReplayError::UnusedOrder(key.clone()));
     }
-    let schedule = schedule_of(&instance, witness)?;
-    let (property, state) = run(&instance, &schedule)?;
+    let schedule = schedule_of(&instance, &witness.schedule)?;
+    let second = witness.second_schedule.as_ref();
+    let second = second.map(|second| schedule_of(&instance, second));
+    let second = second.transpose()?;
+    let (property, state, hazard) = match &witness.hazard {
+        None => {
+            let (property, state) = run(&instance, &schedule)?;
+            (property, state, None)
+        }
+        Some(shown) => {
+            let property = Property::from_name(&witness.property)
+                .ok_or_else(|| ReplayError::NoHazard(witness.property.clone()))?;
+            let runs = Runs {
+                first: schedule.clone(),
+                second: second.clone(),
+            };
+            let (judged, data) = judged(protocol, &input, &instance, property, &runs)?;
+            let found = hazard::entry(protocol, &instance, data.as_ref(), &judged.hazard);
+            if found != *shown {
+                return Err(ReplayError::OtherHazard);
+            }
+            (property, judged.state, Some((judged.hazard, data)))
+        }
+    };
     if property.name() != witness.property {
         return Err(ReplayError::OtherProperty {
             recorded: witness.property.clone(),
@@ -164,7 +204,34 @@ pub fn replay(protocol: &Protocol, witness: &Witness) -> Result<Replayed, Replay
         schedule,
         property,
         state,
+        second,
+        hazard,
     })
+}
+
+/// What runs show of a property other than deadlock, and the data it is about.
+pub(super) fn judged(
+    protocol: &Protocol,
+    input: &Input,
+    instance: &Instance,
+    property: Property,
+    runs: &Runs,
+) -> Result<(Judged, Option<Data>), ReplayError> {
+    let data = match property {
+        Property::Race => Some(data::data(protocol, input, &Limits::default())?),
+        _ => None,
+    };
+    let second = runs.second.as_deref();
+    let judged = hazards::judge(instance, data.as_ref(), property, &runs.first, second);
+    let judged = judged.map_err(|(position, error)| match error {
+        StepError::NotEnabled(action) => ReplayError::NotEnabled { position, action },
+        StepError::Violation(violation) => ReplayError::Violation {
+            position,
+            violation,
+        },
+    })?;
+    let judged = judged.ok_or_else(|| ReplayError::NoHazard(property.name().to_owned()))?;
+    Ok((judged, data))
 }
 
 /// The property that a schedule violates, and the stuck state it leads to or the state before
@@ -339,9 +406,9 @@ fn position<'n>(
         })
 }
 
-fn schedule_of(instance: &Instance, witness: &Witness) -> Result<Vec<Action>, ReplayError> {
+fn schedule_of(instance: &Instance, entries: &[ScheduleEntry]) -> Result<Vec<Action>, ReplayError> {
     let mut schedule = Vec::new();
-    for (position, entry) in witness.schedule.iter().enumerate() {
+    for (position, entry) in entries.iter().enumerate() {
         let (action, name) = match entry {
             ScheduleEntry::Launch { launch, member } => (Action::Launch(*launch), member),
             ScheduleEntry::Step { step, member } => (Action::Step(*step), member),

@@ -6,12 +6,15 @@ use super::Resolver;
 use super::cell::Kind;
 use super::names::Global;
 use crate::protocol::BinaryOp;
+use crate::protocol::BufferId;
 use crate::protocol::Cell;
 use crate::protocol::Expr;
 use crate::protocol::ObjectKind;
 use crate::protocol::Span;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
+use crate::protocol::Touch;
+use crate::protocol::Work;
 use crate::text::ast;
 use crate::text::ast::Block;
 use crate::text::ast::ItemKind;
@@ -91,12 +94,13 @@ impl<'f> Resolver<'f> {
         target: &'f ast::Cell,
         completes: Option<&'f (ast::Cell, ast::Expr)>,
     ) -> StmtKind {
-        self.target(target);
+        let touches = self.target(target, true).into_iter().collect();
         let text = cell_text(target);
         let Some((cell, bytes)) = completes else {
             return StmtKind::Access {
                 verb: "async copy".to_owned(),
                 target: text,
+                work: Work::Async(touches),
             };
         };
         let (cell, _) = self.cell(cell, &[Kind::Mbarrier]);
@@ -105,16 +109,18 @@ impl<'f> Resolver<'f> {
             cell,
             bytes: self.int(bytes, Reach::All),
             target: text,
+            touches,
         }
     }
 
     /// Data that a statement works on: a declared buffer, or a name that is not declared.
-    pub(super) fn target(&mut self, target: &'f ast::Cell) {
-        let found = self.index_of(&target.index).len();
+    pub(super) fn target(&mut self, target: &'f ast::Cell, write: bool) -> Option<Touch> {
+        let index = self.index_of(&target.index);
+        let found = index.len();
         let name = &target.name;
         let buffer = match self.globals.get(name.text.as_str()) {
             Some((Global::Buffer(position), _)) => *position,
-            Some(_) => return,
+            Some(_) => return None,
             None => {
                 let is_later = self.file.items.iter().any(|item| {
                     matches!(&item.kind, ItemKind::Buffer { name: later, .. } if later.text == name.text)
@@ -123,9 +129,10 @@ impl<'f> Resolver<'f> {
                     let diagnostic = self.unknown(&name.text, name.span, Reach::All);
                     self.report(diagnostic);
                 }
-                return;
+                return None;
             }
         };
+        let id = BufferId(buffer);
         let buffer = &self.protocol.buffers[buffer];
         let (extents, declared) = (buffer.extents.len(), buffer.span);
         if found != extents {
@@ -139,6 +146,11 @@ impl<'f> Resolver<'f> {
                 .related(declared, "declared here"),
             );
         }
+        Some(Touch {
+            buffer: id,
+            index,
+            write,
+        })
     }
 
     /// A wait without a value.

@@ -13,6 +13,7 @@ use crate::protocol::Span;
 use crate::protocol::Stmt;
 use crate::protocol::StmtId;
 use crate::protocol::StmtKind;
+use crate::protocol::Work;
 use crate::text::ast;
 use crate::text::ast::Block;
 use crate::text::ast::Else;
@@ -92,25 +93,32 @@ impl<'f> Resolver<'f> {
                 reads,
                 writes,
             } => {
-                for target in reads.iter().chain(writes) {
-                    self.target(target);
-                }
+                let reads_of = reads.iter().map(|target| (target, false));
+                let all = reads_of.chain(writes.iter().map(|target| (target, true)));
+                let touches = all.filter_map(|(target, write)| self.target(target, write));
+                let touches = touches.collect();
                 StmtKind::Access {
                     verb: format!("async {}", verb.text),
                     target: works_on(reads, writes),
+                    work: Work::Async(touches),
                 }
             }
             ast::StmtKind::CommitGroup => StmtKind::Access {
                 verb: "commit_group".to_owned(),
                 target: String::new(),
+                work: Work::CommitGroup,
             },
             ast::StmtKind::WaitGroup { count, read } => {
                 self.check_not_negative(count, "`wait_group` takes");
-                self.int(count, Reach::All);
-                let read = if *read { " read" } else { "" };
+                let most = self.int(count, Reach::All);
+                let word = if *read { " read" } else { "" };
                 StmtKind::Access {
                     verb: "wait_group".to_owned(),
-                    target: format!("{}{read}", expression(count)),
+                    target: format!("{}{word}", expression(count)),
+                    work: Work::WaitGroup {
+                        most,
+                        reads_only: *read,
+                    },
                 }
             }
             ast::StmtKind::Advance { name } => self.advance(name),
@@ -139,10 +147,11 @@ impl<'f> Resolver<'f> {
                 StmtKind::Assign { var, value }
             }
             ast::StmtKind::Access { verb, target } => {
-                self.target(target);
+                let touch = self.target(target, *verb != "read");
                 StmtKind::Access {
                     verb: (*verb).to_owned(),
                     target: cell_text(target),
+                    work: Work::Now(touch.into_iter().collect()),
                 }
             }
             ast::StmtKind::If {

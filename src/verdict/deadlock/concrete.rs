@@ -151,7 +151,7 @@ impl Strategy<'_> {
                     Ok(found) => {
                         states += found.states;
                         if let Some((input, schedule)) = found.stuck {
-                            let hang = Hang { input, schedule };
+                            let hang = Hang::of(input, schedule);
                             return self.refute_at(hunter, hang, EXHAUSTIVE, notes);
                         }
                         if let (None, Some((input, _, violation))) = (&undefined, &found.violation)
@@ -202,7 +202,9 @@ impl Strategy<'_> {
         let watch = hunter.watch(self.remaining().min(LEAST_TIME));
         let least = hunter.least(hang, &watch);
         self.hint_residency(&mut notes);
-        let Hang { input, schedule } = least.hang;
+        let Hang {
+            input, schedule, ..
+        } = least.hang;
         self.refuted(input, schedule, least.smallest, engine, notes)
     }
 
@@ -218,7 +220,7 @@ impl Strategy<'_> {
 }
 
 /// The parameters, the one to make small first.
-pub(super) fn order(protocol: &Protocol, objectives: &[Objective]) -> Vec<usize> {
+pub(in crate::verdict) fn order(protocol: &Protocol, objectives: &[Objective]) -> Vec<usize> {
     let params = objectives.iter().filter_map(|objective| match objective {
         Objective::Param(id) => Some(id.0),
         Objective::Entries | Objective::Initial => None,

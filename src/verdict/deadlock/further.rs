@@ -35,10 +35,7 @@ pub fn further(
     let objectives = objectives.unwrap_or_else(|| search::default_objectives(protocol));
     let order = order(protocol, &objectives);
     let mut hunter = Hunter::new(protocol, order, settings.cancel, &tell);
-    let known = Hang {
-        input: refutation.input.clone(),
-        schedule: refutation.schedule.clone(),
-    };
+    let known = Hang::of(refutation.input.clone(), refutation.schedule.clone());
     let watch = hunter.watch(left.min(TIME));
     let found = hunter.further(&known, wanted, &watch).into_iter();
     found

@@ -16,12 +16,16 @@ use warplock::semantics::step;
 use warplock::semantics::step::Action;
 use warplock::semantics::step::StepError;
 use warplock::semantics::unfold;
+use warplock::verdict::Property;
+
+mod hazards;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::session::Session;
 
+use super::check;
 use super::concrete::Concrete;
 use super::concrete::Loaded;
 
@@ -40,6 +44,9 @@ pub struct Arguments {
     /// The most states
     #[arg(long, value_name = "N", default_value_t = 10_000_000)]
     pub max_states: u64,
+    /// What to look for
+    #[arg(long, value_name = "P", default_value = "deadlock", value_parser = check::property())]
+    pub property: Property,
     /// The largest start value of memory that was not cleared
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(i64).range(0..))]
     pub max_initial: i64,
@@ -54,6 +61,12 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     progress.begin(0, &arguments.concrete.file.display().to_string());
     let result = interrupt::run(move || {
         let loaded = arguments.concrete.load(style)?;
+        if arguments.property != Property::Deadlock {
+            let tell = |states| progress.tell(0, &format!("{states} states"));
+            let shown = hazards::explore(&arguments, &loaded, style, &tell, (out_style, quiet));
+            progress.end(0);
+            return shown;
+        }
         let found = search(&arguments, &loaded, style, &|states| {
             progress.tell(0, &format!("{states} states"));
         })?;
@@ -201,7 +214,7 @@ fn hang(loaded: &Loaded, input: &Input, schedule: &[Action]) -> Result<Hang, Fai
     })
 }
 
-fn counted(count: u64, noun: &str) -> String {
+pub(super) fn counted(count: u64, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
 }

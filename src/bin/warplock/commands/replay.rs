@@ -75,11 +75,11 @@ fn protocol_of(witness: &Witness) -> Result<Protocol, Failure> {
 
 fn shown(name: &str, protocol: &Protocol, replayed: &Replayed, session: &Session) -> String {
     let style = session.terminal.out_style();
-    let stuck = stuck::explain(protocol, &replayed.instance, &replayed.state);
+    let stuck = stuck::shown(protocol, replayed);
     let events = trace::trace(&protocol.source, &replayed.instance, &replayed.schedule);
-    let ends = match replayed.property {
-        Property::Deadlock => stuck.sentence.clone(),
-        _ => events.last().map_or_else(String::new, |event| {
+    let ends = match (&replayed.hazard, replayed.property) {
+        (Some(_), _) | (None, Property::Deadlock) => stuck.sentence.clone(),
+        (None, _) => events.last().map_or_else(String::new, |event| {
             format!("{} {}", event.member, event.what)
         }),
     };
@@ -106,5 +106,9 @@ fn shown(name: &str, protocol: &Protocol, replayed: &Replayed, session: &Session
     }
     let patterns = input::patterns(protocol, &replayed.input);
     out.push_str(&report::text::run(&patterns, &stuck, &events, style));
+    if let Some(second) = &replayed.second {
+        let events = trace::trace(&protocol.source, &replayed.instance, second);
+        out.push_str(&report::text::other_run(&events, style));
+    }
     out
 }

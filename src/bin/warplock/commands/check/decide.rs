@@ -12,11 +12,13 @@ use warplock::report::expect;
 use warplock::report::finding;
 use warplock::report::style::Style;
 use warplock::text::Narrowing;
+use warplock::verdict;
 use warplock::verdict::Property;
 use warplock::verdict::deadlock;
 use warplock::verdict::deadlock::Settings;
 use warplock::verdict::decision::Decision;
 use warplock::verdict::decision::Verdict;
+use warplock::verdict::hazard;
 use warplock::witness;
 
 use crate::failure::Failure;
@@ -25,13 +27,14 @@ use crate::interrupt;
 use crate::progress::Progress;
 use crate::sources;
 
+use super::Wanted;
 use super::minimize;
 use super::outcome::Outcome;
 
 /// What to decide about every file.
 pub struct Order {
-    /// The properties; empty: those that apply.
-    pub properties: Vec<Property>,
+    /// The properties; empty: `deadlock`, or with `expect` whatever the file expects.
+    pub properties: Vec<Wanted>,
     /// Which inputs.
     pub narrowing: Narrowing,
     /// Time for each property.
@@ -83,12 +86,18 @@ impl Work<'_> {
         if self.order.expect {
             return self.expectations(&bytes, &protocol, outcome);
         }
-        let properties = match self.order.properties.as_slice() {
-            [] => &[Property::Deadlock],
-            given => given,
-        };
+        let mut properties: Vec<Property> = Vec::new();
+        for wanted in &self.order.properties {
+            match wanted {
+                Wanted::All => properties.extend(hazard::applicable(&protocol)),
+                Wanted::One(property) => properties.push(*property),
+            }
+        }
+        if properties.is_empty() {
+            properties.push(Property::Deadlock);
+        }
         for property in properties {
-            let finding = self.property(&bytes, *property, &self.order.narrowing, outcome)?;
+            let finding = self.property(&bytes, property, &self.order.narrowing, outcome)?;
             outcome.findings.push(finding);
         }
         Ok(())
@@ -102,7 +111,10 @@ impl Work<'_> {
     ) -> Result<(), Failure> {
         let wanted = |expectation: &&Expectation| {
             let properties = &self.order.properties;
-            let named = |p: &Property| p.name() == expectation.property;
+            let named = |wanted: &Wanted| match wanted {
+                Wanted::All => true,
+                Wanted::One(property) => property.name() == expectation.property,
+            };
             properties.is_empty() || properties.iter().any(named)
         };
         let expectations: Vec<&Expectation> = protocol.expectations.iter().filter(wanted).collect();
@@ -133,9 +145,6 @@ impl Work<'_> {
     ) -> Result<Finding, Failure> {
         let mut protocol = sources::load_bytes(bytes, self.name, self.order.style)?;
         sources::narrow(&mut protocol, narrowing, self.name, self.order.style)?;
-        if property != Property::Deadlock {
-            return Ok(finding::undecided(self.name, &protocol, property));
-        }
         let objectives = match self.order.minimize.as_slice() {
             [] => None,
             order => Some(minimize::objectives(&protocol, order, self.name)?),
@@ -149,14 +158,15 @@ impl Work<'_> {
         };
         let internal =
             |error: &dyn std::fmt::Display| Failure::Internal(format!("{}: {error}", self.name));
-        let decision =
-            deadlock::decide(&protocol, narrowing, &settings).map_err(|error| internal(&error))?;
+        let decision = verdict::decide(&protocol, narrowing, property, &settings)
+            .map_err(|error| internal(&error))?;
         let mut finding =
             finding::finding(self.name, &protocol, &decision).map_err(|error| internal(&error))?;
         self.keep(&decision, &mut finding, outcome);
         let wanted = self.order.counterexamples.saturating_sub(1);
         if let Verdict::Refuted(refutation) = &decision.verdict
             && wanted > 0
+            && property == Property::Deadlock
         {
             let left = self.order.timeout.saturating_sub(decision.elapsed);
             let others = deadlock::further(&protocol, refutation, wanted, &settings, left)

@@ -41,9 +41,9 @@ pub struct Arguments {
     /// Protocol files; a folder stands for all .wlk files below it, - for standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// Properties to decide; all that apply and that this version decides if not given
-    #[arg(long, value_name = "P", value_delimiter = ',', value_parser = property())]
-    pub property: Vec<Property>,
+    /// Properties to decide, or `all` that apply to the protocol; `deadlock` if not given
+    #[arg(long, value_name = "P", value_delimiter = ',', value_parser = properties())]
+    pub property: Vec<Wanted>,
     /// Which inputs.
     #[command(flatten)]
     pub domain: Domain,
@@ -77,6 +77,9 @@ pub struct Arguments {
     pub explain_proof: bool,
 }
 
+/// The word for every property that applies.
+const ALL: &str = "all";
+
 /// How results are printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Format {
@@ -90,7 +93,27 @@ pub enum Format {
     Sarif,
 }
 
-fn property() -> impl TypedValueParser<Value = Property> {
+/// What is to be decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// Every property that applies to the protocol.
+    All,
+    /// This one.
+    One(Property),
+}
+
+fn properties() -> impl TypedValueParser<Value = Wanted> {
+    let names = Property::ALL.map(Property::name).into_iter();
+    PossibleValuesParser::new(names.chain([ALL])).try_map(|name| match name.as_str() {
+        ALL => Ok(Wanted::All),
+        name => Property::from_name(name)
+            .map(Wanted::One)
+            .ok_or_else(|| format!("no property named `{name}`")),
+    })
+}
+
+/// Decides one property by name.
+pub fn property() -> impl TypedValueParser<Value = Property> {
     PossibleValuesParser::new(Property::ALL.map(Property::name)).try_map(|name| {
         Property::from_name(&name).ok_or_else(|| format!("no property named `{name}`"))
     })

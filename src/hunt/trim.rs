@@ -1,0 +1,104 @@
+//! Runs that show a hazard without actions that play no part.
+
+use crate::protocol::Protocol;
+use crate::semantics::data;
+use crate::semantics::data::Data;
+use crate::semantics::explore::Options;
+use crate::semantics::hazards::judge;
+use crate::semantics::hazards::search;
+use crate::semantics::hazards::search::Runs;
+use crate::semantics::instance::Instance;
+use crate::semantics::step::Action;
+use crate::semantics::unfold;
+use crate::verdict::Property;
+
+use super::Hang;
+use super::LARGEST;
+use super::Watch;
+
+/// States that are searched for shortest runs.
+const STATES: u64 = 100_000;
+
+/// The longest run of which actions are left out, since that takes quadratic time.
+const TRIMMED: usize = 1_000;
+
+/// The same input with shorter runs: shortest ones where the instance is small, otherwise these
+/// without what can be left out of them.
+pub(super) fn trimmed(
+    protocol: &Protocol,
+    property: Property,
+    hang: Hang,
+    watch: &Watch<'_>,
+) -> Hang {
+    let Ok(instance) = unfold::instantiate(protocol, &hang.input) else {
+        return hang;
+    };
+    let data = match property {
+        Property::Race => data::data(protocol, &hang.input, &LARGEST).ok(),
+        _ => None,
+    };
+    let options = Options {
+        max_states: STATES,
+        cancel: Some(watch.cancel),
+        deadline: Some(watch.deadline),
+        ..Options::default()
+    };
+    let searched = search::search(&instance, data.as_ref(), property, &options);
+    if let Some(runs) = searched.found {
+        return Hang::by(hang.input, runs);
+    }
+    let trimmer = Trimmer {
+        instance: &instance,
+        data: data.as_ref(),
+        property,
+        watch,
+    };
+    let Runs { first, second } = hang.runs();
+    let (first, second) = match second {
+        None => (
+            trimmer.trimmed(first, &|run| trimmer.holds(run, None)),
+            None,
+        ),
+        Some(second) => {
+            let first = trimmer.trimmed(first, &|run| trimmer.holds(run, Some(&second)));
+            let second = trimmer.trimmed(second, &|run| trimmer.holds(&first, Some(run)));
+            (first, Some(second))
+        }
+    };
+    Hang {
+        input: hang.input,
+        schedule: first,
+        second,
+    }
+}
+
+struct Trimmer<'a> {
+    instance: &'a Instance,
+    data: Option<&'a Data>,
+    property: Property,
+    watch: &'a Watch<'a>,
+}
+
+impl Trimmer<'_> {
+    fn holds(&self, first: &[Action], second: Option<&[Action]>) -> bool {
+        let judged = judge(self.instance, self.data, self.property, first, second);
+        matches!(judged, Ok(Some(_)))
+    }
+
+    /// A run without every action that it can do without, the last ones first.
+    fn trimmed(&self, mut run: Vec<Action>, holds: &dyn Fn(&[Action]) -> bool) -> Vec<Action> {
+        if run.len() > TRIMMED {
+            return run;
+        }
+        for place in (0..run.len()).rev() {
+            if self.watch.over() {
+                break;
+            }
+            let action = run.remove(place);
+            if !holds(&run) {
+                run.insert(place, action);
+            }
+        }
+        run
+    }
+}

@@ -1,0 +1,309 @@
+//! Sentences about what goes wrong beside a deadlock: where, who, and what would mend it.
+
+use crate::protocol::StmtId;
+use crate::semantics::data::Access;
+use crate::semantics::data::Data;
+use crate::semantics::hazards::Hazard;
+use crate::semantics::instance::Instance;
+use crate::semantics::instance::OpKind;
+use crate::semantics::simulate::RoundRobin;
+use crate::semantics::simulate::Scheduler;
+use crate::semantics::step;
+use crate::semantics::step::State;
+use crate::semantics::step::Violation;
+use crate::semantics::step::ViolationKind;
+use crate::witness;
+
+/// How many actions are looked at to see which of two accesses comes first.
+const TURNS: usize = 10_000;
+
+/// A hazard in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// One sentence.
+    pub sentence: String,
+    /// The line of the text it is about, from 1.
+    pub line: Option<usize>,
+}
+
+/// What a hazard of an instance is, `data` being wanted for a race.
+pub fn tell(source: &str, instance: &Instance, data: Option<&Data>, hazard: &Hazard) -> Told {
+    let teller = Teller { source, instance };
+    match hazard {
+        Hazard::Deviation {
+            member,
+            op,
+            cell,
+            counts,
+        } => teller.deviation(*member, *op, &instance.cell_name(*cell), *counts),
+        Hazard::Lapped { member, op } => teller.lapped(*member, *op),
+        Hazard::Undefined(violation) => teller.undefined(violation),
+        Hazard::Surplus {
+            member,
+            stmt,
+            cell,
+            bytes,
+            missing,
+        } => {
+            let line = teller.line(*stmt);
+            let cell = instance.cell_name(*cell);
+            let more = bytes - missing;
+            told(
+                line,
+                format!(
+                    "{} brings {bytes} bytes to {cell} at line {line}, where only {missing} are \
+                     missing: the phase completes while {more} of them have yet to land",
+                    instance.member_name(*member)
+                ),
+            )
+        }
+        Hazard::Unbalanced { cell, bytes } => Told {
+            sentence: unbalanced(&instance.cell_name(*cell), *bytes),
+            line: None,
+        },
+        Hazard::Unready { member, stmt, cell } => {
+            let line = teller.line(*stmt);
+            told(
+                line,
+                format!(
+                    "{} uses {} at line {line}, and nothing makes it wait until that is initialised",
+                    instance.member_name(*member),
+                    instance.cell_name(*cell)
+                ),
+            )
+        }
+        Hazard::TooMuch {
+            member,
+            op,
+            amount,
+            capacity,
+        } => {
+            let (line, cell) = teller.place(*member, *op);
+            told(
+                line,
+                format!(
+                    "{} asks for {amount} of {cell} at line {line}, of which there are {capacity}",
+                    instance.member_name(*member)
+                ),
+            )
+        }
+        Hazard::Race {
+            first,
+            second,
+            slot,
+        } => match data {
+            Some(data) => teller.race(data, *first, *second, *slot),
+            None => Told {
+                sentence: "two accesses race".to_owned(),
+                line: None,
+            },
+        },
+    }
+}
+
+fn told(line: usize, sentence: String) -> Told {
+    Told {
+        sentence,
+        line: Some(line),
+    }
+}
+
+fn unbalanced(cell: &str, bytes: i64) -> String {
+    match bytes {
+        ..0 => format!(
+            "{} bytes are delivered to {cell} that nobody ever expects",
+            bytes.unsigned_abs()
+        ),
+        _ => format!("{cell} expects {bytes} bytes that nobody ever delivers"),
+    }
+}
+
+struct Teller<'a> {
+    source: &'a str,
+    instance: &'a Instance,
+}
+
+impl Teller<'_> {
+    fn line(&self, stmt: StmtId) -> usize {
+        let span = self.instance.spans.get(stmt.0).copied();
+        witness::line(self.source, span.unwrap_or_default())
+    }
+
+    /// The line of an operation, and its element.
+    fn place(&self, member: usize, op: u32) -> (usize, String) {
+        let op = self.instance.members[member].ops.get(op as usize);
+        op.map_or((0, String::new()), |op| {
+            (self.line(op.stmt), self.instance.cell_name(op.cell))
+        })
+    }
+
+    fn deviation(&self, member: usize, op: u32, cell: &str, counts: (u32, u32)) -> Told {
+        let (line, _) = self.place(member, op);
+        let name = self.instance.member_name(member);
+        let kind = self.instance.members[member].ops.get(op as usize);
+        let kind = kind.map(|op| op.kind);
+        let (less, more) = (counts.0.min(counts.1), counts.0.max(counts.1));
+        if matches!(kind, Some(OpKind::WaitParity(_))) {
+            let completions = match less {
+                1 => "1 completion".to_owned(),
+                n => format!("{n} completions"),
+            };
+            return told(
+                line,
+                format!(
+                    "the wait of {name} for {cell} at line {line} passes after {completions} in \
+                     one run and after {more} in another: the parity does not tell these phases \
+                     apart, and nothing else keeps them apart"
+                ),
+            );
+        }
+        let what = match kind {
+            Some(OpKind::Sync(_) | OpKind::BarArrive(_)) => "registration",
+            Some(OpKind::ExpectTx(_)) => "expectation",
+            Some(OpKind::CompleteTx(_) | OpKind::Copy(_)) => "delivery",
+            Some(OpKind::Commit) => "commit",
+            _ => "arrival",
+        };
+        told(
+            line,
+            format!(
+                "the {what} of {name} at {cell} in line {line} counts in generation {less} in one \
+                 run and in generation {more} in another: generation {less} can complete without a \
+                 participant that belongs to it"
+            ),
+        )
+    }
+
+    fn lapped(&self, member: usize, op: u32) -> Told {
+        let (line, cell) = self.place(member, op);
+        let name = self.instance.member_name(member);
+        let kind = self.instance.members[member].ops.get(op as usize);
+        let sentence = match kind.map(|op| op.kind) {
+            Some(OpKind::WaitParity(parity)) => format!(
+                "{cell} leaves phase {} and comes back to it while {name} stands before its wait \
+                 at line {line}: the completion it waits for goes by unseen",
+                u8::from(parity)
+            ),
+            Some(OpKind::Wait(_, wanted)) => format!(
+                "{cell} moves on from {wanted} while {name} stands before its wait for that very \
+                 value at line {line}"
+            ),
+            _ => format!("{name} is lapped at line {line}"),
+        };
+        told(line, sentence)
+    }
+
+    fn undefined(&self, violation: &Violation) -> Told {
+        let line = self.line(violation.stmt);
+        let name = self.instance.member_name(violation.member);
+        let cell = self.instance.cell_name(violation.cell);
+        let sentence = match violation.kind {
+            ViolationKind::OverArrival { count, pending } => format!(
+                "{name} arrives {count} times at {cell} in line {line}, where {pending} arrivals \
+                 are missing"
+            ),
+            _ => format!("{name} at {cell} in line {line}: {}", violation.kind),
+        };
+        told(line, sentence)
+    }
+
+    fn race(&self, data: &Data, first: (usize, usize), second: (usize, usize), slot: u32) -> Told {
+        let access = |(member, place): (usize, usize)| data.accesses[member][place];
+        let (mut a, mut b) = ((first.0, access(first)), (second.0, access(second)));
+        // What comes first where everybody goes in turn is what was meant to come first.
+        if comes_second(self.instance, a, b) {
+            std::mem::swap(&mut a, &mut b);
+        }
+        let line = self.line(b.1.stmt);
+        told(
+            line,
+            format!(
+                "{} and {} of {} are not ordered: {}",
+                self.access(a),
+                self.access(b),
+                data.slot_name(slot),
+                self.edge(a, b)
+            ),
+        )
+    }
+
+    /// `the write of load at line 9`.
+    fn access(&self, (member, access): (usize, Access)) -> String {
+        let name = self.instance.member_name(member);
+        let line = self.line(access.stmt);
+        let verb = if access.write { "write" } else { "read" };
+        match access.work {
+            None => format!("the {verb} by {name} at line {line}"),
+            Some(_) => format!("the asynchronous {verb} that {name} starts at line {line}"),
+        }
+    }
+
+    /// What would order the first access before the second.
+    fn edge(&self, a: (usize, Access), b: (usize, Access)) -> String {
+        let (here, there) = (self.line(a.1.stmt), self.line(b.1.stmt));
+        let name = |member: usize| self.instance.member_name(member);
+        let signal = match a.0 == b.0 {
+            true => String::new(),
+            false => format!(", and an arrival after it that {} waits for,", name(b.0)),
+        };
+        let Some(work) = a.1.work else {
+            return format!(
+                "an arrival of {} after line {here} that {} waits for before line {there} would \
+                 order them",
+                name(a.0),
+                name(b.0)
+            );
+        };
+        let landing = work.landing.and_then(|op| {
+            let op = self.instance.members[a.0].ops.get(op as usize)?;
+            Some(self.instance.cell_name(op.cell))
+        });
+        let whole = match a.1.write {
+            true => " (without `read`)",
+            false => "",
+        };
+        match (landing, work.waited) {
+            (Some(cell), _) => format!(
+                "a wait of {} before line {there} for a phase of {cell} that only its completion \
+                 completes would order them",
+                name(b.0)
+            ),
+            (None, Some(_)) => format!(
+                "a `wait_group`{whole} of {} that covers it{signal} before line {there} would \
+                 order them",
+                name(a.0)
+            ),
+            (None, None) => format!(
+                "nothing tells when the first is complete; a `commit`, or a `commit_group` with a \
+                 `wait_group 0`{whole}{signal} before line {there} would order them"
+            ),
+        }
+    }
+}
+
+/// Whether the first of two accesses begins after the second one where everybody goes in turn.
+fn comes_second(instance: &Instance, a: (usize, Access), b: (usize, Access)) -> bool {
+    if a.0 == b.0 {
+        return a.1.order > b.1.order;
+    }
+    let mut state = step::initial(instance);
+    let mut turns = RoundRobin::default();
+    let begun = |state: &State, (member, access): (usize, Access)| {
+        let counter = state.counters[member];
+        counter != step::NOT_STARTED && counter >= access.at
+    };
+    for _ in 0..TURNS {
+        match (begun(&state, a), begun(&state, b)) {
+            (false, false) => {}
+            (first, _) => return !first,
+        }
+        let action = turns.next(&step::enabled(instance, &state));
+        let Some(action) = action else {
+            break;
+        };
+        if step::apply(instance, &mut state, action).is_err() {
+            break;
+        }
+    }
+    false
+}

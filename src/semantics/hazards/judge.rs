@@ -1,0 +1,109 @@
+//! What a counterexample has to show.
+
+use crate::semantics::data::Data;
+use crate::semantics::instance::Instance;
+use crate::semantics::step;
+use crate::semantics::step::Action;
+use crate::semantics::step::State;
+use crate::semantics::step::StepError;
+use crate::verdict::Property;
+
+use super::Hazard;
+use super::Monitor;
+use super::Participation;
+use super::Races;
+use super::participation;
+use super::takes_two_runs;
+
+/// A counterexample that holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Judged {
+    /// What it shows.
+    pub hazard: Hazard,
+    /// The state the first run leads to; where its last action is undefined, the one before.
+    pub state: State,
+}
+
+/// What these runs show of the property, `second` being wanted where it takes two runs.
+/// `data` is wanted for races. `None`: they show nothing.
+///
+/// # Errors
+///
+/// The position of an action that cannot happen or is undefined where a run goes on, and which
+/// of these it is.
+pub fn judge(
+    instance: &Instance,
+    data: Option<&Data>,
+    property: Property,
+    first: &[Action],
+    second: Option<&[Action]>,
+) -> Result<Option<Judged>, (usize, StepError)> {
+    if takes_two_runs(property) != second.is_some() {
+        return Ok(None);
+    }
+    if let Some(second) = second {
+        let (one, state) = last(instance, property, first)?;
+        let (other, _) = last(instance, property, second)?;
+        let hazard = match (one, other) {
+            (Some(one), Some(other)) => deviation(one, other),
+            _ => None,
+        };
+        return Ok(hazard.map(|hazard| Judged { hazard, state }));
+    }
+    let monitor = Monitor::new(instance, property);
+    let races = data.map(|data| Races::new(instance, data));
+    let mut state = step::initial_with_history(instance);
+    let mut shown = None;
+    for (position, action) in first.iter().enumerate() {
+        let before = monitor.before(&state, *action);
+        match step::apply(instance, &mut state, *action) {
+            Ok(()) => shown = monitor.after(before, &state),
+            Err(error) => {
+                let hazard = undefined(&monitor, &error);
+                return match hazard.filter(|_| position + 1 == first.len()) {
+                    Some(hazard) => Ok(Some(Judged { hazard, state })),
+                    None => Err((position, error)),
+                };
+            }
+        }
+    }
+    let shown = shown.or_else(|| monitor.state(&state));
+    let racing = || match property {
+        Property::Race => races.as_ref()?.state(&state),
+        _ => None,
+    };
+    Ok(shown.or_else(racing).map(|hazard| Judged { hazard, state }))
+}
+
+fn undefined(monitor: &Monitor<'_>, error: &StepError) -> Option<Hazard> {
+    match error {
+        StepError::Violation(violation) => monitor.undefined(violation),
+        StepError::NotEnabled(_) => None,
+    }
+}
+
+/// What the last action of a run does, and the state it leads to.
+fn last(
+    instance: &Instance,
+    property: Property,
+    run: &[Action],
+) -> Result<(Option<Participation>, State), (usize, StepError)> {
+    let mut state = step::initial_with_history(instance);
+    let mut found = None;
+    for (position, action) in run.iter().enumerate() {
+        found = participation(instance, &state, *action, property);
+        step::apply(instance, &mut state, *action).map_err(|error| (position, error))?;
+    }
+    Ok((found, state))
+}
+
+/// The violation that two participations are, if they are one.
+pub(super) fn deviation(one: Participation, other: Participation) -> Option<Hazard> {
+    let same = (one.member, one.op, one.cell) == (other.member, other.op, other.cell);
+    (same && one.count != other.count).then_some(Hazard::Deviation {
+        member: one.member,
+        op: one.op,
+        cell: one.cell,
+        counts: (one.count, other.count),
+    })
+}

@@ -1,0 +1,123 @@
+//! What can go wrong beside a deadlock, defined once, at concrete values.
+//!
+//! **Generations.** The generation of an arrival, registration, expectation or delivery is 1 +
+//! the number of completions of its element before it. A registration left dangling at the end
+//! so has the generation that never completes. What is done to an mbarrier before it is
+//! initialised takes part in none.
+//!
+//! | property | violated by |
+//! |---|---|
+//! | `early_completion` | two runs in which one operation takes part in different generations |
+//! | `early_pass` | two runs in which one wait by parity passes after different numbers of completions: one of them passed on a stale phase |
+//! | `lapped_wait` | a run in which a wait by parity or for `== v` could pass, its member standing before it, and no longer can; or in which the counter has passed `v` and is never set |
+//! | `over_arrival` | a run with an arrival too many, another thread count than the open generation's, or a member arriving twice or waiting without having arrived |
+//! | `tx_mismatch` | a run with a delivery that completes a phase with a part of its bytes; or one at whose end an mbarrier has bytes outstanding, or too many, and nobody is left who would make up for it |
+//! | `uninitialized` | a run that comes to the use of an mbarrier that is not initialised, or initialises one twice |
+//! | `race` | a reachable state in which two accesses to one slot by different actors are both next or under way, one of them a write, see [`super::data`] |
+//! | `resources` | a run that gives more back to a pool than is taken, or comes to an `acquire` of more than the pool ever has |
+//!
+//! A violation by two runs is about the first point of difference in neither: each run ends with
+//! the operation in question. All other violations are about one run, which ends with the action
+//! or in the state that shows it. [`judge`] is the definition that a counterexample is held to;
+//! [`search`] applies it to every run at one input.
+//!
+//! A deadlock is no business of these properties: an operation that one run does and another
+//! never comes to violates none of them.
+
+mod judge;
+mod monitor;
+mod race;
+pub mod search;
+
+use crate::protocol::StmtId;
+use crate::verdict::Property;
+
+use super::instance::CellId;
+use super::step::Violation;
+
+pub use judge::Judged;
+pub use judge::judge;
+pub use monitor::Before;
+pub use monitor::Monitor;
+pub use monitor::Participation;
+pub use monitor::participation;
+pub use race::Races;
+
+/// A violation of a property other than deadlock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Hazard {
+    /// One operation in two generations, or one wait passing in two phases.
+    Deviation {
+        /// Whose.
+        member: usize,
+        /// Which of its operations, from 0.
+        op: u32,
+        /// The element.
+        cell: CellId,
+        /// The generation, or the number of completions before a wait, in the two runs.
+        counts: (u32, u32),
+    },
+    /// A wait that could pass and no longer can, or whose counter has passed its value.
+    Lapped {
+        /// Who stands before it.
+        member: usize,
+        /// Which of its operations, from 0.
+        op: u32,
+    },
+    /// An undefined operation, the last action of the run.
+    Undefined(Violation),
+    /// A delivery of which a part completes a phase, the last action of the run.
+    Surplus {
+        /// Whose.
+        member: usize,
+        /// The statement.
+        stmt: StmtId,
+        /// The mbarrier.
+        cell: CellId,
+        /// How many bytes are delivered.
+        bytes: i64,
+        /// How many of them are missing.
+        missing: i64,
+    },
+    /// An mbarrier with an unbalanced byte count at the end of the run.
+    Unbalanced {
+        /// The mbarrier.
+        cell: CellId,
+        /// Bytes expected and not delivered; negative where more were delivered.
+        bytes: i64,
+    },
+    /// A member that comes to the use of something that is not initialised.
+    Unready {
+        /// Whose.
+        member: usize,
+        /// The statement.
+        stmt: StmtId,
+        /// The element.
+        cell: CellId,
+    },
+    /// An `acquire` of more than there ever is.
+    TooMuch {
+        /// Whose.
+        member: usize,
+        /// Which of its operations, from 0.
+        op: u32,
+        /// How much is asked for.
+        amount: i64,
+        /// How much there is.
+        capacity: i64,
+    },
+    /// Two accesses at once.
+    Race {
+        /// One: the member and which of its accesses, from 0.
+        first: (usize, usize),
+        /// The other.
+        second: (usize, usize),
+        /// The slot.
+        slot: u32,
+    },
+}
+
+/// Whether a violation of the property is a pair of runs.
+pub fn takes_two_runs(property: Property) -> bool {
+    matches!(property, Property::EarlyCompletion | Property::EarlyPass)
+}

@@ -1,0 +1,152 @@
+//! Which accesses are next or under way in a state, and which of these race.
+//!
+//! An access that a member does itself is next in every state in which the member has done the
+//! operations before it and none after: nothing keeps it from taking place there. A member that
+//! is registered in a named barrier and blocked has left the accesses before it behind.
+
+use rustc_hash::FxHashMap;
+
+use crate::semantics::data::Access;
+use crate::semantics::data::Data;
+use crate::semantics::instance::Instance;
+use crate::semantics::step;
+use crate::semantics::step::InFlight;
+use crate::semantics::step::NOT_STARTED;
+use crate::semantics::step::State;
+
+use super::Hazard;
+
+/// Looks for races in states of one instance, which have to keep history.
+#[derive(Debug, Clone)]
+pub struct Races<'i> {
+    instance: &'i Instance,
+    data: &'i Data,
+    /// Slots that race if at all: touched by two accesses, one of them a write.
+    contested: Vec<bool>,
+}
+
+impl<'i> Races<'i> {
+    /// What races in an instance with this data.
+    pub fn new(instance: &'i Instance, data: &'i Data) -> Races<'i> {
+        let slots = data.buffers.last().map_or(0, |b| b.cells.end);
+        let mut touched = vec![(0_usize, false); slots];
+        for access in data.accesses.iter().flatten() {
+            let (count, written) = &mut touched[access.slot as usize];
+            *count += 1;
+            *written |= access.write;
+        }
+        Races {
+            instance,
+            data,
+            contested: touched.iter().map(|(n, w)| *n > 1 && *w).collect(),
+        }
+    }
+
+    /// The instance.
+    pub fn instance(&self) -> &'i Instance {
+        self.instance
+    }
+
+    /// The accesses.
+    pub fn data(&self) -> &'i Data {
+        self.data
+    }
+
+    /// Whether a slot is touched by two accesses one of which writes.
+    pub fn is_contested(&self, slot: u32) -> bool {
+        self.contested.get(slot as usize).is_some_and(|c| *c)
+    }
+
+    /// The first race in a state, by member.
+    pub fn state(&self, state: &State) -> Option<Hazard> {
+        let mut active: FxHashMap<u32, Vec<(usize, usize)>> = FxHashMap::default();
+        for (member, accesses) in self.data.accesses.iter().enumerate() {
+            for (place, access) in accesses.iter().enumerate() {
+                if !self.is_contested(access.slot) || !self.is_active(state, member, access) {
+                    continue;
+                }
+                let others = active.entry(access.slot).or_default();
+                for (other, at) in others.iter() {
+                    let before = &self.data.accesses[*other][*at];
+                    let races = (before.write || access.write)
+                        && (*other != member || unordered(before, access));
+                    if races {
+                        return Some(Hazard::Race {
+                            first: (*other, *at),
+                            second: (member, place),
+                            slot: access.slot,
+                        });
+                    }
+                }
+                others.push((member, place));
+            }
+        }
+        None
+    }
+
+    /// Whether an access is next or under way.
+    fn is_active(&self, state: &State, member: usize, access: &Access) -> bool {
+        let counter = state.counters[member];
+        if counter == NOT_STARTED || counter < access.at || self.is_hidden(member, access) {
+            return false;
+        }
+        if counter == access.at && !is_registered(self.instance, state, member) {
+            return true;
+        }
+        let Some(work) = access.work else {
+            return false;
+        };
+        let landed = work.landing.is_some_and(|op| {
+            let is_it = |f: &InFlight| f.member as usize == member && f.op == op;
+            counter > op && !state.in_flight.iter().any(is_it)
+        });
+        let waited = work.waited.is_some_and(|(at, _)| {
+            counter > at || counter == at && is_registered(self.instance, state, member)
+        });
+        !landed && !waited
+    }
+
+    /// Whether an access comes after the last operation of a CTA that somebody may be waiting
+    /// to replace. Since a member with no operation left has finished, a state does not tell
+    /// whether the access is still to come.
+    fn is_hidden(&self, member: usize, access: &Access) -> bool {
+        let layout = &self.instance.members[member];
+        let launch = self.instance.roles[layout.role].launch.as_ref();
+        access.at as usize == layout.ops.len() && launch.is_some_and(|plan| plan.resident.is_some())
+    }
+
+    /// An access that [`Races::state`] does not see, if there is one.
+    pub fn hidden(&self) -> Option<&'i Access> {
+        let members = self.data.accesses.iter().enumerate();
+        let mut all = members
+            .flat_map(|(member, accesses)| accesses.iter().map(move |access| (member, access)));
+        let hidden = all.find(|(member, access)| {
+            self.is_contested(access.slot) && self.is_hidden(*member, access)
+        });
+        hidden.map(|(_, access)| access)
+    }
+}
+
+/// Whether two accesses of one member, in program order, race where both are next or under way.
+fn unordered(before: &Access, after: &Access) -> bool {
+    let Some(work) = before.work else {
+        return false;
+    };
+    let same = before.order == after.order;
+    let waited = work.waited.is_some_and(|(_, order)| order < after.order);
+    let in_line = work.in_order && after.work.is_some_and(|work| work.in_order);
+    !same && !waited && !in_line
+}
+
+/// Whether a member is blocked in the open generation of a named barrier.
+fn is_registered(instance: &Instance, state: &State, member: usize) -> bool {
+    let Some(op) = step::next_op(instance, state, member) else {
+        return false;
+    };
+    match &state.cells[op.cell.0 as usize] {
+        step::CellState::Named { registered, .. } => registered
+            .iter()
+            .any(|r| r.blocked && r.member as usize == member),
+        _ => false,
+    }
+}

@@ -1,0 +1,114 @@
+//! Which properties a protocol has anything to do with.
+
+use crate::protocol::Comparison;
+use crate::protocol::ObjectKind;
+use crate::protocol::Protocol;
+use crate::protocol::Stmt;
+use crate::protocol::StmtKind;
+use crate::protocol::Work;
+use crate::verdict::Property;
+
+/// The properties that apply to a protocol, deadlock first. Those that this version does not
+/// decide are left out.
+pub fn applicable(protocol: &Protocol) -> Vec<Property> {
+    let all = Property::ALL.into_iter();
+    all.filter(|property| inapplicable(protocol, *property).is_none())
+        .collect()
+}
+
+/// Why a property does not apply to a protocol, as a lowercase fragment.
+pub fn inapplicable(protocol: &Protocol, property: Property) -> Option<&'static str> {
+    let object = |wanted: fn(&ObjectKind) -> bool| {
+        let mut objects = protocol.objects.iter();
+        objects.any(|object| wanted(&object.kind))
+    };
+    let statement = |wanted: fn(&StmtKind) -> bool| {
+        let mut roles = protocol.roles.iter();
+        roles.any(|role| any(&role.body, wanted))
+    };
+    let (applies, reason) = match property {
+        Property::Deadlock => (true, ""),
+        Property::EarlyCompletion | Property::OverArrival => (
+            object(|kind| {
+                matches!(
+                    kind,
+                    ObjectKind::Mbarrier { .. } | ObjectKind::Named | ObjectKind::Barrier { .. }
+                )
+            }),
+            "the protocol has no barrier",
+        ),
+        Property::EarlyPass => (
+            statement(|kind| matches!(kind, StmtKind::WaitParity { .. })),
+            "the protocol has no wait by parity",
+        ),
+        Property::LappedWait => (
+            statement(|kind| {
+                matches!(
+                    kind,
+                    StmtKind::WaitParity { .. }
+                        | StmtKind::Wait {
+                            comparison: Comparison::Equal,
+                            ..
+                        }
+                )
+            }),
+            "the protocol has no wait by parity or for an exact value",
+        ),
+        Property::TxMismatch => (
+            statement(|kind| {
+                matches!(
+                    kind,
+                    StmtKind::ExpectTx { .. } | StmtKind::CompleteTx { .. } | StmtKind::Copy { .. }
+                )
+            }),
+            "the protocol expects and delivers no bytes",
+        ),
+        Property::Uninitialized => (
+            object(|kind| {
+                matches!(
+                    kind,
+                    ObjectKind::Mbarrier {
+                        explicit_init: true,
+                        ..
+                    }
+                )
+            }),
+            "the protocol has no mbarrier that is initialised explicitly",
+        ),
+        Property::Race => (
+            statement(touches),
+            "the protocol reads and writes no declared buffer",
+        ),
+        Property::StaleRead => (false, "this version does not decide `stale_read`"),
+        Property::Resources => (
+            object(|kind| matches!(kind, ObjectKind::Pool { .. })),
+            "the protocol has no pool",
+        ),
+    };
+    (!applies).then_some(reason)
+}
+
+fn touches(kind: &StmtKind) -> bool {
+    match kind {
+        StmtKind::Copy { touches, .. } => !touches.is_empty(),
+        StmtKind::Access { work, .. } => match work {
+            Work::Now(touches) | Work::Async(touches) => !touches.is_empty(),
+            Work::CommitGroup | Work::WaitGroup { .. } => false,
+        },
+        _ => false,
+    }
+}
+
+/// Whether some statement of a block, however deep, is wanted.
+fn any(body: &[Stmt], wanted: fn(&StmtKind) -> bool) -> bool {
+    body.iter().any(|stmt| {
+        wanted(&stmt.kind)
+            || match &stmt.kind {
+                StmtKind::If {
+                    then, otherwise, ..
+                } => any(then, wanted) || any(otherwise, wanted),
+                StmtKind::For { body, .. } => any(body, wanted),
+                _ => false,
+            }
+    })
+}

@@ -1,0 +1,88 @@
+//! What a hazard is about, in the words of a witness.
+
+use crate::protocol::Protocol;
+use crate::protocol::StmtId;
+use crate::semantics::data::Data;
+use crate::semantics::hazards::Hazard;
+use crate::semantics::instance::Instance;
+
+use super::HazardEntry;
+use super::describe;
+
+/// The entry for a hazard of an instance, whose data is wanted for a race.
+pub(super) fn entry(
+    protocol: &Protocol,
+    instance: &Instance,
+    data: Option<&Data>,
+    hazard: &Hazard,
+) -> HazardEntry {
+    let (members, statements, element, counts) = match hazard {
+        Hazard::Deviation {
+            member,
+            op,
+            cell,
+            counts,
+        } => (
+            vec![*member],
+            statement(instance, *member, *op),
+            instance.cell_name(*cell),
+            Some(*counts),
+        ),
+        Hazard::Lapped { member, op } | Hazard::TooMuch { member, op, .. } => {
+            let done = instance.members[*member].ops.get(*op as usize);
+            (
+                vec![*member],
+                statement(instance, *member, *op),
+                done.map_or_else(String::new, |op| instance.cell_name(op.cell)),
+                None,
+            )
+        }
+        Hazard::Undefined(violation) => (
+            vec![violation.member],
+            vec![violation.stmt],
+            instance.cell_name(violation.cell),
+            None,
+        ),
+        Hazard::Surplus {
+            member, stmt, cell, ..
+        }
+        | Hazard::Unready { member, stmt, cell } => {
+            (vec![*member], vec![*stmt], instance.cell_name(*cell), None)
+        }
+        Hazard::Unbalanced { cell, .. } => {
+            (Vec::new(), Vec::new(), instance.cell_name(*cell), None)
+        }
+        Hazard::Race {
+            first,
+            second,
+            slot,
+        } => {
+            let touched = |(member, place): &(usize, usize)| {
+                let accesses = data.and_then(|data| data.accesses.get(*member));
+                accesses.and_then(|all| all.get(*place)).map(|a| a.stmt)
+            };
+            (
+                vec![first.0, second.0],
+                [first, second].into_iter().filter_map(touched).collect(),
+                data.map_or_else(String::new, |data| data.slot_name(*slot)),
+                None,
+            )
+        }
+    };
+    let line = |stmt: &StmtId| {
+        let span = instance.spans.get(stmt.0).copied().unwrap_or_default();
+        describe::line(&protocol.source, span)
+    };
+    HazardEntry {
+        members: members.iter().map(|m| instance.member_name(*m)).collect(),
+        lines: statements.iter().map(line).collect(),
+        statements: statements.into_iter().map(|stmt| stmt.0).collect(),
+        element,
+        counts,
+    }
+}
+
+fn statement(instance: &Instance, member: usize, op: u32) -> Vec<StmtId> {
+    let op = instance.members[member].ops.get(op as usize);
+    op.map(|op| op.stmt).into_iter().collect()
+}

@@ -1,0 +1,323 @@
+//! The properties beside deadlock, case by case: small programs and whether they violate one.
+
+use warplock::semantics::data;
+use warplock::semantics::explore::Options;
+use warplock::semantics::explore::SearchEnd;
+use warplock::semantics::hazards::Hazard;
+use warplock::semantics::hazards::judge;
+use warplock::semantics::hazards::search;
+use warplock::semantics::hazards::search::Searched;
+use warplock::semantics::input::Input;
+use warplock::semantics::step::Action;
+use warplock::semantics::unfold;
+use warplock::semantics::unfold::Limits;
+use warplock::text;
+use warplock::verdict::Property;
+
+fn searched(body: &str, property: Property, symmetry: bool) -> Searched {
+    let source = format!("protocol p\n{body}");
+    let protocol = text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{body}: {e:?}"));
+    let input = Input::default();
+    let instance = unfold::instantiate(&protocol, &input).unwrap();
+    let data = data::data(&protocol, &input, &Limits::default()).unwrap();
+    let options = Options {
+        symmetry,
+        ..Options::default()
+    };
+    let found = search::search(&instance, Some(&data), property, &options);
+    if let Some(runs) = &found.found {
+        let second = runs.second.as_deref();
+        let judged = judge(&instance, Some(&data), property, &runs.first, second);
+        assert!(matches!(judged, Ok(Some(_))), "{body}: {judged:?}");
+    }
+    found
+}
+
+/// Whether a body violates a property; interchangeable members make no difference.
+fn violates(body: &str, property: Property) -> bool {
+    let found = searched(body, property, true);
+    assert_eq!(
+        found.found.is_some(),
+        searched(body, property, false).found.is_some(),
+        "{body}"
+    );
+    let done = matches!(found.end, SearchEnd::Exhausted | SearchEnd::FoundStuck);
+    assert!(done, "{body}");
+    found.found.is_some()
+}
+
+#[test]
+fn generations_of_named_barriers() {
+    let cases = [
+        // The small cases of PLDI'15.
+        (
+            "role a warp { arrive b[0] 64 }
+             role c warp { sync b[0] 64 sync b[0] 64 }
+             role d warp { sync b[1] 64 arrive b[0] 64 }
+             role e warp { sync b[1] 64 }",
+            true,
+        ),
+        (
+            "role a warp { arrive b[0] 64 }
+             role c warp { sync b[0] 64 arrive b[1] 64 sync b[0] 64 }
+             role d warp { sync b[1] 64 arrive b[0] 64 }",
+            false,
+        ),
+        (
+            "role a warp { arrive b[2] 64 arrive b[0] 64 }
+             role c warp { sync b[0] 64 sync b[3] 64 sync b[2] 64 }
+             role d warp { sync b[1] 64 arrive b[3] 64 arrive b[2] 64 }
+             role e warp { sync b[2] 64 arrive b[1] 64 }",
+            false,
+        ),
+        (
+            "role a warp { arrive b[2] 64 arrive b[0] 64 }
+             role c warp { sync b[0] 64 sync b[3] 64 sync b[2] 64 }
+             role d warp { arrive b[3] 64 sync b[1] 64 arrive b[2] 64 }
+             role e warp { sync b[2] 64 arrive b[1] 64 }",
+            true,
+        ),
+        // One too many, which dangles, whoever it is.
+        ("role a[n in 0..3] warp { sync b[0] 64 }", true),
+        (
+            "role a[n in 0..2] warp { sync b[0] 64 arrive b[0] 64 }",
+            false,
+        ),
+        // The dangling one is always the same.
+        (
+            "role a[n in 0..2] warp { sync b[0] 64 } role c warp { sync b[1] 64 arrive b[0] 64 }
+             role d warp { sync b[1] 64 }",
+            true,
+        ),
+    ];
+    for (roles, expected) in cases {
+        let body = format!("named b[4]\n{roles}");
+        let found = violates(&body, Property::EarlyCompletion);
+        assert_eq!(found, expected, "{body}");
+    }
+}
+
+#[test]
+fn waits_by_parity() {
+    let body = |roles: &str| format!("mbarrier b {{ arrivals: 1 }}\n{roles}");
+    let once = body("role a { arrive b } role c { wait b 0 }");
+    let twice = body("role a { arrive b arrive b } role c { wait b 0 }");
+    let thrice = body("role a { arrive b arrive b arrive b } role c { wait b 0 }");
+    for (body, lapped, early) in [
+        (once, false, false),
+        (twice, true, false),
+        (thrice, true, true),
+    ] {
+        assert_eq!(violates(&body, Property::LappedWait), lapped, "{body}");
+        assert_eq!(violates(&body, Property::EarlyPass), early, "{body}");
+    }
+}
+
+#[test]
+fn exact_waits_on_counters() {
+    let body = |roles: &str| format!("semaphore s = 0\n{roles}");
+    for (roles, expected) in [
+        ("role a { s += 1 } role c { wait s == 1 }", false),
+        ("role a { s += 2 } role c { wait s == 1 }", true),
+        ("role a { s += 1 s += 1 } role c { wait s >= 1 }", false),
+        ("role a { s += 1 s = 0 } role c { wait s == 1 }", true),
+        // The value is there again: it was only too early.
+        ("role a { s += 2 s = 1 } role c { wait s == 1 }", false),
+    ] {
+        assert_eq!(
+            violates(&body(roles), Property::LappedWait),
+            expected,
+            "{roles}"
+        );
+    }
+}
+
+#[test]
+fn bytes() {
+    for (body, expected) in [
+        ("arrive_expect_tx b 8 complete_tx b 8", false),
+        ("arrive_expect_tx b 8 complete_tx b 4", true),
+        ("arrive_expect_tx b 8 complete_tx b 12", true),
+        ("complete_tx b 8 arrive_expect_tx b 8", false),
+        (
+            "expect_tx b 8 arrive b complete_tx b 4 complete_tx b 4",
+            false,
+        ),
+    ] {
+        let body = format!("mbarrier b {{ arrivals: 1 }}\nrole a {{ {body} }}");
+        assert_eq!(violates(&body, Property::TxMismatch), expected, "{body}");
+    }
+    // Stuck for another reason, with the delivery still to come.
+    let body = "mbarrier b { arrivals: 1 } semaphore s = 0
+                role a { arrive_expect_tx b 8 wait s == 1 complete_tx b 8 }";
+    assert!(!violates(body, Property::TxMismatch));
+}
+
+#[test]
+fn races() {
+    let cases = [
+        ("role a { write x[0] } role c { read x[1] }", false),
+        ("role a { write x[0] } role c { read x[0] }", true),
+        ("role a { read x[0] } role c { read x[0] }", false),
+        ("role a[n in 0..2] { write x[n] }", false),
+        ("role a[n in 0..2] { accumulate x[0] }", true),
+        (
+            "role a { write x[0] arrive b } role c { wait b 0 read x[0] }",
+            false,
+        ),
+        (
+            "role a { arrive b write x[0] } role c { wait b 0 read x[0] }",
+            true,
+        ),
+        // A warp that is blocked has left what comes before behind.
+        (
+            "role a warp { write x[0] sync bar 64 } role c warp { sync bar 64 read x[0] }",
+            false,
+        ),
+        (
+            "role a warp { sync bar 64 write x[0] } role c warp { read x[0] sync bar 64 }",
+            false,
+        ),
+        // Copies last until they land, and are not ordered among each other.
+        (
+            "role a { arrive_expect_tx b 8 async copy x[0] completes b 8 }
+             role c { wait b 0 read x[0] }",
+            false,
+        ),
+        ("role a { async copy x[0] completes b 8 read x[0] }", true),
+        (
+            "role a { arrive_expect_tx b 8 async copy x[0] completes b 8 wait b 0 read x[0] }",
+            false,
+        ),
+        (
+            "role a { arrive_expect_tx b 16 async copy x[0] completes b 8
+                      async copy x[0] completes b 8 }",
+            true,
+        ),
+        // Work on a tensor core is in order, and lasts until its commit lands.
+        (
+            "role a { async mma writes x[0] async mma writes x[0] }",
+            false,
+        ),
+        ("role a { async mma writes x[0] read x[0] commit b }", true),
+        (
+            "role a { async mma writes x[0] commit b wait b 0 read x[0] }",
+            false,
+        ),
+        ("role a { async mma writes x[0] commit b read x[0] }", true),
+        // Groups.
+        (
+            "role a { async store reads x[0] commit_group write x[0] }",
+            true,
+        ),
+        (
+            "role a { async store reads x[0] commit_group wait_group 0 read write x[0] }",
+            false,
+        ),
+        (
+            "role a { async copy x[0] commit_group wait_group 0 read read x[0] }",
+            true,
+        ),
+        (
+            "role a { async store reads x[0] wait_group 0 write x[0] }",
+            true,
+        ),
+        (
+            "role a { async store reads x[0] commit_group async store reads x[1] commit_group
+                      wait_group 1 write x[0] }",
+            false,
+        ),
+        (
+            "role a { async store reads x[0] commit_group async store reads x[1] commit_group
+                      wait_group 1 write x[1] }",
+            true,
+        ),
+        // Another member sees no group.
+        (
+            "role a { async store reads x[0] commit_group arrive b wait_group 0 }
+             role c { wait b 0 write x[0] }",
+            true,
+        ),
+    ];
+    for (roles, expected) in cases {
+        let body = format!("mbarrier b {{ arrivals: 1 }}\nnamed bar\nbuffer x[2]\n{roles}");
+        assert_eq!(violates(&body, Property::Race), expected, "{roles}");
+    }
+}
+
+#[test]
+fn accesses_that_nobody_can_follow_are_told() {
+    let body = |resident: &str| {
+        format!(
+            "buffer x\nsemaphore s = 0\n\
+             grid a[n in 0..2] launch any resident {resident} {{ s += 1 write x }}"
+        )
+    };
+    assert!(violates(&body("all"), Property::Race));
+    let limited = format!("protocol p\n{}", body("1"));
+    let protocol = text::load(limited.as_bytes()).unwrap();
+    let found = search::search_all(
+        &protocol,
+        &[],
+        Property::Race,
+        &Default::default(),
+        &Options::default(),
+    )
+    .unwrap();
+    assert_eq!(found.found, None);
+    assert!(found.hidden.is_some());
+}
+
+#[test]
+fn initialisation() {
+    let body = |roles: &str| {
+        format!(
+            "mbarrier b {{ arrivals: 1, init: explicit }}\nbarrier c {{ arrivals: 2 }}\n{roles}"
+        )
+    };
+    for (roles, expected) in [
+        ("role a { init b arrive b }", false),
+        ("role a { arrive b init b }", true),
+        ("role a { init b } role d { wait b 1 }", true),
+        ("role a { init b sync c } role d { sync c wait b 1 }", false),
+        ("role a { init b init b }", true),
+        ("role a { commit b init b }", true),
+    ] {
+        assert_eq!(
+            violates(&body(roles), Property::Uninitialized),
+            expected,
+            "{roles}"
+        );
+    }
+}
+
+#[test]
+fn runs_that_show_nothing_are_refused() {
+    let source = "protocol p mbarrier b { arrivals: 2 } role a[n in 0..2] { arrive b arrive b }";
+    let protocol = text::load(source.as_bytes()).unwrap();
+    let instance = unfold::instantiate(&protocol, &Input::default()).unwrap();
+    let step = Action::Step;
+    let shows = |first: &[Action], second: Option<&[Action]>| {
+        let judged = judge(&instance, None, Property::EarlyCompletion, first, second);
+        judged.map(|found| found.map(|judged| judged.hazard))
+    };
+    // The second arrival of member 0 in the first generation, and in the second.
+    let early = [step(0), step(0)];
+    let late = [step(0), step(1), step(0)];
+    assert!(matches!(
+        shows(&early, Some(&late)),
+        Ok(Some(Hazard::Deviation {
+            member: 0,
+            op: 1,
+            counts: (1, 2),
+            ..
+        }))
+    ));
+    assert_eq!(shows(&early, Some(&early)), Ok(None));
+    assert_eq!(shows(&early, None), Ok(None));
+    // Another operation, and nothing at all.
+    assert_eq!(shows(&early, Some(&late[..2])), Ok(None));
+    assert_eq!(shows(&early, Some(&[])), Ok(None));
+    let too_long = [step(0), step(0), step(0)];
+    assert!(matches!(shows(&too_long, Some(&late)), Err((2, _))));
+}
