@@ -14,6 +14,7 @@ pub mod certificate;
 pub mod encoding;
 pub mod hunt;
 pub mod proof;
+pub mod ptx;
 pub mod protocol;
 pub mod report;
 pub mod repro;
