@@ -1,0 +1,366 @@
+//! What is known at a place of the kernel: between which bounds unknowns lie, and which sums are
+//! not negative. Sums are built and compared under it.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::term::Atom;
+use super::term::Condition;
+use super::term::Sum;
+use super::term::Unknown;
+
+/// Beyond every value that is met.
+const FAR: i128 = 1 << 100;
+
+/// How deep bounds are computed.
+const DEPTH: usize = 6;
+
+/// What is known.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Facts {
+    bounds: BTreeMap<Unknown, (i128, i128)>,
+    /// Sums that are 0 or more.
+    positive: Vec<Rc<Sum>>,
+}
+
+impl Facts {
+    pub fn bound(&mut self, unknown: Unknown, low: i128, high: i128) {
+        let entry = self.bounds.entry(unknown).or_insert((-FAR, FAR));
+        *entry = (entry.0.max(low), entry.1.min(high));
+    }
+
+    /// Adds what a condition says.
+    pub fn assume(&mut self, condition: &Condition) {
+        match condition {
+            Condition::Negative(sum) => self.assume_positive(&sum.scaled(-1).plus_constant(-1)),
+            Condition::Zero(sum) => {
+                self.assume_positive(sum);
+                self.assume_positive(&sum.scaled(-1));
+            }
+            Condition::Not(inner) => {
+                if let Condition::Zero(sum) = &**inner {
+                    if self.range(sum).0 >= 0 {
+                        self.assume_positive(&sum.plus_constant(-1));
+                    } else if self.range(sum).1 <= 0 {
+                        self.assume_positive(&sum.scaled(-1).plus_constant(-1));
+                    }
+                }
+            }
+            Condition::And(a, b) => {
+                self.assume(a);
+                self.assume(b);
+            }
+            Condition::Constant(_) | Condition::Or(..) | Condition::Passed(_) => {}
+        }
+    }
+
+    pub fn assume_positive(&mut self, sum: &Sum) {
+        if let [(Atom::Unknown(unknown), coefficient)] =
+            sum.terms.iter().collect::<Vec<_>>().as_slice()
+        {
+            // c * u + d >= 0
+            let (c, d) = (**coefficient, sum.constant);
+            if c > 0 {
+                self.bound(*unknown, -d.div_euclid(c), FAR);
+            } else {
+                self.bound(*unknown, -FAR, d.div_euclid(-c));
+            }
+        }
+        if !self.positive.iter().any(|p| **p == *sum) {
+            self.positive.push(Rc::new(sum.clone()));
+        }
+    }
+
+    /// Between which bounds a sum lies.
+    pub fn range(&self, sum: &Sum) -> (i128, i128) {
+        self.range_within(sum, DEPTH)
+    }
+
+    fn range_within(&self, sum: &Sum, depth: usize) -> (i128, i128) {
+        let (mut low, mut high) = (sum.constant, sum.constant);
+        for (atom, coefficient) in &sum.terms {
+            let (a, b) = self.range_of(atom, depth);
+            let (a, b) = (a.saturating_mul(*coefficient), b.saturating_mul(*coefficient));
+            low = (low + a.min(b).max(-FAR)).max(-FAR);
+            high = (high + a.max(b).min(FAR)).min(FAR);
+        }
+        if depth > 0
+            && let Some((_, divisor, factor, left)) = sum.remainder()
+        {
+            let (a, b) = self.range_within(&left, depth - 1);
+            let spread = (divisor - 1).saturating_mul(factor);
+            low = low.max(a + spread.min(0));
+            high = high.min(b + spread.max(0));
+        }
+        (low.max(-FAR), high.min(FAR))
+    }
+
+    fn range_of(&self, atom: &Atom, depth: usize) -> (i128, i128) {
+        match atom {
+            Atom::Unknown(unknown) => *self.bounds.get(unknown).unwrap_or(&(-FAR, FAR)),
+            _ if depth == 0 => (-FAR, FAR),
+            Atom::Quotient(dividend, divisor) => {
+                let (low, high) = self.range_within(dividend, depth - 1);
+                let (least, most) = self.range_within(divisor, depth - 1);
+                if least < 1 {
+                    return (-FAR, FAR);
+                }
+                let over = |x: i128| (x.div_euclid(least), x.div_euclid(most));
+                let (a, b) = (over(low), over(high));
+                (a.0.min(a.1), b.0.max(b.1))
+            }
+            Atom::Product(parts) => {
+                let mut range = (1i128, 1i128);
+                for part in parts {
+                    let (a, b) = self.range_of(part, depth - 1);
+                    let ends = [
+                        range.0.saturating_mul(a),
+                        range.0.saturating_mul(b),
+                        range.1.saturating_mul(a),
+                        range.1.saturating_mul(b),
+                    ];
+                    let low = ends.iter().copied().fold(FAR, i128::min);
+                    let high = ends.iter().copied().fold(-FAR, i128::max);
+                    range = (low.max(-FAR), high.min(FAR));
+                }
+                range
+            }
+            Atom::Choice(_, a, b) => {
+                let (a, b) = (
+                    self.range_within(a, depth - 1),
+                    self.range_within(b, depth - 1),
+                );
+                (a.0.min(b.0), a.1.max(b.1))
+            }
+        }
+    }
+
+    /// Whether a sum is certainly 0 or more.
+    pub fn is_positive(&self, sum: &Sum) -> bool {
+        if self.range(sum).0 >= 0 {
+            return true;
+        }
+        let less = |p: &Rc<Sum>| sum.minus(p);
+        self.positive.iter().any(|p| {
+            let rest = less(p);
+            self.range(&rest).0 >= 0
+                || self.positive.iter().any(|q| self.range(&rest.minus(q)).0 >= 0)
+        })
+    }
+
+    /// Whether a condition is certain.
+    pub fn decide(&self, condition: &Condition) -> Option<bool> {
+        match condition {
+            Condition::Constant(value) => Some(*value),
+            Condition::Negative(sum) => {
+                if self.is_positive(sum) {
+                    Some(false)
+                } else if self.is_positive(&sum.scaled(-1).plus_constant(-1)) {
+                    Some(true)
+                } else {
+                    None
+                }
+            }
+            Condition::Zero(sum) => {
+                if sum.as_constant() == Some(0) {
+                    return Some(true);
+                }
+                let away = self.is_positive(&sum.plus_constant(-1))
+                    || self.is_positive(&sum.scaled(-1).plus_constant(-1));
+                if away {
+                    return Some(false);
+                }
+                (self.is_positive(sum) && self.is_positive(&sum.scaled(-1))).then_some(true)
+            }
+            Condition::Not(inner) => self.decide(inner).map(|value| !value),
+            Condition::And(a, b) => match (self.decide(a), self.decide(b)) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            },
+            Condition::Or(a, b) => match (self.decide(a), self.decide(b)) {
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                (Some(false), Some(false)) => Some(false),
+                _ => None,
+            },
+            Condition::Passed(_) => None,
+        }
+    }
+
+    /// The quotient, rounded down; `None` unless the divisor is certainly positive.
+    pub fn quotient(&self, dividend: &Sum, divisor: &Sum) -> Option<Sum> {
+        if self.range(divisor).0 < 1 {
+            return None;
+        }
+        let Some(k) = divisor.as_constant() else {
+            if let Some(0) = dividend.as_constant() {
+                return Some(Sum::of(0));
+            }
+            let atom = Atom::Quotient(Rc::new(dividend.clone()), Rc::new(divisor.clone()));
+            return Some(Sum::atom(atom));
+        };
+        // Multiples of the divisor leave the quotient.
+        let (mut whole, mut rest) = (Sum::of(dividend.constant.div_euclid(k)), Sum::of(0));
+        rest.constant = dividend.constant.rem_euclid(k);
+        for (atom, coefficient) in &dividend.terms {
+            let one = Sum::atom(atom.clone());
+            whole = whole.plus_times(&one, coefficient.div_euclid(k));
+            rest = rest.plus_times(&one, coefficient.rem_euclid(k));
+        }
+        // (x / a) / b is x / (a * b).
+        if let [(Atom::Quotient(inner, by), 1)] = rest
+            .terms
+            .iter()
+            .map(|(a, c)| (a.clone(), *c))
+            .collect::<Vec<_>>()
+            .as_slice()
+            && let Some(a) = by.as_constant()
+        {
+            let inner = inner.plus_constant(rest.constant * a);
+            let quotient = self.quotient(&inner, &Sum::of(a * k))?;
+            return Some(whole.plus(&quotient));
+        }
+        let (low, high) = self.range(&rest);
+        if low.div_euclid(k) == high.div_euclid(k) && low > -FAR && high < FAR {
+            return Some(whole.plus_constant(low.div_euclid(k)));
+        }
+        let atom = Atom::Quotient(Rc::new(rest), Rc::new(divisor.clone()));
+        Some(whole.plus(&Sum::atom(atom)))
+    }
+
+    /// The remainder that matches.
+    pub fn modulo(&self, dividend: &Sum, divisor: &Sum) -> Option<Sum> {
+        let quotient = self.quotient(dividend, divisor)?;
+        Some(dividend.minus(&quotient.times(divisor)))
+    }
+
+    /// One of two sums. Where the condition says that a ring wraps around, the result is written
+    /// with quotients.
+    pub fn choice(&self, condition: &Condition, yes: &Sum, no: &Sum) -> Sum {
+        match self.decide(condition) {
+            Some(true) => return yes.clone(),
+            Some(false) => return no.clone(),
+            None => {}
+        }
+        if yes == no {
+            return yes.clone();
+        }
+        if let Condition::Not(inner) = condition {
+            return self.choice(inner, no, yes);
+        }
+        if let Condition::Zero(sum) = condition
+            && let Some(written) = self.wrapped(sum, yes, no)
+        {
+            return written;
+        }
+        // What agrees under the condition needs no choice.
+        let mut under = self.clone();
+        under.assume(condition);
+        if under.same(yes, no) {
+            return no.clone();
+        }
+        let mut other = self.clone();
+        other.assume(&condition.negated());
+        if other.same(yes, no) {
+            return yes.clone();
+        }
+        Sum::atom(Atom::Choice(
+            Rc::new(condition.clone()),
+            Rc::new(yes.clone()),
+            Rc::new(no.clone()),
+        ))
+    }
+
+    /// Whether two sums have the same value, rewriting their quotients under these facts.
+    pub fn same(&self, a: &Sum, b: &Sum) -> bool {
+        let difference = self.rewritten(&a.minus(b));
+        difference.as_constant() == Some(0) || self.range(&difference) == (0, 0)
+    }
+
+    /// The sum with quotients that are constant under these facts replaced.
+    pub fn rewritten(&self, sum: &Sum) -> Sum {
+        self.replaced(sum, &|_| None)
+    }
+
+    /// The sum with unknowns replaced.
+    pub fn replaced(&self, sum: &Sum, with: &dyn Fn(Unknown) -> Option<Sum>) -> Sum {
+        let mut result = Sum::of(sum.constant);
+        for (atom, coefficient) in &sum.terms {
+            result = result.plus_times(&self.replaced_atom(atom, with), *coefficient);
+        }
+        result
+    }
+
+    fn replaced_atom(&self, atom: &Atom, with: &dyn Fn(Unknown) -> Option<Sum>) -> Sum {
+        match atom {
+            Atom::Unknown(unknown) => with(*unknown).unwrap_or_else(|| Sum::unknown(*unknown)),
+            Atom::Quotient(a, b) => {
+                let (a, b) = (self.replaced(a, with), self.replaced(b, with));
+                self.quotient(&a, &b)
+                    .unwrap_or_else(|| Sum::atom(Atom::Quotient(Rc::new(a), Rc::new(b))))
+            }
+            Atom::Product(parts) => {
+                let mut product = Sum::of(1);
+                for part in parts {
+                    product = product.times(&self.replaced_atom(part, with));
+                }
+                product
+            }
+            Atom::Choice(c, a, b) => self.choice(
+                &self.replaced_in(c, with),
+                &self.replaced(a, with),
+                &self.replaced(b, with),
+            ),
+        }
+    }
+
+    /// The condition with unknowns replaced.
+    pub fn replaced_in(
+        &self,
+        condition: &Condition,
+        with: &dyn Fn(Unknown) -> Option<Sum>,
+    ) -> Condition {
+        match condition {
+            Condition::Constant(_) | Condition::Passed(_) => condition.clone(),
+            Condition::Negative(sum) => Condition::Negative(self.replaced(sum, with)),
+            Condition::Zero(sum) => Condition::Zero(self.replaced(sum, with)),
+            Condition::Not(inner) => self.replaced_in(inner, with).negated(),
+            Condition::And(a, b) => self.replaced_in(a, with).and(self.replaced_in(b, with)),
+            Condition::Or(a, b) => self.replaced_in(a, with).or(self.replaced_in(b, with)),
+        }
+    }
+
+    /// `x % k == k - 1` holds exactly where `(x + 1) / k` is one more than `x / k`.
+    fn wrapped(&self, zero: &Sum, yes: &Sum, no: &Sum) -> Option<Sum> {
+        for sign in [1, -1] {
+            let zero = zero.scaled(sign);
+            let Some((dividend, divisor, 1, left)) = zero.remainder() else {
+                continue;
+            };
+            if left.as_constant() != Some(1 - divisor) {
+                continue;
+            }
+            let k = Sum::of(divisor);
+            let step = self
+                .quotient(&dividend.plus_constant(1), &k)?
+                .minus(&self.quotient(&dividend, &k)?);
+            let difference = yes.minus(no);
+            for multiple in [0, 1, -1] {
+                if let Some(d) = difference.plus_times(&zero, multiple).as_constant() {
+                    return Some(no.plus_times(&step, d));
+                }
+            }
+            // Both are remainders by 2.
+            let two = Sum::of(2);
+            let parity = |sum: &Sum| match sum.remainder() {
+                Some((dividend, 2, 1, left)) if left.as_constant() == Some(0) => Some(dividend),
+                _ => None,
+            };
+            if let (Some(a), Some(b)) = (parity(yes), parity(no)) {
+                let difference = self.modulo(&a.minus(&b), &two)?.as_constant()?;
+                return self.modulo(&b.plus_times(&step, difference), &two);
+            }
+        }
+        None
+    }
+}
