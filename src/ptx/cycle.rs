@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::ast::Operand;
 use super::ast::Register;
 use super::facts::Facts;
 use super::flow::End;
@@ -26,6 +27,9 @@ const PROVISIONAL: i128 = 1 << 20;
 
 /// Iterations that are written out one by one.
 const MOST_UNROLLED: usize = 64;
+
+/// Rings up to this size are recognised by their values.
+const MOST_SAMPLED: i128 = 64;
 
 /// How often a guess is weakened.
 const MOST_GUESSES: usize = 12;
@@ -235,6 +239,7 @@ impl Walker<'_, '_, '_> {
     /// Guesses what each register holds when an iteration begins.
     fn guessed(&mut self, one: &Loop, state: &State) -> Result<Guess, Obstacle> {
         let written = self.written(&one.blocks);
+        let flipped = self.flipped(&one.blocks);
         let assumed = self.machine.assumptions.clone();
         let mut learnt = self.hints.len();
         loop {
@@ -246,7 +251,8 @@ impl Walker<'_, '_, '_> {
                     Some(Value::Integer(entry)) => {
                         let unknown = self.machine.unknowns.fresh(Meaning::Carried(register.0));
                         let hint = self.hints.iter().find(|(r, _)| r == register);
-                        let most = hint.map_or(PROVISIONAL, |(_, most)| *most);
+                        let bit = if flipped.contains(register) { 1 } else { PROVISIONAL };
+                        let most = hint.map_or(bit, |(_, most)| *most);
                         start.facts.bound(unknown, 0, most);
                         carried.insert(*register, (unknown, entry.clone()));
                         Value::Integer(Integer {
@@ -291,6 +297,20 @@ impl Walker<'_, '_, '_> {
             }
             return Ok(Guess::Closed(closed));
         }
+    }
+
+    /// Registers that are the operand of an exclusive or: most likely phase bits.
+    fn flipped(&self, blocks: &BTreeSet<usize>) -> BTreeSet<Register> {
+        let mut found = BTreeSet::new();
+        let code = blocks.iter().flat_map(|b| self.code(*b));
+        for instruction in code.filter(|i| i.opcode.starts_with("xor.")) {
+            for operand in instruction.operands.iter().skip(1) {
+                if let Operand::Register(register) = operand {
+                    found.insert(*register);
+                }
+            }
+        }
+        found
     }
 
     /// A loop that does nothing but look until something has happened.
@@ -704,7 +724,7 @@ fn entries(entry: &Sum, state: &State, most: i128) -> Vec<(Register, i128)> {
     found
 }
 
-/// `(own + step) % size`, or `own + 1` that wraps around at the size.
+/// `(own + step) % size`; with a constant step, whatever has these values.
 fn ring(next: &Sum, own: Unknown, entry: &Integer, moving: &dyn Fn(&Sum) -> bool) -> Option<Form> {
     if let Some((dividend, size, 1, left)) = next.remainder()
         && left.as_constant() == Some(0)
@@ -714,19 +734,30 @@ fn ring(next: &Sum, own: Unknown, entry: &Integer, moving: &dyn Fn(&Sum) -> bool
             return Some(Form::Ring(entry.sum.clone(), step, size));
         }
     }
-    let (size, step) = wrapping(next, own)?;
-    Some(Form::Ring(entry.sum.clone(), Sum::of(step), size))
+    let size = size_in(next, own).filter(|size| *size <= MOST_SAMPLED)?;
+    let facts = Facts::default();
+    let at = |value: i128| {
+        let with = |u: Unknown| (u == own).then(|| Sum::of(value));
+        facts.replaced(next, &with).as_constant()
+    };
+    let step = at(0)?;
+    let agrees = (0..size).all(|value| at(value) == Some((value + step).rem_euclid(size)));
+    agrees.then(|| Form::Ring(entry.sum.clone(), Sum::of(step), size))
 }
 
-/// `if own + 1 == size then 0 else own + 1`.
-fn wrapping(next: &Sum, own: Unknown) -> Option<(i128, i128)> {
-    let single: Vec<_> = next.terms.iter().map(|(a, c)| (a.clone(), *c)).collect();
-    let [(Atom::Choice(condition, yes, no), 1)] = single.as_slice() else {
-        return None;
-    };
-    let size = limit(condition, own)?;
-    let grown = Sum::unknown(own).plus_constant(1);
-    (next.constant == 0 && yes.as_constant() == Some(0) && **no == grown).then_some((size, 1))
+/// The size of a ring that a choice in a sum compares with.
+fn size_in(sum: &Sum, own: Unknown) -> Option<i128> {
+    sum.terms.keys().find_map(|atom| match atom {
+        Atom::Choice(condition, yes, no) => limit(condition, own)
+            .or_else(|| match &**condition {
+                Condition::Zero(sum) => size_in(sum, own),
+                _ => None,
+            })
+            .or_else(|| size_in(yes, own))
+            .or_else(|| size_in(no, own)),
+        Atom::Quotient(dividend, _) => size_in(dividend, own),
+        Atom::Unknown(_) | Atom::Product(_) => None,
+    })
 }
 
 /// The size of a ring from `own + 1 == size`.
@@ -758,49 +789,39 @@ fn turns(
         };
         let (ring, _) = carried.get(register)?;
         let around = Form::Turns(entry.sum.clone(), start.clone(), step.clone(), *size);
-        let own = Sum::unknown(own);
         // (own + (ring + step) / size) % 2
         if let Some((dividend, 2, 1, left)) = next.remainder()
             && left.as_constant() == Some(0)
         {
-            let added = dividend.minus(&own);
+            let added = dividend.minus(&Sum::unknown(own));
             let single: Vec<_> = added.terms.iter().map(|(a, c)| (a.clone(), *c)).collect();
-            match single.as_slice() {
-                [(Atom::Quotient(sum, by), 1)]
-                    if by.as_constant() == Some(*size)
-                        && added.constant == 0
-                        && !moving(&sum.minus(&Sum::unknown(*ring))) =>
-                {
-                    return Some(around);
-                }
-                [(Atom::Choice(condition, yes, no), 1)]
-                    if limit(condition, *ring) == Some(*size)
-                        && added.constant == 0
-                        && yes.as_constant() == Some(1)
-                        && no.as_constant() == Some(0) =>
-                {
-                    return Some(around);
-                }
-                _ => {}
-            }
-        }
-        // if ring + 1 == size then own ^ 1 else own
-        let single: Vec<_> = next.terms.iter().map(|(a, c)| (a.clone(), *c)).collect();
-        if let [(Atom::Choice(condition, yes, no), 1)] = single.as_slice()
-            && limit(condition, *ring) == Some(*size)
-            && **no == own
-            && next.constant == 0
-        {
-            let flipped = yes.remainder().is_some_and(|(dividend, by, factor, left)| {
-                by == 2
-                    && factor == 1
-                    && left.as_constant() == Some(0)
-                    && dividend.minus(&own).as_constant() == Some(1)
-            });
-            let minus = yes.plus(&own).as_constant() == Some(1);
-            if flipped || minus {
+            if let [(Atom::Quotient(sum, by), 1)] = single.as_slice()
+                && by.as_constant() == Some(*size)
+                && added.constant == 0
+                && !moving(&sum.minus(&Sum::unknown(*ring)))
+            {
                 return Some(around);
             }
+        }
+        let (Some(step), true) = (step.as_constant(), *size <= MOST_SAMPLED) else {
+            continue;
+        };
+        let facts = Facts::default();
+        let at = |place: i128, bit: i128| {
+            let with = |u: Unknown| match u {
+                u if u == *ring => Some(Sum::of(place)),
+                u if u == own => Some(Sum::of(bit)),
+                _ => None,
+            };
+            facts.replaced(next, &with).as_constant()
+        };
+        let agrees = (0..*size).all(|place| {
+            (0..2).all(|bit| {
+                at(place, bit) == Some((bit + (place + step).div_euclid(*size)).rem_euclid(2))
+            })
+        });
+        if agrees {
+            return Some(around);
         }
     }
     None

@@ -73,11 +73,7 @@ impl Machine<'_, '_> {
                 select(&guard, &value, &old, state, at)
             }
         };
-        let new = if state.active == state.whole {
-            new
-        } else {
-            Value::by_lane(state.active, &new, &old, at)
-        };
+        // What lanes that went another way hold is in their own state.
         if let Some(slot) = state.registers.get_mut(register.0 as usize) {
             *slot = new;
         }
@@ -490,6 +486,8 @@ fn select(condition: &Value, yes: &Value, no: &Value, state: &State, at: usize) 
         return yes.clone();
     }
     match condition {
+        Value::Mask(mask) if mask & state.active == state.active => yes.clone(),
+        Value::Mask(mask) if mask & state.active == 0 => no.clone(),
         Value::Mask(mask) => Value::by_lane(*mask, yes, no, at),
         Value::Same(condition) => Value::choice(condition, yes, no, &state.facts, at),
         Value::Lost(_) => condition.clone(),

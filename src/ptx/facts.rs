@@ -207,19 +207,6 @@ impl Facts {
             whole = whole.plus_times(&one, coefficient.div_euclid(k));
             rest = rest.plus_times(&one, coefficient.rem_euclid(k));
         }
-        // (x / a) / b is x / (a * b).
-        if let [(Atom::Quotient(inner, by), 1)] = rest
-            .terms
-            .iter()
-            .map(|(a, c)| (a.clone(), *c))
-            .collect::<Vec<_>>()
-            .as_slice()
-            && let Some(a) = by.as_constant()
-        {
-            let inner = inner.plus_constant(rest.constant * a);
-            let quotient = self.quotient(&inner, &Sum::of(a * k))?;
-            return Some(whole.plus(&quotient));
-        }
         let (low, high) = self.range(&rest);
         if low.div_euclid(k) == high.div_euclid(k) && low > -FAR && high < FAR {
             return Some(whole.plus_constant(low.div_euclid(k)));

@@ -712,7 +712,9 @@ impl Writer<'_, '_> {
                 let own = format!("{}_", self.function.name);
                 let name = name.strip_prefix(own.as_str()).unwrap_or(name);
                 let part = if *offset == 0 { String::new() } else { format!("_{offset}") };
-                Ok(format!("{}{part}", clean(name)))
+                // Short names are those of loops.
+                let plain = if name.contains('_') { "" } else { "p_" };
+                Ok(format!("{plain}{}{part}", clean(name)))
             }
             Some(Meaning::Block(axis)) if self.launch.ranks() > 1 => {
                 Ok(format!("clusterid_{}", AXES[*axis]))

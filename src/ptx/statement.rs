@@ -1,6 +1,7 @@
 //! What one warp does, as far as synchronization goes, before it is written as text.
 
 use super::ast::Location;
+use super::ast::Module;
 use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
@@ -24,6 +25,31 @@ impl Obstacle {
             from: None,
         }
     }
+
+    /// The instruction, the reason, and the instruction at the bottom of it, as a lowercase
+    /// fragment.
+    pub fn words(&self, module: &Module<'_>) -> String {
+        let mut words = format!(
+            "line {}, `{}`: {}",
+            module.line_of(self.at),
+            instruction(module, self.at),
+            self.reason
+        );
+        if let Some(from) = self.from.filter(|from| *from != self.at && *from > 0) {
+            let line = module.line_of(from);
+            let text = instruction(module, from);
+            words.push_str(&format!(" (line {line}, `{text}`)"));
+        }
+        words
+    }
+}
+
+/// The text of an instruction on one line, shortened.
+fn instruction(module: &Module<'_>, at: usize) -> String {
+    let rest = module.source.get(at..).unwrap_or_default();
+    let text = rest.split([';', '\n']).next().unwrap_or_default();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.chars().filter(|c| !c.is_control()).take(100).collect()
 }
 
 /// What a statement does. Addresses are sums of bytes.
