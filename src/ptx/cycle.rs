@@ -815,13 +815,16 @@ fn turns(
             };
             facts.replaced(next, &with).as_constant()
         };
-        let agrees = (0..*size).all(|place| {
-            (0..2).all(|bit| {
-                at(place, bit) == Some((bit + (place + step).div_euclid(*size)).rem_euclid(2))
-            })
-        });
-        if agrees {
-            return Some(around);
+        // The ring may go around once more in each iteration.
+        for step in [step, step + size] {
+            let agrees = (0..*size).all(|place| {
+                (0..2).all(|bit| {
+                    at(place, bit) == Some((bit + (place + step).div_euclid(*size)).rem_euclid(2))
+                })
+            });
+            if agrees {
+                return Some(Form::Turns(entry.sum.clone(), start.clone(), Sum::of(step), *size));
+            }
         }
     }
     None

@@ -186,12 +186,6 @@ impl Walker<'_, '_, '_> {
         }
     }
 
-    fn waited(&self, instruction: &Instruction<'_>, lanes: u32, state: &mut State) {
-        if lanes != state.whole {
-            state.apart = Some(instruction.at);
-        }
-    }
-
     fn mbarrier(&mut self, instruction: &Instruction<'_>, parts: &[&str], lanes: u32, state: &mut State, out: &mut Vec<Statement>) -> Done {
         let at = instruction.at;
         let count = i128::from(lanes.count_ones());
