@@ -9,6 +9,7 @@ use super::machine::State;
 use super::machine::wrap;
 use super::term::Condition;
 use super::term::Sum;
+use super::term::Unknown;
 use super::value::Integer;
 use super::value::Value;
 
@@ -427,6 +428,18 @@ impl Machine<'_, '_> {
         at: usize,
     ) -> Option<Condition> {
         let difference = a.plus_times(b, -1);
+        // Counters that are waited for are taken not to wrap around.
+        let read = |sum: &Sum| {
+            let bare = sum.constant == 0 && sum.terms.len() == 1;
+            let meets = |u: Unknown| matches!(self.unknowns.meaning(u), Some(Meaning::Read(_)));
+            bare && sum.mentions(&meets)
+        };
+        if read(&a.sum) || read(&b.sum) {
+            return Some(match relation {
+                "eq" => Condition::Zero(difference.sum),
+                _ => Condition::Negative(difference.sum),
+            });
+        }
         if relation == "eq" {
             let full = 1i128 << bits;
             // Bits are equal exactly where the numbers are, as long as they are close.

@@ -92,6 +92,13 @@ impl Facts {
             low = low.max(a + spread.min(0));
             high = high.min(b + spread.max(0));
         }
+        if depth > 0
+            && let Some((left, factor, least, most)) = steps(sum)
+        {
+            let (a, b) = self.range_within(&left, depth - 1);
+            low = low.max(a + factor * least);
+            high = high.min(b + factor * most);
+        }
         (low.max(-FAR), high.min(FAR))
     }
 
@@ -350,4 +357,29 @@ impl Facts {
         }
         None
     }
+}
+
+/// Finds `factor * ((x + d) / k - x / k)` in a sum: what is left, the factor, and the bounds of the
+/// difference.
+fn steps(sum: &Sum) -> Option<(Sum, i128, i128, i128)> {
+    for (atom, factor) in &sum.terms {
+        let Atom::Quotient(x, k) = atom else { continue };
+        let Some(divisor) = k.as_constant().filter(|k| *factor > 0 && *k > 0) else {
+            continue;
+        };
+        for (other, back) in &sum.terms {
+            if let Atom::Quotient(y, by) = other
+                && by == k
+                && *back == -factor
+                && let Some(d) = x.minus(y).as_constant()
+            {
+                let pair = Sum::atom(atom.clone()).minus(&Sum::atom(other.clone()));
+                let left = sum.plus_times(&pair, -factor);
+                let least = d.div_euclid(divisor);
+                let most = least + i128::from(d.rem_euclid(divisor) > 0);
+                return Some((left, *factor, least, most));
+            }
+        }
+    }
+    None
 }

@@ -288,6 +288,9 @@ impl Writer<'_, '_> {
         };
         let _ = writeln!(head, "//! {x} x {y} x {z} threads per CTA{clusters}.");
         let grid = self.followed.counters;
+        if grid {
+            head.push_str("//! Counters in memory are taken not to wrap around.\n");
+        }
         let mut assumptions = Vec::new();
         for (sum, at) in &self.followed.assumptions {
             let line = self.module.line_of(*at);

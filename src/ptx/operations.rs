@@ -40,6 +40,18 @@ pub(super) fn touches(instruction: &Instruction<'_>, counters: bool) -> bool {
     }
 }
 
+/// Whether an instruction reads what other threads write meanwhile: in a loop it may be how the
+/// kernel waits.
+pub(super) fn watches(instruction: &Instruction<'_>) -> bool {
+    match instruction.parts().next() {
+        Some("ld") => ["volatile", "acquire", "relaxed", "mmio"]
+            .iter()
+            .any(|p| instruction.has(p)),
+        Some("atom" | "nanosleep") => true,
+        _ => false,
+    }
+}
+
 type Done = Result<(), Obstacle>;
 
 impl Walker<'_, '_, '_> {

@@ -16,6 +16,7 @@ use super::machine::Machine;
 use super::machine::Meaning;
 use super::machine::State;
 use super::operations::touches;
+use super::operations::watches;
 use super::statement::Action;
 use super::statement::Obstacle;
 use super::statement::Statement;
@@ -111,9 +112,11 @@ impl<'m> Walker<'_, 'm, '_> {
 
     pub fn touching(&self, blocks: &BTreeSet<usize>) -> bool {
         let counters = self.has_counters();
-        blocks
-            .iter()
-            .any(|b| self.code(*b).iter().any(|i| touches(i, counters)))
+        let looped = |block: &usize| self.flow.loops.values().any(|l| l.contains(block));
+        blocks.iter().any(|block| {
+            let mut code = self.code(*block).iter();
+            code.any(|i| touches(i, counters) || watches(i) && looped(block))
+        })
     }
 
     /// Carries out what stands in a block before its end.

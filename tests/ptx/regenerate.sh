@@ -19,6 +19,6 @@ fi
 cd "$here/kernels"
 for kernel in *.cu; do
   "$tree/bin/nvcc" -ptx -arch=sm_90a -lineinfo -I"$tree/include" "$kernel" -o "${kernel%.cu}.ptx"
-  # Where it was compiled does not belong into the text.
+  # Where and when it was compiled does not belong into the text.
   sed -i "s|\"$here/kernels/|\"|; s|\"$tree/|\"|; s|_INTERNAL_[0-9a-f]*_|_INTERNAL_|g" "${kernel%.cu}.ptx"
 done

@@ -1,7 +1,8 @@
-// A ring of stages between a producer warp and three consumer warps, with mbarriers.
+// A ring of stages between a producer warp and three consumer warps, with mbarriers. The compiler
+// unrolls the rounds four times where it is let.
 #include "sync.cuh"
 
-enum Bug { NONE, FEWER_ROUNDS, SAME_START };
+enum Bug { NONE, ROLLED, FEWER_ROUNDS, SAME_START };
 
 template <int S, Bug BUG>
 __device__ void ring(float const* in, float* out, int rounds) {
@@ -19,6 +20,7 @@ __device__ void ring(float const* in, float* out, int rounds) {
   uint32_t phase = 0;
   if (warp == 0) {
     int mine = BUG == FEWER_ROUNDS ? rounds - 1 : rounds;
+#pragma unroll(BUG == ROLLED ? 1 : 4)
     for (int i = 0; i < mine; i++) {
       wait(&empty[stage], BUG == SAME_START ? phase : phase ^ 1);
       tile[stage][lane] = in[i * 32 + lane];
@@ -30,6 +32,7 @@ __device__ void ring(float const* in, float* out, int rounds) {
     }
   } else {
     float sum = 0;
+#pragma unroll(BUG == ROLLED ? 1 : 4)
     for (int i = 0; i < rounds; i++) {
       wait(&full[stage], phase);
       sum += tile[stage][lane] * warp;
@@ -49,6 +52,6 @@ __device__ void ring(float const* in, float* out, int rounds) {
     ring<S, BUG>(in, out, rounds);                                        \
   }
 KERNEL(ring_of_4, 4, NONE)
-KERNEL(ring_of_3, 3, NONE)
+KERNEL(ring_of_3, 3, ROLLED)
 KERNEL(ring_producer_one_round_short, 4, FEWER_ROUNDS)
 KERNEL(ring_producer_starts_at_phase_0, 4, SAME_START)
