@@ -21,6 +21,7 @@ use super::term::Unknown;
 use super::value::Integer;
 use super::value::Value;
 use super::walk::Walker;
+use super::walk::both;
 
 /// Bound of unknowns while a guess is made; what is guessed is checked without it.
 const PROVISIONAL: i128 = 1 << 20;
@@ -207,7 +208,7 @@ impl Walker<'_, '_, '_> {
             Guess::Waits(statement) => {
                 let mut after = state.clone();
                 if after.active != after.whole {
-                    after.apart = Some(statement.at);
+                    after.apart = both(after.apart, Some(after.active));
                 }
                 let at = statement.at;
                 self.give_up(&one.blocks, at, "it is written while waiting", &mut after);
@@ -482,7 +483,7 @@ impl Walker<'_, '_, '_> {
         }
         // What is left behind.
         let mut after = state.clone();
-        after.apart = round.decided.apart.or(round.ended.apart).or(state.apart);
+        after.apart = both(round.decided.apart, both(round.ended.apart, state.apart));
         let last = |u: Unknown| (u == number).then(|| times.clone());
         for register in &written {
             let value = match round.decided.registers.get(register.0 as usize) {

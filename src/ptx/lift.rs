@@ -68,6 +68,7 @@ pub fn lift(module: &Module<'_>, function: &Function<'_>, options: &Options) -> 
         module,
         function,
         launch: &launch,
+        given: options.threads.is_some(),
         followed: &followed,
         families: &families,
         out: String::new(),
@@ -259,6 +260,8 @@ struct Writer<'w, 'a> {
     module: &'w Module<'a>,
     function: &'w Function<'a>,
     launch: &'w Launch,
+    /// Whether the thread count was asked for.
+    given: bool,
     followed: &'w Followed,
     families: &'w [Family],
     out: String,
@@ -286,7 +289,11 @@ impl Writer<'_, '_> {
         } else {
             String::new()
         };
-        let _ = writeln!(head, "//! {x} x {y} x {z} threads per CTA{clusters}.");
+        let most = match (self.function.reqntid, self.given) {
+            (None, false) => ", the most that .maxntid allows",
+            _ => "",
+        };
+        let _ = writeln!(head, "//! {x} x {y} x {z} threads per CTA{most}{clusters}.");
         let grid = self.followed.counters;
         if grid {
             head.push_str("//! Counters in memory are taken not to wrap around.\n");
@@ -491,6 +498,7 @@ impl Writer<'_, '_> {
             let reason = "the warps of a CTA do not meet equally often";
             return Err(Obstacle::new(place(Some(main)), reason));
         }
+        self.written(main)?;
         let statements = skeleton(&main.statements, &|a| !keep(a));
         let mut body = std::mem::take(&mut self.out);
         self.statements(&statements, 0)?;
@@ -518,6 +526,25 @@ impl Writer<'_, '_> {
         }
         let _ = writeln!(text, " launch any resident 1.. {{\n{body}}}");
         Ok(text)
+    }
+
+    /// Refuses to wait for memory that the kernel itself never writes: somebody else does.
+    fn written(&self, main: &Program) -> Result<(), Obstacle> {
+        let (mut written, mut waited) = (BTreeSet::new(), Vec::new());
+        each(&main.statements, &mut |s| match &s.action {
+            Action::CounterAdd(a, _) | Action::CounterSet(a, _) => {
+                written.insert(a.clone());
+            }
+            Action::CounterWait(a, ..) => waited.push((a.clone(), s.at)),
+            _ => {}
+        });
+        match waited.iter().find(|(address, _)| !written.contains(address)) {
+            None => Ok(()),
+            Some((_, at)) => Err(Obstacle::new(
+                *at,
+                "the kernel waits for memory that it never writes itself",
+            )),
+        }
     }
 
     fn source(&self, at: usize, location: Option<Location>) -> String {

@@ -103,8 +103,8 @@ pub(super) struct State {
     pub active: u32,
     /// The lanes that have not left.
     pub whole: u32,
-    /// Where some lanes of the warp waited, as long as the others may be ahead of them.
-    pub apart: Option<usize>,
+    /// Which lanes of the warp waited, as long as the others may be ahead of them.
+    pub apart: Option<u32>,
 }
 
 /// One warp.

@@ -30,7 +30,11 @@ pub(super) fn touches(instruction: &Instruction<'_>, counters: bool) -> bool {
                 || instruction.opcode.contains("wait_")
         }
         "tcgen05" => ["commit", "alloc", "dealloc"].iter().any(|p| instruction.has(p)),
-        "setmaxnreg" | "griddepcontrol" | "clusterlaunchcontrol" | "call" | "brx" => true,
+        "setmaxnreg" | "clusterlaunchcontrol" | "brx" => true,
+        "call" => !instruction.operands.iter().any(
+            |o| matches!(o, Operand::Name("vprintf" | "__assertfail" | "malloc" | "free")),
+        ),
+        "multimem" => counters,
         "red" | "atom" | "st" => {
             let shared = instruction.opcode.contains("shared");
             (counters && !shared && !instruction.has("local") && !instruction.has("param"))
@@ -63,6 +67,11 @@ impl Walker<'_, '_, '_> {
             return Ok(());
         }
         let count = i128::from(lanes.count_ones());
+        let looks = instruction.has("try_wait") || instruction.has("test_wait");
+        let meets = matches!(parts.first(), Some(&("bar" | "barrier")));
+        if touches(instruction, self.has_counters()) && !looks && !meets {
+            self.ordered(instruction, lanes, state)?;
+        }
         match parts.as_slice() {
             ["mbarrier", ..] => self.mbarrier(instruction, &parts, lanes, state, out),
             ["bar", "warp", ..] => {
@@ -85,7 +94,9 @@ impl Walker<'_, '_, '_> {
             ["tcgen05", ..] => self.tensor(instruction, &parts, count, state, out),
             ["red" | "atom", ..] => self.atomic(instruction, &parts, lanes, state, out),
             ["st", ..] => self.store(instruction, lanes, state, out),
-            ["setmaxnreg" | "griddepcontrol" | "clusterlaunchcontrol" | "call" | "brx", ..] => {
+            ["setmaxnreg" | "clusterlaunchcontrol" | "call" | "brx" | "multimem", ..]
+                if touches(instruction, self.has_counters()) =>
+            {
                 self.refuse(instruction, "this instruction is not modelled")
             }
             ["elect" | "shfl" | "vote" | "match", ..] => {
@@ -189,7 +200,7 @@ impl Walker<'_, '_, '_> {
     /// Refuses where lanes that did not wait may be ahead of those that did.
     fn ordered(&self, instruction: &Instruction<'_>, lanes: u32, state: &State) -> Done {
         match state.apart {
-            Some(_) if lanes == state.whole => self.refuse(
+            Some(waited) if lanes & !waited != 0 => self.refuse(
                 instruction,
                 "some lanes of the warp waited before, and the others may come here ahead of them: a \
                  `bar.warp.sync` is missing",
@@ -237,7 +248,6 @@ impl Walker<'_, '_, '_> {
                 return self.refuse(instruction, "this form is not modelled");
             }
             "arrive" => {
-                self.ordered(instruction, lanes, state)?;
                 if parts.contains(&"expect_tx") {
                     let bytes = self.uniform(instruction, after, &mut seen)?;
                     if count == 1 {
@@ -272,7 +282,6 @@ impl Walker<'_, '_, '_> {
                 self.push(out, instruction, Action::ExpectTx(barrier, bytes));
             }
             "complete_tx" => {
-                self.ordered(instruction, lanes, state)?;
                 let bytes = self.uniform(instruction, after, &mut seen)?.scaled(count);
                 self.push(out, instruction, Action::CompleteTx(barrier, bytes));
             }
@@ -419,24 +428,46 @@ impl Walker<'_, '_, '_> {
         let Some(operand) = operand else {
             return Ok(None);
         };
-        let Value::Integer(integer) = self.machine.value(operand, state, at) else {
+        if !self.has_counters() {
+            return Ok(None);
+        }
+        let value = self.machine.value(operand, state, at);
+        let pointer = match &value {
+            Value::Integer(integer) => self.pointer(&integer.sum),
+            _ => None,
+        };
+        let (Some(pointer), Value::Integer(integer)) = (pointer, value) else {
+            // A weak store is taken to be one of data.
+            let strong = ["release", "relaxed", "volatile", "acq_rel", "mmio"];
+            let weak = instruction.opcode.starts_with("st.")
+                && !strong.iter().any(|p| instruction.has(p));
+            if !weak {
+                self.refuse(
+                    instruction,
+                    "its address is not followed, and it may be the memory that the kernel waits for",
+                )?;
+            }
             return Ok(None);
         };
-        if !self.is_counter(&integer.sum) {
+        if !self.counters.contains(&pointer) {
             return Ok(None);
         }
         self.one(instruction, &integer, state).map(Some)
     }
 
     fn atomic(&mut self, instruction: &Instruction<'_>, parts: &[&str], lanes: u32, state: &mut State, out: &mut Vec<Statement>) -> Done {
+        if parts.contains(&"async") {
+            return self.refuse(instruction, "this form is not modelled");
+        }
         let place = usize::from(parts.first() == Some(&"atom"));
+        let shared = instruction.opcode.contains("shared");
         let address = instruction.operands.get(place);
         let operand = instruction.operands.get(place + 1);
         let mut seen = State {
             active: lanes,
             ..state.clone()
         };
-        let found = self.counter(instruction, address, &mut seen)?;
+        let found = if shared { None } else { self.counter(instruction, address, &mut seen)? };
         let reads = matches!(operand, Some(Operand::Integer(0)))
             && parts.iter().any(|p| matches!(*p, "add" | "or" | "xor" | "max"));
         if reads && place == 1 {
@@ -453,7 +484,6 @@ impl Walker<'_, '_, '_> {
             return Ok(());
         }
         if let Some(counter) = found {
-            self.ordered(instruction, lanes, state)?;
             let relative = matches!(parts.last(), Some(&("u32" | "s32" | "u64" | "s64")));
             if !parts.contains(&"add") || !relative {
                 return self.refuse(instruction, "only additions to a counter that is waited for are modelled");
@@ -486,10 +516,13 @@ impl Walker<'_, '_, '_> {
         if instruction.has("async") {
             return self.refuse(instruction, "this store is not modelled");
         }
+        let elsewhere = |p: &str| instruction.opcode.contains(p);
+        if ["shared", "local", "param"].into_iter().any(elsewhere) {
+            return Ok(());
+        }
         let Some(counter) = self.counter(instruction, instruction.operands.first(), &mut seen)? else {
             return Ok(());
         };
-        self.ordered(instruction, lanes, state)?;
         let value = self.uniform(instruction, instruction.operands.get(1), &mut seen)?;
         self.push(out, instruction, Action::CounterSet(counter, value));
         Ok(())

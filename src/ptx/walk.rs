@@ -93,10 +93,6 @@ impl<'m> Walker<'_, 'm, '_> {
         found.next().is_none().then_some(first)
     }
 
-    pub fn is_counter(&self, address: &Sum) -> bool {
-        self.pointer(address).is_some_and(|p| self.counters.contains(&p))
-    }
-
     pub fn code(&self, block: usize) -> &'m [Instruction<'m>] {
         let function: &'m Function<'m> = self.machine.function;
         let range = self.flow.blocks.get(block).map(|b| b.code.clone());
@@ -357,7 +353,7 @@ impl<'m> Walker<'_, 'm, '_> {
         out.extend(above);
         out.extend(below);
         let mut merged = state;
-        merged.apart = first.apart.or(second.apart);
+        merged.apart = both(first.apart, second.apart);
         let taken = mask & merged.active;
         for (index, slot) in merged.registers.iter_mut().enumerate() {
             let (Some(a), Some(b)) = (first.registers.get(index), second.registers.get(index))
@@ -410,7 +406,7 @@ impl<'m> Walker<'_, 'm, '_> {
             self.conditional(condition.clone(), above, below, &state, instruction, out);
         }
         let mut merged = state;
-        merged.apart = first.apart.or(second.apart);
+        merged.apart = both(first.apart, second.apart);
         for (index, slot) in merged.registers.iter_mut().enumerate() {
             let (Some(a), Some(b)) = (first.registers.get(index), second.registers.get(index))
             else {
@@ -452,5 +448,13 @@ impl<'m> Walker<'_, 'm, '_> {
             Some(i) => (i.at, i.location),
             None => (0, None),
         }
+    }
+}
+
+/// The lanes that waited wherever some did.
+pub(super) fn both(a: Option<u32>, b: Option<u32>) -> Option<u32> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a & b),
+        (one, other) => one.or(other),
     }
 }
