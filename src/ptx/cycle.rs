@@ -118,7 +118,10 @@ impl Walker<'_, '_, '_> {
     fn followed_loop(&mut self, one: &Loop, state: &State, out: &mut Vec<Statement>) -> Result<State, Obstacle> {
         let depth = self.depth;
         let assumed = self.machine.assumptions.clone();
-        let first = match self.summarized(one, state) {
+        let guessing = self.machine.guessing;
+        let summary = self.summarized(one, state);
+        self.machine.guessing = guessing;
+        let first = match summary {
             Ok((after, statements)) => {
                 out.extend(statements);
                 return Ok(after);
@@ -268,7 +271,9 @@ impl Walker<'_, '_, '_> {
                 }
             }
             let depth = self.depth;
+            let guessing = std::mem::replace(&mut self.machine.guessing, true);
             let round = self.round(one, start, &|_| {});
+            self.machine.guessing = guessing;
             *self.machine.assumptions = assumed.clone();
             let round = match round {
                 Ok(round) => round,
@@ -417,7 +422,9 @@ impl Walker<'_, '_, '_> {
         provisional.bound(number, 0, PROVISIONAL);
         let start = begin(&provisional);
         let assumed = self.machine.assumptions.clone();
+        let guessing = std::mem::replace(&mut self.machine.guessing, true);
         let round = self.round(one, start, &|_| {});
+        self.machine.guessing = guessing;
         *self.machine.assumptions = assumed;
         let again = match round?.again {
             Value::Same(condition) => condition,
@@ -440,6 +447,16 @@ impl Walker<'_, '_, '_> {
         let most = facts.range(&times).1;
         facts.bound(number, 0, most.max(0));
         facts.assume_positive(&times.minus(&index));
+        // What holds of the quotient that says how often, and of products with its divisor.
+        for atom in times.terms.keys() {
+            if let Atom::Quotient(dividend, divisor) = atom
+                && divisor.as_constant().is_none()
+            {
+                let whole = Sum::atom(atom.clone()).times(divisor);
+                facts.assume_positive(&dividend.minus(&whole));
+                facts.assume_positive(&times.minus(&index).times(divisor));
+            }
+        }
         let start = begin(&facts);
         let strictly = |facts: &mut Facts| {
             facts.assume_positive(&times.minus(&index).plus_constant(-1));

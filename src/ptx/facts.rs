@@ -107,7 +107,13 @@ impl Facts {
             Atom::Unknown(unknown) => *self.bounds.get(unknown).unwrap_or(&(-FAR, FAR)),
             _ if depth == 0 => (-FAR, FAR),
             Atom::Quotient(dividend, divisor) => {
-                let (low, high) = self.range_within(dividend, depth - 1);
+                let (mut low, high) = self.range_within(dividend, depth - 1);
+                let known = |p: &Rc<Sum>| {
+                    dividend.minus(p).as_constant().is_some_and(|c| c >= 0)
+                };
+                if low < 0 && self.positive.iter().any(known) {
+                    low = 0;
+                }
                 let (least, most) = self.range_within(divisor, depth - 1);
                 if least < 1 {
                     return (-FAR, FAR);

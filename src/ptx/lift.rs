@@ -661,12 +661,7 @@ impl Writer<'_, '_> {
                 return Ok(());
             }
             Action::If(condition, yes, no) => {
-                let (condition, yes, no) = if yes.is_empty() {
-                    (condition.negated(), no, yes)
-                } else {
-                    (condition.clone(), yes, no)
-                };
-                let words = self.condition(&condition, at)?;
+                let words = self.condition(condition, at)?;
                 let source = self.source(at, statement.location);
                 let _ = writeln!(self.out, "if {words} {{  // {source}");
                 self.statements(yes, rank)?;

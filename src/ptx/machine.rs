@@ -116,6 +116,8 @@ pub(super) struct Machine<'m, 'a> {
     pub unknowns: &'m mut Unknowns,
     /// Sums over parameters that are assumed to be 0 or more, so that nothing wraps around.
     pub assumptions: &'m mut BTreeSet<(Sum, usize)>,
+    /// Whether a guess is being made, so that nothing has to fit: it is checked afterwards.
+    pub guessing: bool,
     /// Names of shared variables.
     pub shared: &'m [String],
 }
@@ -254,7 +256,7 @@ impl Machine<'_, '_> {
     /// window, that it does not becomes an assumption of the protocol.
     pub fn fits(&mut self, integer: &Integer, low: i128, high: i128, state: &mut State, at: usize) -> bool {
         let (least, most) = integer.range(&state.facts);
-        if low <= least && most <= high {
+        if low <= least && most <= high || self.guessing {
             return true;
         }
         let below = integer.sum.plus_constant(-low);

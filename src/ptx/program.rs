@@ -60,6 +60,7 @@ pub(super) fn follow(module: &Module<'_>, function: &Function<'_>, launch: &Laun
                         rank,
                         unknowns: &mut unknowns,
                         assumptions: &mut assumptions,
+                        guessing: false,
                         shared: &shared,
                     },
                     flow: &flow,

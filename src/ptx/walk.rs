@@ -172,6 +172,11 @@ impl<'m> Walker<'_, 'm, '_> {
             out.extend(yes);
             return;
         }
+        let (condition, yes, no) = if yes.is_empty() {
+            (condition.negated(), no, yes)
+        } else {
+            (condition, yes, no)
+        };
         // Loops that run no time where the condition fails need no condition.
         let mut outside = state.facts.clone();
         outside.assume(&condition.negated());
