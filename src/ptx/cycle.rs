@@ -87,12 +87,20 @@ impl Walker<'_, '_, '_> {
                 Err(_) => self.depth = depth,
             }
             let mut after = state;
-            self.give_up(&one.blocks, at, "it changes in a loop that is not followed", &mut after);
+            self.give_up(
+                &one.blocks,
+                at,
+                "it changes in a loop that is not followed",
+                &mut after,
+            );
             return Ok((one.outside, after));
         }
         if touching {
             let reason = "a loop with synchronization is left in more than one place";
-            let at = ways.first().and_then(|(b, _)| self.last(*b)).map_or(at, |i| i.at);
+            let at = ways
+                .first()
+                .and_then(|(b, _)| self.last(*b))
+                .map_or(at, |i| i.at);
             return Err(Obstacle::new(at, reason));
         }
         let mut join = self.flow.join(header);
@@ -111,11 +119,21 @@ impl Walker<'_, '_, '_> {
             return Err(Obstacle::new(at, reason));
         }
         let mut after = state;
-        self.give_up(&between, at, "it changes in a loop that is not followed", &mut after);
+        self.give_up(
+            &between,
+            at,
+            "it changes in a loop that is not followed",
+            &mut after,
+        );
         Ok((join, after))
     }
 
-    fn followed_loop(&mut self, one: &Loop, state: &State, out: &mut Vec<Statement>) -> Result<State, Obstacle> {
+    fn followed_loop(
+        &mut self,
+        one: &Loop,
+        state: &State,
+        out: &mut Vec<Statement>,
+    ) -> Result<State, Obstacle> {
         let depth = self.depth;
         let assumed = self.machine.assumptions.clone();
         let guessing = self.machine.guessing;
@@ -143,9 +161,15 @@ impl Walker<'_, '_, '_> {
     }
 
     /// Follows one iteration.
-    fn round(&mut self, one: &Loop, state: State, rest: &dyn Fn(&mut Facts)) -> Result<Round, Obstacle> {
+    fn round(
+        &mut self,
+        one: &Loop,
+        state: State,
+        rest: &dyn Fn(&mut Facts),
+    ) -> Result<Round, Obstacle> {
         let mut above = Vec::new();
-        let mut decided = self.region(one.header, one.leaving, Some(one.header), state, &mut above)?;
+        let mut decided =
+            self.region(one.header, one.leaving, Some(one.header), state, &mut above)?;
         self.block(one.leaving, &mut decided, &mut above)?;
         let again = self.again(one, &mut decided);
         let mut below = Vec::new();
@@ -171,7 +195,11 @@ impl Walker<'_, '_, '_> {
         match self.flow.blocks.get(one.leaving).map(|b| b.end) {
             Some(End::Branch(yes, _)) => {
                 let taken = self.guard(instruction, state);
-                let value = if yes == one.outside { taken.negated() } else { taken };
+                let value = if yes == one.outside {
+                    taken.negated()
+                } else {
+                    taken
+                };
                 match value.mask() {
                     Some(mask) if mask & state.active == 0 => {
                         Value::Same(Condition::Constant(false))
@@ -200,12 +228,18 @@ impl Walker<'_, '_, '_> {
                 Value::Same(Condition::Constant(true)) => {}
                 _ => return None,
             }
-            state = self.region(one.inside, one.header, None, state, &mut out).ok()?;
+            state = self
+                .region(one.inside, one.header, None, state, &mut out)
+                .ok()?;
         }
         None
     }
 
-    fn summarized(&mut self, one: &Loop, state: &State) -> Result<(State, Vec<Statement>), Obstacle> {
+    fn summarized(
+        &mut self,
+        one: &Loop,
+        state: &State,
+    ) -> Result<(State, Vec<Statement>), Obstacle> {
         let guess = self.guessed(one, state)?;
         let mut closed = match guess {
             Guess::Waits(statement) => {
@@ -255,7 +289,11 @@ impl Walker<'_, '_, '_> {
                     Some(Value::Integer(entry)) => {
                         let unknown = self.machine.unknowns.fresh(Meaning::Carried(register.0));
                         let hint = self.hints.iter().find(|(r, _)| r == register);
-                        let bit = if flipped.contains(register) { 1 } else { PROVISIONAL };
+                        let bit = if flipped.contains(register) {
+                            1
+                        } else {
+                            PROVISIONAL
+                        };
                         let most = hint.map_or(bit, |(_, most)| *most);
                         start.facts.bound(unknown, 0, most);
                         carried.insert(*register, (unknown, entry.clone()));
@@ -331,9 +369,8 @@ impl Walker<'_, '_, '_> {
             .flat_map(|b| self.code(*b))
             .find(|i| i.has("try_wait") || i.has("test_wait") || i.opcode.starts_with("ld."))
             .map_or((at, location), |i| (i.at, i.location));
-        let inside = |u: Unknown| {
-            matches!(self.machine.unknowns.meaning(u), Some(Meaning::Carried(_)))
-        };
+        let inside =
+            |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Carried(_)));
         let until = again.negated();
         let action = match &until {
             Condition::Passed(number) => {
@@ -369,9 +406,8 @@ impl Walker<'_, '_, '_> {
         };
         let moves = match &action {
             Action::Wait(a, b) | Action::CounterWait(a, _, b) => {
-                let reads = |u: Unknown| {
-                    matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_)))
-                };
+                let reads =
+                    |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_)));
                 let carried = self.written(&one.blocks);
                 let own = |u: Unknown| match self.machine.unknowns.meaning(u) {
                     Some(Meaning::Carried(r)) => carried.contains(&Register(*r)),
@@ -392,7 +428,10 @@ impl Walker<'_, '_, '_> {
 
     /// Follows an iteration that begins as guessed. The registers that do not end as guessed are
     /// the inner error.
-    #[expect(clippy::type_complexity, reason = "a guess is right, wrong, or cannot be checked")]
+    #[expect(
+        clippy::type_complexity,
+        reason = "a guess is right, wrong, or cannot be checked"
+    )]
     fn checked(
         &mut self,
         one: &Loop,
@@ -409,7 +448,9 @@ impl Walker<'_, '_, '_> {
             for register in &written {
                 let value = match closed.get(register) {
                     Some(form) => Value::Integer(form.at(&index, facts)),
-                    None => Value::lost(place, "it changes in a loop in a way that is not followed"),
+                    None => {
+                        Value::lost(place, "it changes in a loop in a way that is not followed")
+                    }
                 };
                 if let Some(slot) = start.registers.get_mut(register.0 as usize) {
                     *slot = value;
@@ -437,7 +478,10 @@ impl Walker<'_, '_, '_> {
             _ => return Err(self.trouble(one, "lanes of one warp run this loop differently often")),
         };
         if self.reads(&again) || again.tests() {
-            return Err(self.trouble(one, "how often this loop runs depends on memory that is read"));
+            return Err(self.trouble(
+                one,
+                "how often this loop runs depends on memory that is read",
+            ));
         }
         let Some(times) = trips(&again, number, &state.facts) else {
             return Err(self.trouble(one, "how often this loop runs is not followed"));
@@ -464,6 +508,13 @@ impl Walker<'_, '_, '_> {
         let round = self.round(one, start, &strictly)?;
         if round.again != Value::Same(again.clone()) {
             return Err(self.trouble(one, "the condition of this loop may wrap around"));
+        }
+        // Lanes that did not wait in one iteration may be ahead in the next.
+        let apart = both(round.ended.apart, state.apart);
+        if apart != state.apart {
+            let mut ahead = state.clone();
+            ahead.apart = apart;
+            return self.checked(one, &ahead, closed, number);
         }
         let mut wrong = BTreeSet::new();
         let next = index.plus_constant(1);
@@ -518,13 +569,24 @@ impl Walker<'_, '_, '_> {
                 *slot = value;
             }
         }
-        let most = if round.above.is_empty() { most - 1 } else { most };
+        let most = if round.above.is_empty() {
+            most - 1
+        } else {
+            most
+        };
         self.machine.unknowns.1.bound(number, 0, most.max(0));
         let statements = self.written_out(one, number, times, round, &after.facts);
         Ok(Ok((after, statements)))
     }
 
-    fn written_out(&self, one: &Loop, number: Unknown, times: Sum, round: Round, facts: &Facts) -> Vec<Statement> {
+    fn written_out(
+        &self,
+        one: &Loop,
+        number: Unknown,
+        times: Sum,
+        round: Round,
+        facts: &Facts,
+    ) -> Vec<Statement> {
         let (at, location) = self.place(one.header);
         let statement = |action| Statement {
             action,
@@ -553,7 +615,11 @@ impl Walker<'_, '_, '_> {
 }
 
 /// Statements with unknowns replaced.
-fn replaced(statements: &[Statement], facts: &Facts, with: &dyn Fn(Unknown) -> Option<Sum>) -> Vec<Statement> {
+fn replaced(
+    statements: &[Statement],
+    facts: &Facts,
+    with: &dyn Fn(Unknown) -> Option<Sum>,
+) -> Vec<Statement> {
     let sum = |s: &Sum| facts.replaced(s, with);
     statements
         .iter()
@@ -592,7 +658,10 @@ fn replaced(statements: &[Statement], facts: &Facts, with: &dyn Fn(Unknown) -> O
 }
 
 /// Statements with loop variables renamed.
-pub(super) fn renamed(statements: &[Statement], map: &BTreeMap<Unknown, Unknown>) -> Vec<Statement> {
+pub(super) fn renamed(
+    statements: &[Statement],
+    map: &BTreeMap<Unknown, Unknown>,
+) -> Vec<Statement> {
     fn variables(statements: &mut [Statement], map: &BTreeMap<Unknown, Unknown>) {
         for statement in statements {
             match &mut statement.action {
@@ -664,7 +733,11 @@ impl Closed {
 type Carried = BTreeMap<Register, (Unknown, Integer)>;
 
 /// Guesses a function of the iteration's number for each register, and bounds that would help.
-fn closed_forms(carried: &Carried, ended: &State, state: &State) -> (BTreeMap<Register, Closed>, Vec<(Register, i128)>) {
+fn closed_forms(
+    carried: &Carried,
+    ended: &State,
+    state: &State,
+) -> (BTreeMap<Register, Closed>, Vec<(Register, i128)>) {
     let mut closed: BTreeMap<Register, Closed> = BTreeMap::new();
     let mut hints = Vec::new();
     let facts = &ended.facts;
@@ -693,9 +766,8 @@ fn closed_forms(carried: &Carried, ended: &State, state: &State) -> (BTreeMap<Re
             }
             let next = facts.replaced(&next.sum, &fixed);
             let own = Sum::unknown(*unknown);
-            let moving = |sum: &Sum| {
-                sum.mentions(&|u| carried.values().any(|(other, _)| *other == u))
-            };
+            let moving =
+                |sum: &Sum| sum.mentions(&|u| carried.values().any(|(other, _)| *other == u));
             let step = next.minus(&own);
             let form = if moving(&step) {
                 ring(&next, *unknown, entry, &moving)
@@ -841,7 +913,12 @@ fn turns(
                 })
             });
             if agrees {
-                return Some(Form::Turns(entry.sum.clone(), start.clone(), Sum::of(step), *size));
+                return Some(Form::Turns(
+                    entry.sum.clone(),
+                    start.clone(),
+                    Sum::of(step),
+                    *size,
+                ));
             }
         }
     }

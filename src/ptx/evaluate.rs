@@ -39,9 +39,14 @@ impl Machine<'_, '_> {
             }
             "shfl" => {
                 let value = self.shuffle(instruction, &parts, state);
-                vec![value, Value::lost(at, "the predicate of `shfl` is not followed")]
+                vec![
+                    value,
+                    Value::lost(at, "the predicate of `shfl` is not followed"),
+                ]
             }
-            "ld" if parts.contains(&"param") => self.parameters(instruction, &parts, state, written.len()),
+            "ld" if parts.contains(&"param") => {
+                self.parameters(instruction, &parts, state, written.len())
+            }
             _ if written.len() > 1 => Vec::new(),
             _ => vec![self.scalar(instruction, &parts, state)],
         };
@@ -55,7 +60,13 @@ impl Machine<'_, '_> {
     }
 
     /// Writes a register in the active lanes in which the guard holds.
-    pub fn write(&mut self, instruction: &Instruction<'_>, register: Register, value: Value, state: &mut State) {
+    pub fn write(
+        &mut self,
+        instruction: &Instruction<'_>,
+        register: Register,
+        value: Value,
+        state: &mut State,
+    ) {
         let at = instruction.at;
         let value = match value {
             Value::Integer(integer) if integer.sum.excessive() => {
@@ -80,7 +91,13 @@ impl Machine<'_, '_> {
         }
     }
 
-    fn parameters(&mut self, instruction: &Instruction<'_>, parts: &[&str], state: &mut State, count: usize) -> Vec<Value> {
+    fn parameters(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        state: &mut State,
+        count: usize,
+    ) -> Vec<Value> {
         let at = instruction.at;
         let width = bits_of(parts).unwrap_or(32) / 8;
         let Some(Operand::Address { base, offset, .. }) = instruction.operands.get(1) else {
@@ -89,7 +106,12 @@ impl Machine<'_, '_> {
         let Operand::Name(name) = &**base else {
             return Vec::new();
         };
-        let Some(index) = self.function.parameters.iter().position(|p| p.name == *name) else {
+        let Some(index) = self
+            .function
+            .parameters
+            .iter()
+            .position(|p| p.name == *name)
+        else {
             return vec![Value::lost(at, format!("`{name}` is no parameter of the kernel")); count];
         };
         if parts.iter().any(|p| matches!(*p, "f32" | "f64" | "f16")) {
@@ -106,7 +128,12 @@ impl Machine<'_, '_> {
             .collect()
     }
 
-    fn shuffle(&mut self, instruction: &Instruction<'_>, parts: &[&str], state: &mut State) -> Value {
+    fn shuffle(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        state: &mut State,
+    ) -> Value {
         let at = instruction.at;
         let mut operand = |index: usize| match instruction.operands.get(index) {
             Some(operand) => self.value(operand, state, at),
@@ -134,7 +161,12 @@ impl Machine<'_, '_> {
         Value::lost(at, "this exchange between lanes is not followed")
     }
 
-    fn scalar(&mut self, instruction: &Instruction<'_>, parts: &[&str], state: &mut State) -> Value {
+    fn scalar(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        state: &mut State,
+    ) -> Value {
         let at = instruction.at;
         let operands: Vec<Value> = instruction
             .operands
@@ -181,12 +213,22 @@ impl Machine<'_, '_> {
             Some(integer) => Value::Integer(integer),
             None => Value::lost(
                 at,
-                format!("`{}` of these values is not followed, or may wrap around", instruction.opcode),
+                format!(
+                    "`{}` of these values is not followed, or may wrap around",
+                    instruction.opcode
+                ),
             ),
         }
     }
 
-    fn arithmetic(&mut self, name: &str, parts: &[&str], operands: &[&Integer], state: &mut State, at: usize) -> Option<Integer> {
+    fn arithmetic(
+        &mut self,
+        name: &str,
+        parts: &[&str],
+        operands: &[&Integer],
+        state: &mut State,
+        at: usize,
+    ) -> Option<Integer> {
         let bits = bits_of(parts)?;
         let signed = parts.last().is_some_and(|p| p.starts_with('s'));
         let constants: Option<Vec<[i128; 32]>> = operands.iter().map(|i| i.constants()).collect();
@@ -215,7 +257,10 @@ impl Machine<'_, '_> {
             ("not", [a]) => Some(a.scaled(-1).plus_times(&Integer::same(Sum::of(1)), -1)),
             ("mul" | "mad", [a, b, rest @ ..]) => {
                 let (a, b) = if parts.contains(&"wide") {
-                    (self.read(a, signed, bits, state, at)?, self.read(b, signed, bits, state, at)?)
+                    (
+                        self.read(a, signed, bits, state, at)?,
+                        self.read(b, signed, bits, state, at)?,
+                    )
                 } else if parts.contains(&"hi") {
                     return None;
                 } else {
@@ -275,7 +320,8 @@ impl Machine<'_, '_> {
                     _ => return None,
                 };
                 let bit = wrap(bit, false, bits);
-                let above = i128::try_from(u128::try_from(bit + 1).ok()?.next_power_of_two()).ok()?;
+                let above =
+                    i128::try_from(u128::try_from(bit + 1).ok()?.next_power_of_two()).ok()?;
                 let offsets = value.lanes.as_ref();
                 let aligned = value.sum.exactly_over(above).is_some()
                     && offsets.is_none_or(|l| l.iter().all(|x| x % above == 0));
@@ -289,7 +335,11 @@ impl Machine<'_, '_> {
                     return None;
                 }
                 let less = Condition::Negative(a.sum.minus(&b.sum));
-                let (yes, no) = if name == "min" { (&a.sum, &b.sum) } else { (&b.sum, &a.sum) };
+                let (yes, no) = if name == "min" {
+                    (&a.sum, &b.sum)
+                } else {
+                    (&b.sum, &a.sum)
+                };
                 Some(Integer::same(state.facts.choice(&less, yes, no)))
             }
             ("bfe", [a, _, _]) => {
@@ -327,9 +377,15 @@ impl Machine<'_, '_> {
         }
     }
 
-    fn compare(&mut self, instruction: &Instruction<'_>, parts: &[&str], state: &mut State) -> Value {
+    fn compare(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        state: &mut State,
+    ) -> Value {
         let at = instruction.at;
-        let (Some(first), Some(second)) = (instruction.operands.get(1), instruction.operands.get(2))
+        let (Some(first), Some(second)) =
+            (instruction.operands.get(1), instruction.operands.get(2))
         else {
             return Value::lost(at, "an operand is missing");
         };
@@ -348,7 +404,10 @@ impl Machine<'_, '_> {
         let signed = signed && !matches!(relation, "lo" | "ls" | "hi" | "hs");
         let found = self.relation(relation, a, b, signed, bits, state, at);
         let found = found.unwrap_or_else(|| {
-            Value::lost(at, "this comparison is not followed: a side may wrap around, or lanes differ")
+            Value::lost(
+                at,
+                "this comparison is not followed: a side may wrap around, or lanes differ",
+            )
         });
         match parts.get(2).copied() {
             Some(name @ ("and" | "or" | "xor")) => match instruction.operands.get(3) {
@@ -639,7 +698,13 @@ fn exclusive(a: &Integer, b: &Integer, bits: u32, state: &State) -> Option<Integ
 }
 
 /// The result for known operands, bit for bit.
-fn concrete(name: &str, parts: &[&str], operands: &[i128], signed: bool, bits: u32) -> Option<i128> {
+fn concrete(
+    name: &str,
+    parts: &[&str],
+    operands: &[i128],
+    signed: bool,
+    bits: u32,
+) -> Option<i128> {
     let read: Vec<i128> = operands.iter().map(|x| wrap(*x, signed, bits)).collect();
     let plain: Vec<i128> = operands.iter().map(|x| wrap(*x, false, bits)).collect();
     let value = match (name, read.as_slice(), plain.as_slice()) {
@@ -647,9 +712,17 @@ fn concrete(name: &str, parts: &[&str], operands: &[i128], signed: bool, bits: u
         ("sub", [a, b], _) => a - b,
         ("mul" | "mad", [a, b, rest @ ..], _) => {
             let product = a * b;
-            let product = if parts.contains(&"hi") { product >> bits } else { product };
+            let product = if parts.contains(&"hi") {
+                product >> bits
+            } else {
+                product
+            };
             // The addend of a wide product is not cut to the width of the factors.
-            let addend = if rest.is_empty() { 0 } else { *operands.get(2)? };
+            let addend = if rest.is_empty() {
+                0
+            } else {
+                *operands.get(2)?
+            };
             let value = product + addend;
             if parts.contains(&"wide") {
                 return Some(wrap(value, signed, bits * 2));

@@ -80,7 +80,10 @@ impl Facts {
         let (mut low, mut high) = (sum.constant, sum.constant);
         for (atom, coefficient) in &sum.terms {
             let (a, b) = self.range_of(atom, depth);
-            let (a, b) = (a.saturating_mul(*coefficient), b.saturating_mul(*coefficient));
+            let (a, b) = (
+                a.saturating_mul(*coefficient),
+                b.saturating_mul(*coefficient),
+            );
             low = (low + a.min(b).max(-FAR)).max(-FAR);
             high = (high + a.max(b).min(FAR)).min(FAR);
         }
@@ -108,9 +111,7 @@ impl Facts {
             _ if depth == 0 => (-FAR, FAR),
             Atom::Quotient(dividend, divisor) => {
                 let (mut low, high) = self.range_within(dividend, depth - 1);
-                let known = |p: &Rc<Sum>| {
-                    dividend.minus(p).as_constant().is_some_and(|c| c >= 0)
-                };
+                let known = |p: &Rc<Sum>| dividend.minus(p).as_constant().is_some_and(|c| c >= 0);
                 if low < 0 && self.positive.iter().any(known) {
                     low = 0;
                 }
@@ -157,7 +158,10 @@ impl Facts {
         self.positive.iter().any(|p| {
             let rest = less(p);
             self.range(&rest).0 >= 0
-                || self.positive.iter().any(|q| self.range(&rest.minus(q)).0 >= 0)
+                || self
+                    .positive
+                    .iter()
+                    .any(|q| self.range(&rest.minus(q)).0 >= 0)
         })
     }
 

@@ -66,7 +66,12 @@ pub(super) fn barrier(action: &Action) -> Option<&Sum> {
 }
 
 /// Takes an address apart.
-pub(super) fn place(address: &Sum, own: u32, unknowns: &Unknowns, at: usize) -> Result<Place, Obstacle> {
+pub(super) fn place(
+    address: &Sum,
+    own: u32,
+    unknowns: &Unknowns,
+    at: usize,
+) -> Result<Place, Obstacle> {
     let (mut rank, mut base, mut offset) = (own, None, Sum::of(address.constant));
     for (atom, factor) in &address.terms {
         let meaning = match atom {
@@ -196,7 +201,10 @@ fn count(family: &mut Family, found: &Uses<'_>, unknowns: &Unknowns) -> Result<(
                     return Err(Obstacle::new(statement.at, reason));
                 }
                 if *n < 1 {
-                    return Err(Obstacle::new(statement.at, "the mbarrier expects no arrival"));
+                    return Err(Obstacle::new(
+                        statement.at,
+                        "the mbarrier expects no arrival",
+                    ));
                 }
                 expected = Some(*n);
             }
@@ -234,12 +242,17 @@ pub(super) fn readable(symbol: &str) -> String {
             if !bytes[start].is_ascii_digit() || (start > 0 && bytes[start - 1].is_ascii_digit()) {
                 continue;
             }
-            let digits: String = symbol[start..].chars().take_while(char::is_ascii_digit).collect();
+            let digits: String = symbol[start..]
+                .chars()
+                .take_while(char::is_ascii_digit)
+                .collect();
             let from = start + digits.len();
             if let Ok(length) = digits.parse::<usize>()
                 && let Some(piece) = symbol.get(from..from.saturating_add(length))
                 && piece.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
-                && piece.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+                && piece
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b == b'_')
                 && (from + length == symbol.len() || symbol[from + length..].starts_with('_'))
             {
                 last = piece;

@@ -58,12 +58,17 @@ impl From<Obstacle> for Failure {
 ///
 /// Fails if the launch bounds are missing, or if there is something in the kernel's
 /// synchronization that is not understood.
-pub fn lift(module: &Module<'_>, function: &Function<'_>, options: &Options) -> Result<String, Failure> {
+pub fn lift(
+    module: &Module<'_>,
+    function: &Function<'_>,
+    options: &Options,
+) -> Result<String, Failure> {
     let launch = launch(function, options)?;
     let followed = follow(module, function, &launch)?;
     let mut families = families(&followed.programs, &followed.unknowns)?;
     settle(&mut families, &followed, &launch)?;
     whole(&followed, &launch)?;
+    allocations(&followed)?;
     let mut writer = Writer {
         module,
         function,
@@ -84,7 +89,9 @@ pub fn lift(module: &Module<'_>, function: &Function<'_>, options: &Options) -> 
 }
 
 fn refused(function: &Function<'_>, findings: &[Diagnostic]) -> Failure {
-    let first = findings.first().map_or_else(String::new, |f| f.message.clone());
+    let first = findings
+        .first()
+        .map_or_else(String::new, |f| f.message.clone());
     let at = function.code.first().map_or(0, |i| i.at);
     Failure::Obstacle(Obstacle::new(
         at,
@@ -103,14 +110,20 @@ fn launch(function: &Function<'_>, options: &Options) -> Result<Launch, Failure>
     let threads = match (function.reqntid, options.threads, function.maxntid) {
         (Some(required), Some(given), _) if required != given => {
             return Err(fail(
-                format!("`{}` has to be launched with {required:?} threads", function.name),
+                format!(
+                    "`{}` has to be launched with {required:?} threads",
+                    function.name
+                ),
                 "leave --threads out",
             ));
         }
         (Some(threads), _, _) | (None, Some(threads), _) | (None, None, Some(threads)) => threads,
         (None, None, None) => {
             return Err(fail(
-                format!("how many threads `{}` is launched with is not known", function.name),
+                format!(
+                    "how many threads `{}` is launched with is not known",
+                    function.name
+                ),
                 "give --threads N, or compile with __launch_bounds__(N)",
             ));
         }
@@ -209,8 +222,12 @@ fn settle(families: &mut [Family], followed: &Followed, launch: &Launch) -> Resu
             }
             ready &= !before || program_without(program, family, followed);
         }
-        let all = (0..launch.ranks())
-            .all(|rank| family.elements.iter().all(|e| initialised.contains(&(rank, *e))));
+        let all = (0..launch.ranks()).all(|rank| {
+            family
+                .elements
+                .iter()
+                .all(|e| initialised.contains(&(rank, *e)))
+        });
         family.ready = ready && all && ids.len() == 1;
     }
     Ok(())
@@ -251,6 +268,32 @@ fn whole(followed: &Followed, launch: &Launch) -> Result<(), Obstacle> {
                      happens depends on whether the others have left by then",
                 ));
             }
+        }
+    }
+    Ok(())
+}
+
+/// CTAs on one SM share its tensor memory. One allocation each always finds its turn; more may not,
+/// and how many CTAs there are is not known.
+fn allocations(followed: &Followed) -> Result<(), Obstacle> {
+    for program in &followed.programs {
+        let mut found = Vec::new();
+        let mut looped = false;
+        each(&program.statements, &mut |s| match &s.action {
+            Action::Acquire(_) => found.push(s.at),
+            Action::For(_, _, body) => {
+                each(body, &mut |s| {
+                    looped |= matches!(s.action, Action::Acquire(_))
+                });
+            }
+            _ => {}
+        });
+        if let Some(at) = found.last()
+            && (looped || found.len() > 1 || program.warps.len() > 1)
+        {
+            let reason = "more than one allocation of tensor memory: whether CTAs on one SM hold \
+                          what others wait for is not modelled";
+            return Err(Obstacle::new(*at, reason));
         }
     }
     Ok(())
@@ -303,7 +346,9 @@ impl Writer<'_, '_> {
             let line = self.module.line_of(*at);
             let condition = Condition::Negative(sum.clone()).negated();
             let words = self.condition(&condition, *at)?;
-            assumptions.push(format!("assume {words}  // line {line} does not wrap around\n"));
+            assumptions.push(format!(
+                "assume {words}  // line {line} does not wrap around\n"
+            ));
         }
         let name = clean(self.function.name);
         let _ = writeln!(head, "protocol {name}\n");
@@ -330,9 +375,8 @@ impl Writer<'_, '_> {
             }
         }
         for axis in blocks {
-            let extent = |u: &Unknown| {
-                self.followed.unknowns.meaning(*u) == Some(&Meaning::Blocks(axis))
-            };
+            let extent =
+                |u: &Unknown| self.followed.unknowns.meaning(*u) == Some(&Meaning::Blocks(axis));
             if used.iter().any(extent) {
                 let (index, name) = if cluster > 1 {
                     let factor = self.launch.cluster[axis];
@@ -380,7 +424,11 @@ impl Writer<'_, '_> {
             found
         };
         if !grid && has(&|a| matches!(a, Action::Sync(..) | Action::ArriveNamed(..))) {
-            let own = if cluster > 1 { format!("{cluster}, ") } else { String::new() };
+            let own = if cluster > 1 {
+                format!("{cluster}, ")
+            } else {
+                String::new()
+            };
             let _ = writeln!(head, "named cta_bar[{own}16]");
         }
         if has(&|a| matches!(a, Action::ClusterArrive | Action::ClusterWait)) {
@@ -388,13 +436,24 @@ impl Writer<'_, '_> {
             let _ = writeln!(head, "barrier cluster_bar {{ arrivals: {members} }}");
         }
         if has(&|a| matches!(a, Action::Acquire(_) | Action::Release(_))) {
-            let own = if cluster > 1 { format!("[{cluster}]") } else { String::new() };
+            let own = if cluster > 1 {
+                format!("[{cluster}]")
+            } else {
+                String::new()
+            };
             let _ = writeln!(head, "pool tensor_columns{own} = 512");
         }
         let counters = self.counters()?;
         for (name, elements) in counters {
-            let extent = if elements > 1 { format!("[{elements}]") } else { String::new() };
-            let _ = writeln!(head, "semaphore {name}{extent} = 0  // taken to be cleared before the launch");
+            let extent = if elements > 1 {
+                format!("[{elements}]")
+            } else {
+                String::new()
+            };
+            let _ = writeln!(
+                head,
+                "semaphore {name}{extent} = 0  // taken to be cleared before the launch"
+            );
         }
         head.push('\n');
         Ok(head)
@@ -406,7 +465,10 @@ impl Writer<'_, '_> {
         for program in &self.followed.programs {
             let mut failed = None;
             each(&program.statements, &mut |s| {
-                if let Action::CounterAdd(a, _) | Action::CounterSet(a, _) | Action::CounterWait(a, ..) = &s.action {
+                if let Action::CounterAdd(a, _)
+                | Action::CounterSet(a, _)
+                | Action::CounterWait(a, ..) = &s.action
+                {
                     match self.counter(a, s.at) {
                         Ok((name, index)) => match found.iter_mut().find(|(n, _)| *n == name) {
                             Some(entry) => entry.1 = entry.1.max(index + 1),
@@ -462,7 +524,11 @@ impl Writer<'_, '_> {
             } else {
                 let _ = write!(name, "warps{first}_and_{}_more", count - 1);
             }
-            let index = if count > 1 { format!("[w in 0..{count}]") } else { String::new() };
+            let index = if count > 1 {
+                format!("[w in 0..{count}]")
+            } else {
+                String::new()
+            };
             let _ = writeln!(self.out, "role {name}{index} warp {{");
             self.statements(&program.statements, program.rank)?;
             self.out.push_str("}\n\n");
@@ -499,6 +565,23 @@ impl Writer<'_, '_> {
             return Err(Obstacle::new(place(Some(main)), reason));
         }
         self.written(main)?;
+        let mut foreign = None;
+        each(&main.statements, &mut |s| match s.action {
+            Action::CounterAdd(..)
+            | Action::CounterSet(..)
+            | Action::CounterWait(..)
+            | Action::CommitGroup
+            | Action::WaitGroup(..)
+            | Action::For(..)
+            | Action::If(..) => {}
+            _ if keep(&s.action) => {}
+            _ => foreign = Some(s.at),
+        });
+        if let Some(at) = foreign {
+            let reason = "the kernel waits for memory and also for something that each CTA has of \
+                          its own";
+            return Err(Obstacle::new(at, reason));
+        }
         let statements = skeleton(&main.statements, &|a| !keep(a));
         let mut body = std::mem::take(&mut self.out);
         self.statements(&statements, 0)?;
@@ -511,7 +594,9 @@ impl Writer<'_, '_> {
                 axes.insert(*axis);
             }
         }
-        let mut text = String::from("// Axes of the grid that the kernel never looks at have one CTA.\ngrid cta");
+        let mut text = String::from(
+            "// Axes of the grid that the kernel never looks at have one CTA.\ngrid cta",
+        );
         for (unknown, axis) in axes.iter().filter_map(|axis| {
             let extent = Meaning::Blocks(*axis);
             Some((self.followed.unknowns.find(&extent)?, *axis))
@@ -538,7 +623,10 @@ impl Writer<'_, '_> {
             Action::CounterWait(a, ..) => waited.push((a.clone(), s.at)),
             _ => {}
         });
-        match waited.iter().find(|(address, _)| !written.contains(address)) {
+        match waited
+            .iter()
+            .find(|(address, _)| !written.contains(address))
+        {
             None => Ok(()),
             Some((_, at)) => Err(Obstacle::new(
                 *at,
@@ -565,7 +653,9 @@ impl Writer<'_, '_> {
             let rest = statements.get(index + 1..).unwrap_or_default();
             // `arrive` and `wait` of a cluster are one `sync` where nothing lies between.
             if statement.action == Action::ClusterArrive
-                && rest.first().is_some_and(|s| s.action == Action::ClusterWait)
+                && rest
+                    .first()
+                    .is_some_and(|s| s.action == Action::ClusterWait)
             {
                 self.line("sync cluster_bar", statement);
                 index += 2;
@@ -583,7 +673,12 @@ impl Writer<'_, '_> {
         let _ = writeln!(self.out, "{words}  // {source}");
     }
 
-    fn statement(&mut self, statement: &Statement, rank: u32, sizes: Option<Sum>) -> Result<(), Obstacle> {
+    fn statement(
+        &mut self,
+        statement: &Statement,
+        rank: u32,
+        sizes: Option<Sum>,
+    ) -> Result<(), Obstacle> {
         let at = statement.at;
         let words = match &statement.action {
             Action::Init(a, _) => {
@@ -594,7 +689,11 @@ impl Writer<'_, '_> {
                 format!("init {element}")
             }
             Action::Arrive(a, n) | Action::Commit(a, n) => {
-                let verb = if matches!(statement.action, Action::Arrive(..)) { "arrive" } else { "commit" };
+                let verb = if matches!(statement.action, Action::Arrive(..)) {
+                    "arrive"
+                } else {
+                    "commit"
+                };
                 let (family, element) = self.element(a, rank, at)?;
                 let times = n / family.group;
                 if times == 1 {
@@ -605,14 +704,22 @@ impl Writer<'_, '_> {
                 }
             }
             Action::ExpectTx(a, b) => {
-                format!("expect_tx {} {}", self.element(a, rank, at)?.1, self.sum(b, at)?)
+                format!(
+                    "expect_tx {} {}",
+                    self.element(a, rank, at)?.1,
+                    self.sum(b, at)?
+                )
             }
             Action::ArriveExpectTx(a, b) => {
                 let element = self.element(a, rank, at)?.1;
                 format!("arrive_expect_tx {element} {}", self.sum(b, at)?)
             }
             Action::CompleteTx(a, b) => {
-                format!("complete_tx {} {}", self.element(a, rank, at)?.1, self.sum(b, at)?)
+                format!(
+                    "complete_tx {} {}",
+                    self.element(a, rank, at)?.1,
+                    self.sum(b, at)?
+                )
             }
             Action::Copy(a, bytes) => {
                 let Some(bytes) = bytes.clone().or(sizes) else {
@@ -621,27 +728,62 @@ impl Writer<'_, '_> {
                     return Err(Obstacle::new(at, reason));
                 };
                 let element = self.element(a, rank, at)?.1;
-                format!("async copy tile completes {element} {}", self.sum(&bytes, at)?)
+                format!(
+                    "async copy tile completes {element} {}",
+                    self.sum(&bytes, at)?
+                )
             }
             Action::Wait(a, parity) => {
-                format!("wait {} {}", self.element(a, rank, at)?.1, self.sum(parity, at)?)
+                format!(
+                    "wait {} {}",
+                    self.element(a, rank, at)?.1,
+                    self.sum(parity, at)?
+                )
             }
             Action::Sync(id, threads, _) | Action::ArriveNamed(id, threads) => {
-                let verb = if matches!(statement.action, Action::Sync(..)) { "sync" } else { "arrive" };
-                let own = if self.launch.ranks() > 1 { format!("{rank}, ") } else { String::new() };
-                format!("{verb} cta_bar[{own}{}] {}", self.sum(id, at)?, self.sum(threads, at)?)
+                let verb = if matches!(statement.action, Action::Sync(..)) {
+                    "sync"
+                } else {
+                    "arrive"
+                };
+                let own = if self.launch.ranks() > 1 {
+                    format!("{rank}, ")
+                } else {
+                    String::new()
+                };
+                format!(
+                    "{verb} cta_bar[{own}{}] {}",
+                    self.sum(id, at)?,
+                    self.sum(threads, at)?
+                )
             }
             Action::ClusterArrive => "arrive cluster_bar".to_owned(),
             Action::ClusterWait => "wait cluster_bar".to_owned(),
-            Action::CounterAdd(a, b) => format!("{} += {}", self.semaphore(a, at)?, self.sum(b, at)?),
-            Action::CounterSet(a, b) => format!("{} = {}", self.semaphore(a, at)?, self.sum(b, at)?),
+            Action::CounterAdd(a, b) => {
+                format!("{} += {}", self.semaphore(a, at)?, self.sum(b, at)?)
+            }
+            Action::CounterSet(a, b) => {
+                format!("{} = {}", self.semaphore(a, at)?, self.sum(b, at)?)
+            }
             Action::CounterWait(a, exact, b) => {
                 let relation = if *exact { "==" } else { ">=" };
-                format!("wait {} {relation} {}", self.semaphore(a, at)?, self.sum(b, at)?)
+                format!(
+                    "wait {} {relation} {}",
+                    self.semaphore(a, at)?,
+                    self.sum(b, at)?
+                )
             }
             Action::Acquire(n) | Action::Release(n) => {
-                let verb = if matches!(statement.action, Action::Acquire(_)) { "acquire" } else { "release" };
-                let own = if self.launch.ranks() > 1 { format!("[{rank}]") } else { String::new() };
+                let verb = if matches!(statement.action, Action::Acquire(_)) {
+                    "acquire"
+                } else {
+                    "release"
+                };
+                let own = if self.launch.ranks() > 1 {
+                    format!("[{rank}]")
+                } else {
+                    String::new()
+                };
                 format!("{verb} tensor_columns{own} {}", self.sum(n, at)?)
             }
             Action::CommitGroup => "commit_group".to_owned(),
@@ -686,10 +828,19 @@ impl Writer<'_, '_> {
         let (name, index) = self.counter(address, at)?;
         let all = self.counters()?;
         let single = all.iter().any(|(n, elements)| *n == name && *elements == 1);
-        Ok(if single { name } else { format!("{name}[{index}]") })
+        Ok(if single {
+            name
+        } else {
+            format!("{name}[{index}]")
+        })
     }
 
-    fn element(&mut self, address: &Sum, rank: u32, at: usize) -> Result<(Family, String), Obstacle> {
+    fn element(
+        &mut self,
+        address: &Sum,
+        rank: u32,
+        at: usize,
+    ) -> Result<(Family, String), Obstacle> {
         let place = place(address, rank, &self.followed.unknowns, at)?;
         let (low, _) = self.followed.unknowns.1.range(&place.offset);
         let constant = place.offset.as_constant().unwrap_or(low);
@@ -702,7 +853,10 @@ impl Writer<'_, '_> {
             }
         });
         let Some(family) = family.cloned() else {
-            return Err(Obstacle::new(at, "which mbarrier this address means is not followed"));
+            return Err(Obstacle::new(
+                at,
+                "which mbarrier this address means is not followed",
+            ));
         };
         let mut indices = Vec::new();
         if self.launch.ranks() > 1 {
@@ -710,7 +864,10 @@ impl Writer<'_, '_> {
         }
         if family.elements.len() > 1 {
             let Some(index) = family.index(&place.offset) else {
-                return Err(Obstacle::new(at, "this address does not lie at an mbarrier"));
+                return Err(Obstacle::new(
+                    at,
+                    "this address does not lie at an mbarrier",
+                ));
             };
             indices.push(self.sum(&index, at)?);
         }
@@ -736,7 +893,11 @@ impl Writer<'_, '_> {
                 let name = parameter.map_or("param", |p| p.name);
                 let own = format!("{}_", self.function.name);
                 let name = name.strip_prefix(own.as_str()).unwrap_or(name);
-                let part = if *offset == 0 { String::new() } else { format!("_{offset}") };
+                let part = if *offset == 0 {
+                    String::new()
+                } else {
+                    format!("_{offset}")
+                };
                 // Short names are those of loops.
                 let plain = if name.contains('_') { "" } else { "p_" };
                 Ok(format!("{plain}{}{part}", clean(name)))
@@ -775,7 +936,11 @@ impl Writer<'_, '_> {
         }
         for (atom, factor) in &left.terms {
             let words = self.atom(atom, at)?;
-            terms.push((*factor, words, !matches!(atom, Atom::Unknown(_) | Atom::Product(_))));
+            terms.push((
+                *factor,
+                words,
+                !matches!(atom, Atom::Unknown(_) | Atom::Product(_)),
+            ));
         }
         // A sum is better read when it begins with something added.
         terms.sort_by_key(|(factor, ..)| *factor < 0);
@@ -841,7 +1006,11 @@ impl Writer<'_, '_> {
                 } else {
                     (left, right, "<")
                 };
-                format!("{} {relation} {}", self.sum(&left, at)?, self.sum(&right, at)?)
+                format!(
+                    "{} {relation} {}",
+                    self.sum(&left, at)?,
+                    self.sum(&right, at)?
+                )
             }
             Condition::Zero(sum) => {
                 let (left, right) = sides(sum);
@@ -849,13 +1018,24 @@ impl Writer<'_, '_> {
             }
             Condition::Not(inner) => format!("!({})", self.condition(inner, at)?),
             Condition::And(a, b) => {
-                format!("({}) && ({})", self.condition(a, at)?, self.condition(b, at)?)
+                format!(
+                    "({}) && ({})",
+                    self.condition(a, at)?,
+                    self.condition(b, at)?
+                )
             }
             Condition::Or(a, b) => {
-                format!("({}) || ({})", self.condition(a, at)?, self.condition(b, at)?)
+                format!(
+                    "({}) || ({})",
+                    self.condition(a, at)?,
+                    self.condition(b, at)?
+                )
             }
             Condition::Passed(_) => {
-                return Err(Obstacle::new(at, "it depends on a single test of an mbarrier"));
+                return Err(Obstacle::new(
+                    at,
+                    "it depends on a single test of an mbarrier",
+                ));
             }
         })
     }
@@ -873,7 +1053,9 @@ fn boxes(statements: &[Statement], index: usize) -> Option<Sum> {
         }
         _ => None,
     };
-    let from = (0..index).rev().find(|k| expects(&statements[*k]).is_some())?;
+    let from = (0..index)
+        .rev()
+        .find(|k| expects(&statements[*k]).is_some())?;
     let mut left = expects(&statements[from])?;
     let (mut open, mut last) = (0i128, index);
     for (number, statement) in statements.iter().enumerate().skip(from + 1) {
@@ -894,7 +1076,11 @@ fn boxes(statements: &[Statement], index: usize) -> Option<Sum> {
         (1, _) => Some(left),
         (_, Some(total)) => {
             let share = total / open;
-            let mine = if index == last { total - share * (open - 1) } else { share };
+            let mine = if index == last {
+                total - share * (open - 1)
+            } else {
+                share
+            };
             (share > 0).then(|| Sum::of(mine))
         }
         _ => None,
@@ -935,7 +1121,13 @@ fn sides(sum: &Sum) -> (Sum, Sum) {
 fn clean(name: &str) -> String {
     let text: String = name
         .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' })
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '_' {
+                c
+            } else {
+                '_'
+            }
+        })
         .collect();
     if text.starts_with(|c: char| c.is_ascii_digit()) {
         format!("_{text}")

@@ -127,7 +127,11 @@ impl Machine<'_, '_> {
         let threads = self.launch.count();
         let first = self.warp * 32;
         let lanes = threads.saturating_sub(first).min(32);
-        let active = if lanes == 32 { u32::MAX } else { (1u32 << lanes) - 1 };
+        let active = if lanes == 32 {
+            u32::MAX
+        } else {
+            (1u32 << lanes) - 1
+        };
         let undefined = Value::lost(0, "it is read before it is written");
         State {
             registers: vec![undefined; self.function.registers.len()],
@@ -254,7 +258,14 @@ impl Machine<'_, '_> {
 
     /// Whether a sum lies in this window. Where it is made of parameters only and may leave the
     /// window, that it does not becomes an assumption of the protocol.
-    pub fn fits(&mut self, integer: &Integer, low: i128, high: i128, state: &mut State, at: usize) -> bool {
+    pub fn fits(
+        &mut self,
+        integer: &Integer,
+        low: i128,
+        high: i128,
+        state: &mut State,
+        at: usize,
+    ) -> bool {
         let (least, most) = integer.range(&state.facts);
         if low <= least && most <= high || self.guessing {
             return true;
@@ -285,7 +296,14 @@ impl Machine<'_, '_> {
     }
 
     /// The integer with its bits read as a signed or unsigned number.
-    pub fn read(&mut self, integer: &Integer, signed: bool, bits: u32, state: &mut State, at: usize) -> Option<Integer> {
+    pub fn read(
+        &mut self,
+        integer: &Integer,
+        signed: bool,
+        bits: u32,
+        state: &mut State,
+        at: usize,
+    ) -> Option<Integer> {
         if let Some(constants) = integer.constants() {
             return Some(Integer::lanes(constants.map(|c| wrap(c, signed, bits))));
         }
@@ -304,7 +322,12 @@ impl Machine<'_, '_> {
     }
 
     /// A value as an integer, or why not.
-    pub fn integer(&mut self, operand: &Operand<'_>, state: &mut State, at: usize) -> Result<Integer, Obstacle> {
+    pub fn integer(
+        &mut self,
+        operand: &Operand<'_>,
+        state: &mut State,
+        at: usize,
+    ) -> Result<Integer, Obstacle> {
         match self.value(operand, state, at) {
             Value::Integer(integer) => Ok(integer),
             Value::Lost(loss) => Err(Obstacle {
@@ -350,5 +373,9 @@ pub(super) fn window(signed: bool, bits: u32) -> (i128, i128) {
 pub(super) fn wrap(value: i128, signed: bool, bits: u32) -> i128 {
     let full = 1i128 << bits;
     let low = value.rem_euclid(full);
-    if signed && low >= full / 2 { low - full } else { low }
+    if signed && low >= full / 2 {
+        low - full
+    } else {
+        low
+    }
 }

@@ -29,11 +29,16 @@ pub(super) fn touches(instruction: &Instruction<'_>, counters: bool) -> bool {
                 || instruction.opcode.contains("mbarrier::")
                 || instruction.opcode.contains("wait_")
         }
-        "tcgen05" => ["commit", "alloc", "dealloc"].iter().any(|p| instruction.has(p)),
+        "tcgen05" => ["commit", "alloc", "dealloc"]
+            .iter()
+            .any(|p| instruction.has(p)),
         "setmaxnreg" | "clusterlaunchcontrol" | "brx" => true,
-        "call" => !instruction.operands.iter().any(
-            |o| matches!(o, Operand::Name("vprintf" | "__assertfail" | "malloc" | "free")),
-        ),
+        "call" => !instruction.operands.iter().any(|o| {
+            matches!(
+                o,
+                Operand::Name("vprintf" | "__assertfail" | "malloc" | "free")
+            )
+        }),
         "multimem" => counters,
         "red" | "atom" | "st" => {
             let shared = instruction.opcode.contains("shared");
@@ -60,7 +65,12 @@ type Done = Result<(), Obstacle>;
 
 impl Walker<'_, '_, '_> {
     /// Carries one instruction out. Branches are not its business.
-    pub fn step(&mut self, instruction: &Instruction<'_>, state: &mut State, out: &mut Vec<Statement>) -> Done {
+    pub fn step(
+        &mut self,
+        instruction: &Instruction<'_>,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Done {
         let parts: Vec<&str> = instruction.parts().collect();
         let lanes = self.guarded(instruction, &parts, state)?;
         if lanes == 0 {
@@ -75,7 +85,9 @@ impl Walker<'_, '_, '_> {
         match parts.as_slice() {
             ["mbarrier", ..] => self.mbarrier(instruction, &parts, lanes, state, out),
             ["bar", "warp", ..] => {
-                if lanes == state.whole {
+                let mask = instruction.operands.first();
+                let all = matches!(mask, Some(Operand::Integer(-1 | 0xffff_ffff)));
+                if all && lanes == state.whole {
                     state.apart = None;
                 }
                 Ok(())
@@ -94,17 +106,11 @@ impl Walker<'_, '_, '_> {
             ["tcgen05", ..] => self.tensor(instruction, &parts, count, state, out),
             ["red" | "atom", ..] => self.atomic(instruction, &parts, lanes, state, out),
             ["st", ..] => self.store(instruction, lanes, state, out),
-            ["setmaxnreg" | "clusterlaunchcontrol" | "call" | "brx" | "multimem", ..]
-                if touches(instruction, self.has_counters()) =>
-            {
+            [
+                "setmaxnreg" | "clusterlaunchcontrol" | "call" | "brx" | "multimem",
+                ..,
+            ] if touches(instruction, self.has_counters()) => {
                 self.refuse(instruction, "this instruction is not modelled")
-            }
-            ["elect" | "shfl" | "vote" | "match", ..] => {
-                if lanes == state.whole {
-                    state.apart = None;
-                }
-                self.machine.compute(instruction, state);
-                Ok(())
             }
             _ => {
                 self.machine.compute(instruction, state);
@@ -128,7 +134,12 @@ impl Walker<'_, '_, '_> {
 
     /// The active lanes in which the guard holds. Only instructions that take part in
     /// synchronization have to know it.
-    fn guarded(&mut self, instruction: &Instruction<'_>, parts: &[&str], state: &mut State) -> Result<u32, Obstacle> {
+    fn guarded(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        state: &mut State,
+    ) -> Result<u32, Obstacle> {
         let Some((guard, negated)) = instruction.guard else {
             return Ok(state.active);
         };
@@ -136,7 +147,9 @@ impl Walker<'_, '_, '_> {
         let value = self.machine.value(&operand, state, instruction.at);
         let value = if negated { value.negated() } else { value };
         let computes = !touches(instruction, self.has_counters())
-            || parts.first().is_some_and(|p| matches!(*p, "elect" | "shfl"));
+            || parts
+                .first()
+                .is_some_and(|p| matches!(*p, "elect" | "shfl"));
         match value.mask() {
             Some(mask) => Ok(mask & state.active),
             None if computes => Ok(state.active),
@@ -154,7 +167,12 @@ impl Walker<'_, '_, '_> {
     }
 
     /// The value of an operand that is the same in all lanes.
-    fn uniform(&mut self, instruction: &Instruction<'_>, operand: Option<&Operand<'_>>, state: &mut State) -> Result<Sum, Obstacle> {
+    fn uniform(
+        &mut self,
+        instruction: &Instruction<'_>,
+        operand: Option<&Operand<'_>>,
+        state: &mut State,
+    ) -> Result<Sum, Obstacle> {
         let Some(operand) = operand else {
             self.refuse(instruction, "an operand is missing")?;
             return Ok(Sum::of(0));
@@ -169,11 +187,19 @@ impl Walker<'_, '_, '_> {
         self.one(instruction, &integer, state)
     }
 
-    fn one(&self, instruction: &Instruction<'_>, integer: &Integer, state: &State) -> Result<Sum, Obstacle> {
+    fn one(
+        &self,
+        instruction: &Instruction<'_>,
+        integer: &Integer,
+        state: &State,
+    ) -> Result<Sum, Obstacle> {
         let mut lanes = (0..32).filter(|lane| state.active >> lane & 1 == 1);
         let first = integer.lane(lanes.next().unwrap_or(0));
         if lanes.any(|lane| integer.lane(lane) != first) {
-            self.refuse(instruction, "an operand differs between the lanes of a warp")?;
+            self.refuse(
+                instruction,
+                "an operand differs between the lanes of a warp",
+            )?;
         }
         self.followed(instruction, &first)?;
         Ok(first)
@@ -181,7 +207,8 @@ impl Walker<'_, '_, '_> {
 
     /// Refuses what depends on memory or on a loop that is not understood.
     fn followed(&self, instruction: &Instruction<'_>, sum: &Sum) -> Done {
-        let memory = |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_)));
+        let memory =
+            |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_)));
         if sum.mentions(&memory) {
             return self.refuse(instruction, "an operand is read from memory");
         }
@@ -209,7 +236,14 @@ impl Walker<'_, '_, '_> {
         }
     }
 
-    fn mbarrier(&mut self, instruction: &Instruction<'_>, parts: &[&str], lanes: u32, state: &mut State, out: &mut Vec<Statement>) -> Done {
+    fn mbarrier(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        lanes: u32,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Done {
         let at = instruction.at;
         let count = i128::from(lanes.count_ones());
         let kind = parts.get(1).copied().unwrap_or_default();
@@ -251,7 +285,11 @@ impl Walker<'_, '_, '_> {
                 if parts.contains(&"expect_tx") {
                     let bytes = self.uniform(instruction, after, &mut seen)?;
                     if count == 1 {
-                        self.push(out, instruction, Action::ArriveExpectTx(barrier.clone(), bytes));
+                        self.push(
+                            out,
+                            instruction,
+                            Action::ArriveExpectTx(barrier.clone(), bytes),
+                        );
                     } else {
                         let all = bytes.scaled(count);
                         self.push(out, instruction, Action::ExpectTx(barrier.clone(), all));
@@ -265,14 +303,24 @@ impl Walker<'_, '_, '_> {
                     let Some(times) = times.as_constant().filter(|t| *t > 0) else {
                         return self.refuse(instruction, "the count is not a constant");
                     };
-                    self.push(out, instruction, Action::Arrive(barrier.clone(), times * count));
+                    self.push(
+                        out,
+                        instruction,
+                        Action::Arrive(barrier.clone(), times * count),
+                    );
                 }
                 // The token that comes back stands for the phase of this arrival.
                 if place > 0 {
-                    for register in instruction.operands.first().map(targets).unwrap_or_default() {
+                    for register in instruction
+                        .operands
+                        .first()
+                        .map(targets)
+                        .unwrap_or_default()
+                    {
                         if let Some(register) = register {
                             let why = "a phase token of `mbarrier.arrive` is not followed";
-                            self.machine.write(instruction, register, Value::lost(at, why), state);
+                            self.machine
+                                .write(instruction, register, Value::lost(at, why), state);
                         }
                     }
                 }
@@ -296,9 +344,15 @@ impl Walker<'_, '_, '_> {
                 }
                 let number = self.test(barrier, parity);
                 let passed = Value::Same(Condition::Passed(number));
-                for register in instruction.operands.first().map(targets).unwrap_or_default() {
+                for register in instruction
+                    .operands
+                    .first()
+                    .map(targets)
+                    .unwrap_or_default()
+                {
                     if let Some(register) = register {
-                        self.machine.write(instruction, register, passed.clone(), state);
+                        self.machine
+                            .write(instruction, register, passed.clone(), state);
                     }
                 }
             }
@@ -307,7 +361,14 @@ impl Walker<'_, '_, '_> {
         Ok(())
     }
 
-    fn barrier(&mut self, instruction: &Instruction<'_>, parts: &[&str], lanes: u32, state: &mut State, out: &mut Vec<Statement>) -> Done {
+    fn barrier(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        lanes: u32,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Done {
         let kind = parts
             .iter()
             .copied()
@@ -353,10 +414,20 @@ impl Walker<'_, '_, '_> {
         Ok(())
     }
 
-    fn copy(&mut self, instruction: &Instruction<'_>, parts: &[&str], count: i128, state: &mut State, out: &mut Vec<Statement>) -> Done {
+    fn copy(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        count: i128,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Done {
         if parts.contains(&"mbarrier") {
             if !parts.contains(&"noinc") {
-                return self.refuse(instruction, "the form that also raises the pending count is not modelled");
+                return self.refuse(
+                    instruction,
+                    "the form that also raises the pending count is not modelled",
+                );
             }
             let barrier = self.uniform(instruction, instruction.operands.first(), state)?;
             self.push(out, instruction, Action::Commit(barrier, count));
@@ -366,7 +437,10 @@ impl Walker<'_, '_, '_> {
             self.push(out, instruction, Action::CommitGroup);
             return Ok(());
         }
-        if parts.iter().any(|p| matches!(*p, "wait_group" | "wait_all")) {
+        if parts
+            .iter()
+            .any(|p| matches!(*p, "wait_group" | "wait_all"))
+        {
             let groups = match instruction.operands.first() {
                 Some(operand) => self.uniform(instruction, Some(operand), state)?,
                 None => Sum::of(0),
@@ -400,7 +474,14 @@ impl Walker<'_, '_, '_> {
         Ok(())
     }
 
-    fn tensor(&mut self, instruction: &Instruction<'_>, parts: &[&str], count: i128, state: &mut State, out: &mut Vec<Statement>) -> Done {
+    fn tensor(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        count: i128,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Done {
         match parts.get(1).copied() {
             Some("commit") => {
                 if instruction.opcode.contains("multicast") {
@@ -423,7 +504,12 @@ impl Walker<'_, '_, '_> {
     }
 
     /// The address of a counter, if this is one that the kernel waits for.
-    fn counter(&mut self, instruction: &Instruction<'_>, operand: Option<&Operand<'_>>, state: &mut State) -> Result<Option<Sum>, Obstacle> {
+    fn counter(
+        &mut self,
+        instruction: &Instruction<'_>,
+        operand: Option<&Operand<'_>>,
+        state: &mut State,
+    ) -> Result<Option<Sum>, Obstacle> {
         let at = instruction.at;
         let Some(operand) = operand else {
             return Ok(None);
@@ -439,8 +525,8 @@ impl Walker<'_, '_, '_> {
         let (Some(pointer), Value::Integer(integer)) = (pointer, value) else {
             // A weak store is taken to be one of data.
             let strong = ["release", "relaxed", "volatile", "acq_rel", "mmio"];
-            let weak = instruction.opcode.starts_with("st.")
-                && !strong.iter().any(|p| instruction.has(p));
+            let weak =
+                instruction.opcode.starts_with("st.") && !strong.iter().any(|p| instruction.has(p));
             if !weak {
                 self.refuse(
                     instruction,
@@ -455,7 +541,14 @@ impl Walker<'_, '_, '_> {
         self.one(instruction, &integer, state).map(Some)
     }
 
-    fn atomic(&mut self, instruction: &Instruction<'_>, parts: &[&str], lanes: u32, state: &mut State, out: &mut Vec<Statement>) -> Done {
+    fn atomic(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        lanes: u32,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Done {
         if parts.contains(&"async") {
             return self.refuse(instruction, "this form is not modelled");
         }
@@ -467,9 +560,15 @@ impl Walker<'_, '_, '_> {
             active: lanes,
             ..state.clone()
         };
-        let found = if shared { None } else { self.counter(instruction, address, &mut seen)? };
+        let found = if shared {
+            None
+        } else {
+            self.counter(instruction, address, &mut seen)?
+        };
         let reads = matches!(operand, Some(Operand::Integer(0)))
-            && parts.iter().any(|p| matches!(*p, "add" | "or" | "xor" | "max"));
+            && parts
+                .iter()
+                .any(|p| matches!(*p, "add" | "or" | "xor" | "max"));
         if reads && place == 1 {
             // An atomic operation that changes nothing is a read.
             if let Some(Operand::Register(register)) = instruction.operands.first()
@@ -486,7 +585,10 @@ impl Walker<'_, '_, '_> {
         if let Some(counter) = found {
             let relative = matches!(parts.last(), Some(&("u32" | "s32" | "u64" | "s64")));
             if !parts.contains(&"add") || !relative {
-                return self.refuse(instruction, "only additions to a counter that is waited for are modelled");
+                return self.refuse(
+                    instruction,
+                    "only additions to a counter that is waited for are modelled",
+                );
             }
             let Some(operand) = operand else {
                 return self.refuse(instruction, "an operand is missing");
@@ -502,13 +604,22 @@ impl Walker<'_, '_, '_> {
         if let Some(Operand::Register(register)) = instruction.operands.first()
             && place == 1
         {
-            let value = Value::lost(instruction.at, "what an atomic operation found is not followed");
+            let value = Value::lost(
+                instruction.at,
+                "what an atomic operation found is not followed",
+            );
             self.machine.write(instruction, *register, value, state);
         }
         Ok(())
     }
 
-    fn store(&mut self, instruction: &Instruction<'_>, lanes: u32, state: &mut State, out: &mut Vec<Statement>) -> Done {
+    fn store(
+        &mut self,
+        instruction: &Instruction<'_>,
+        lanes: u32,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Done {
         let mut seen = State {
             active: lanes,
             ..state.clone()
@@ -520,7 +631,8 @@ impl Walker<'_, '_, '_> {
         if ["shared", "local", "param"].into_iter().any(elsewhere) {
             return Ok(());
         }
-        let Some(counter) = self.counter(instruction, instruction.operands.first(), &mut seen)? else {
+        let Some(counter) = self.counter(instruction, instruction.operands.first(), &mut seen)?
+        else {
             return Ok(());
         };
         let value = self.uniform(instruction, instruction.operands.get(1), &mut seen)?;

@@ -120,7 +120,10 @@ impl<'a> Parser<'a, '_> {
         } else if self.token.is_none() {
             format!("the text ends where {expected} was expected")
         } else {
-            format!("found `{}` where {expected} was expected", found.escape_debug())
+            format!(
+                "found `{}` where {expected} was expected",
+                found.escape_debug()
+            )
         };
         let place = Span {
             start: span.start,
@@ -149,7 +152,10 @@ impl<'a> Parser<'a, '_> {
         if self.eat(token) {
             return Ok(());
         }
-        self.error(name, "PTX statements end with `;`, lists are separated by `,`")
+        self.error(
+            name,
+            "PTX statements end with `;`, lists are separated by `,`",
+        )
     }
 
     fn word(&mut self, what: &str) -> Parsed<&'a str> {
@@ -168,9 +174,16 @@ impl<'a> Parser<'a, '_> {
             && let Some(value) = number(self.text())
         {
             self.advance();
-            return Ok(if negative { value.wrapping_neg() } else { value });
+            return Ok(if negative {
+                value.wrapping_neg()
+            } else {
+                value
+            });
         }
-        self.error(what, "integers are decimal, 0x, 0b or 0 octal, with an optional U")
+        self.error(
+            what,
+            "integers are decimal, 0x, 0b or 0 octal, with an optional U",
+        )
     }
 
     /// Goes past everything up to this token, which may lie inside no braces.
@@ -263,7 +276,9 @@ impl<'a> Parser<'a, '_> {
         while self.eat(Token::Comma) {
             self.integer("a time stamp or size")?;
         }
-        module.files.push((u32::try_from(number).unwrap_or(0), name));
+        module
+            .files
+            .push((u32::try_from(number).unwrap_or(0), name));
         Ok(())
     }
 
@@ -484,7 +499,10 @@ impl<'a> Parser<'a, '_> {
         if guard.is_none() {
             if self.eat(Token::Colon) {
                 if self.token == Some(Token::Word)
-                    && matches!(self.text(), ".branchtargets" | ".callprototype" | ".calltargets")
+                    && matches!(
+                        self.text(),
+                        ".branchtargets" | ".callprototype" | ".calltargets"
+                    )
                 {
                     self.skip_past(Token::Semicolon, "`;`")?;
                 }
@@ -783,17 +801,44 @@ fn undeclared(name: &str, span: Range<usize>) -> Box<Diagnostic> {
 /// Whether a word is a special register, as `%tid.x`.
 fn special(name: &str) -> bool {
     const STEMS: [&str; 24] = [
-        "tid", "ntid", "laneid", "warpid", "nwarpid", "ctaid", "nctaid", "smid", "nsmid", "gridid",
-        "is_explicit_cluster", "clusterid", "nclusterid", "cluster_ctaid", "cluster_nctaid",
-        "cluster_ctarank", "cluster_nctarank", "clock", "clock_hi", "clock64", "globaltimer",
-        "dynamic_smem_size", "total_smem_size", "aggr_smem_size",
+        "tid",
+        "ntid",
+        "laneid",
+        "warpid",
+        "nwarpid",
+        "ctaid",
+        "nctaid",
+        "smid",
+        "nsmid",
+        "gridid",
+        "is_explicit_cluster",
+        "clusterid",
+        "nclusterid",
+        "cluster_ctaid",
+        "cluster_nctaid",
+        "cluster_ctarank",
+        "cluster_nctarank",
+        "clock",
+        "clock_hi",
+        "clock64",
+        "globaltimer",
+        "dynamic_smem_size",
+        "total_smem_size",
+        "aggr_smem_size",
     ];
     let stem = name.trim_start_matches('%');
     let stem = stem.split('.').next().unwrap_or_default();
     STEMS.contains(&stem)
-        || ["lanemask_", "pm", "envreg", "globaltimer_", "reserved_smem_", "current_graph_exec"]
-            .iter()
-            .any(|prefix| stem.starts_with(prefix))
+        || [
+            "lanemask_",
+            "pm",
+            "envreg",
+            "globaltimer_",
+            "reserved_smem_",
+            "current_graph_exec",
+        ]
+        .iter()
+        .any(|prefix| stem.starts_with(prefix))
 }
 
 /// The bytes of a type.
@@ -802,7 +847,9 @@ fn width_of(word: &str) -> Option<u64> {
         ".pred" => return Some(1),
         ".f16x2" | ".bf16x2" => return Some(4),
         ".bf16" => return Some(2),
-        _ => word.strip_prefix(['.'])?.strip_prefix(['b', 'u', 's', 'f'])?,
+        _ => word
+            .strip_prefix(['.'])?
+            .strip_prefix(['b', 'u', 's', 'f'])?,
     };
     match digits {
         "8" => Some(1),

@@ -38,7 +38,11 @@ pub(super) struct Followed {
 }
 
 /// Follows every warp of one CTA, or of each CTA of a cluster.
-pub(super) fn follow(module: &Module<'_>, function: &Function<'_>, launch: &Launch) -> Result<Followed, Obstacle> {
+pub(super) fn follow(
+    module: &Module<'_>,
+    function: &Function<'_>,
+    launch: &Launch,
+) -> Result<Followed, Obstacle> {
     let flow = Flow::of(function)?;
     let shared = module.shared.iter().chain(&function.shared);
     let shared: Vec<String> = shared.map(|v| v.name.to_owned()).collect();

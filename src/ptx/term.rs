@@ -143,7 +143,11 @@ impl Sum {
         }
         Some(Sum {
             constant: self.constant / divisor,
-            terms: self.terms.iter().map(|(a, c)| (a.clone(), c / divisor)).collect(),
+            terms: self
+                .terms
+                .iter()
+                .map(|(a, c)| (a.clone(), c / divisor))
+                .collect(),
         })
     }
 

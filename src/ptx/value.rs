@@ -79,10 +79,7 @@ impl Integer {
         }
         let offsets = Integer::lanes(lanes);
         Integer {
-            sum: self
-                .sum
-                .plus_times(&other.sum, factor)
-                .plus(&offsets.sum),
+            sum: self.sum.plus_times(&other.sum, factor).plus(&offsets.sum),
             lanes: offsets.lanes,
         }
     }
@@ -154,7 +151,13 @@ impl Value {
     }
 
     /// The value that is one where a condition holds and another elsewhere.
-    pub fn choice(condition: &Condition, yes: &Value, no: &Value, facts: &Facts, at: usize) -> Value {
+    pub fn choice(
+        condition: &Condition,
+        yes: &Value,
+        no: &Value,
+        facts: &Facts,
+        at: usize,
+    ) -> Value {
         if yes == no {
             return yes.clone();
         }

@@ -79,16 +79,19 @@ impl<'m> Walker<'_, 'm, '_> {
 
     /// The pointer that an address is based on, if it is one.
     pub fn pointer(&self, address: &Sum) -> Option<Unknown> {
-        let mut found = address.terms.iter().filter_map(|(atom, factor)| match atom {
-            Atom::Unknown(u) if *factor == 1 => match self.machine.unknowns.meaning(*u) {
-                Some(Meaning::Parameter(index, _)) => {
-                    let parameter = self.machine.function.parameters.get(*index)?;
-                    (parameter.bytes == 8 || parameter.kind == ".b8").then_some(*u)
-                }
+        let mut found = address
+            .terms
+            .iter()
+            .filter_map(|(atom, factor)| match atom {
+                Atom::Unknown(u) if *factor == 1 => match self.machine.unknowns.meaning(*u) {
+                    Some(Meaning::Parameter(index, _)) => {
+                        let parameter = self.machine.function.parameters.get(*index)?;
+                        (parameter.bytes == 8 || parameter.kind == ".b8").then_some(*u)
+                    }
+                    _ => None,
+                },
                 _ => None,
-            },
-            _ => None,
-        });
+            });
         let first = found.next()?;
         found.next().is_none().then_some(first)
     }
@@ -116,7 +119,12 @@ impl<'m> Walker<'_, 'm, '_> {
     }
 
     /// Carries out what stands in a block before its end.
-    pub fn block(&mut self, block: usize, state: &mut State, out: &mut Vec<Statement>) -> Result<(), Obstacle> {
+    pub fn block(
+        &mut self,
+        block: usize,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Result<(), Obstacle> {
         for instruction in self.code(block) {
             self.steps += 1;
             if self.steps > MOST_STEPS {
@@ -129,13 +137,23 @@ impl<'m> Walker<'_, 'm, '_> {
     }
 
     /// Where a condition on the launch guards synchronization, the statement is conditional.
-    fn predicated(&mut self, instruction: &Instruction<'m>, state: &mut State, out: &mut Vec<Statement>) -> Result<(), Obstacle> {
-        let writes = instruction.operands.first().is_some_and(|o| !targets(o).is_empty());
+    fn predicated(
+        &mut self,
+        instruction: &Instruction<'m>,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Result<(), Obstacle> {
+        let writes = instruction
+            .operands
+            .first()
+            .is_some_and(|o| !targets(o).is_empty());
         if let Some((guard, negated)) = instruction.guard
             && !writes
             && touches(instruction, self.has_counters())
         {
-            let value = self.machine.value(&Operand::Register(guard), state, instruction.at);
+            let value = self
+                .machine
+                .value(&Operand::Register(guard), state, instruction.at);
             let value = if negated { value.negated() } else { value };
             if let Value::Same(condition) = value
                 && state.facts.decide(&condition).is_none()
@@ -181,9 +199,7 @@ impl<'m> Walker<'_, 'm, '_> {
         let mut outside = state.facts.clone();
         outside.assume(&condition.negated());
         let idle = |statement: &Statement| match &statement.action {
-            Action::For(_, count, _) => {
-                outside.is_positive(&outside.rewritten(&count.scaled(-1)))
-            }
+            Action::For(_, count, _) => outside.is_positive(&outside.rewritten(&count.scaled(-1))),
             _ => false,
         };
         if no.is_empty() && yes.iter().all(idle) {
@@ -239,7 +255,9 @@ impl<'m> Walker<'_, 'm, '_> {
         let Some((guard, negated)) = instruction.guard else {
             return Value::Same(Condition::Constant(true));
         };
-        let value = self.machine.value(&Operand::Register(guard), state, instruction.at);
+        let value = self
+            .machine
+            .value(&Operand::Register(guard), state, instruction.at);
         let value = match value {
             Value::Same(condition) => match state.facts.decide(&condition) {
                 Some(known) => Value::Same(Condition::Constant(known)),
@@ -250,7 +268,14 @@ impl<'m> Walker<'_, 'm, '_> {
         if negated { value.negated() } else { value }
     }
 
-    fn branch(&mut self, block: usize, yes: usize, no: usize, mut state: State, out: &mut Vec<Statement>) -> Result<(usize, State), Obstacle> {
+    fn branch(
+        &mut self,
+        block: usize,
+        yes: usize,
+        no: usize,
+        mut state: State,
+        out: &mut Vec<Statement>,
+    ) -> Result<(usize, State), Obstacle> {
         let Some(instruction) = self.last(block) else {
             return Ok((no, state));
         };
@@ -266,7 +291,10 @@ impl<'m> Walker<'_, 'm, '_> {
             }
         }
         let Some(join) = self.flow.join(block) else {
-            return Err(Obstacle::new(at, "after this branch the kernel may never end"));
+            return Err(Obstacle::new(
+                at,
+                "after this branch the kernel may never end",
+            ));
         };
         match value {
             Value::Mask(mask) => {
@@ -297,7 +325,12 @@ impl<'m> Walker<'_, 'm, '_> {
                         },
                     });
                 }
-                self.give_up(&blocks, at, "it is written on one side of a branch that is not followed", &mut state);
+                self.give_up(
+                    &blocks,
+                    at,
+                    "it is written on one side of a branch that is not followed",
+                    &mut state,
+                );
                 Ok((join, state))
             }
         }
@@ -429,7 +462,12 @@ impl<'m> Walker<'_, 'm, '_> {
     }
 
     /// `if (!test(b, p)) wait(b, p)` waits.
-    fn peeked(&self, condition: &Condition, above: &[Statement], below: &[Statement]) -> Option<Statement> {
+    fn peeked(
+        &self,
+        condition: &Condition,
+        above: &[Statement],
+        below: &[Statement],
+    ) -> Option<Statement> {
         let (number, waiting, other) = match condition {
             Condition::Passed(number) => (number, below, above),
             Condition::Not(inner) => match &**inner {
@@ -440,7 +478,9 @@ impl<'m> Walker<'_, 'm, '_> {
         };
         let test = self.tests.get(*number as usize)?;
         match (waiting, other) {
-            ([one], []) if one.action == Action::Wait(test.barrier.clone(), test.parity.clone()) => {
+            ([one], [])
+                if one.action == Action::Wait(test.barrier.clone(), test.parity.clone()) =>
+            {
                 Some(one.clone())
             }
             _ => None,

@@ -39,7 +39,12 @@ pub struct Lifted {
 
 impl Kernels {
     /// Reads a kernel file and recovers the protocols.
-    pub fn lift(&self, path: &Path, style: Style, tell: &dyn Fn(&str)) -> Result<Vec<Lifted>, Failure> {
+    pub fn lift(
+        &self,
+        path: &Path,
+        style: Style,
+        tell: &dyn Fn(&str),
+    ) -> Result<Vec<Lifted>, Failure> {
         let bytes = sources::read_up_to(path, ptx::MAX_SOURCE_BYTES)?;
         let name = sources::name_of(path);
         let source = || String::from_utf8_lossy(&bytes);
@@ -50,7 +55,11 @@ impl Kernels {
         let entries: Vec<_> = module.functions.iter().filter(|f| f.entry).collect();
         let wanted: Vec<_> = match &self.entry {
             None => entries.clone(),
-            Some(entry) => entries.iter().copied().filter(|f| f.name == entry).collect(),
+            Some(entry) => entries
+                .iter()
+                .copied()
+                .filter(|f| f.name == entry)
+                .collect(),
         };
         if wanted.is_empty() {
             let names: Vec<&str> = entries.iter().map(|f| f.name).collect();

@@ -32,15 +32,15 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     session.progress.begin(0, &name);
     let (kernels, path) = (arguments.kernels.clone(), arguments.file.clone());
     let (style, progress) = (session.terminal.err_style(), session.progress.clone());
-    let lifted = interrupt::run(move || {
-        kernels.lift(&path, style, &|what| progress.tell(0, what))
-    });
+    let lifted = interrupt::run(move || kernels.lift(&path, style, &|what| progress.tell(0, what)));
     session.progress.end(0);
     let lifted = lifted?;
     if lifted.len() > 1 {
         let names: Vec<&str> = lifted.iter().map(|l| l.entry.as_str()).collect();
-        return Err(Failure::input(format!("{name} has {} entries", lifted.len()))
-            .hint(format!("choose one with --entry: {}", names.join(", "))));
+        return Err(
+            Failure::input(format!("{name} has {} entries", lifted.len()))
+                .hint(format!("choose one with --entry: {}", names.join(", "))),
+        );
     }
     let mut exit = Exit::Success;
     for kernel in lifted {
