@@ -397,7 +397,7 @@ impl Machine<'_, '_> {
             };
         };
         let relation = parts.get(1).copied().unwrap_or_default();
-        let Some((signed, bits)) = parts.last().and_then(|p| kind_of(p)) else {
+        let Some((signed, bits)) = parts.last().and_then(kind_of) else {
             return Value::lost(at, "this comparison is not followed");
         };
         // lo, ls, hi and hs compare without sign whatever the type says.

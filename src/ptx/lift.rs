@@ -1092,9 +1092,8 @@ fn sides(sum: &Sum) -> (Sum, Sum) {
     let (mut left, mut right) = (Sum::of(0), Sum::of(0));
     // A remainder stays on one side.
     let mut rest = sum.clone();
-    while let Some((dividend, divisor, factor, below)) = rest.remainder() {
+    while let Some((_, _, factor, below)) = rest.remainder() {
         let whole = rest.minus(&below);
-        let _ = (dividend, divisor);
         if factor > 0 {
             left = left.plus(&whole);
         } else {

@@ -3,6 +3,7 @@
 
 use super::ast::Instruction;
 use super::ast::Operand;
+use super::ast::Register;
 use super::evaluate::targets;
 use super::machine::Meaning;
 use super::machine::State;
@@ -311,17 +312,10 @@ impl Walker<'_, '_, '_> {
                 }
                 // The token that comes back stands for the phase of this arrival.
                 if place > 0 {
-                    for register in instruction
-                        .operands
-                        .first()
-                        .map(targets)
-                        .unwrap_or_default()
-                    {
-                        if let Some(register) = register {
-                            let why = "a phase token of `mbarrier.arrive` is not followed";
-                            self.machine
-                                .write(instruction, register, Value::lost(at, why), state);
-                        }
+                    for register in written(instruction) {
+                        let why = "a phase token of `mbarrier.arrive` is not followed";
+                        self.machine
+                            .write(instruction, register, Value::lost(at, why), state);
                     }
                 }
             }
@@ -344,16 +338,9 @@ impl Walker<'_, '_, '_> {
                 }
                 let number = self.test(barrier, parity);
                 let passed = Value::Same(Condition::Passed(number));
-                for register in instruction
-                    .operands
-                    .first()
-                    .map(targets)
-                    .unwrap_or_default()
-                {
-                    if let Some(register) = register {
-                        self.machine
-                            .write(instruction, register, passed.clone(), state);
-                    }
+                for register in written(instruction) {
+                    self.machine
+                        .write(instruction, register, passed.clone(), state);
                 }
             }
             _ => return self.refuse(instruction, "this form is not modelled"),
@@ -639,4 +626,10 @@ impl Walker<'_, '_, '_> {
         self.push(out, instruction, Action::CounterSet(counter, value));
         Ok(())
     }
+}
+
+/// The registers that an instruction writes.
+fn written(instruction: &Instruction<'_>) -> Vec<Register> {
+    let first = instruction.operands.first().map(targets);
+    first.unwrap_or_default().into_iter().flatten().collect()
 }

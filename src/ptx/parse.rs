@@ -584,9 +584,7 @@ impl<'a> Parser<'a, '_> {
                 let base = Box::new(self.operand(body, depth + 1)?);
                 let mut offset = 0i64;
                 loop {
-                    if self.eat(Token::Plus) {
-                        offset = offset.wrapping_add(self.integer("an offset")?);
-                    } else if self.token == Some(Token::Minus) {
+                    if self.eat(Token::Plus) || self.token == Some(Token::Minus) {
                         offset = offset.wrapping_add(self.integer("an offset")?);
                     } else {
                         break;
