@@ -8,21 +8,26 @@
 //! what is modelled, what is abstracted and why that is sound.
 
 mod ast;
+mod bits;
 mod cycle;
 mod evaluate;
 mod facts;
 mod family;
 mod flow;
+mod forms;
 mod lift;
 mod machine;
 mod operations;
 mod parse;
 mod program;
+mod rewrite;
 mod statement;
 mod term;
 mod token;
 mod value;
 mod walk;
+mod words;
+mod write;
 
 pub use ast::Function;
 pub use ast::Instruction;

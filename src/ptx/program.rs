@@ -140,7 +140,7 @@ pub(super) fn numbered(statements: &[Statement]) -> Vec<Statement> {
     }
     let mut map = BTreeMap::new();
     order(statements, &mut map);
-    super::cycle::renamed(statements, &map)
+    super::rewrite::renamed(statements, &map)
 }
 
 /// The barriers of the whole CTA or cluster that a program meets, in their loops and branches.
