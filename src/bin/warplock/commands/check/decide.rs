@@ -103,8 +103,15 @@ impl Work<'_> {
                 name: &name,
                 ..*self
             };
+            let before = outcome.findings.len();
             match kernel.protocol {
-                Ok(text) => work.protocol(text.as_bytes(), outcome)?,
+                Ok(text) => {
+                    work.protocol(text.as_bytes(), outcome)?;
+                    for finding in outcome.findings.iter_mut().skip(before) {
+                        let lines = "lines are those of the protocol that `warplock lift` prints";
+                        finding.notes.push(lines.to_owned());
+                    }
+                }
                 Err(reason) => {
                     let properties = match self.order.properties.as_slice() {
                         [] => &[Property::Deadlock],
