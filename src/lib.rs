@@ -6,6 +6,7 @@
 //! looks for a reason why there is none; [`hunt`] runs it at concrete values where no formula is
 //! made of it yet; what they find is a [`witness`] or a [`certificate`],
 //! each checked by code of its own before it becomes a [`verdict`], which [`report`] words.
+//! [`ptx`] recovers such texts from compiled kernels.
 //! [`tensors`] reads and writes the block-sparse arrays that kernels are given.
 //!
 //! The library never prints and never reads user configuration.
@@ -15,6 +16,7 @@ pub mod encoding;
 pub mod hunt;
 pub mod proof;
 pub mod protocol;
+pub mod ptx;
 pub mod report;
 pub mod repro;
 pub mod schemes;

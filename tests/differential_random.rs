@@ -653,6 +653,7 @@ fn decided(terms: &mut Translator<'_>, facts: &[term::Term], goal: term::Term) -
         declarations: terms.declarations(),
         hypotheses,
         goal,
+        split: Vec::new(),
     };
     Some(discharge(
         &obligation,

@@ -207,14 +207,27 @@ pub fn finding(
     Ok(finding)
 }
 
+/// The finding about a kernel whose synchronization could not be recovered.
+pub fn unrecovered(file: &str, entry: &str, property: Property, reason: &str) -> Finding {
+    blank_of(file, entry, property, reason)
+}
+
 fn blank(file: &str, protocol: &Protocol, property: Property) -> Finding {
     Finding {
+        source: protocol.source.clone(),
+        reason: None,
+        ..blank_of(file, &protocol.name, property, "")
+    }
+}
+
+fn blank_of(file: &str, protocol: &str, property: Property, reason: &str) -> Finding {
+    Finding {
         file: file.to_owned(),
-        protocol: protocol.name.clone(),
+        protocol: protocol.to_owned(),
         property: property.name(),
         verdict: Word::Unknown,
-        summary: String::new(),
-        reason: None,
+        summary: reason.to_owned(),
+        reason: Some(reason.to_owned()),
         line: None,
         engine: "none",
         seconds: 0.0,
@@ -228,7 +241,7 @@ fn blank(file: &str, protocol: &Protocol, property: Property) -> Finding {
         further: Vec::new(),
         proof: None,
         expectation: None,
-        source: protocol.source.clone(),
+        source: String::new(),
     }
 }
 

@@ -53,6 +53,8 @@ pub enum Color {
 pub enum Command {
     /// Decide the properties of protocols
     Check(commands::check::Arguments),
+    /// Print the protocol that a compiled kernel follows
+    Lift(commands::lift::Arguments),
     /// Check certificates again, without the prover
     Certify(commands::certify::Arguments),
     /// Say whether a kernel that takes turns by a lock hangs on concrete block-sparse tensors

@@ -9,6 +9,7 @@ mod exit;
 mod failure;
 mod files;
 mod interrupt;
+mod kernels;
 mod options;
 mod progress;
 mod session;

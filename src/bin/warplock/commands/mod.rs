@@ -10,6 +10,7 @@ pub mod explain;
 pub mod explore;
 pub mod fmt;
 mod interactive;
+pub mod lift;
 pub mod man;
 pub mod replay;
 pub mod repro;
@@ -25,6 +26,7 @@ pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
     match command {
         Command::Check(arguments) => check::run(arguments, session),
         Command::Certify(arguments) => certify::run(arguments, session),
+        Command::Lift(arguments) => lift::run(arguments, session),
         Command::Csr(arguments) => csr::run(arguments, session),
         Command::Repro(arguments) => repro::run(arguments, session),
         Command::Replay(arguments) => replay::run(arguments, session),

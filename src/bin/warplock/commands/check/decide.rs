@@ -24,6 +24,8 @@ use warplock::witness;
 use crate::failure::Failure;
 use crate::files;
 use crate::interrupt;
+use crate::kernels;
+use crate::kernels::Kernels;
 use crate::progress::Progress;
 use crate::sources;
 
@@ -37,6 +39,8 @@ pub struct Order {
     pub properties: Vec<Wanted>,
     /// Which inputs.
     pub narrowing: Narrowing,
+    /// Which entries of kernels, and how they are launched.
+    pub kernels: Kernels,
     /// Time for each property.
     pub timeout: Duration,
     /// What to make small.
@@ -81,10 +85,65 @@ struct Work<'a> {
 
 impl Work<'_> {
     fn file(&self, path: &Path, outcome: &mut Outcome) -> Result<(), Failure> {
-        let bytes = sources::read(path)?;
-        let protocol = sources::load_bytes(&bytes, self.name, self.order.style)?;
+        if kernels::is_kernel(path) {
+            return self.kernels(path, outcome);
+        }
+        self.protocol(&sources::read(path)?, outcome)
+    }
+
+    /// Lifts every entry that is asked for, and decides the protocols as if they had been written.
+    fn kernels(&self, path: &Path, outcome: &mut Outcome) -> Result<(), Failure> {
+        let tell = |what: &str| self.order.progress.tell(self.number, what);
+        let lifted = self.order.kernels.lift(path, self.order.style, &tell)?;
+        let several = lifted.len() > 1;
+        for kernel in lifted {
+            let name = if several {
+                format!("{}:{}", self.name, kernel.entry)
+            } else {
+                self.name.to_owned()
+            };
+            let work = Work {
+                name: &name,
+                ..*self
+            };
+            let before = outcome.findings.len();
+            match kernel.protocol {
+                Ok(text) => {
+                    work.protocol(text.as_bytes(), outcome)?;
+                    for finding in outcome.findings.iter_mut().skip(before) {
+                        let lines = "lines are those of the protocol that `warplock lift` prints";
+                        finding.notes.push(lines.to_owned());
+                    }
+                }
+                Err(reason) => {
+                    let mut properties: Vec<Property> = Vec::new();
+                    for wanted in &self.order.properties {
+                        match wanted {
+                            Wanted::All => properties.extend(Property::ALL),
+                            Wanted::One(property) => properties.push(*property),
+                        }
+                    }
+                    if properties.is_empty() {
+                        properties.push(Property::Deadlock);
+                    }
+                    for property in properties {
+                        outcome.findings.push(finding::unrecovered(
+                            &name,
+                            &kernel.entry,
+                            property,
+                            &reason,
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn protocol(&self, bytes: &[u8], outcome: &mut Outcome) -> Result<(), Failure> {
+        let protocol = sources::load_bytes(bytes, self.name, self.order.style)?;
         if self.order.expect {
-            return self.expectations(&bytes, &protocol, outcome);
+            return self.expectations(bytes, &protocol, outcome);
         }
         let mut properties: Vec<Property> = Vec::new();
         for wanted in &self.order.properties {
@@ -97,7 +156,7 @@ impl Work<'_> {
             properties.push(Property::Deadlock);
         }
         for property in properties {
-            let finding = self.property(&bytes, property, &self.order.narrowing, outcome)?;
+            let finding = self.property(bytes, property, &self.order.narrowing, outcome)?;
             outcome.findings.push(finding);
         }
         Ok(())

@@ -26,6 +26,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files;
 use crate::interrupt;
+use crate::kernels::Kernels;
 use crate::options;
 use crate::options::Domain;
 use crate::session::Session;
@@ -38,7 +39,8 @@ use outcome::Outcome;
 /// Options of `check`.
 #[derive(Debug, Clone, Args)]
 pub struct Arguments {
-    /// Protocol files; a folder stands for all .wlk files below it, - for standard input
+    /// Protocol files, or kernels as .ptx; a folder stands for all .wlk files below it, - for
+    /// standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Properties to decide, or `all` that apply to the protocol; `deadlock` if not given
@@ -47,6 +49,9 @@ pub struct Arguments {
     /// Which inputs.
     #[command(flatten)]
     pub domain: Domain,
+    /// Which kernels.
+    #[command(flatten)]
+    pub kernels: Kernels,
     /// Time for each property, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = options::seconds)]
     pub timeout: Duration,
@@ -140,6 +145,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let order = Arc::new(decide::Order {
         properties: arguments.property.clone(),
         narrowing,
+        kernels: arguments.kernels.clone(),
         timeout: arguments.timeout,
         minimize: arguments.minimize.clone(),
         counterexamples: arguments.counterexamples.get(),

@@ -1,0 +1,115 @@
+//! Kernels named on the command line: PTX becomes protocols.
+
+use std::path::Path;
+
+use clap::Args;
+use warplock::ptx;
+use warplock::ptx::Options;
+use warplock::report::style::Style;
+use warplock::report::text::visible;
+
+use crate::failure::Failure;
+use crate::sources;
+
+/// What the ending of a kernel file is.
+const ENDING: &str = "ptx";
+
+/// Which entries of a kernel file, and how they are launched.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Kernels")]
+pub struct Kernels {
+    /// The entry of a .ptx file; all of them if not given
+    #[arg(long, value_name = "NAME")]
+    pub entry: Option<String>,
+    /// Threads per CTA, where the kernel has no launch bounds or is launched with fewer
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
+    pub threads: Option<[u32; 3]>,
+    /// CTAs per cluster, where the kernel does not say
+    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
+    pub cluster: Option<[u32; 3]>,
+}
+
+/// An entry and its protocol.
+pub struct Lifted {
+    /// The name of the entry.
+    pub entry: String,
+    /// The protocol's text, or why it could not be recovered.
+    pub protocol: Result<String, String>,
+}
+
+impl Kernels {
+    /// Reads a kernel file and recovers the protocols.
+    pub fn lift(
+        &self,
+        path: &Path,
+        style: Style,
+        tell: &dyn Fn(&str),
+    ) -> Result<Vec<Lifted>, Failure> {
+        let bytes = sources::read_up_to(path, ptx::MAX_SOURCE_BYTES)?;
+        let name = sources::name_of(path);
+        let source = || String::from_utf8_lossy(&bytes);
+        let total = bytes.len() >> 20;
+        let progress = |read: usize| tell(&format!("reading, {} of {total} MiB", read >> 20));
+        let module = ptx::parse(&bytes, &progress)
+            .map_err(|findings| Failure::text(&findings, &name, &source(), style))?;
+        let entries: Vec<_> = module.functions.iter().filter(|f| f.entry).collect();
+        let wanted: Vec<_> = match &self.entry {
+            None => entries.clone(),
+            Some(entry) => entries
+                .iter()
+                .copied()
+                .filter(|f| f.name == entry)
+                .collect(),
+        };
+        if wanted.is_empty() {
+            let names: Vec<&str> = entries.iter().map(|f| f.name).collect();
+            return Err(match &self.entry {
+                None => Failure::input(format!("{name} has no entry")),
+                Some(entry) => Failure::input(format!("{name} has no entry `{}`", visible(entry)))
+                    .hint(format!("its entries: {}", visible(&names.join(", ")))),
+            });
+        }
+        let options = Options {
+            threads: self.threads,
+            cluster: self.cluster,
+        };
+        let mut lifted = Vec::new();
+        for function in wanted {
+            tell(&format!("following {}", function.name));
+            let protocol = match ptx::lift(&module, function, &options) {
+                Ok(text) => Ok(text),
+                Err(ptx::Failure::Obstacle(obstacle)) => Err(obstacle.words(&module)),
+                Err(ptx::Failure::Input(finding)) => {
+                    return Err(Failure::text(&[finding], &name, &source(), style));
+                }
+            };
+            lifted.push(Lifted {
+                entry: function.name.to_owned(),
+                protocol,
+            });
+        }
+        Ok(lifted)
+    }
+}
+
+/// Whether a file is a kernel rather than a protocol.
+pub fn is_kernel(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == ENDING)
+}
+
+fn extents(text: &str) -> Result<[u32; 3], String> {
+    let mut extents = [1; 3];
+    let parts: Vec<&str> = text.split(',').collect();
+    if parts.len() > 3 {
+        return Err("expected up to three numbers, as in 128 or 32,4,1".to_owned());
+    }
+    for (extent, part) in extents.iter_mut().zip(parts) {
+        *extent = part
+            .trim()
+            .parse()
+            .ok()
+            .filter(|n| *n > 0)
+            .ok_or_else(|| format!("`{part}` is not a positive number"))?;
+    }
+    Ok(extents)
+}

@@ -1,0 +1,140 @@
+//! Single operations on integers: bit for bit where they are known, by rules where they are not.
+
+use super::machine::State;
+use super::machine::wrap;
+use super::term::Sum;
+use super::value::Integer;
+
+pub(super) fn multiplied(a: &Integer, b: &Integer) -> Option<Integer> {
+    for (factor, other) in [(a, b), (b, a)] {
+        if factor.lanes.is_none()
+            && let Some(constant) = factor.sum.as_constant()
+        {
+            return Some(other.scaled(constant));
+        }
+    }
+    if a.lanes.is_some() || b.lanes.is_some() {
+        return None;
+    }
+    Some(Integer::same(a.sum.times(&b.sum)))
+}
+
+/// The bits of a value that a mask of neighbouring ones selects.
+pub(super) fn masked(value: &Integer, mask: i128, bits: u32, state: &State) -> Option<Integer> {
+    if mask == 0 {
+        return Some(Integer::same(Sum::of(0)));
+    }
+    let low = mask.trailing_zeros();
+    let above = mask >> low;
+    if above & (above + 1) != 0 {
+        return None;
+    }
+    let high = low + (above + 1).trailing_zeros();
+    // Where the sum moves in steps of 2^high, the lanes can be reduced on their own.
+    if value.lanes.is_some() {
+        let step = 1i128 << high;
+        let rest = value.sum.plus_constant(-value.sum.constant);
+        rest.exactly_over(step)?;
+        let lanes = value.lanes.as_ref()?;
+        let constant = value.sum.constant;
+        return Some(Integer::lanes(lanes.map(|x| (x + constant) & mask)));
+    }
+    let below = state.facts.modulo(&value.sum, &Sum::of(1 << low))?;
+    let upper = if high >= bits {
+        value.sum.clone()
+    } else {
+        state.facts.modulo(&value.sum, &Sum::of(1 << high))?
+    };
+    Some(Integer::same(upper.minus(&below)))
+}
+
+pub(super) fn exclusive(a: &Integer, b: &Integer, bits: u32, state: &State) -> Option<Integer> {
+    if a.lanes.is_some() || b.lanes.is_some() {
+        return None;
+    }
+    let facts = &state.facts;
+    let two = Sum::of(2);
+    let bit = |sum: &Sum| {
+        let (low, high) = facts.range(sum);
+        low >= 0 && high <= 1
+    };
+    if bit(&a.sum) && bit(&b.sum) {
+        return Some(Integer::same(facts.modulo(&a.sum.plus(&b.sum), &two)?));
+    }
+    let (value, mask) = match (a.sum.as_constant(), b.sum.as_constant()) {
+        (_, Some(mask)) => (a, mask),
+        (Some(mask), _) => (b, mask),
+        _ => return None,
+    };
+    let mask = wrap(mask, false, bits);
+    if mask == (1i128 << bits) - 1 {
+        return Some(Integer::same(value.sum.scaled(-1).plus_constant(-1)));
+    }
+    if mask.count_ones() != 1 {
+        return None;
+    }
+    // Flips one bit: adds it where it is 0, takes it away where it is 1.
+    let upper = facts.quotient(&value.sum, &Sum::of(mask))?;
+    let set = facts.modulo(&upper, &two)?;
+    Some(Integer::same(
+        value.sum.plus_constant(mask).plus_times(&set, -2 * mask),
+    ))
+}
+
+/// The result for known operands, bit for bit.
+pub(super) fn concrete(
+    name: &str,
+    parts: &[&str],
+    operands: &[i128],
+    signed: bool,
+    bits: u32,
+) -> Option<i128> {
+    let read: Vec<i128> = operands.iter().map(|x| wrap(*x, signed, bits)).collect();
+    let plain: Vec<i128> = operands.iter().map(|x| wrap(*x, false, bits)).collect();
+    let value = match (name, read.as_slice(), plain.as_slice()) {
+        ("add", [a, b], _) => a + b,
+        ("sub", [a, b], _) => a - b,
+        ("mul" | "mad", [a, b, rest @ ..], _) => {
+            let product = a * b;
+            let product = if parts.contains(&"hi") {
+                product >> bits
+            } else {
+                product
+            };
+            // The addend of a wide product is not cut to the width of the factors.
+            let addend = if rest.is_empty() {
+                0
+            } else {
+                *operands.get(2)?
+            };
+            let value = product + addend;
+            if parts.contains(&"wide") {
+                return Some(wrap(value, signed, bits * 2));
+            }
+            value
+        }
+        ("neg", [a], _) => -a,
+        ("abs", [a], _) => a.abs(),
+        ("not", _, [a]) => !a,
+        ("and", _, [a, b]) => a & b,
+        ("or", _, [a, b]) => a | b,
+        ("xor", _, [a, b]) => a ^ b,
+        ("min", [a, b], _) => *a.min(b),
+        ("max", [a, b], _) => *a.max(b),
+        ("div", [a, b], _) if *b != 0 => a / b,
+        ("rem", [a, b], _) if *b != 0 => a % b,
+        ("shl", [a, _], _) => {
+            let by = wrap(*operands.get(1)?, false, 32);
+            if by >= i128::from(bits) { 0 } else { a << by }
+        }
+        ("shr", [a, _], _) => {
+            let by = wrap(*operands.get(1)?, false, 32).min(i128::from(bits));
+            a >> by
+        }
+        ("bfe", _, [a, from, length]) if !signed && *from < 64 && *length < 64 => {
+            (a >> from) & ((1i128 << length) - 1)
+        }
+        _ => return None,
+    };
+    Some(wrap(value, signed, bits))
+}

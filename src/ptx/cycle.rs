@@ -1,0 +1,623 @@
+//! Loops. What a loop carries is guessed from one iteration with unknown beginnings, as a function
+//! of the iteration's number; then an iteration that begins as guessed is followed, and has to end
+//! as guessed for the next one. What does not is given up.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::ast::Operand;
+use super::ast::Register;
+use super::facts::Facts;
+use super::flow::End;
+use super::forms::Closed;
+use super::forms::closed_forms;
+use super::forms::trips;
+use super::machine::Meaning;
+use super::machine::State;
+use super::rewrite::replaced;
+use super::statement::Action;
+use super::statement::Obstacle;
+use super::statement::Statement;
+use super::term::Atom;
+use super::term::Condition;
+use super::term::Sum;
+use super::term::Unknown;
+use super::value::Integer;
+use super::value::Value;
+use super::walk::Walker;
+use super::walk::both;
+
+/// Bound of unknowns while a guess is made; what is guessed is checked without it.
+const PROVISIONAL: i128 = 1 << 20;
+
+/// Iterations that are written out one by one.
+const MOST_UNROLLED: usize = 64;
+
+/// How often a guess is weakened.
+const MOST_GUESSES: usize = 12;
+
+/// A loop: where it begins, its blocks, the one that leaves it, and where that goes.
+struct Loop {
+    header: usize,
+    blocks: BTreeSet<usize>,
+    leaving: usize,
+    inside: usize,
+    outside: usize,
+}
+
+/// One iteration up to the decision, and from there to the next.
+struct Round {
+    decided: State,
+    /// Under which condition another iteration follows.
+    again: Value,
+    above: Vec<Statement>,
+    ended: State,
+    below: Vec<Statement>,
+}
+
+type Next = Result<(usize, State), Obstacle>;
+
+impl Walker<'_, '_, '_> {
+    /// Goes through a loop.
+    pub fn cycle(&mut self, header: usize, state: State, out: &mut Vec<Statement>) -> Next {
+        let blocks = self.flow.loops.get(&header).cloned().unwrap_or_default();
+        let mut ways = Vec::new();
+        for block in &blocks {
+            for next in self.flow.next(*block) {
+                if !blocks.contains(&next) {
+                    ways.push((*block, next));
+                }
+            }
+        }
+        let touching = self.touching(&blocks);
+        let at = self.place(header).0;
+        if let [(leaving, outside)] = ways.as_slice() {
+            let inside = self.flow.next(*leaving);
+            let inside = inside.into_iter().find(|b| blocks.contains(b));
+            let one = Loop {
+                header,
+                leaving: *leaving,
+                inside: inside.unwrap_or(header),
+                outside: *outside,
+                blocks,
+            };
+            let depth = self.depth;
+            match self.followed_loop(&one, &state, out) {
+                Ok(after) => return Ok((one.outside, after)),
+                Err(obstacle) if touching => return Err(obstacle),
+                Err(_) => self.depth = depth,
+            }
+            let mut after = state;
+            self.give_up(
+                &one.blocks,
+                at,
+                "it changes in a loop that is not followed",
+                &mut after,
+            );
+            return Ok((one.outside, after));
+        }
+        if touching {
+            let reason = "a loop with synchronization is left in more than one place";
+            let at = ways
+                .first()
+                .and_then(|(b, _)| self.last(*b))
+                .map_or(at, |i| i.at);
+            return Err(Obstacle::new(at, reason));
+        }
+        let mut join = self.flow.join(header);
+        while let Some(block) = join {
+            if !blocks.contains(&block) {
+                break;
+            }
+            join = self.flow.join(block);
+        }
+        let Some(join) = join else {
+            return Err(Obstacle::new(at, "this loop may never end"));
+        };
+        let between = self.flow.between(header, join);
+        if self.touching(&between) {
+            let reason = "where this loop is left decides about synchronization";
+            return Err(Obstacle::new(at, reason));
+        }
+        let mut after = state;
+        self.give_up(
+            &between,
+            at,
+            "it changes in a loop that is not followed",
+            &mut after,
+        );
+        Ok((join, after))
+    }
+
+    fn followed_loop(
+        &mut self,
+        one: &Loop,
+        state: &State,
+        out: &mut Vec<Statement>,
+    ) -> Result<State, Obstacle> {
+        let depth = self.depth;
+        let assumed = self.machine.assumptions.clone();
+        let guessing = self.machine.guessing;
+        let summary = self.summarized(one, state);
+        self.machine.guessing = guessing;
+        let first = match summary {
+            Ok((after, statements)) => {
+                out.extend(statements);
+                return Ok(after);
+            }
+            Err(obstacle) => obstacle,
+        };
+        self.depth = depth;
+        *self.machine.assumptions = assumed;
+        match self.unrolled(one, state) {
+            Some((after, statements)) => {
+                out.extend(statements);
+                Ok(after)
+            }
+            None => {
+                self.depth = depth;
+                Err(first)
+            }
+        }
+    }
+
+    /// Follows one iteration.
+    fn round(
+        &mut self,
+        one: &Loop,
+        state: State,
+        rest: &dyn Fn(&mut Facts),
+    ) -> Result<Round, Obstacle> {
+        let mut above = Vec::new();
+        let mut decided =
+            self.region(one.header, one.leaving, Some(one.header), state, &mut above)?;
+        self.block(one.leaving, &mut decided, &mut above)?;
+        let again = self.again(one, &mut decided);
+        let mut below = Vec::new();
+        let mut start = decided.clone();
+        if let Value::Same(condition) = &again {
+            start.facts.assume(condition);
+        }
+        rest(&mut start.facts);
+        let ended = self.region(one.inside, one.header, None, start, &mut below)?;
+        Ok(Round {
+            decided,
+            again,
+            above,
+            ended,
+            below,
+        })
+    }
+
+    fn again(&mut self, one: &Loop, state: &mut State) -> Value {
+        let Some(instruction) = self.last(one.leaving) else {
+            return Value::Same(Condition::Constant(true));
+        };
+        match self.flow.blocks.get(one.leaving).map(|b| b.end) {
+            Some(End::Branch(yes, _)) => {
+                let taken = self.guard(instruction, state);
+                let value = if yes == one.outside {
+                    taken.negated()
+                } else {
+                    taken
+                };
+                match value.mask() {
+                    Some(mask) if mask & state.active == 0 => {
+                        Value::Same(Condition::Constant(false))
+                    }
+                    Some(mask) if mask & state.active == state.active => {
+                        Value::Same(Condition::Constant(true))
+                    }
+                    _ => value,
+                }
+            }
+            _ => Value::Same(Condition::Constant(true)),
+        }
+    }
+
+    /// Writes the iterations out, while each one is known to follow.
+    fn unrolled(&mut self, one: &Loop, state: &State) -> Option<(State, Vec<Statement>)> {
+        let mut state = state.clone();
+        let mut out = Vec::new();
+        for _ in 0..MOST_UNROLLED {
+            state = self
+                .region(one.header, one.leaving, Some(one.header), state, &mut out)
+                .ok()?;
+            self.block(one.leaving, &mut state, &mut out).ok()?;
+            match self.again(one, &mut state) {
+                Value::Same(Condition::Constant(false)) => return Some((state, out)),
+                Value::Same(Condition::Constant(true)) => {}
+                _ => return None,
+            }
+            state = self
+                .region(one.inside, one.header, None, state, &mut out)
+                .ok()?;
+        }
+        None
+    }
+
+    fn summarized(
+        &mut self,
+        one: &Loop,
+        state: &State,
+    ) -> Result<(State, Vec<Statement>), Obstacle> {
+        let guess = self.guessed(one, state)?;
+        let mut closed = match guess {
+            Guess::Waits(statement) => {
+                let mut after = state.clone();
+                if after.active != after.whole {
+                    after.apart = both(after.apart, Some(after.active));
+                }
+                let at = statement.at;
+                self.give_up(&one.blocks, at, "it is written while waiting", &mut after);
+                return Ok((after, vec![statement]));
+            }
+            Guess::Closed(closed) => closed,
+        };
+        let number = self.machine.unknowns.fresh(Meaning::Iteration(0));
+        for _ in 0..MOST_GUESSES {
+            let depth = self.depth;
+            match self.checked(one, state, &closed, number)? {
+                Ok(done) => return Ok(done),
+                Err(wrong) => {
+                    self.depth = depth;
+                    for register in wrong {
+                        closed.remove(&register);
+                    }
+                }
+            }
+        }
+        Err(self.trouble(one, "what this loop carries is not followed"))
+    }
+
+    fn trouble(&self, one: &Loop, why: &str) -> Obstacle {
+        let at = self.last(one.leaving).map_or(0, |i| i.at);
+        Obstacle::new(at, why)
+    }
+
+    /// Guesses what each register holds when an iteration begins.
+    fn guessed(&mut self, one: &Loop, state: &State) -> Result<Guess, Obstacle> {
+        let written = self.written(&one.blocks);
+        let flipped = self.flipped(&one.blocks);
+        let assumed = self.machine.assumptions.clone();
+        let mut learnt = self.hints.len();
+        loop {
+            let mut start = state.clone();
+            let mut carried = BTreeMap::new();
+            for register in &written {
+                let entry = state.registers.get(register.0 as usize).cloned();
+                let value = match entry {
+                    Some(Value::Integer(entry)) => {
+                        let unknown = self.machine.unknowns.fresh(Meaning::Carried(register.0));
+                        let hint = self.hints.iter().find(|(r, _)| r == register);
+                        let bit = if flipped.contains(register) {
+                            1
+                        } else {
+                            PROVISIONAL
+                        };
+                        let most = hint.map_or(bit, |(_, most)| *most);
+                        start.facts.bound(unknown, 0, most);
+                        carried.insert(*register, (unknown, entry.clone()));
+                        Value::Integer(Integer {
+                            sum: Sum::unknown(unknown),
+                            lanes: entry.lanes,
+                        })
+                    }
+                    _ => Value::lost(self.place(one.header).0, "it changes in a loop"),
+                };
+                if let Some(slot) = start.registers.get_mut(register.0 as usize) {
+                    *slot = value;
+                }
+            }
+            let depth = self.depth;
+            let guessing = std::mem::replace(&mut self.machine.guessing, true);
+            let round = self.round(one, start, &|_| {});
+            self.machine.guessing = guessing;
+            *self.machine.assumptions = assumed.clone();
+            let round = match round {
+                Ok(round) => round,
+                // A loop inside may have said what it needs to know.
+                Err(_) if self.hints.len() > learnt => {
+                    learnt = self.hints.len();
+                    self.depth = depth;
+                    continue;
+                }
+                Err(obstacle) => return Err(obstacle),
+            };
+            if round.above.is_empty()
+                && round.below.is_empty()
+                && let Some(statement) = self.waits(one, &round)
+            {
+                return Ok(Guess::Waits(statement));
+            }
+            let (closed, hints) = closed_forms(&carried, &round.ended, state);
+            for hint in hints {
+                if !self.hints.contains(&hint) {
+                    self.hints.push(hint);
+                }
+            }
+            if self.hints.len() > learnt {
+                learnt = self.hints.len();
+                continue;
+            }
+            return Ok(Guess::Closed(closed));
+        }
+    }
+
+    /// Registers that are the operand of an exclusive or: most likely phase bits.
+    fn flipped(&self, blocks: &BTreeSet<usize>) -> BTreeSet<Register> {
+        let mut found = BTreeSet::new();
+        let code = blocks.iter().flat_map(|b| self.code(*b));
+        for instruction in code.filter(|i| i.opcode.starts_with("xor.")) {
+            for operand in instruction.operands.iter().skip(1) {
+                if let Operand::Register(register) = operand {
+                    found.insert(*register);
+                }
+            }
+        }
+        found
+    }
+
+    /// A loop that does nothing but look until something has happened.
+    fn waits(&mut self, one: &Loop, round: &Round) -> Option<Statement> {
+        let Value::Same(again) = &round.again else {
+            return None;
+        };
+        let (at, location) = self.last(one.leaving).map(|i| (i.at, i.location))?;
+        let (at, location) = one
+            .blocks
+            .iter()
+            .flat_map(|b| self.code(*b))
+            .find(|i| i.has("try_wait") || i.has("test_wait") || i.opcode.starts_with("ld."))
+            .map_or((at, location), |i| (i.at, i.location));
+        let inside =
+            |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Carried(_)));
+        let until = again.negated();
+        let action = match &until {
+            Condition::Passed(number) => {
+                let test = self.tests.get(*number as usize)?;
+                Action::Wait(test.barrier.clone(), test.parity.clone())
+            }
+            Condition::Zero(sum) | Condition::Negative(sum) => {
+                let mut read = sum.terms.iter().filter_map(|(atom, factor)| match atom {
+                    Atom::Unknown(u) => match self.machine.unknowns.meaning(*u) {
+                        Some(Meaning::Read(address)) => Some((*u, *factor, address.clone())),
+                        _ => None,
+                    },
+                    _ => None,
+                });
+                let (unknown, factor, address) = read.next()?;
+                if read.next().is_some() {
+                    return None;
+                }
+                let rest = sum.plus_times(&Sum::unknown(unknown), -factor);
+                let exact = matches!(until, Condition::Zero(_));
+                // Either side of an equality, but "at least" only where the counter is subtracted.
+                let value = match (exact, factor) {
+                    (true, 1) => rest.scaled(-1),
+                    (true, -1) => rest,
+                    (false, -1) => rest.plus_constant(1),
+                    _ => return None,
+                };
+                let pointer = self.pointer(&address)?;
+                self.waited.insert(pointer);
+                Action::CounterWait(address, exact, value)
+            }
+            _ => return None,
+        };
+        let moves = match &action {
+            Action::Wait(a, b) | Action::CounterWait(a, _, b) => {
+                let reads =
+                    |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_)));
+                let carried = self.written(&one.blocks);
+                let own = |u: Unknown| match self.machine.unknowns.meaning(u) {
+                    Some(Meaning::Carried(r)) => carried.contains(&Register(*r)),
+                    _ => false,
+                };
+                (a.mentions(&inside) || b.mentions(&inside))
+                    && (a.mentions(&own) || b.mentions(&own))
+                    || b.mentions(&reads)
+            }
+            _ => false,
+        };
+        (!moves).then_some(Statement {
+            action,
+            at,
+            location,
+        })
+    }
+
+    /// Follows an iteration that begins as guessed. The registers that do not end as guessed are
+    /// the inner error.
+    #[expect(
+        clippy::type_complexity,
+        reason = "a guess is right, wrong, or cannot be checked"
+    )]
+    fn checked(
+        &mut self,
+        one: &Loop,
+        state: &State,
+        closed: &BTreeMap<Register, Closed>,
+        number: Unknown,
+    ) -> Result<Result<(State, Vec<Statement>), BTreeSet<Register>>, Obstacle> {
+        let written = self.written(&one.blocks);
+        let index = Sum::unknown(number);
+        let place = self.place(one.header).0;
+        let begin = |facts: &Facts| {
+            let mut start = state.clone();
+            start.facts = facts.clone();
+            for register in &written {
+                let value = match closed.get(register) {
+                    Some(form) => Value::Integer(form.at(&index, facts)),
+                    None => {
+                        Value::lost(place, "it changes in a loop in a way that is not followed")
+                    }
+                };
+                if let Some(slot) = start.registers.get_mut(register.0 as usize) {
+                    *slot = value;
+                }
+            }
+            start
+        };
+        // How often, as far as it follows from the guess.
+        let mut provisional = state.facts.clone();
+        provisional.bound(number, 0, PROVISIONAL);
+        let start = begin(&provisional);
+        let assumed = self.machine.assumptions.clone();
+        let guessing = std::mem::replace(&mut self.machine.guessing, true);
+        let round = self.round(one, start, &|_| {});
+        self.machine.guessing = guessing;
+        *self.machine.assumptions = assumed;
+        let again = match round?.again {
+            Value::Same(condition) => condition,
+            Value::Lost(loss) => {
+                let mut obstacle = self.trouble(one, "");
+                obstacle.from = Some(loss.at);
+                obstacle.reason = format!("how often this loop runs is not known: {}", loss.why);
+                return Err(obstacle);
+            }
+            _ => return Err(self.trouble(one, "lanes of one warp run this loop differently often")),
+        };
+        if self.reads(&again) || again.tests() {
+            return Err(self.trouble(
+                one,
+                "how often this loop runs depends on memory that is read",
+            ));
+        }
+        let Some(times) = trips(&again, number, &state.facts) else {
+            return Err(self.trouble(one, "how often this loop runs is not followed"));
+        };
+        // Now with what is really known of the iteration's number.
+        let mut facts = state.facts.clone();
+        let most = facts.range(&times).1;
+        facts.bound(number, 0, most.max(0));
+        facts.assume_positive(&times.minus(&index));
+        // What holds of the quotient that says how often, and of products with its divisor.
+        for atom in times.terms.keys() {
+            if let Atom::Quotient(dividend, divisor) = atom
+                && divisor.as_constant().is_none()
+            {
+                let whole = Sum::atom(atom.clone()).times(divisor);
+                facts.assume_positive(&dividend.minus(&whole));
+                facts.assume_positive(&times.minus(&index).times(divisor));
+            }
+        }
+        let start = begin(&facts);
+        let strictly = |facts: &mut Facts| {
+            facts.assume_positive(&times.minus(&index).plus_constant(-1));
+        };
+        let round = self.round(one, start, &strictly)?;
+        if round.again != Value::Same(again.clone()) {
+            return Err(self.trouble(one, "the condition of this loop may wrap around"));
+        }
+        // Lanes that did not wait in one iteration may be ahead in the next.
+        let apart = both(round.ended.apart, state.apart);
+        if apart != state.apart {
+            let mut ahead = state.clone();
+            ahead.apart = apart;
+            return self.checked(one, &ahead, closed, number);
+        }
+        let mut wrong = BTreeSet::new();
+        let next = index.plus_constant(1);
+        for (register, form) in closed {
+            let expected = form.at(&next, &round.ended.facts);
+            let found = round.ended.registers.get(register.0 as usize);
+            let first = state.registers.get(register.0 as usize);
+            let begins = match first {
+                Some(Value::Integer(entry)) => {
+                    let at_start = form.at(&Sum::of(0), &state.facts);
+                    entry.lanes == at_start.lanes && state.facts.same(&entry.sum, &at_start.sum)
+                }
+                _ => false,
+            };
+            let ends = match found {
+                Some(Value::Integer(found)) => {
+                    found.lanes == expected.lanes
+                        && round.ended.facts.same(&found.sum, &expected.sum)
+                }
+                _ => false,
+            };
+            if !begins || !ends {
+                wrong.insert(*register);
+            }
+        }
+        if !wrong.is_empty() {
+            return Ok(Err(wrong));
+        }
+        let initialises = |s: &Statement| matches!(s.action, Action::Init(..));
+        if round.above.iter().chain(&round.below).any(initialises)
+            && let Some(done) = self.unrolled(one, state)
+        {
+            return Ok(Ok(done));
+        }
+        // What is left behind.
+        let mut after = state.clone();
+        after.apart = both(round.decided.apart, both(round.ended.apart, state.apart));
+        let last = |u: Unknown| (u == number).then(|| times.clone());
+        for register in &written {
+            let value = match round.decided.registers.get(register.0 as usize) {
+                Some(Value::Integer(integer)) => Value::Integer(Integer {
+                    sum: after.facts.replaced(&integer.sum, &last),
+                    lanes: integer.lanes.clone(),
+                }),
+                Some(Value::Same(c)) if c.mentions(&|u| u == number) => {
+                    Value::Same(after.facts.replaced_in(c, &last))
+                }
+                Some(value) => value.clone(),
+                None => continue,
+            };
+            if let Some(slot) = after.registers.get_mut(register.0 as usize) {
+                *slot = value;
+            }
+        }
+        let most = if round.above.is_empty() {
+            most - 1
+        } else {
+            most
+        };
+        self.machine.unknowns.1.bound(number, 0, most.max(0));
+        let statements = self.written_out(one, number, times, round, &after.facts);
+        Ok(Ok((after, statements)))
+    }
+
+    fn written_out(
+        &self,
+        one: &Loop,
+        number: Unknown,
+        times: Sum,
+        round: Round,
+        facts: &Facts,
+    ) -> Vec<Statement> {
+        let (at, location) = self.place(one.header);
+        let statement = |action| Statement {
+            action,
+            at,
+            location,
+        };
+        let Round { above, below, .. } = round;
+        if above.is_empty() && below.is_empty() {
+            return Vec::new();
+        }
+        if below.is_empty() {
+            let action = Action::For(number, times.plus_constant(1), above);
+            return vec![statement(action)];
+        }
+        if above.is_empty() {
+            return vec![statement(Action::For(number, times, below))];
+        }
+        let last = |u: Unknown| (u == number).then(|| times.clone());
+        let tail = replaced(&above, facts, &last);
+        let mut body = above;
+        body.extend(below);
+        let mut all = vec![statement(Action::For(number, times, body))];
+        all.extend(tail);
+        all
+    }
+}
+
+enum Guess {
+    /// The loop waits.
+    Waits(Statement),
+    /// What registers hold in an iteration.
+    Closed(BTreeMap<Register, Closed>),
+}

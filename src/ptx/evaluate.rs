@@ -1,0 +1,626 @@
+//! What arithmetic instructions write. Whatever is not certain is lost, with the reason.
+
+use super::ast::Instruction;
+use super::ast::Operand;
+use super::ast::Register;
+use super::bits::concrete;
+use super::bits::exclusive;
+use super::bits::masked;
+use super::bits::multiplied;
+use super::machine::Machine;
+use super::machine::Meaning;
+use super::machine::State;
+use super::machine::wrap;
+use super::term::Condition;
+use super::term::Sum;
+use super::term::Unknown;
+use super::value::Integer;
+use super::value::Value;
+
+impl Machine<'_, '_> {
+    /// Carries an instruction out that only computes.
+    pub fn compute(&mut self, instruction: &Instruction<'_>, state: &mut State) {
+        let at = instruction.at;
+        let Some(target) = instruction.operands.first() else {
+            return;
+        };
+        let parts: Vec<&str> = instruction.parts().collect();
+        let written = targets(target);
+        if written.is_empty() {
+            return;
+        }
+        let values: Vec<Value> = match parts.first().copied().unwrap_or_default() {
+            "setp" => {
+                let yes = self.compare(instruction, &parts, state);
+                vec![yes.clone(), yes.negated()]
+            }
+            "elect" => {
+                let lowest = state.active & state.active.wrapping_neg();
+                vec![
+                    Value::constant(i128::from(lowest.trailing_zeros())),
+                    Value::Mask(lowest),
+                ]
+            }
+            "shfl" => {
+                let value = self.shuffle(instruction, &parts, state);
+                vec![
+                    value,
+                    Value::lost(at, "the predicate of `shfl` is not followed"),
+                ]
+            }
+            "ld" if parts.contains(&"param") => {
+                self.parameters(instruction, &parts, state, written.len())
+            }
+            _ if written.len() > 1 => Vec::new(),
+            _ => vec![self.scalar(instruction, &parts, state)],
+        };
+        for (index, register) in written.into_iter().enumerate() {
+            let Some(register) = register else { continue };
+            let value = values.get(index).cloned().unwrap_or_else(|| {
+                Value::lost(at, format!("`{}` is not followed", instruction.opcode))
+            });
+            self.write(instruction, register, value, state);
+        }
+    }
+
+    /// Writes a register in the active lanes in which the guard holds.
+    pub fn write(
+        &mut self,
+        instruction: &Instruction<'_>,
+        register: Register,
+        value: Value,
+        state: &mut State,
+    ) {
+        let at = instruction.at;
+        let value = match value {
+            Value::Integer(integer) if integer.sum.excessive() => {
+                Value::lost(at, "the arithmetic is too large to follow")
+            }
+            other => other,
+        };
+        let Some(old) = state.registers.get(register.0 as usize).cloned() else {
+            return;
+        };
+        let new = match instruction.guard {
+            None => value,
+            Some((guard, negated)) => {
+                let guard = self.value(&Operand::Register(guard), state, at);
+                let guard = if negated { guard.negated() } else { guard };
+                select(&guard, &value, &old, state, at)
+            }
+        };
+        // What lanes that went another way hold is in their own state.
+        if let Some(slot) = state.registers.get_mut(register.0 as usize) {
+            *slot = new;
+        }
+    }
+
+    fn parameters(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        state: &mut State,
+        count: usize,
+    ) -> Vec<Value> {
+        let at = instruction.at;
+        let width = bits_of(parts).unwrap_or(32) / 8;
+        let Some(Operand::Address { base, offset, .. }) = instruction.operands.get(1) else {
+            return Vec::new();
+        };
+        let Operand::Name(name) = &**base else {
+            return Vec::new();
+        };
+        let Some(index) = self
+            .function
+            .parameters
+            .iter()
+            .position(|p| p.name == *name)
+        else {
+            return vec![Value::lost(at, format!("`{name}` is no parameter of the kernel")); count];
+        };
+        if parts.iter().any(|p| matches!(*p, "f32" | "f64" | "f16")) {
+            return vec![Value::lost(at, "floating-point numbers are not followed"); count];
+        }
+        if !matches!(width, 4 | 8) {
+            return vec![Value::lost(at, "small parameters are not followed"); count];
+        }
+        (0..count)
+            .map(|k| {
+                let place = offset + i64::try_from(k).unwrap_or(0) * i64::from(width);
+                Value::Integer(Integer::same(self.parameter(index, place, state)))
+            })
+            .collect()
+    }
+
+    fn shuffle(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        state: &mut State,
+    ) -> Value {
+        let at = instruction.at;
+        let mut operand = |index: usize| match instruction.operands.get(index) {
+            Some(operand) => self.value(operand, state, at),
+            None => Value::lost(at, "an operand is missing"),
+        };
+        let (value, lane, clamp) = (operand(1), operand(2), operand(3));
+        let Value::Integer(value) = value else {
+            return value;
+        };
+        if value.lanes.is_none() {
+            return Value::Integer(value);
+        }
+        let constant = |v: &Value| match v {
+            Value::Integer(i) if i.lanes.is_none() => i.sum.as_constant(),
+            _ => None,
+        };
+        if parts.contains(&"idx")
+            && constant(&clamp) == Some(31)
+            && let Some(lane) = constant(&lane)
+            && let Ok(lane) = usize::try_from(lane & 31)
+            && state.active >> lane & 1 == 1
+        {
+            return Value::Integer(Integer::same(value.lane(lane)));
+        }
+        Value::lost(at, "this exchange between lanes is not followed")
+    }
+
+    fn scalar(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        state: &mut State,
+    ) -> Value {
+        let at = instruction.at;
+        let operands: Vec<Value> = instruction
+            .operands
+            .iter()
+            .skip(1)
+            .map(|o| self.value(o, state, at))
+            .collect();
+        let name = parts.first().copied().unwrap_or_default();
+        let lost = || Value::lost(at, format!("`{}` is not followed", instruction.opcode));
+        match (name, operands.as_slice()) {
+            ("mov" | "cvta", [value]) => return value.clone(),
+            ("ld", [Value::Integer(address)])
+                if address.lanes.is_none() && !parts.contains(&"shared") =>
+            {
+                if !matches!(bits_of(parts), Some(32 | 64)) {
+                    return lost();
+                }
+                let unknown = self.unknowns.fresh(Meaning::Read(address.sum.clone()));
+                state.facts.bound(unknown, 0, i128::from(i32::MAX));
+                return Value::Integer(Integer::same(Sum::unknown(unknown)));
+            }
+            ("ld", _) => return Value::lost(at, "it is read from memory"),
+            ("selp", [yes, no, condition]) => return select(condition, yes, no, state, at),
+            ("and" | "or" | "xor" | "not", [first, ..]) if parts.contains(&"pred") => {
+                let second = operands.get(1).unwrap_or(first);
+                return logical(name, first, second, at);
+            }
+            _ => {}
+        }
+        if let Some(lost) = operands.iter().find(|v| matches!(v, Value::Lost(_))) {
+            return lost.clone();
+        }
+        let integers: Option<Vec<&Integer>> = operands
+            .iter()
+            .map(|v| match v {
+                Value::Integer(integer) => Some(integer),
+                _ => None,
+            })
+            .collect();
+        let Some(integers) = integers else {
+            return lost();
+        };
+        match self.arithmetic(name, parts, &integers, state, at) {
+            Some(integer) => Value::Integer(integer),
+            None => Value::lost(
+                at,
+                format!(
+                    "`{}` of these values is not followed, or may wrap around",
+                    instruction.opcode
+                ),
+            ),
+        }
+    }
+
+    fn arithmetic(
+        &mut self,
+        name: &str,
+        parts: &[&str],
+        operands: &[&Integer],
+        state: &mut State,
+        at: usize,
+    ) -> Option<Integer> {
+        let bits = bits_of(parts)?;
+        let signed = parts.last().is_some_and(|p| p.starts_with('s'));
+        let constants: Option<Vec<[i128; 32]>> = operands.iter().map(|i| i.constants()).collect();
+        if let Some(constants) = constants
+            && name != "cvt"
+            && name != "mapa"
+        {
+            let mut lanes = [0; 32];
+            for (lane, value) in lanes.iter_mut().enumerate() {
+                let one: Vec<i128> = constants.iter().map(|c| c[lane]).collect();
+                *value = concrete(name, parts, &one, signed, bits)?;
+            }
+            return Some(Integer::lanes(lanes));
+        }
+        let small = |index: usize| {
+            let integer = operands.get(index)?;
+            if integer.lanes.is_some() {
+                return None;
+            }
+            integer.sum.as_constant()
+        };
+        match (name, operands) {
+            ("add", [a, b]) => Some(a.plus_times(b, 1)),
+            ("sub", [a, b]) => Some(a.plus_times(b, -1)),
+            ("neg", [a]) => Some(a.scaled(-1)),
+            ("not", [a]) => Some(a.scaled(-1).plus_times(&Integer::same(Sum::of(1)), -1)),
+            ("mul" | "mad", [a, b, rest @ ..]) => {
+                let (a, b) = if parts.contains(&"wide") {
+                    (
+                        self.read(a, signed, bits, state, at)?,
+                        self.read(b, signed, bits, state, at)?,
+                    )
+                } else if parts.contains(&"hi") {
+                    return None;
+                } else {
+                    ((*a).clone(), (*b).clone())
+                };
+                let product = multiplied(&a, &b)?;
+                match rest {
+                    [] => Some(product),
+                    [c] => Some(product.plus_times(c, 1)),
+                    _ => None,
+                }
+            }
+            ("shl", [a, _]) => {
+                let by = small(1)?;
+                if !(0..i128::from(bits)).contains(&by) {
+                    return Some(Integer::same(Sum::of(0)));
+                }
+                Some(a.scaled(1 << by))
+            }
+            ("shr" | "div" | "rem", [a, b]) => {
+                let a = self.read(a, signed, bits, state, at)?;
+                let by = if name == "shr" {
+                    let by = small(1)?;
+                    if !(0..i128::from(bits)).contains(&by) {
+                        return None;
+                    }
+                    Sum::of(1 << by)
+                } else {
+                    // Division rounds toward 0, which is down only where nothing is negative.
+                    if !state.facts.is_positive(&a.sum) || b.lanes.is_some() {
+                        return None;
+                    }
+                    self.read(b, signed, bits, state, at)?.sum
+                };
+                if a.lanes.is_some() {
+                    return None;
+                }
+                let quotient = state.facts.quotient(&a.sum, &by)?;
+                Some(Integer::same(if name == "rem" {
+                    a.sum.minus(&quotient.times(&by))
+                } else {
+                    quotient
+                }))
+            }
+            ("and", [a, b]) => {
+                let (value, mask) = match (small(0), small(1)) {
+                    (_, Some(mask)) => (a, mask),
+                    (Some(mask), _) => (b, mask),
+                    _ => return None,
+                };
+                masked(value, wrap(mask, false, bits), bits, state)
+            }
+            ("or", [a, b]) => {
+                let (value, bit) = match (small(0), small(1)) {
+                    (_, Some(bit)) => (a, bit),
+                    (Some(bit), _) => (b, bit),
+                    _ => return None,
+                };
+                let bit = wrap(bit, false, bits);
+                let above =
+                    i128::try_from(u128::try_from(bit + 1).ok()?.next_power_of_two()).ok()?;
+                let offsets = value.lanes.as_ref();
+                let aligned = value.sum.exactly_over(above).is_some()
+                    && offsets.is_none_or(|l| l.iter().all(|x| x % above == 0));
+                aligned.then(|| value.plus_times(&Integer::same(Sum::of(bit)), 1))
+            }
+            ("xor", [a, b]) => exclusive(a, b, bits, state),
+            ("min" | "max", [a, b]) => {
+                let a = self.read(a, signed, bits, state, at)?;
+                let b = self.read(b, signed, bits, state, at)?;
+                if a.lanes.is_some() || b.lanes.is_some() {
+                    return None;
+                }
+                let less = Condition::Negative(a.sum.minus(&b.sum));
+                let (yes, no) = if name == "min" {
+                    (&a.sum, &b.sum)
+                } else {
+                    (&b.sum, &a.sum)
+                };
+                Some(Integer::same(state.facts.choice(&less, yes, no)))
+            }
+            ("bfe", [a, _, _]) => {
+                let (from, length) = (small(1)?, small(2)?);
+                if signed || from + length > i128::from(bits) || length <= 0 || from < 0 {
+                    return None;
+                }
+                let mask = ((1i128 << length) - 1) << from;
+                let field = masked(a, mask, bits, state)?;
+                if field.lanes.is_some() {
+                    return None;
+                }
+                let sum = state.facts.quotient(&field.sum, &Sum::of(1 << from))?;
+                Some(Integer::same(sum))
+            }
+            ("cvt", [a]) => {
+                let from = kind_of(parts.last()?)?;
+                let to = kind_of(parts.get(parts.len().checked_sub(2)?)?)?;
+                if to.1 > from.1 {
+                    self.read(a, from.0, from.1, state, at)
+                } else {
+                    Some((*a).clone())
+                }
+            }
+            ("mapa", [a, _]) => {
+                let rank = u32::try_from(small(1)?).ok()?;
+                if rank >= self.launch.ranks() {
+                    return None;
+                }
+                let peer = self.unknowns.of(Meaning::Peer(rank));
+                state.facts.bound(peer, 0, 1 << 31);
+                Some(a.plus_times(&Integer::same(Sum::unknown(peer)), 1))
+            }
+            _ => None,
+        }
+    }
+
+    fn compare(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        state: &mut State,
+    ) -> Value {
+        let at = instruction.at;
+        let (Some(first), Some(second)) =
+            (instruction.operands.get(1), instruction.operands.get(2))
+        else {
+            return Value::lost(at, "an operand is missing");
+        };
+        let (first, second) = (self.value(first, state, at), self.value(second, state, at));
+        let (Value::Integer(a), Value::Integer(b)) = (&first, &second) else {
+            return match (first, second) {
+                (lost @ Value::Lost(_), _) | (_, lost @ Value::Lost(_)) => lost,
+                _ => Value::lost(at, "predicates are compared"),
+            };
+        };
+        let relation = parts.get(1).copied().unwrap_or_default();
+        let Some((signed, bits)) = parts.last().and_then(kind_of) else {
+            return Value::lost(at, "this comparison is not followed");
+        };
+        // lo, ls, hi and hs compare without sign whatever the type says.
+        let signed = signed && !matches!(relation, "lo" | "ls" | "hi" | "hs");
+        let found = self.relation(relation, a, b, signed, bits, state, at);
+        let found = found.unwrap_or_else(|| {
+            Value::lost(
+                at,
+                "this comparison is not followed: a side may wrap around, or lanes differ",
+            )
+        });
+        match parts.get(2).copied() {
+            Some(name @ ("and" | "or" | "xor")) => match instruction.operands.get(3) {
+                Some(third) => {
+                    let third = self.value(third, state, at);
+                    logical(name, &found, &third, at)
+                }
+                None => found,
+            },
+            _ => found,
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the operands of one instruction")]
+    fn relation(
+        &mut self,
+        relation: &str,
+        a: &Integer,
+        b: &Integer,
+        signed: bool,
+        bits: u32,
+        state: &mut State,
+        at: usize,
+    ) -> Option<Value> {
+        let (relation, negate, swap) = match relation {
+            "eq" => ("eq", false, false),
+            "ne" => ("eq", true, false),
+            "lt" | "lo" => ("lt", false, false),
+            "ge" | "hs" => ("lt", true, false),
+            "gt" | "hi" => ("lt", false, true),
+            "le" | "ls" => ("lt", true, true),
+            _ => return None,
+        };
+        let (a, b) = if swap { (b, a) } else { (a, b) };
+        let value = if let (Some(x), Some(y)) = (a.constants(), b.constants()) {
+            let mut mask = 0;
+            for lane in 0..32 {
+                let (x, y) = (wrap(x[lane], signed, bits), wrap(y[lane], signed, bits));
+                if if relation == "eq" { x == y } else { x < y } {
+                    mask |= 1 << lane;
+                }
+            }
+            match mask {
+                0 => Value::Same(Condition::Constant(false)),
+                u32::MAX => Value::Same(Condition::Constant(true)),
+                mask => Value::Mask(mask),
+            }
+        } else if a.lanes.is_some() || b.lanes.is_some() {
+            let mut mask = 0;
+            for lane in 0..32 {
+                let (x, y) = (Integer::same(a.lane(lane)), Integer::same(b.lane(lane)));
+                let condition = self.uniform(relation, &x, &y, signed, bits, state, at)?;
+                if state.facts.decide(&condition)? {
+                    mask |= 1 << lane;
+                }
+            }
+            Value::Mask(mask)
+        } else {
+            let condition = self.uniform(relation, a, b, signed, bits, state, at)?;
+            match state.facts.decide(&condition) {
+                Some(known) => Value::Same(Condition::Constant(known)),
+                None => Value::Same(condition),
+            }
+        };
+        Some(if negate { value.negated() } else { value })
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the operands of one instruction")]
+    fn uniform(
+        &mut self,
+        relation: &str,
+        a: &Integer,
+        b: &Integer,
+        signed: bool,
+        bits: u32,
+        state: &mut State,
+        at: usize,
+    ) -> Option<Condition> {
+        let difference = a.plus_times(b, -1);
+        // Counters that are waited for are taken not to wrap around.
+        let read = |sum: &Sum| {
+            let bare = sum.constant == 0 && sum.terms.len() == 1;
+            let meets = |u: Unknown| matches!(self.unknowns.meaning(u), Some(Meaning::Read(_)));
+            bare && sum.mentions(&meets)
+        };
+        if read(&a.sum) || read(&b.sum) {
+            return Some(match relation {
+                "eq" => Condition::Zero(difference.sum),
+                _ => Condition::Negative(difference.sum),
+            });
+        }
+        if relation == "eq" {
+            let full = 1i128 << bits;
+            // Bits are equal exactly where the numbers are, as long as they are close.
+            if !self.fits(&difference, 1 - full, full - 1, state, at) {
+                return None;
+            }
+            return Some(Condition::Zero(difference.sum));
+        }
+        if let (Some(x), Some(y)) = (
+            self.read(a, signed, bits, state, at),
+            self.read(b, signed, bits, state, at),
+        ) {
+            return Some(Condition::Negative(x.sum.minus(&y.sum)));
+        }
+        if signed {
+            return None;
+        }
+        // A side that is negative is above everything that is not.
+        let a = self.read(a, true, bits, state, at)?;
+        let b = self.read(b, true, bits, state, at)?;
+        let less = Condition::Negative(a.sum.minus(&b.sum));
+        if state.facts.is_positive(&b.sum) {
+            return Some(Condition::Negative(a.sum.clone()).negated().and(less));
+        }
+        if state.facts.is_positive(&a.sum) {
+            return Some(Condition::Negative(b.sum.clone()).or(less));
+        }
+        None
+    }
+}
+
+/// The registers that a destination names, in order.
+pub(super) fn targets(operand: &Operand<'_>) -> Vec<Option<Register>> {
+    match operand {
+        Operand::Register(register) => vec![Some(*register)],
+        Operand::Pair(pair) => {
+            let mut all = targets(&pair.0);
+            if all.is_empty() {
+                all.push(None);
+            }
+            all.extend(targets(&pair.1));
+            all
+        }
+        Operand::Vector(parts) => parts
+            .iter()
+            .map(|p| match p {
+                Operand::Register(register) => Some(*register),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn select(condition: &Value, yes: &Value, no: &Value, state: &State, at: usize) -> Value {
+    if yes == no {
+        return yes.clone();
+    }
+    match condition {
+        Value::Mask(mask) if mask & state.active == state.active => yes.clone(),
+        Value::Mask(mask) if mask & state.active == 0 => no.clone(),
+        Value::Mask(mask) => Value::by_lane(*mask, yes, no, at),
+        Value::Same(condition) => Value::choice(condition, yes, no, &state.facts, at),
+        Value::Lost(_) => condition.clone(),
+        Value::Integer(_) => Value::lost(at, "an integer stands where a predicate is needed"),
+    }
+}
+
+fn logical(name: &str, a: &Value, b: &Value, at: usize) -> Value {
+    if name == "not" {
+        return a.negated();
+    }
+    // One side may decide alone.
+    let decisive = name == "or";
+    for side in [a, b] {
+        if matches!(side, Value::Same(Condition::Constant(c)) if *c == decisive) && name != "xor" {
+            return side.clone();
+        }
+    }
+    match (a, b) {
+        (lost @ Value::Lost(_), _) | (_, lost @ Value::Lost(_)) => return lost.clone(),
+        _ => {}
+    }
+    if let (Some(x), Some(y)) = (a.mask(), b.mask()) {
+        let mask = match name {
+            "and" => x & y,
+            "or" => x | y,
+            _ => x ^ y,
+        };
+        return match mask {
+            0 => Value::Same(Condition::Constant(false)),
+            u32::MAX => Value::Same(Condition::Constant(true)),
+            mask => Value::Mask(mask),
+        };
+    }
+    match (a, b) {
+        (Value::Same(a), Value::Same(b)) => {
+            let (a, b) = (a.clone(), b.clone());
+            Value::Same(match name {
+                "and" => a.and(b),
+                "or" => a.or(b),
+                _ => a.clone().and(b.negated()).or(a.negated().and(b)),
+            })
+        }
+        _ => Value::lost(at, "it depends on the lane and on the launch"),
+    }
+}
+
+/// The sign and the width of a type.
+fn kind_of(part: &&str) -> Option<(bool, u32)> {
+    let signed = part.starts_with('s');
+    let digits = part.strip_prefix(['s', 'u', 'b'])?;
+    match digits {
+        "8" | "16" | "32" | "64" => Some((signed, digits.parse().ok()?)),
+        _ => None,
+    }
+}
+
+fn bits_of(parts: &[&str]) -> Option<u32> {
+    parts.iter().rev().find_map(kind_of).map(|(_, bits)| bits)
+}

@@ -1,0 +1,275 @@
+//! Functions of a loop's iteration: guessing them from one iteration, and how often a loop runs.
+
+use super::ast::Register;
+use super::facts::Facts;
+use super::machine::State;
+use super::term::Atom;
+use super::term::Condition;
+use super::term::Sum;
+use super::term::Unknown;
+use super::value::Integer;
+use super::value::Value;
+use std::collections::BTreeMap;
+
+/// Rings up to this size are recognised by their values.
+const MOST_SAMPLED: i128 = 64;
+
+/// What a register holds when iteration `i` begins.
+#[derive(Debug, Clone)]
+pub(super) struct Closed {
+    form: Form,
+    lanes: Integer,
+}
+
+#[derive(Debug, Clone)]
+enum Form {
+    /// `entry + step * i`
+    Even(Sum, Sum),
+    /// `(entry + step * i) % size`
+    Ring(Sum, Sum, i128),
+    /// `(entry + (start + step * i) / size) % 2`
+    Turns(Sum, Sum, Sum, i128),
+}
+
+impl Closed {
+    /// What it holds in this iteration.
+    pub fn at(&self, index: &Sum, facts: &Facts) -> Integer {
+        let two = Sum::of(2);
+        let sum = match &self.form {
+            Form::Even(entry, step) => entry.plus(&step.times(index)),
+            Form::Ring(entry, step, size) => {
+                let reached = entry.plus(&step.times(index));
+                facts.modulo(&reached, &Sum::of(*size)).unwrap_or(reached)
+            }
+            Form::Turns(entry, start, step, size) => {
+                let reached = start.plus(&step.times(index));
+                let turns = facts.quotient(&reached, &Sum::of(*size)).unwrap_or(reached);
+                let all = entry.plus(&turns);
+                facts.modulo(&all, &two).unwrap_or(all)
+            }
+        };
+        Integer {
+            sum,
+            lanes: self.lanes.lanes.clone(),
+        }
+    }
+}
+
+pub(super) type Carried = BTreeMap<Register, (Unknown, Integer)>;
+
+/// Guesses a function of the iteration's number for each register, and bounds that would help.
+pub(super) fn closed_forms(
+    carried: &Carried,
+    ended: &State,
+    state: &State,
+) -> (BTreeMap<Register, Closed>, Vec<(Register, i128)>) {
+    let mut closed: BTreeMap<Register, Closed> = BTreeMap::new();
+    let mut hints = Vec::new();
+    let facts = &ended.facts;
+    loop {
+        let before = closed.len();
+        // What does not change is put in.
+        let fixed = |u: Unknown| {
+            let (register, (_, entry)) = carried.iter().find(|(_, (own, _))| *own == u)?;
+            match &closed.get(register)?.form {
+                Form::Even(_, step) if step.as_constant() == Some(0) && entry.lanes.is_none() => {
+                    Some(entry.sum.clone())
+                }
+                _ => None,
+            }
+        };
+        let mut found = Vec::new();
+        for (register, (unknown, entry)) in carried {
+            if closed.contains_key(register) {
+                continue;
+            }
+            let Some(Value::Integer(next)) = ended.registers.get(register.0 as usize) else {
+                continue;
+            };
+            if next.lanes != entry.lanes {
+                continue;
+            }
+            let next = facts.replaced(&next.sum, &fixed);
+            let own = Sum::unknown(*unknown);
+            let moving =
+                |sum: &Sum| sum.mentions(&|u| carried.values().any(|(other, _)| *other == u));
+            let step = next.minus(&own);
+            let form = if moving(&step) {
+                ring(&next, *unknown, entry, &moving)
+                    .or_else(|| turns(&next, *unknown, entry, carried, &closed, &moving))
+            } else {
+                Some(Form::Even(entry.sum.clone(), step))
+            };
+            if let Some(form) = form {
+                let most = match &form {
+                    Form::Ring(_, _, size) => Some(size - 1),
+                    Form::Turns(..) => Some(1),
+                    Form::Even(..) => None,
+                };
+                // Where a ring begins as another loop left it, that loop has to know its bounds.
+                if let Some(most) = most {
+                    for (register, bound) in entries(&entry.sum, state, most) {
+                        hints.push((register, bound));
+                    }
+                    hints.push((*register, most));
+                }
+                found.push((*register, form, entry.clone()));
+            }
+        }
+        for (register, form, lanes) in found {
+            closed.insert(register, Closed { form, lanes });
+        }
+        if closed.len() == before {
+            return (closed, hints);
+        }
+    }
+}
+
+/// The registers whose unknown beginning this is.
+fn entries(entry: &Sum, state: &State, most: i128) -> Vec<(Register, i128)> {
+    let mut found = Vec::new();
+    for (index, value) in state.registers.iter().enumerate() {
+        if let Value::Integer(integer) = value
+            && integer.sum == *entry
+            && entry.as_constant().is_none()
+        {
+            found.push((Register(u32::try_from(index).unwrap_or(u32::MAX)), most));
+        }
+    }
+    found
+}
+
+/// `(own + step) % size`; with a constant step, whatever has these values.
+fn ring(next: &Sum, own: Unknown, entry: &Integer, moving: &dyn Fn(&Sum) -> bool) -> Option<Form> {
+    if let Some((dividend, size, 1, left)) = next.remainder()
+        && left.as_constant() == Some(0)
+    {
+        let step = dividend.minus(&Sum::unknown(own));
+        if !moving(&step) {
+            return Some(Form::Ring(entry.sum.clone(), step, size));
+        }
+    }
+    let size = size_in(next, own).filter(|size| *size <= MOST_SAMPLED)?;
+    let facts = Facts::default();
+    let at = |value: i128| {
+        let with = |u: Unknown| (u == own).then(|| Sum::of(value));
+        facts.replaced(next, &with).as_constant()
+    };
+    let step = at(0)?;
+    let agrees = (0..size).all(|value| at(value) == Some((value + step).rem_euclid(size)));
+    agrees.then(|| Form::Ring(entry.sum.clone(), Sum::of(step), size))
+}
+
+/// The size of a ring that a choice in a sum compares with.
+fn size_in(sum: &Sum, own: Unknown) -> Option<i128> {
+    sum.terms.keys().find_map(|atom| match atom {
+        Atom::Choice(condition, yes, no) => limit(condition, own)
+            .or_else(|| match &**condition {
+                Condition::Zero(sum) => size_in(sum, own),
+                _ => None,
+            })
+            .or_else(|| size_in(yes, own))
+            .or_else(|| size_in(no, own)),
+        Atom::Quotient(dividend, _) => size_in(dividend, own),
+        Atom::Unknown(_) | Atom::Product(_) => None,
+    })
+}
+
+/// The size of a ring from `own + 1 == size`.
+fn limit(condition: &Condition, own: Unknown) -> Option<i128> {
+    let Condition::Zero(sum) = condition else {
+        return None;
+    };
+    for sign in [1, -1] {
+        let sum = sum.scaled(sign);
+        if sum.minus(&Sum::unknown(own)).as_constant().is_some() {
+            return Some(1 - sum.constant).filter(|s| *s > 1);
+        }
+    }
+    None
+}
+
+/// A bit that changes whenever a ring wraps around.
+fn turns(
+    next: &Sum,
+    own: Unknown,
+    entry: &Integer,
+    carried: &Carried,
+    closed: &BTreeMap<Register, Closed>,
+    moving: &dyn Fn(&Sum) -> bool,
+) -> Option<Form> {
+    for (register, form) in closed {
+        let Form::Ring(start, step, size) = &form.form else {
+            continue;
+        };
+        let (ring, _) = carried.get(register)?;
+        let around = Form::Turns(entry.sum.clone(), start.clone(), step.clone(), *size);
+        // (own + (ring + step) / size) % 2
+        if let Some((dividend, 2, 1, left)) = next.remainder()
+            && left.as_constant() == Some(0)
+        {
+            let added = dividend.minus(&Sum::unknown(own));
+            let single: Vec<_> = added.terms.iter().map(|(a, c)| (a.clone(), *c)).collect();
+            if let [(Atom::Quotient(sum, by), 1)] = single.as_slice()
+                && by.as_constant() == Some(*size)
+                && added.constant == 0
+                && !moving(&sum.minus(&Sum::unknown(*ring)))
+            {
+                return Some(around);
+            }
+        }
+        let (Some(step), true) = (step.as_constant(), *size <= MOST_SAMPLED) else {
+            continue;
+        };
+        let facts = Facts::default();
+        let at = |place: i128, bit: i128| {
+            let with = |u: Unknown| match u {
+                u if u == *ring => Some(Sum::of(place)),
+                u if u == own => Some(Sum::of(bit)),
+                _ => None,
+            };
+            facts.replaced(next, &with).as_constant()
+        };
+        // The ring may go around once more in each iteration.
+        for step in [step, step + size] {
+            let agrees = (0..*size).all(|place| {
+                (0..2).all(|bit| {
+                    at(place, bit) == Some((bit + (place + step).div_euclid(*size)).rem_euclid(2))
+                })
+            });
+            if agrees {
+                return Some(Form::Turns(
+                    entry.sum.clone(),
+                    start.clone(),
+                    Sum::of(step),
+                    *size,
+                ));
+            }
+        }
+    }
+    None
+}
+
+/// How often a loop goes on, from the condition under which it does in iteration `number`.
+pub(super) fn trips(again: &Condition, number: Unknown, facts: &Facts) -> Option<Sum> {
+    match again {
+        Condition::Constant(false) => Some(Sum::of(0)),
+        Condition::Negative(sum) => {
+            let (slope, rest) = sum.split(number)?;
+            // The first iteration at which slope * i + rest >= 0.
+            let above = slope.plus_constant(-1).minus(&rest);
+            let times = facts.quotient(&above, &slope)?;
+            let idle = Condition::Negative(times.clone());
+            Some(facts.choice(&idle, &Sum::of(0), &times))
+        }
+        Condition::Not(inner) => {
+            let Condition::Zero(sum) = &**inner else {
+                return None;
+            };
+            let (slope, rest) = sum.split(number)?;
+            let times = rest.exactly_over(-slope.as_constant()?)?;
+            facts.is_positive(&times).then_some(times)
+        }
+        _ => None,
+    }
+}

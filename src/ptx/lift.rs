@@ -1,0 +1,292 @@
+//! The recovered protocol as text of our language, with the source line of every statement behind
+//! it. What is checked is this text, read like any other.
+
+use std::collections::BTreeSet;
+
+use super::ast::Function;
+use super::ast::Module;
+use super::family::Family;
+use super::family::barrier;
+use super::family::families;
+use super::family::place;
+use super::machine::Launch;
+use super::program::Followed;
+use super::program::Program;
+use super::program::each;
+use super::program::follow;
+use super::program::skeleton;
+use super::statement::Action;
+use super::statement::Obstacle;
+use super::write::Writer;
+use crate::protocol::Span;
+use crate::text;
+use crate::text::Diagnostic;
+
+/// How a kernel is to be lifted.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Threads per CTA, where the kernel does not say.
+    pub threads: Option<[u32; 3]>,
+    /// CTAs per cluster, where the kernel does not say.
+    pub cluster: Option<[u32; 3]>,
+}
+
+/// Why there is no protocol.
+#[derive(Debug, Clone)]
+pub enum Failure {
+    /// Something is missing that the user can give.
+    Input(Diagnostic),
+    /// The synchronization could not be recovered.
+    Obstacle(Obstacle),
+}
+
+impl From<Obstacle> for Failure {
+    fn from(obstacle: Obstacle) -> Failure {
+        Failure::Obstacle(obstacle)
+    }
+}
+
+/// Recovers the protocol of an entry, as text.
+///
+/// Fails if the launch bounds are missing, or if there is something in the kernel's
+/// synchronization that is not understood.
+pub fn lift(
+    module: &Module<'_>,
+    function: &Function<'_>,
+    options: &Options,
+) -> Result<String, Failure> {
+    let launch = launch(function, options)?;
+    let followed = follow(module, function, &launch)?;
+    let mut families = families(&followed.programs, &followed.unknowns)?;
+    settle(&mut families, &followed, &launch)?;
+    whole(&followed, &launch)?;
+    allocations(&followed)?;
+    let mut writer = Writer {
+        module,
+        function,
+        launch: &launch,
+        given: options.threads.is_some(),
+        followed: &followed,
+        families: &families,
+        out: String::new(),
+        loops: Vec::new(),
+        used: BTreeSet::new(),
+    };
+    let body = writer.roles()?;
+    let head = writer.head()?;
+    let whole = format!("{head}{body}");
+    let laid_out = text::format(&whole).map_err(|findings| refused(function, &findings))?;
+    text::load(laid_out.as_bytes()).map_err(|findings| refused(function, &findings))?;
+    Ok(laid_out)
+}
+
+fn refused(function: &Function<'_>, findings: &[Diagnostic]) -> Failure {
+    let first = findings
+        .first()
+        .map_or_else(String::new, |f| f.message.clone());
+    let at = function.code.first().map_or(0, |i| i.at);
+    Failure::Obstacle(Obstacle::new(
+        at,
+        format!("the recovered protocol is beyond the language: {first}"),
+    ))
+}
+
+fn launch(function: &Function<'_>, options: &Options) -> Result<Launch, Failure> {
+    let fail = |message: String, hint: &str| {
+        let span = Span {
+            start: function.at.start,
+            end: function.at.end,
+        };
+        Failure::Input(Diagnostic::error(span, message).hint(hint))
+    };
+    let threads = match (function.reqntid, options.threads, function.maxntid) {
+        (Some(required), Some(given), _) if required != given => {
+            return Err(fail(
+                format!(
+                    "`{}` has to be launched with {required:?} threads",
+                    function.name
+                ),
+                "leave --threads out",
+            ));
+        }
+        (Some(threads), _, _) | (None, Some(threads), _) | (None, None, Some(threads)) => threads,
+        (None, None, None) => {
+            return Err(fail(
+                format!(
+                    "how many threads `{}` is launched with is not known",
+                    function.name
+                ),
+                "give --threads N, or compile with __launch_bounds__(N)",
+            ));
+        }
+    };
+    let cluster = function.cluster.or(options.cluster).unwrap_or([1; 3]);
+    let launch = Launch { threads, cluster };
+    if launch.count() == 0 || launch.count() > 1024 {
+        return Err(fail(
+            format!("a CTA of {} threads cannot be launched", launch.count()),
+            "a CTA has 1 to 1024 threads",
+        ));
+    }
+    if launch.ranks() == 0 || launch.ranks() > 16 {
+        return Err(fail(
+            format!("a cluster of {} CTAs cannot be launched", launch.ranks()),
+            "a cluster has 1 to 16 CTAs",
+        ));
+    }
+    Ok(launch)
+}
+
+/// Whether this is a barrier of all threads of the CTA.
+pub(super) fn of_all(action: &Action, launch: &Launch) -> bool {
+    let all = i128::from(launch.warps() * 32);
+    matches!(action, Action::Sync(_, threads, _) if threads.as_constant() == Some(all))
+}
+
+/// Decides which mbarriers are there from the beginning: those that one warp initialises once,
+/// before a barrier of all that comes before any use.
+fn settle(families: &mut [Family], followed: &Followed, launch: &Launch) -> Result<(), Obstacle> {
+    let unknowns = &followed.unknowns;
+    for family in families.iter_mut() {
+        let mut initialised: Vec<(u32, i128)> = Vec::new();
+        let mut ready = true;
+        let mut remote = false;
+        let mut ids = BTreeSet::new();
+        for program in &followed.programs {
+            each(&program.statements, &mut |s| {
+                if let Some(address) = barrier(&s.action)
+                    && let Ok(place) = place(address, program.rank, unknowns, s.at)
+                    && place.base == family.base
+                {
+                    remote |= place.rank != program.rank;
+                }
+            });
+        }
+        for program in &followed.programs {
+            let mut before = true;
+            for statement in &program.statements {
+                let meets = if remote {
+                    matches!(statement.action, Action::ClusterWait)
+                } else {
+                    of_all(&statement.action, launch)
+                        || matches!(statement.action, Action::ClusterWait)
+                };
+                if before && meets {
+                    before = false;
+                    if let Action::Sync(id, ..) = &statement.action {
+                        ids.insert(Some(id.clone()));
+                    } else {
+                        ids.insert(None);
+                    }
+                }
+                let mut failed = None;
+                each(std::slice::from_ref(statement), &mut |s| {
+                    let Some(address) = barrier(&s.action) else {
+                        return;
+                    };
+                    match place(address, program.rank, unknowns, s.at) {
+                        Ok(place) if place.base == family.base => {
+                            let Some(offset) = place.offset.as_constant() else {
+                                ready &= !before && !matches!(s.action, Action::Init(..));
+                                return;
+                            };
+                            if !family.elements.contains(&offset) {
+                                return;
+                            }
+                            if matches!(s.action, Action::Init(..)) {
+                                let top = std::ptr::eq(s, statement);
+                                ready &= before
+                                    && top
+                                    && program.warps.len() == 1
+                                    && !initialised.contains(&(place.rank, offset));
+                                initialised.push((place.rank, offset));
+                            } else {
+                                ready &= !before;
+                            }
+                        }
+                        Ok(_) => {}
+                        Err(obstacle) => failed = Some(obstacle),
+                    }
+                });
+                if let Some(obstacle) = failed {
+                    return Err(obstacle);
+                }
+            }
+            ready &= !before || program_without(program, family, followed);
+        }
+        let all = (0..launch.ranks()).all(|rank| {
+            family
+                .elements
+                .iter()
+                .all(|e| initialised.contains(&(rank, *e)))
+        });
+        family.ready = ready && all && ids.len() == 1;
+    }
+    Ok(())
+}
+
+/// Whether a program leaves a family alone.
+fn program_without(program: &Program, family: &Family, followed: &Followed) -> bool {
+    let mut without = true;
+    each(&program.statements, &mut |s| {
+        if let Some(address) = barrier(&s.action)
+            && let Ok(place) = place(address, program.rank, &followed.unknowns, s.at)
+        {
+            without &= place.base != family.base;
+        }
+    });
+    without
+}
+
+/// Warps that have left do not count at a barrier of all: then it depends on when they left.
+fn whole(followed: &Followed, launch: &Launch) -> Result<(), Obstacle> {
+    let kept: [&dyn Fn(&Action) -> bool; 2] = [
+        &|a| of_all(a, launch) && matches!(a, Action::Sync(_, _, false)),
+        &|a| matches!(a, Action::ClusterArrive | Action::ClusterWait),
+    ];
+    for keep in kept {
+        let mut all = followed
+            .programs
+            .iter()
+            .map(|p| super::program::numbered(&skeleton(&p.statements, keep)));
+        let Some(first) = all.next() else { continue };
+        for other in all {
+            if other != first {
+                let one = other.first().or(first.first());
+                let at = one.map_or(0, |s| s.at);
+                return Err(Obstacle::new(
+                    at,
+                    "not every warp comes to this barrier of all threads equally often: what \
+                     happens depends on whether the others have left by then",
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// CTAs on one SM share its tensor memory. One allocation each always finds its turn; more may not,
+/// and how many CTAs there are is not known.
+fn allocations(followed: &Followed) -> Result<(), Obstacle> {
+    for program in &followed.programs {
+        let mut found = Vec::new();
+        let mut looped = false;
+        each(&program.statements, &mut |s| match &s.action {
+            Action::Acquire(_) => found.push(s.at),
+            Action::For(_, _, body) => {
+                each(body, &mut |s| {
+                    looped |= matches!(s.action, Action::Acquire(_))
+                });
+            }
+            _ => {}
+        });
+        if let Some(at) = found.last()
+            && (looped || found.len() > 1 || program.warps.len() > 1)
+        {
+            let reason = "more than one allocation of tensor memory: whether CTAs on one SM hold \
+                          what others wait for is not modelled";
+            return Err(Obstacle::new(*at, reason));
+        }
+    }
+    Ok(())
+}

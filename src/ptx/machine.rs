@@ -1,0 +1,381 @@
+//! What one warp knows while it is followed: its place in the launch, the unknowns, the registers.
+
+use std::collections::BTreeSet;
+
+use super::ast::Function;
+use super::ast::Operand;
+use super::ast::Register;
+use super::facts::Facts;
+use super::statement::Obstacle;
+use super::term::Sum;
+use super::term::Unknown;
+use super::value::Integer;
+use super::value::LANES;
+use super::value::Value;
+
+/// The largest value of a kernel's integer parameter: half of what 32 bits hold, so that a sum of
+/// two does not wrap around.
+pub(super) const MOST_PARAMETER: i128 = (1 << 30) - 1;
+
+/// What an unknown stands for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Meaning {
+    /// A parameter of the kernel: its index and the offset in it.
+    Parameter(usize, i64),
+    /// The address of a shared variable.
+    Shared(String),
+    /// Added to a shared address, the same place in another CTA of the cluster.
+    Peer(u32),
+    /// The index of the CTA, or of the cluster where there are clusters, along an axis.
+    Block(usize),
+    /// The extent of the grid along an axis, in CTAs.
+    Blocks(usize),
+    /// The number of a loop's iteration.
+    Iteration(u32),
+    /// What a register holds when an iteration of a loop begins.
+    Carried(u32),
+    /// What was read from memory: the address.
+    Read(Sum),
+}
+
+/// The unknowns that have been met, and their bounds wherever they occur in statements.
+#[derive(Debug, Default)]
+pub(super) struct Unknowns(Vec<Meaning>, pub Facts);
+
+impl Unknowns {
+    pub fn of(&mut self, meaning: Meaning) -> Unknown {
+        let found = self.0.iter().position(|m| *m == meaning);
+        let index = found.unwrap_or_else(|| {
+            self.0.push(meaning);
+            self.0.len() - 1
+        });
+        Unknown(u32::try_from(index).unwrap_or(u32::MAX))
+    }
+
+    pub fn fresh(&mut self, meaning: Meaning) -> Unknown {
+        self.0.push(meaning);
+        Unknown(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    pub fn find(&self, meaning: &Meaning) -> Option<Unknown> {
+        let index = self.0.iter().position(|m| m == meaning)?;
+        Some(Unknown(u32::try_from(index).unwrap_or(u32::MAX)))
+    }
+
+    pub fn meaning(&self, unknown: Unknown) -> Option<&Meaning> {
+        self.0.get(unknown.0 as usize)
+    }
+
+    /// Bounds an unknown in a state and for good.
+    pub fn bound(&mut self, unknown: Unknown, low: i128, high: i128, state: &mut State) {
+        self.1.bound(unknown, low, high);
+        state.facts.bound(unknown, low, high);
+    }
+}
+
+/// How the kernel is launched.
+#[derive(Debug, Clone)]
+pub(super) struct Launch {
+    pub threads: [u32; 3],
+    pub cluster: [u32; 3],
+}
+
+impl Launch {
+    pub fn count(&self) -> u32 {
+        self.threads.iter().fold(1u32, |a, b| a.saturating_mul(*b))
+    }
+
+    pub fn warps(&self) -> u32 {
+        self.count().div_ceil(32)
+    }
+
+    pub fn ranks(&self) -> u32 {
+        self.cluster.iter().fold(1u32, |a, b| a.saturating_mul(*b))
+    }
+}
+
+/// What is known at one place of the walk.
+#[derive(Debug, Clone)]
+pub(super) struct State {
+    pub registers: Vec<Value>,
+    pub facts: Facts,
+    /// The lanes that are here.
+    pub active: u32,
+    /// The lanes that have not left.
+    pub whole: u32,
+    /// Which lanes of the warp waited, as long as the others may be ahead of them.
+    pub apart: Option<u32>,
+}
+
+/// One warp.
+pub(super) struct Machine<'m, 'a> {
+    pub function: &'m Function<'a>,
+    pub launch: &'m Launch,
+    pub warp: u32,
+    pub rank: u32,
+    pub unknowns: &'m mut Unknowns,
+    /// Sums over parameters that are assumed to be 0 or more, so that nothing wraps around.
+    pub assumptions: &'m mut BTreeSet<(Sum, usize)>,
+    /// Whether a guess is being made, so that nothing has to fit: it is checked afterwards.
+    pub guessing: bool,
+    /// Names of shared variables.
+    pub shared: &'m [String],
+}
+
+impl Machine<'_, '_> {
+    pub fn initial(&mut self) -> State {
+        let threads = self.launch.count();
+        let first = self.warp * 32;
+        let lanes = threads.saturating_sub(first).min(32);
+        let active = if lanes == 32 {
+            u32::MAX
+        } else {
+            (1u32 << lanes) - 1
+        };
+        let undefined = Value::lost(0, "it is read before it is written");
+        State {
+            registers: vec![undefined; self.function.registers.len()],
+            facts: Facts::default(),
+            active,
+            whole: active,
+            apart: None,
+        }
+    }
+
+    /// The value of an operand.
+    pub fn value(&mut self, operand: &Operand<'_>, state: &mut State, at: usize) -> Value {
+        match operand {
+            Operand::Register(register) => self.register(*register, state),
+            Operand::Not(register) => self.register(*register, state).negated(),
+            Operand::Integer(value) => Value::constant(i128::from(*value)),
+            Operand::Name(name) if name.starts_with('%') => self.special(name, state, at),
+            Operand::Name(name) => {
+                if self.shared.iter().any(|s| s == name) {
+                    Value::Integer(Integer::same(self.shared_address(name, state)))
+                } else {
+                    Value::lost(at, format!("the address of `{name}` is not followed"))
+                }
+            }
+            Operand::Address { base, offset, .. } => match self.value(base, state, at) {
+                Value::Integer(integer) => Value::Integer(Integer {
+                    sum: integer.sum.plus_constant(i128::from(*offset)),
+                    lanes: integer.lanes,
+                }),
+                other => other,
+            },
+            Operand::Float => Value::lost(at, "floating-point numbers are not followed"),
+            Operand::Target(_) | Operand::Vector(_) | Operand::Pair(_) => {
+                Value::lost(at, "this kind of operand is not followed")
+            }
+        }
+    }
+
+    fn register(&self, register: Register, state: &State) -> Value {
+        match state.registers.get(register.0 as usize) {
+            Some(value) => value.clone(),
+            None => Value::lost(0, "it is not declared"),
+        }
+    }
+
+    fn shared_address(&mut self, name: &str, state: &mut State) -> Sum {
+        let unknown = self.unknowns.of(Meaning::Shared(name.to_owned()));
+        self.unknowns.bound(unknown, 0, 1 << 20, state);
+        Sum::unknown(unknown)
+    }
+
+    /// A parameter of the kernel.
+    pub fn parameter(&mut self, index: usize, offset: i64, state: &mut State) -> Sum {
+        let unknown = self.unknowns.of(Meaning::Parameter(index, offset));
+        let bytes = self.function.parameters.get(index).map_or(4, |p| p.bytes);
+        // A pointer is about as large as addresses get.
+        let most = if bytes == 8 { 1 << 62 } else { MOST_PARAMETER };
+        self.unknowns.bound(unknown, 0, most, state);
+        Sum::unknown(unknown)
+    }
+
+    fn block(&mut self, axis: usize, state: &mut State) -> Sum {
+        let unknown = self.unknowns.of(Meaning::Block(axis));
+        self.unknowns.bound(unknown, 0, MOST_PARAMETER - 1, state);
+        let extent = self.blocks(axis, state);
+        let cluster = i128::from(self.launch.cluster[axis]);
+        let block = Sum::unknown(unknown);
+        // Everything of the cluster is inside the grid.
+        let inside = extent.plus_times(&block, -cluster).plus_constant(-cluster);
+        state.facts.assume_positive(&inside);
+        block
+    }
+
+    fn blocks(&mut self, axis: usize, state: &mut State) -> Sum {
+        let unknown = self.unknowns.of(Meaning::Blocks(axis));
+        self.unknowns.bound(unknown, 1, MOST_PARAMETER, state);
+        Sum::unknown(unknown)
+    }
+
+    fn special(&mut self, name: &str, state: &mut State, at: usize) -> Value {
+        let (stem, axis) = match name.split_once('.') {
+            Some((stem, "x")) => (stem, 0),
+            Some((stem, "y")) => (stem, 1),
+            Some((stem, "z")) => (stem, 2),
+            Some(_) => return Value::lost(at, format!("`{name}` is not followed")),
+            None => (name, 3),
+        };
+        let [x, y, _] = self.launch.threads;
+        let first = self.warp * 32;
+        let per_lane = |f: &dyn Fn(u32) -> u32| {
+            let mut lanes = [0; LANES];
+            for (lane, value) in (0u32..).zip(lanes.iter_mut()) {
+                *value = i128::from(f(first + lane));
+            }
+            Value::Integer(Integer::lanes(lanes))
+        };
+        let coordinate = |index: u32, extents: [u32; 3]| match axis {
+            0 => index % extents[0],
+            1 => index / extents[0] % extents[1],
+            _ => index / extents[0] / extents[1],
+        };
+        let constant = |value: u32| Value::constant(i128::from(value));
+        match (stem, axis) {
+            ("%tid", 0) => per_lane(&|t| t % x),
+            ("%tid", 1) => per_lane(&|t| t / x % y),
+            ("%tid", 2) => per_lane(&|t| t / x / y),
+            ("%laneid", 3) => per_lane(&|t| t % 32),
+            ("%ntid", 0..3) => constant(self.launch.threads[axis]),
+            ("%nctaid", 0..3) => Value::Integer(Integer::same(self.blocks(axis, state))),
+            ("%ctaid", 0..3) => {
+                let cluster = self.launch.cluster;
+                let inside = coordinate(self.rank, cluster);
+                let block = self.block(axis, state).scaled(i128::from(cluster[axis]));
+                Value::Integer(Integer::same(block.plus_constant(i128::from(inside))))
+            }
+            ("%clusterid", 0..3) => Value::Integer(Integer::same(self.block(axis, state))),
+            ("%cluster_ctaid", 0..3) => constant(coordinate(self.rank, self.launch.cluster)),
+            ("%cluster_nctaid", 0..3) => constant(self.launch.cluster[axis]),
+            ("%cluster_ctarank", 3) => constant(self.rank),
+            ("%cluster_nctarank", 3) => constant(self.launch.ranks()),
+            _ => Value::lost(at, format!("`{name}` is not followed")),
+        }
+    }
+
+    /// Whether a sum lies in this window. Where it is made of parameters only and may leave the
+    /// window, that it does not becomes an assumption of the protocol.
+    pub fn fits(
+        &mut self,
+        integer: &Integer,
+        low: i128,
+        high: i128,
+        state: &mut State,
+        at: usize,
+    ) -> bool {
+        let (least, most) = integer.range(&state.facts);
+        if low <= least && most <= high || self.guessing {
+            return true;
+        }
+        let below = integer.sum.plus_constant(-low);
+        let above = Sum::of(high).minus(&integer.sum);
+        if integer.lanes.is_some() {
+            return false;
+        }
+        let missing: Vec<Sum> = [below, above]
+            .into_iter()
+            .filter(|sum| !state.facts.is_positive(sum))
+            .collect();
+        let fixed = |u: Unknown| {
+            !matches!(
+                self.unknowns.meaning(u),
+                Some(Meaning::Parameter(..) | Meaning::Blocks(_))
+            )
+        };
+        if integer.sum.as_constant().is_some() || integer.sum.mentions(&fixed) {
+            return missing.is_empty();
+        }
+        for sum in missing {
+            state.facts.assume_positive(&sum);
+            self.assumptions.insert((sum, at));
+        }
+        true
+    }
+
+    /// The integer with its bits read as a signed or unsigned number.
+    pub fn read(
+        &mut self,
+        integer: &Integer,
+        signed: bool,
+        bits: u32,
+        state: &mut State,
+        at: usize,
+    ) -> Option<Integer> {
+        if let Some(constants) = integer.constants() {
+            return Some(Integer::lanes(constants.map(|c| wrap(c, signed, bits))));
+        }
+        let (low, high) = window(signed, bits);
+        if self.fits(integer, low, high, state, at) {
+            return Some(integer.clone());
+        }
+        let full = 1i128 << bits;
+        let (least, most) = integer.range(&state.facts);
+        for shift in [full, -full] {
+            if low <= least + shift && most + shift <= high {
+                return Some(integer.plus_times(&Integer::same(Sum::of(shift)), 1));
+            }
+        }
+        None
+    }
+
+    /// A value as an integer, or why not.
+    pub fn integer(
+        &mut self,
+        operand: &Operand<'_>,
+        state: &mut State,
+        at: usize,
+    ) -> Result<Integer, Obstacle> {
+        match self.value(operand, state, at) {
+            Value::Integer(integer) => Ok(integer),
+            Value::Lost(loss) => Err(Obstacle {
+                at,
+                reason: self.because(operand, &loss),
+                from: Some(loss.at),
+            }),
+            Value::Same(_) | Value::Mask(_) => Err(Obstacle {
+                at,
+                reason: "a predicate stands where an integer is needed".to_owned(),
+                from: None,
+            }),
+        }
+    }
+
+    /// Why an operand is not known, naming it.
+    pub fn because(&self, operand: &Operand<'_>, loss: &super::value::Loss) -> String {
+        let name = match operand {
+            Operand::Register(r) | Operand::Not(r) => self.function.registers.get(r.0 as usize),
+            Operand::Address { base, .. } => match &**base {
+                Operand::Register(r) => self.function.registers.get(r.0 as usize),
+                _ => None,
+            },
+            _ => None,
+        };
+        match name {
+            Some(name) => format!("{name} is not known here: {}", loss.why),
+            None => loss.why.clone(),
+        }
+    }
+}
+
+/// The numbers that bits can mean.
+pub(super) fn window(signed: bool, bits: u32) -> (i128, i128) {
+    if signed {
+        (-(1i128 << (bits - 1)), (1i128 << (bits - 1)) - 1)
+    } else {
+        (0, (1i128 << bits) - 1)
+    }
+}
+
+/// A number reduced to its bits.
+pub(super) fn wrap(value: i128, signed: bool, bits: u32) -> i128 {
+    let full = 1i128 << bits;
+    let low = value.rem_euclid(full);
+    if signed && low >= full / 2 {
+        low - full
+    } else {
+        low
+    }
+}

@@ -1,0 +1,45 @@
+//! PTX in: from a compiled kernel to a protocol in our language.
+//!
+//! The text is [parsed](parse()) into functions. [`lift()`] follows every warp of a CTA through the
+//! control flow of an entry: integers become sums of unknowns, lanes are told apart, branches and
+//! loops become statements. Shared addresses become elements of arrays of mbarriers, and the result
+//! is written as text of our language, to be read by [`crate::text`] like any other protocol. What
+//! is not understood and reaches synchronization is an [`Obstacle`], never left out; docs/ptx.md says
+//! what is modelled, what is abstracted and why that is sound.
+
+mod ast;
+mod bits;
+mod cycle;
+mod evaluate;
+mod facts;
+mod family;
+mod flow;
+mod forms;
+mod lift;
+mod machine;
+mod operations;
+mod parse;
+mod program;
+mod rewrite;
+mod statement;
+mod term;
+mod token;
+mod value;
+mod walk;
+mod words;
+mod write;
+
+pub use ast::Function;
+pub use ast::Instruction;
+pub use ast::Location;
+pub use ast::Module;
+pub use ast::Operand;
+pub use ast::Parameter;
+pub use ast::Register;
+pub use ast::Variable;
+pub use lift::Failure;
+pub use lift::Options;
+pub use lift::lift;
+pub use parse::MAX_SOURCE_BYTES;
+pub use parse::parse;
+pub use statement::Obstacle;

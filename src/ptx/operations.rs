@@ -1,0 +1,635 @@
+//! What synchronization instructions do, as statements. An instruction of a known family in a form
+//! that is not modelled is an obstacle, never nothing.
+
+use super::ast::Instruction;
+use super::ast::Operand;
+use super::ast::Register;
+use super::evaluate::targets;
+use super::machine::Meaning;
+use super::machine::State;
+use super::statement::Action;
+use super::statement::Obstacle;
+use super::statement::Statement;
+use super::term::Condition;
+use super::term::Sum;
+use super::term::Unknown;
+use super::value::Integer;
+use super::value::Value;
+use super::walk::Walker;
+
+/// Whether an instruction takes part in synchronization, so that it may not be left out unseen.
+/// Writes to memory count only where the kernel waits for memory.
+pub(super) fn touches(instruction: &Instruction<'_>, counters: bool) -> bool {
+    let mut parts = instruction.parts();
+    let first = parts.next().unwrap_or_default();
+    match first {
+        "bar" | "barrier" => true,
+        "mbarrier" => !instruction.has("inval"),
+        "cp" => {
+            instruction.has("mbarrier")
+                || instruction.opcode.contains("mbarrier::")
+                || instruction.opcode.contains("wait_")
+        }
+        "tcgen05" => ["commit", "alloc", "dealloc"]
+            .iter()
+            .any(|p| instruction.has(p)),
+        "setmaxnreg" | "clusterlaunchcontrol" | "brx" => true,
+        "call" => !instruction.operands.iter().any(|o| {
+            matches!(
+                o,
+                Operand::Name("vprintf" | "__assertfail" | "malloc" | "free")
+            )
+        }),
+        "multimem" => counters,
+        "red" | "atom" | "st" => {
+            let shared = instruction.opcode.contains("shared");
+            (counters && !shared && !instruction.has("local") && !instruction.has("param"))
+                || instruction.has("async")
+        }
+        _ => false,
+    }
+}
+
+/// Whether an instruction reads what other threads write meanwhile: in a loop it may be how the
+/// kernel waits.
+pub(super) fn watches(instruction: &Instruction<'_>) -> bool {
+    match instruction.parts().next() {
+        Some("ld") => ["volatile", "acquire", "relaxed", "mmio"]
+            .iter()
+            .any(|p| instruction.has(p)),
+        Some("atom" | "nanosleep") => true,
+        _ => false,
+    }
+}
+
+type Done = Result<(), Obstacle>;
+
+impl Walker<'_, '_, '_> {
+    /// Carries one instruction out. Branches are not its business.
+    pub fn step(
+        &mut self,
+        instruction: &Instruction<'_>,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Done {
+        let parts: Vec<&str> = instruction.parts().collect();
+        let lanes = self.guarded(instruction, &parts, state)?;
+        if lanes == 0 {
+            return Ok(());
+        }
+        let count = i128::from(lanes.count_ones());
+        let looks = instruction.has("try_wait") || instruction.has("test_wait");
+        let meets = matches!(parts.first(), Some(&("bar" | "barrier")));
+        if touches(instruction, self.has_counters()) && !looks && !meets {
+            self.ordered(instruction, lanes, state)?;
+        }
+        match parts.as_slice() {
+            ["mbarrier", ..] => self.mbarrier(instruction, &parts, lanes, state, out),
+            ["bar", "warp", ..] => {
+                let mask = instruction.operands.first();
+                let all = matches!(mask, Some(Operand::Integer(-1 | 0xffff_ffff)));
+                if all && lanes == state.whole {
+                    state.apart = None;
+                }
+                Ok(())
+            }
+            ["barrier", "cluster", kind, ..] => {
+                self.together(instruction, lanes, state)?;
+                match *kind {
+                    "arrive" => self.push(out, instruction, Action::ClusterArrive),
+                    "wait" => self.push(out, instruction, Action::ClusterWait),
+                    _ => return self.refuse(instruction, "this cluster barrier is not modelled"),
+                }
+                Ok(())
+            }
+            ["bar" | "barrier", ..] => self.barrier(instruction, &parts, lanes, state, out),
+            ["cp", ..] => self.copy(instruction, &parts, count, state, out),
+            ["tcgen05", ..] => self.tensor(instruction, &parts, count, state, out),
+            ["red" | "atom", ..] => self.atomic(instruction, &parts, lanes, state, out),
+            ["st", ..] => self.store(instruction, lanes, state, out),
+            [
+                "setmaxnreg" | "clusterlaunchcontrol" | "call" | "brx" | "multimem",
+                ..,
+            ] if touches(instruction, self.has_counters()) => {
+                self.refuse(instruction, "this instruction is not modelled")
+            }
+            _ => {
+                self.machine.compute(instruction, state);
+                Ok(())
+            }
+        }
+    }
+
+    fn refuse(&self, instruction: &Instruction<'_>, why: &str) -> Done {
+        let reason = format!("`{}`: {why}", instruction.opcode);
+        Err(Obstacle::new(instruction.at, reason))
+    }
+
+    fn push(&self, out: &mut Vec<Statement>, instruction: &Instruction<'_>, action: Action) {
+        out.push(Statement {
+            action,
+            at: instruction.at,
+            location: instruction.location,
+        });
+    }
+
+    /// The active lanes in which the guard holds. Only instructions that take part in
+    /// synchronization have to know it.
+    fn guarded(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        state: &mut State,
+    ) -> Result<u32, Obstacle> {
+        let Some((guard, negated)) = instruction.guard else {
+            return Ok(state.active);
+        };
+        let operand = Operand::Register(guard);
+        let value = self.machine.value(&operand, state, instruction.at);
+        let value = if negated { value.negated() } else { value };
+        let computes = !touches(instruction, self.has_counters())
+            || parts
+                .first()
+                .is_some_and(|p| matches!(*p, "elect" | "shfl"));
+        match value.mask() {
+            Some(mask) => Ok(mask & state.active),
+            None if computes => Ok(state.active),
+            None => {
+                let reason = match &value {
+                    Value::Lost(loss) => self.machine.because(&operand, loss),
+                    _ => "it is predicated by a condition on the launch, which is followed for \
+                          branches only"
+                        .to_owned(),
+                };
+                self.refuse(instruction, &reason)?;
+                Ok(0)
+            }
+        }
+    }
+
+    /// The value of an operand that is the same in all lanes.
+    fn uniform(
+        &mut self,
+        instruction: &Instruction<'_>,
+        operand: Option<&Operand<'_>>,
+        state: &mut State,
+    ) -> Result<Sum, Obstacle> {
+        let Some(operand) = operand else {
+            self.refuse(instruction, "an operand is missing")?;
+            return Ok(Sum::of(0));
+        };
+        let integer = self
+            .machine
+            .integer(operand, state, instruction.at)
+            .map_err(|mut obstacle| {
+                obstacle.reason = format!("`{}`: {}", instruction.opcode, obstacle.reason);
+                obstacle
+            })?;
+        self.one(instruction, &integer, state)
+    }
+
+    fn one(
+        &self,
+        instruction: &Instruction<'_>,
+        integer: &Integer,
+        state: &State,
+    ) -> Result<Sum, Obstacle> {
+        let mut lanes = (0..32).filter(|lane| state.active >> lane & 1 == 1);
+        let first = integer.lane(lanes.next().unwrap_or(0));
+        if lanes.any(|lane| integer.lane(lane) != first) {
+            self.refuse(
+                instruction,
+                "an operand differs between the lanes of a warp",
+            )?;
+        }
+        self.followed(instruction, &first)?;
+        Ok(first)
+    }
+
+    /// Refuses what depends on memory or on a loop that is not understood.
+    fn followed(&self, instruction: &Instruction<'_>, sum: &Sum) -> Done {
+        let memory =
+            |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_)));
+        if sum.mentions(&memory) {
+            return self.refuse(instruction, "an operand is read from memory");
+        }
+        Ok(())
+    }
+
+    /// Refuses unless all lanes of the warp are here.
+    fn together(&mut self, instruction: &Instruction<'_>, lanes: u32, state: &mut State) -> Done {
+        if lanes != state.whole {
+            return self.refuse(instruction, "only some lanes of the warp are here");
+        }
+        state.apart = None;
+        Ok(())
+    }
+
+    /// Refuses where lanes that did not wait may be ahead of those that did.
+    fn ordered(&self, instruction: &Instruction<'_>, lanes: u32, state: &State) -> Done {
+        match state.apart {
+            Some(waited) if lanes & !waited != 0 => self.refuse(
+                instruction,
+                "some lanes of the warp waited before, and the others may come here ahead of them: a \
+                 `bar.warp.sync` is missing",
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    fn mbarrier(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        lanes: u32,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Done {
+        let at = instruction.at;
+        let count = i128::from(lanes.count_ones());
+        let kind = parts.get(1).copied().unwrap_or_default();
+        let place = instruction
+            .operands
+            .iter()
+            .position(|o| matches!(o, Operand::Address { .. }));
+        let Some(place) = place else {
+            return self.refuse(instruction, "it has no address");
+        };
+        let narrowed = State {
+            active: lanes,
+            ..state.clone()
+        };
+        let mut seen = narrowed;
+        let address = instruction.operands.get(place);
+        let after = instruction.operands.get(place + 1);
+        match kind {
+            "inval" => return Ok(()),
+            "pending_count" => {
+                self.machine.compute(instruction, state);
+                return Ok(());
+            }
+            _ => {}
+        }
+        let barrier = self.uniform(instruction, address, &mut seen)?;
+        match kind {
+            "init" => {
+                let expected = self.uniform(instruction, after, &mut seen)?;
+                let Some(expected) = expected.as_constant() else {
+                    return self.refuse(instruction, "the count is not a constant");
+                };
+                self.push(out, instruction, Action::Init(barrier, expected));
+            }
+            "arrive" | "arrive_drop" if kind == "arrive_drop" || parts.contains(&"noComplete") => {
+                return self.refuse(instruction, "this form is not modelled");
+            }
+            "arrive" => {
+                if parts.contains(&"expect_tx") {
+                    let bytes = self.uniform(instruction, after, &mut seen)?;
+                    if count == 1 {
+                        self.push(
+                            out,
+                            instruction,
+                            Action::ArriveExpectTx(barrier.clone(), bytes),
+                        );
+                    } else {
+                        let all = bytes.scaled(count);
+                        self.push(out, instruction, Action::ExpectTx(barrier.clone(), all));
+                        self.push(out, instruction, Action::Arrive(barrier.clone(), count));
+                    }
+                } else {
+                    let times = match after {
+                        Some(operand) => self.uniform(instruction, Some(operand), &mut seen)?,
+                        None => Sum::of(1),
+                    };
+                    let Some(times) = times.as_constant().filter(|t| *t > 0) else {
+                        return self.refuse(instruction, "the count is not a constant");
+                    };
+                    self.push(
+                        out,
+                        instruction,
+                        Action::Arrive(barrier.clone(), times * count),
+                    );
+                }
+                // The token that comes back stands for the phase of this arrival.
+                if place > 0 {
+                    for register in written(instruction) {
+                        let why = "a phase token of `mbarrier.arrive` is not followed";
+                        self.machine
+                            .write(instruction, register, Value::lost(at, why), state);
+                    }
+                }
+            }
+            "expect_tx" => {
+                let bytes = self.uniform(instruction, after, &mut seen)?.scaled(count);
+                self.push(out, instruction, Action::ExpectTx(barrier, bytes));
+            }
+            "complete_tx" => {
+                let bytes = self.uniform(instruction, after, &mut seen)?.scaled(count);
+                self.push(out, instruction, Action::CompleteTx(barrier, bytes));
+            }
+            "try_wait" | "test_wait" => {
+                if !parts.contains(&"parity") {
+                    return self.refuse(instruction, "waiting by a phase token is not modelled");
+                }
+                let parity = self.uniform(instruction, after, &mut seen)?;
+                let (low, high) = state.facts.range(&parity);
+                if low < 0 || high > 1 {
+                    return self.refuse(instruction, "the parity may be other than 0 and 1");
+                }
+                let number = self.test(barrier, parity);
+                let passed = Value::Same(Condition::Passed(number));
+                for register in written(instruction) {
+                    self.machine
+                        .write(instruction, register, passed.clone(), state);
+                }
+            }
+            _ => return self.refuse(instruction, "this form is not modelled"),
+        }
+        Ok(())
+    }
+
+    fn barrier(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        lanes: u32,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Done {
+        let kind = parts
+            .iter()
+            .copied()
+            .find(|p| matches!(*p, "sync" | "arrive" | "red"))
+            .unwrap_or_default();
+        self.together(instruction, lanes, state)?;
+        let integers: Vec<&Operand<'_>> = if kind == "red" {
+            // The predicates are first and last.
+            let skipped = instruction.operands.iter().skip(1);
+            let mut rest: Vec<&Operand<'_>> = skipped.collect();
+            rest.pop();
+            rest
+        } else {
+            instruction.operands.iter().collect()
+        };
+        let all = i128::from(self.machine.launch.warps() * 32);
+        let id = match integers.first() {
+            Some(operand) => self.uniform(instruction, Some(operand), state)?,
+            None => Sum::of(0),
+        };
+        let (low, high) = state.facts.range(&id);
+        if low < 0 || high > 15 {
+            return self.refuse(instruction, "the barrier may be other than 0 to 15");
+        }
+        let given = integers.get(1).is_some();
+        let threads = match integers.get(1) {
+            Some(operand) => self.uniform(instruction, Some(operand), state)?,
+            None => Sum::of(all),
+        };
+        if threads.as_constant().is_none_or(|t| t <= 0 || t % 32 != 0) {
+            return self.refuse(instruction, "the thread count is no known multiple of 32");
+        }
+        match kind {
+            "sync" | "red" => {
+                self.push(out, instruction, Action::Sync(id, threads, given));
+                if kind == "red" {
+                    self.machine.compute(instruction, state);
+                }
+            }
+            "arrive" => self.push(out, instruction, Action::ArriveNamed(id, threads)),
+            _ => return self.refuse(instruction, "this form is not modelled"),
+        }
+        Ok(())
+    }
+
+    fn copy(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        count: i128,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Done {
+        if parts.contains(&"mbarrier") {
+            if !parts.contains(&"noinc") {
+                return self.refuse(
+                    instruction,
+                    "the form that also raises the pending count is not modelled",
+                );
+            }
+            let barrier = self.uniform(instruction, instruction.operands.first(), state)?;
+            self.push(out, instruction, Action::Commit(barrier, count));
+            return Ok(());
+        }
+        if parts.iter().any(|p| matches!(*p, "commit_group")) {
+            self.push(out, instruction, Action::CommitGroup);
+            return Ok(());
+        }
+        if parts
+            .iter()
+            .any(|p| matches!(*p, "wait_group" | "wait_all"))
+        {
+            let groups = match instruction.operands.first() {
+                Some(operand) => self.uniform(instruction, Some(operand), state)?,
+                None => Sum::of(0),
+            };
+            let read = parts.contains(&"read");
+            self.push(out, instruction, Action::WaitGroup(groups, read));
+            return Ok(());
+        }
+        if !instruction.opcode.contains("mbarrier::complete_tx") {
+            return Ok(());
+        }
+        if instruction.opcode.contains("multicast") {
+            return self.refuse(instruction, "multicast is not modelled");
+        }
+        if count != 1 {
+            return self.refuse(instruction, "more than one lane starts the copy");
+        }
+        let tensor = parts.contains(&"tensor");
+        let addresses: Vec<&Operand<'_>> = instruction
+            .operands
+            .iter()
+            .filter(|o| matches!(o, Operand::Address { .. }))
+            .collect();
+        let barrier = self.uniform(instruction, addresses.get(2).copied(), state)?;
+        let bytes = if tensor {
+            None
+        } else {
+            Some(self.uniform(instruction, instruction.operands.get(2), state)?)
+        };
+        self.push(out, instruction, Action::Copy(barrier, bytes));
+        Ok(())
+    }
+
+    fn tensor(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        count: i128,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Done {
+        match parts.get(1).copied() {
+            Some("commit") => {
+                if instruction.opcode.contains("multicast") {
+                    return self.refuse(instruction, "multicast is not modelled");
+                }
+                let barrier = self.uniform(instruction, instruction.operands.first(), state)?;
+                self.push(out, instruction, Action::Commit(barrier, count));
+            }
+            Some("alloc") => {
+                let columns = self.uniform(instruction, instruction.operands.get(1), state)?;
+                self.push(out, instruction, Action::Acquire(columns));
+            }
+            Some("dealloc") => {
+                let columns = self.uniform(instruction, instruction.operands.get(1), state)?;
+                self.push(out, instruction, Action::Release(columns));
+            }
+            _ => self.machine.compute(instruction, state),
+        }
+        Ok(())
+    }
+
+    /// The address of a counter, if this is one that the kernel waits for.
+    fn counter(
+        &mut self,
+        instruction: &Instruction<'_>,
+        operand: Option<&Operand<'_>>,
+        state: &mut State,
+    ) -> Result<Option<Sum>, Obstacle> {
+        let at = instruction.at;
+        let Some(operand) = operand else {
+            return Ok(None);
+        };
+        if !self.has_counters() {
+            return Ok(None);
+        }
+        let value = self.machine.value(operand, state, at);
+        let pointer = match &value {
+            Value::Integer(integer) => self.pointer(&integer.sum),
+            _ => None,
+        };
+        let (Some(pointer), Value::Integer(integer)) = (pointer, value) else {
+            // A weak store is taken to be one of data.
+            let strong = ["release", "relaxed", "volatile", "acq_rel", "mmio"];
+            let weak =
+                instruction.opcode.starts_with("st.") && !strong.iter().any(|p| instruction.has(p));
+            if !weak {
+                self.refuse(
+                    instruction,
+                    "its address is not followed, and it may be the memory that the kernel waits for",
+                )?;
+            }
+            return Ok(None);
+        };
+        if !self.counters.contains(&pointer) {
+            return Ok(None);
+        }
+        self.one(instruction, &integer, state).map(Some)
+    }
+
+    fn atomic(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        lanes: u32,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Done {
+        if parts.contains(&"async") {
+            return self.refuse(instruction, "this form is not modelled");
+        }
+        let place = usize::from(parts.first() == Some(&"atom"));
+        let shared = instruction.opcode.contains("shared");
+        let address = instruction.operands.get(place);
+        let operand = instruction.operands.get(place + 1);
+        let mut seen = State {
+            active: lanes,
+            ..state.clone()
+        };
+        let found = if shared {
+            None
+        } else {
+            self.counter(instruction, address, &mut seen)?
+        };
+        let reads = matches!(operand, Some(Operand::Integer(0)))
+            && parts
+                .iter()
+                .any(|p| matches!(*p, "add" | "or" | "xor" | "max"));
+        if reads && place == 1 {
+            // An atomic operation that changes nothing is a read.
+            if let Some(Operand::Register(register)) = instruction.operands.first()
+                && let Some(Value::Integer(address)) =
+                    address.map(|a| self.machine.value(a, state, instruction.at))
+            {
+                let unknown = self.machine.unknowns.fresh(Meaning::Read(address.sum));
+                state.facts.bound(unknown, 0, i128::from(i32::MAX));
+                let value = Value::Integer(Integer::same(Sum::unknown(unknown)));
+                self.machine.write(instruction, *register, value, state);
+            }
+            return Ok(());
+        }
+        if let Some(counter) = found {
+            let relative = matches!(parts.last(), Some(&("u32" | "s32" | "u64" | "s64")));
+            if !parts.contains(&"add") || !relative {
+                return self.refuse(
+                    instruction,
+                    "only additions to a counter that is waited for are modelled",
+                );
+            }
+            let Some(operand) = operand else {
+                return self.refuse(instruction, "an operand is missing");
+            };
+            let value = self.uniform(instruction, Some(operand), &mut seen)?;
+            if !state.facts.is_positive(&value) {
+                return self.refuse(instruction, "what is added to the counter may be negative");
+            }
+            let all = value.scaled(i128::from(lanes.count_ones()));
+            self.push(out, instruction, Action::CounterAdd(counter, all));
+        }
+        self.machine.compute(instruction, state);
+        if let Some(Operand::Register(register)) = instruction.operands.first()
+            && place == 1
+        {
+            let value = Value::lost(
+                instruction.at,
+                "what an atomic operation found is not followed",
+            );
+            self.machine.write(instruction, *register, value, state);
+        }
+        Ok(())
+    }
+
+    fn store(
+        &mut self,
+        instruction: &Instruction<'_>,
+        lanes: u32,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Done {
+        let mut seen = State {
+            active: lanes,
+            ..state.clone()
+        };
+        if instruction.has("async") {
+            return self.refuse(instruction, "this store is not modelled");
+        }
+        let elsewhere = |p: &str| instruction.opcode.contains(p);
+        if ["shared", "local", "param"].into_iter().any(elsewhere) {
+            return Ok(());
+        }
+        let Some(counter) = self.counter(instruction, instruction.operands.first(), &mut seen)?
+        else {
+            return Ok(());
+        };
+        let value = self.uniform(instruction, instruction.operands.get(1), &mut seen)?;
+        self.push(out, instruction, Action::CounterSet(counter, value));
+        Ok(())
+    }
+}
+
+/// The registers that an instruction writes.
+fn written(instruction: &Instruction<'_>) -> Vec<Register> {
+    let first = instruction.operands.first().map(targets);
+    first.unwrap_or_default().into_iter().flatten().collect()
+}

@@ -1,0 +1,186 @@
+//! What the warps of a CTA do, warp by warp, and what can be said about them together.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::ast::Function;
+use super::ast::Module;
+use super::flow::Flow;
+use super::machine::Launch;
+use super::machine::Machine;
+use super::machine::Unknowns;
+use super::statement::Action;
+use super::statement::Obstacle;
+use super::statement::Statement;
+use super::term::Sum;
+use super::term::Unknown;
+use super::walk::Walker;
+
+/// What one warp does.
+#[derive(Debug, Clone)]
+pub(super) struct Program {
+    pub rank: u32,
+    pub warps: Vec<u32>,
+    pub statements: Vec<Statement>,
+    /// The same with loop variables numbered in order, to be compared.
+    plain: Vec<Statement>,
+}
+
+/// A kernel that has been followed.
+#[derive(Debug)]
+pub(super) struct Followed {
+    /// What warps do; those of a CTA that do the same are together.
+    pub programs: Vec<Program>,
+    pub unknowns: Unknowns,
+    pub assumptions: BTreeSet<(Sum, usize)>,
+    /// Whether the kernel waits for counters in global memory.
+    pub counters: bool,
+}
+
+/// Follows every warp of one CTA, or of each CTA of a cluster.
+pub(super) fn follow(
+    module: &Module<'_>,
+    function: &Function<'_>,
+    launch: &Launch,
+) -> Result<Followed, Obstacle> {
+    let flow = Flow::of(function)?;
+    let shared = module.shared.iter().chain(&function.shared);
+    let shared: Vec<String> = shared.map(|v| v.name.to_owned()).collect();
+    let mut unknowns = Unknowns::default();
+    let mut counters = BTreeSet::new();
+    loop {
+        let mut assumptions = BTreeSet::new();
+        let mut programs: Vec<Program> = Vec::new();
+        let mut waited: BTreeSet<Unknown> = BTreeSet::new();
+        let mut steps = 0;
+        let mut failed = None;
+        'all: for rank in 0..launch.ranks() {
+            for warp in 0..launch.warps() {
+                let mut walker = Walker {
+                    machine: Machine {
+                        function,
+                        launch,
+                        warp,
+                        rank,
+                        unknowns: &mut unknowns,
+                        assumptions: &mut assumptions,
+                        guessing: false,
+                        shared: &shared,
+                    },
+                    flow: &flow,
+                    counters: &counters,
+                    waited: BTreeSet::new(),
+                    tests: Vec::new(),
+                    steps,
+                    depth: 0,
+                    hints: Vec::new(),
+                };
+                let done = walker.run();
+                steps = walker.steps;
+                waited.extend(walker.waited);
+                match done {
+                    Ok(statements) => add(&mut programs, rank, warp, statements),
+                    Err(obstacle) => {
+                        failed = Some(obstacle);
+                        break 'all;
+                    }
+                }
+            }
+        }
+        // Writes to what turned out to be a counter have to be seen.
+        if !waited.is_subset(&counters) {
+            counters.extend(waited);
+            continue;
+        }
+        if let Some(obstacle) = failed {
+            return Err(obstacle);
+        }
+        return Ok(Followed {
+            programs,
+            unknowns,
+            assumptions,
+            counters: !counters.is_empty(),
+        });
+    }
+}
+
+fn add(programs: &mut Vec<Program>, rank: u32, warp: u32, statements: Vec<Statement>) {
+    let plain = numbered(&statements);
+    let same = programs
+        .iter_mut()
+        .find(|p| p.rank == rank && p.plain == plain);
+    match same {
+        Some(program) => program.warps.push(warp),
+        None => programs.push(Program {
+            rank,
+            warps: vec![warp],
+            statements,
+            plain,
+        }),
+    }
+}
+
+/// The statements with loop variables numbered from the largest number down, in order.
+pub(super) fn numbered(statements: &[Statement]) -> Vec<Statement> {
+    fn order(statements: &[Statement], map: &mut BTreeMap<Unknown, Unknown>) {
+        for statement in statements {
+            match &statement.action {
+                Action::For(unknown, _, body) => {
+                    let next = u32::MAX - u32::try_from(map.len()).unwrap_or(0);
+                    map.entry(*unknown).or_insert(Unknown(next));
+                    order(body, map);
+                }
+                Action::If(_, yes, no) => {
+                    order(yes, map);
+                    order(no, map);
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut map = BTreeMap::new();
+    order(statements, &mut map);
+    super::rewrite::renamed(statements, &map)
+}
+
+/// The barriers of the whole CTA or cluster that a program meets, in their loops and branches.
+pub(super) fn skeleton(statements: &[Statement], keep: &dyn Fn(&Action) -> bool) -> Vec<Statement> {
+    let mut kept = Vec::new();
+    for statement in statements {
+        let action = match &statement.action {
+            Action::For(unknown, count, body) => {
+                let body = skeleton(body, keep);
+                (!body.is_empty()).then(|| Action::For(*unknown, count.clone(), body))
+            }
+            Action::If(condition, yes, no) => {
+                let (yes, no) = (skeleton(yes, keep), skeleton(no, keep));
+                let empty = yes.is_empty() && no.is_empty();
+                (!empty).then(|| Action::If(condition.clone(), yes, no))
+            }
+            action => keep(action).then(|| action.clone()),
+        };
+        if let Some(action) = action {
+            kept.push(Statement {
+                action,
+                at: statement.at,
+                location: statement.location,
+            });
+        }
+    }
+    kept
+}
+
+/// Every action of a program, those inside loops and branches included.
+pub(super) fn each<'s>(statements: &'s [Statement], visit: &mut dyn FnMut(&'s Statement)) {
+    for statement in statements {
+        visit(statement);
+        match &statement.action {
+            Action::For(_, _, body) => each(body, visit),
+            Action::If(_, yes, no) => {
+                each(yes, visit);
+                each(no, visit);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Statements with unknowns replaced.
+
+use super::facts::Facts;
+use super::statement::Action;
+use super::statement::Statement;
+use super::term::Sum;
+use super::term::Unknown;
+use std::collections::BTreeMap;
+
+/// Statements with unknowns replaced.
+pub(super) fn replaced(
+    statements: &[Statement],
+    facts: &Facts,
+    with: &dyn Fn(Unknown) -> Option<Sum>,
+) -> Vec<Statement> {
+    let sum = |s: &Sum| facts.replaced(s, with);
+    statements
+        .iter()
+        .map(|statement| Statement {
+            action: match &statement.action {
+                Action::Init(a, n) => Action::Init(sum(a), *n),
+                Action::Arrive(a, n) => Action::Arrive(sum(a), *n),
+                Action::ExpectTx(a, b) => Action::ExpectTx(sum(a), sum(b)),
+                Action::ArriveExpectTx(a, b) => Action::ArriveExpectTx(sum(a), sum(b)),
+                Action::CompleteTx(a, b) => Action::CompleteTx(sum(a), sum(b)),
+                Action::Copy(a, b) => Action::Copy(sum(a), b.as_ref().map(sum)),
+                Action::Commit(a, n) => Action::Commit(sum(a), *n),
+                Action::Wait(a, b) => Action::Wait(sum(a), sum(b)),
+                Action::Sync(a, b, given) => Action::Sync(sum(a), sum(b), *given),
+                Action::ArriveNamed(a, b) => Action::ArriveNamed(sum(a), sum(b)),
+                Action::CounterAdd(a, b) => Action::CounterAdd(sum(a), sum(b)),
+                Action::CounterSet(a, b) => Action::CounterSet(sum(a), sum(b)),
+                Action::CounterWait(a, exact, b) => Action::CounterWait(sum(a), *exact, sum(b)),
+                Action::Acquire(a) => Action::Acquire(sum(a)),
+                Action::Release(a) => Action::Release(sum(a)),
+                Action::WaitGroup(a, read) => Action::WaitGroup(sum(a), *read),
+                Action::For(u, n, body) => Action::For(*u, sum(n), replaced(body, facts, with)),
+                Action::If(c, a, b) => Action::If(
+                    facts.replaced_in(c, with),
+                    replaced(a, facts, with),
+                    replaced(b, facts, with),
+                ),
+                other @ (Action::ClusterArrive | Action::ClusterWait | Action::CommitGroup) => {
+                    other.clone()
+                }
+            },
+            at: statement.at,
+            location: statement.location,
+        })
+        .collect()
+}
+
+/// Statements with loop variables renamed.
+pub(super) fn renamed(
+    statements: &[Statement],
+    map: &BTreeMap<Unknown, Unknown>,
+) -> Vec<Statement> {
+    fn variables(statements: &mut [Statement], map: &BTreeMap<Unknown, Unknown>) {
+        for statement in statements {
+            match &mut statement.action {
+                Action::For(unknown, _, body) => {
+                    *unknown = *map.get(unknown).unwrap_or(unknown);
+                    variables(body, map);
+                }
+                Action::If(_, yes, no) => {
+                    variables(yes, map);
+                    variables(no, map);
+                }
+                _ => {}
+            }
+        }
+    }
+    let with = |u: Unknown| map.get(&u).map(|to| Sum::unknown(*to));
+    let mut all = replaced(statements, &Facts::default(), &with);
+    variables(&mut all, map);
+    all
+}

@@ -1,0 +1,104 @@
+//! What one warp does, as far as synchronization goes, before it is written as text.
+
+use super::ast::Location;
+use super::ast::Module;
+use super::term::Condition;
+use super::term::Sum;
+use super::term::Unknown;
+
+/// Why a kernel's synchronization could not be recovered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Obstacle {
+    /// The byte of the text where the instruction begins.
+    pub at: usize,
+    /// Why, as a lowercase fragment.
+    pub reason: String,
+    /// The byte where the instruction begins that is at the bottom of it.
+    pub from: Option<usize>,
+}
+
+impl Obstacle {
+    pub(super) fn new(at: usize, reason: impl Into<String>) -> Obstacle {
+        Obstacle {
+            at,
+            reason: reason.into(),
+            from: None,
+        }
+    }
+
+    /// The instruction, the reason, and the instruction at the bottom of it, as a lowercase
+    /// fragment.
+    pub fn words(&self, module: &Module<'_>) -> String {
+        let mut words = format!(
+            "line {}, `{}`: {}",
+            module.line_of(self.at),
+            instruction(module, self.at),
+            self.reason
+        );
+        if let Some(from) = self.from.filter(|from| *from != self.at && *from > 0) {
+            let line = module.line_of(from);
+            let text = instruction(module, from);
+            words.push_str(&format!(" (line {line}, `{text}`)"));
+        }
+        words
+    }
+}
+
+/// The text of an instruction on one line, shortened.
+fn instruction(module: &Module<'_>, at: usize) -> String {
+    let rest = module.source.get(at..).unwrap_or_default();
+    let text = rest.split([';', '\n']).next().unwrap_or_default();
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    text.chars().filter(|c| !c.is_control()).take(100).collect()
+}
+
+/// What a statement does. Addresses are sums of bytes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Action {
+    Init(Sum, i128),
+    /// Arrives this often.
+    Arrive(Sum, i128),
+    ExpectTx(Sum, Sum),
+    ArriveExpectTx(Sum, Sum),
+    CompleteTx(Sum, Sum),
+    /// A copy that delivers bytes; none where the copy does not say how many.
+    Copy(Sum, Option<Sum>),
+    /// Arrives this often once earlier work is done.
+    Commit(Sum, i128),
+    /// Waits for a phase.
+    Wait(Sum, Sum),
+    /// A barrier of the CTA: its id and thread count; whether the instruction gave the count.
+    Sync(Sum, Sum, bool),
+    ArriveNamed(Sum, Sum),
+    ClusterArrive,
+    ClusterWait,
+    CounterAdd(Sum, Sum),
+    CounterSet(Sum, Sum),
+    /// Waits for a counter: exactly this value, or at least this.
+    CounterWait(Sum, bool, Sum),
+    /// Tensor memory columns.
+    Acquire(Sum),
+    Release(Sum),
+    CommitGroup,
+    WaitGroup(Sum, bool),
+    /// The loop body, so often.
+    For(Unknown, Sum, Vec<Statement>),
+    If(Condition, Vec<Statement>, Vec<Statement>),
+}
+
+/// A statement and where it comes from.
+#[derive(Debug, Clone)]
+pub(super) struct Statement {
+    pub action: Action,
+    pub at: usize,
+    pub location: Option<Location>,
+}
+
+/// Two statements are the same if they do the same, wherever they come from.
+impl PartialEq for Statement {
+    fn eq(&self, other: &Statement) -> bool {
+        self.action == other.action
+    }
+}
+
+impl Eq for Statement {}

@@ -1,0 +1,505 @@
+//! Follows one warp through the control flow and notes what it does. Branches that only some lanes
+//! take are followed with those lanes; what reaches no synchronization is given up where it is not
+//! understood, and what reaches it is an obstacle.
+
+use std::collections::BTreeSet;
+
+use super::ast::Function;
+use super::ast::Instruction;
+use super::ast::Location;
+use super::ast::Operand;
+use super::ast::Register;
+use super::evaluate::targets;
+use super::flow::End;
+use super::flow::Flow;
+use super::machine::Machine;
+use super::machine::Meaning;
+use super::machine::State;
+use super::operations::touches;
+use super::operations::watches;
+use super::statement::Action;
+use super::statement::Obstacle;
+use super::statement::Statement;
+use super::term::Atom;
+use super::term::Condition;
+use super::term::Sum;
+use super::term::Unknown;
+use super::value::Value;
+
+/// Instructions followed for one kernel.
+const MOST_STEPS: usize = 4_000_000;
+
+/// How deep branches and loops nest.
+const MOST_DEPTH: usize = 60;
+
+/// A test of an mbarrier.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Test {
+    pub barrier: Sum,
+    pub parity: Sum,
+}
+
+/// Follows one warp.
+pub(super) struct Walker<'w, 'm, 'a> {
+    pub machine: Machine<'m, 'a>,
+    pub flow: &'w Flow,
+    /// Pointers to memory that the kernel waits for.
+    pub counters: &'w BTreeSet<Unknown>,
+    /// Those met on this walk.
+    pub waited: BTreeSet<Unknown>,
+    pub tests: Vec<Test>,
+    pub steps: usize,
+    pub depth: usize,
+    /// Bounds of what loops carry, learnt from the loops inside.
+    pub hints: Vec<(Register, i128)>,
+}
+
+impl<'m> Walker<'_, 'm, '_> {
+    /// What the warp does.
+    pub fn run(&mut self) -> Result<Vec<Statement>, Obstacle> {
+        let state = self.machine.initial();
+        let mut out = Vec::new();
+        self.region(0, self.flow.exit(), None, state, &mut out)?;
+        Ok(out)
+    }
+
+    pub fn has_counters(&self) -> bool {
+        !self.counters.is_empty()
+    }
+
+    pub fn test(&mut self, barrier: Sum, parity: Sum) -> u32 {
+        let test = Test { barrier, parity };
+        let found = self.tests.iter().position(|t| *t == test);
+        let index = found.unwrap_or_else(|| {
+            self.tests.push(test);
+            self.tests.len() - 1
+        });
+        u32::try_from(index).unwrap_or(u32::MAX)
+    }
+
+    /// The pointer that an address is based on, if it is one.
+    pub fn pointer(&self, address: &Sum) -> Option<Unknown> {
+        let mut found = address
+            .terms
+            .iter()
+            .filter_map(|(atom, factor)| match atom {
+                Atom::Unknown(u) if *factor == 1 => match self.machine.unknowns.meaning(*u) {
+                    Some(Meaning::Parameter(index, _)) => {
+                        let parameter = self.machine.function.parameters.get(*index)?;
+                        (parameter.bytes == 8 || parameter.kind == ".b8").then_some(*u)
+                    }
+                    _ => None,
+                },
+                _ => None,
+            });
+        let first = found.next()?;
+        found.next().is_none().then_some(first)
+    }
+
+    pub fn code(&self, block: usize) -> &'m [Instruction<'m>] {
+        let function: &'m Function<'m> = self.machine.function;
+        let range = self.flow.blocks.get(block).map(|b| b.code.clone());
+        range.and_then(|r| function.code.get(r)).unwrap_or_default()
+    }
+
+    /// The instruction that ends a block, or stands first in it.
+    pub fn last(&self, block: usize) -> Option<&'m Instruction<'m>> {
+        let function: &'m Function<'m> = self.machine.function;
+        let end = self.flow.blocks.get(block)?.code.end;
+        function.code.get(end).or_else(|| function.code.last())
+    }
+
+    pub fn touching(&self, blocks: &BTreeSet<usize>) -> bool {
+        let counters = self.has_counters();
+        let looped = |block: &usize| self.flow.loops.values().any(|l| l.contains(block));
+        blocks.iter().any(|block| {
+            let mut code = self.code(*block).iter();
+            code.any(|i| touches(i, counters) || watches(i) && looped(block))
+        })
+    }
+
+    /// Carries out what stands in a block before its end.
+    pub fn block(
+        &mut self,
+        block: usize,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Result<(), Obstacle> {
+        for instruction in self.code(block) {
+            self.steps += 1;
+            if self.steps > MOST_STEPS {
+                let reason = "the kernel is too large to follow";
+                return Err(Obstacle::new(instruction.at, reason));
+            }
+            self.predicated(instruction, state, out)?;
+        }
+        Ok(())
+    }
+
+    /// Where a condition on the launch guards synchronization, the statement is conditional.
+    fn predicated(
+        &mut self,
+        instruction: &Instruction<'m>,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Result<(), Obstacle> {
+        let writes = instruction
+            .operands
+            .first()
+            .is_some_and(|o| !targets(o).is_empty());
+        if let Some((guard, negated)) = instruction.guard
+            && !writes
+            && touches(instruction, self.has_counters())
+        {
+            let value = self
+                .machine
+                .value(&Operand::Register(guard), state, instruction.at);
+            let value = if negated { value.negated() } else { value };
+            if let Value::Same(condition) = value
+                && state.facts.decide(&condition).is_none()
+                && !condition.tests()
+                && !self.reads(&condition)
+            {
+                let plain = Instruction {
+                    guard: None,
+                    ..instruction.clone()
+                };
+                let mut inner = Vec::new();
+                self.step(&plain, state, &mut inner)?;
+                self.conditional(condition, inner, Vec::new(), state, instruction, out);
+                return Ok(());
+            }
+        }
+        self.step(instruction, state, out)
+    }
+
+    pub fn reads(&self, condition: &Condition) -> bool {
+        condition.mentions(&|u| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_))))
+    }
+
+    fn conditional(
+        &self,
+        condition: Condition,
+        yes: Vec<Statement>,
+        no: Vec<Statement>,
+        state: &State,
+        instruction: &Instruction<'_>,
+        out: &mut Vec<Statement>,
+    ) {
+        if yes == no {
+            out.extend(yes);
+            return;
+        }
+        let (condition, yes, no) = if yes.is_empty() {
+            (condition.negated(), no, yes)
+        } else {
+            (condition, yes, no)
+        };
+        // Loops that run no time where the condition fails need no condition.
+        let mut outside = state.facts.clone();
+        outside.assume(&condition.negated());
+        let idle = |statement: &Statement| match &statement.action {
+            Action::For(_, count, _) => outside.is_positive(&outside.rewritten(&count.scaled(-1))),
+            _ => false,
+        };
+        if no.is_empty() && yes.iter().all(idle) {
+            out.extend(yes);
+            return;
+        }
+        out.push(Statement {
+            action: Action::If(condition, yes, no),
+            at: instruction.at,
+            location: instruction.location,
+        });
+    }
+
+    /// Goes from the beginning of a block up to the beginning of another.
+    pub fn region(
+        &mut self,
+        from: usize,
+        stop: usize,
+        entered: Option<usize>,
+        mut state: State,
+        out: &mut Vec<Statement>,
+    ) -> Result<State, Obstacle> {
+        let mut block = from;
+        let mut entered = entered;
+        self.depth += 1;
+        if self.depth > MOST_DEPTH {
+            let at = self.last(block).map_or(0, |i| i.at);
+            return Err(Obstacle::new(at, "branches and loops nest too deep"));
+        }
+        while block != stop && block != self.flow.exit() {
+            if self.flow.loops.contains_key(&block) && entered != Some(block) {
+                let (next, after) = self.cycle(block, state, out)?;
+                (block, state) = (next, after);
+                continue;
+            }
+            entered = None;
+            self.block(block, &mut state, out)?;
+            match self.flow.blocks.get(block).map(|b| b.end) {
+                None => break,
+                Some(End::Goto(next)) => block = next,
+                Some(End::Branch(yes, no)) => {
+                    let (next, after) = self.branch(block, yes, no, state, out)?;
+                    (block, state) = (next, after);
+                }
+            }
+        }
+        self.depth -= 1;
+        Ok(state)
+    }
+
+    /// The condition under which a block takes its branch.
+    pub fn guard(&mut self, instruction: &Instruction<'_>, state: &mut State) -> Value {
+        let Some((guard, negated)) = instruction.guard else {
+            return Value::Same(Condition::Constant(true));
+        };
+        let value = self
+            .machine
+            .value(&Operand::Register(guard), state, instruction.at);
+        let value = match value {
+            Value::Same(condition) => match state.facts.decide(&condition) {
+                Some(known) => Value::Same(Condition::Constant(known)),
+                None => Value::Same(condition),
+            },
+            other => other,
+        };
+        if negated { value.negated() } else { value }
+    }
+
+    fn branch(
+        &mut self,
+        block: usize,
+        yes: usize,
+        no: usize,
+        mut state: State,
+        out: &mut Vec<Statement>,
+    ) -> Result<(usize, State), Obstacle> {
+        let Some(instruction) = self.last(block) else {
+            return Ok((no, state));
+        };
+        let at = instruction.at;
+        let value = self.guard(instruction, &mut state);
+        if let Some(mask) = value.mask() {
+            let taken = mask & state.active;
+            if taken == state.active {
+                return Ok((yes, state));
+            }
+            if taken == 0 {
+                return Ok((no, state));
+            }
+        }
+        let Some(join) = self.flow.join(block) else {
+            return Err(Obstacle::new(
+                at,
+                "after this branch the kernel may never end",
+            ));
+        };
+        match value {
+            Value::Mask(mask) => {
+                let after = self.apart(mask, (yes, no, join), state, instruction, out)?;
+                Ok((join, after))
+            }
+            Value::Same(condition) => {
+                let after = self.fork(condition, (yes, no, join), state, instruction, out)?;
+                Ok((join, after))
+            }
+            Value::Lost(_) | Value::Integer(_) => {
+                let mut blocks = self.flow.between(yes, join);
+                blocks.extend(self.flow.between(no, join));
+                if self.touching(&blocks) {
+                    let reason = match (&value, instruction.guard) {
+                        (Value::Lost(loss), Some((register, _))) => {
+                            let why = self.machine.because(&Operand::Register(register), loss);
+                            format!("a branch decides about synchronization, but {why}")
+                        }
+                        _ => "a branch on an integer".to_owned(),
+                    };
+                    return Err(Obstacle {
+                        at,
+                        reason,
+                        from: match &value {
+                            Value::Lost(loss) => Some(loss.at),
+                            _ => None,
+                        },
+                    });
+                }
+                self.give_up(
+                    &blocks,
+                    at,
+                    "it is written on one side of a branch that is not followed",
+                    &mut state,
+                );
+                Ok((join, state))
+            }
+        }
+    }
+
+    /// Registers that these blocks write are not known any more.
+    pub fn give_up(&self, blocks: &BTreeSet<usize>, at: usize, why: &str, state: &mut State) {
+        let lost = Value::lost(at, why);
+        for register in self.written(blocks) {
+            if let Some(slot) = state.registers.get_mut(register.0 as usize) {
+                *slot = lost.clone();
+            }
+        }
+    }
+
+    pub fn written(&self, blocks: &BTreeSet<usize>) -> BTreeSet<Register> {
+        let mut written = BTreeSet::new();
+        for block in blocks {
+            for instruction in self.code(*block) {
+                if let Some(first) = instruction.operands.first() {
+                    written.extend(targets(first).into_iter().flatten());
+                }
+            }
+        }
+        written
+    }
+
+    /// Some lanes go one way and the others another.
+    fn apart(
+        &mut self,
+        mask: u32,
+        (yes, no, join): (usize, usize, usize),
+        state: State,
+        instruction: &Instruction<'_>,
+        out: &mut Vec<Statement>,
+    ) -> Result<State, Obstacle> {
+        let ending = join == self.flow.exit();
+        let mut sides = Vec::new();
+        for (way, lanes) in [(yes, mask & state.active), (no, !mask & state.active)] {
+            let mut side = state.clone();
+            side.active = lanes;
+            if ending {
+                // The others do not come back.
+                side.whole = lanes;
+            }
+            let mut statements = Vec::new();
+            let after = self.region(way, join, None, side, &mut statements)?;
+            sides.push((after, statements));
+        }
+        let (Some((second, below)), Some((first, above))) = (sides.pop(), sides.pop()) else {
+            return Ok(state);
+        };
+        if !above.is_empty() && !below.is_empty() {
+            let reason = "lanes of one warp take different ways, and both take part in \
+                          synchronization";
+            return Err(Obstacle::new(instruction.at, reason));
+        }
+        out.extend(above);
+        out.extend(below);
+        let mut merged = state;
+        merged.apart = both(first.apart, second.apart);
+        let taken = mask & merged.active;
+        for (index, slot) in merged.registers.iter_mut().enumerate() {
+            let (Some(a), Some(b)) = (first.registers.get(index), second.registers.get(index))
+            else {
+                continue;
+            };
+            *slot = if a == b {
+                a.clone()
+            } else {
+                Value::by_lane(taken, a, b, instruction.at)
+            };
+        }
+        Ok(merged)
+    }
+
+    /// All lanes go one way or all go the other, depending on the launch.
+    fn fork(
+        &mut self,
+        condition: Condition,
+        (yes, no, join): (usize, usize, usize),
+        state: State,
+        instruction: &Instruction<'_>,
+        out: &mut Vec<Statement>,
+    ) -> Result<State, Obstacle> {
+        let mut sides = Vec::new();
+        for (way, holds) in [(yes, condition.clone()), (no, condition.negated())] {
+            let mut side = state.clone();
+            side.facts.assume(&holds);
+            let mut statements = Vec::new();
+            let after = self.region(way, join, None, side, &mut statements)?;
+            sides.push((after, statements));
+        }
+        let (Some((second, below)), Some((first, above))) = (sides.pop(), sides.pop()) else {
+            return Ok(state);
+        };
+        let vague = condition.tests() || self.reads(&condition);
+        if vague {
+            let waiting = self.peeked(&condition, &above, &below);
+            if let Some(wait) = waiting {
+                out.push(wait);
+            } else if !above.is_empty() || !below.is_empty() {
+                let reason = if condition.tests() {
+                    "a branch depends on a single test of an mbarrier"
+                } else {
+                    "a branch decides about synchronization, but depends on memory that is read"
+                };
+                return Err(Obstacle::new(instruction.at, reason));
+            }
+        } else {
+            self.conditional(condition.clone(), above, below, &state, instruction, out);
+        }
+        let mut merged = state;
+        merged.apart = both(first.apart, second.apart);
+        for (index, slot) in merged.registers.iter_mut().enumerate() {
+            let (Some(a), Some(b)) = (first.registers.get(index), second.registers.get(index))
+            else {
+                continue;
+            };
+            *slot = if a == b {
+                a.clone()
+            } else if vague {
+                Value::lost(instruction.at, "it depends on what is read from memory")
+            } else {
+                Value::choice(&condition, a, b, &merged.facts, instruction.at)
+            };
+        }
+        Ok(merged)
+    }
+
+    /// `if (!test(b, p)) wait(b, p)` waits.
+    fn peeked(
+        &self,
+        condition: &Condition,
+        above: &[Statement],
+        below: &[Statement],
+    ) -> Option<Statement> {
+        let (number, waiting, other) = match condition {
+            Condition::Passed(number) => (number, below, above),
+            Condition::Not(inner) => match &**inner {
+                Condition::Passed(number) => (number, above, below),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let test = self.tests.get(*number as usize)?;
+        match (waiting, other) {
+            ([one], [])
+                if one.action == Action::Wait(test.barrier.clone(), test.parity.clone()) =>
+            {
+                Some(one.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// Where an instruction comes from, for a statement.
+    pub fn place(&self, block: usize) -> (usize, Option<Location>) {
+        match self.code(block).first().or(self.last(block)) {
+            Some(i) => (i.at, i.location),
+            None => (0, None),
+        }
+    }
+}
+
+/// The lanes that waited wherever some did.
+pub(super) fn both(a: Option<u32>, b: Option<u32>) -> Option<u32> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a & b),
+        (one, other) => one.or(other),
+    }
+}

@@ -1,0 +1,600 @@
+//! The text of a recovered protocol: declarations, roles and statements, each with where it comes from.
+
+use super::ast::Function;
+use super::ast::Location;
+use super::ast::Module;
+use super::family::Family;
+use super::lift::of_all;
+use super::machine::Launch;
+use super::machine::MOST_PARAMETER;
+use super::machine::Meaning;
+use super::program::Followed;
+use super::program::Program;
+use super::program::each;
+use super::program::skeleton;
+use super::statement::Action;
+use super::statement::Obstacle;
+use super::statement::Statement;
+use super::term::Atom;
+use super::term::Condition;
+use super::term::Sum;
+use super::term::Unknown;
+use super::words::clean;
+use super::words::visible;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Writes a protocol.
+pub(super) struct Writer<'w, 'a> {
+    pub module: &'w Module<'a>,
+    pub function: &'w Function<'a>,
+    pub launch: &'w Launch,
+    /// Whether the thread count was asked for.
+    pub given: bool,
+    pub followed: &'w Followed,
+    pub families: &'w [Family],
+    pub out: String,
+    pub loops: Vec<Unknown>,
+    /// The unknowns that have to be declared.
+    pub used: BTreeSet<Unknown>,
+}
+
+pub(super) const AXES: [&str; 3] = ["x", "y", "z"];
+
+impl Writer<'_, '_> {
+    /// Everything before the roles. The roles have to be written first.
+    pub fn head(&mut self) -> Result<String, Obstacle> {
+        let mut head = String::new();
+        let [x, y, z] = self.launch.threads;
+        let cluster = self.launch.ranks();
+        let _ = writeln!(
+            head,
+            "//! Recovered from the entry `{}` of a PTX {} text for {}.",
+            visible(self.function.name),
+            visible(self.module.version),
+            visible(self.module.target)
+        );
+        let clusters = if cluster > 1 {
+            format!(", clusters of {cluster} CTAs")
+        } else {
+            String::new()
+        };
+        let most = match (self.function.reqntid, self.given) {
+            (None, false) => ", the most that .maxntid allows",
+            _ => "",
+        };
+        let _ = writeln!(head, "//! {x} x {y} x {z} threads per CTA{most}{clusters}.");
+        let grid = self.followed.counters;
+        if grid {
+            head.push_str("//! Counters in memory are taken not to wrap around.\n");
+        }
+        let mut assumptions = Vec::new();
+        for (sum, at) in &self.followed.assumptions {
+            let line = self.module.line_of(*at);
+            let condition = Condition::Negative(sum.clone()).negated();
+            let words = self.condition(&condition, *at)?;
+            assumptions.push(format!(
+                "assume {words}  // line {line} does not wrap around\n"
+            ));
+        }
+        let name = clean(self.function.name);
+        let _ = writeln!(head, "protocol {name}\n");
+        let used = self.used.clone();
+        let mut blocks = Vec::new();
+        for unknown in &used {
+            match self.followed.unknowns.meaning(*unknown) {
+                Some(Meaning::Parameter(index, _)) => {
+                    let bytes = self.function.parameters.get(*index).map_or(4, |p| p.bytes);
+                    let most = if bytes == 8 { 1 << 62 } else { MOST_PARAMETER };
+                    let name = self.unknown(*unknown, 0)?;
+                    let _ = writeln!(head, "param {name} in 0..={most}");
+                }
+                Some(Meaning::Blocks(axis)) => {
+                    let _ = writeln!(head, "param nctaid_{} in 1..={MOST_PARAMETER}", AXES[*axis]);
+                }
+                Some(Meaning::Block(axis)) if !grid => {
+                    let index = if cluster > 1 { "clusterid" } else { "ctaid" };
+                    let most = MOST_PARAMETER - 1;
+                    let _ = writeln!(head, "param {index}_{} in 0..={most}", AXES[*axis]);
+                    blocks.push(*axis);
+                }
+                _ => {}
+            }
+        }
+        for axis in blocks {
+            let extent =
+                |u: &Unknown| self.followed.unknowns.meaning(*u) == Some(&Meaning::Blocks(axis));
+            if used.iter().any(extent) {
+                let (index, name) = if cluster > 1 {
+                    let factor = self.launch.cluster[axis];
+                    (format!("{factor} * clusterid"), AXES[axis])
+                } else {
+                    ("ctaid".to_owned(), AXES[axis])
+                };
+                let _ = writeln!(head, "assume {index}_{name} < nctaid_{name}");
+            }
+        }
+        for assumption in assumptions {
+            head.push_str(&assumption);
+        }
+        head.push('\n');
+        for family in self.families {
+            let mut indices = Vec::new();
+            if cluster > 1 {
+                indices.push(cluster.to_string());
+            }
+            if family.elements.len() > 1 {
+                indices.push(family.elements.len().to_string());
+            }
+            let indices = if indices.is_empty() {
+                String::new()
+            } else {
+                format!("[{}]", indices.join(", "))
+            };
+            let explicit = if family.ready { "" } else { ", init: explicit" };
+            let group = if family.group > 1 {
+                format!("  // counted in groups of {} threads", family.group)
+            } else {
+                String::new()
+            };
+            let _ = writeln!(
+                head,
+                "mbarrier {}{indices} {{ arrivals: {}{explicit} }}{group}",
+                family.name, family.arrivals
+            );
+        }
+        let has = |which: &dyn Fn(&Action) -> bool| {
+            let mut found = false;
+            for program in &self.followed.programs {
+                each(&program.statements, &mut |s| found |= which(&s.action));
+            }
+            found
+        };
+        if !grid && has(&|a| matches!(a, Action::Sync(..) | Action::ArriveNamed(..))) {
+            let own = if cluster > 1 {
+                format!("{cluster}, ")
+            } else {
+                String::new()
+            };
+            let _ = writeln!(head, "named cta_bar[{own}16]");
+        }
+        if has(&|a| matches!(a, Action::ClusterArrive | Action::ClusterWait)) {
+            let members = cluster * self.launch.warps();
+            let _ = writeln!(head, "barrier cluster_bar {{ arrivals: {members} }}");
+        }
+        if has(&|a| matches!(a, Action::Acquire(_) | Action::Release(_))) {
+            let own = if cluster > 1 {
+                format!("[{cluster}]")
+            } else {
+                String::new()
+            };
+            let _ = writeln!(head, "pool tensor_columns{own} = 512");
+        }
+        let counters = self.counters()?;
+        for (name, elements) in counters {
+            let extent = if elements > 1 {
+                format!("[{elements}]")
+            } else {
+                String::new()
+            };
+            let _ = writeln!(
+                head,
+                "semaphore {name}{extent} = 0  // taken to be cleared before the launch"
+            );
+        }
+        head.push('\n');
+        Ok(head)
+    }
+
+    /// The counters and how many elements each has.
+    pub fn counters(&self) -> Result<Vec<(String, i128)>, Obstacle> {
+        let mut found: Vec<(String, i128)> = Vec::new();
+        for program in &self.followed.programs {
+            let mut failed = None;
+            each(&program.statements, &mut |s| {
+                if let Action::CounterAdd(a, _)
+                | Action::CounterSet(a, _)
+                | Action::CounterWait(a, ..) = &s.action
+                {
+                    match self.counter(a, s.at) {
+                        Ok((name, index)) => match found.iter_mut().find(|(n, _)| *n == name) {
+                            Some(entry) => entry.1 = entry.1.max(index + 1),
+                            None => found.push((name, index + 1)),
+                        },
+                        Err(obstacle) => failed = Some(obstacle),
+                    }
+                }
+            });
+            if let Some(obstacle) = failed {
+                return Err(obstacle);
+            }
+        }
+        Ok(found)
+    }
+
+    /// A counter's name and which of its elements.
+    pub fn counter(&self, address: &Sum, at: usize) -> Result<(String, i128), Obstacle> {
+        let mut terms = address.terms.iter();
+        if let (Some((Atom::Unknown(unknown), 1)), None) = (terms.next(), terms.next())
+            && let Some(Meaning::Parameter(..)) = self.followed.unknowns.meaning(*unknown)
+            && address.constant >= 0
+            && address.constant % 4 == 0
+            && address.constant < 1 << 16
+        {
+            let name = format!("at_{}", self.unknown(*unknown, at)?);
+            return Ok((name, address.constant / 4));
+        }
+        Err(Obstacle::new(
+            at,
+            "which counter in global memory this is depends on the launch",
+        ))
+    }
+
+    /// The roles or the grid.
+    pub fn roles(&mut self) -> Result<String, Obstacle> {
+        if self.followed.counters {
+            return self.grid();
+        }
+        let all = &self.followed.programs;
+        for program in all {
+            let mut name = String::new();
+            if self.launch.ranks() > 1 {
+                let _ = write!(name, "cta{}_", program.rank);
+            }
+            let count = program.warps.len();
+            let first = program.warps.first().copied().unwrap_or(0);
+            let last = program.warps.last().copied().unwrap_or(0);
+            let consecutive = program.warps.windows(2).all(|w| w[1] == w[0] + 1);
+            if count == 1 {
+                let _ = write!(name, "warp{first}");
+            } else if consecutive {
+                let _ = write!(name, "warps{first}_{last}");
+            } else {
+                let _ = write!(name, "warps{first}_and_{}_more", count - 1);
+            }
+            let index = if count > 1 {
+                format!("[w in 0..{count}]")
+            } else {
+                String::new()
+            };
+            let _ = writeln!(self.out, "role {name}{index} warp {{");
+            self.statements(&program.statements, program.rank)?;
+            self.out.push_str("}\n\n");
+        }
+        Ok(std::mem::take(&mut self.out))
+    }
+
+    /// A launch whose CTAs wait for each other through memory. Inside a CTA only one warp may do
+    /// anything but meet the others, so that the CTA as a whole does what this warp does.
+    fn grid(&mut self) -> Result<String, Obstacle> {
+        let launch = self.launch;
+        let keep = |a: &Action| of_all(a, launch);
+        let quiet = |p: &Program| {
+            let mut only = true;
+            each(&p.statements, &mut |s| {
+                only &= matches!(s.action, Action::For(..) | Action::If(..)) || keep(&s.action);
+            });
+            only
+        };
+        let place = |p: Option<&Program>| p.and_then(|p| p.statements.first()).map_or(0, |s| s.at);
+        let programs = &self.followed.programs;
+        let mut busy = programs.iter().filter(|p| !quiet(p));
+        let main = busy.next();
+        let lone = busy.next().is_none() && main.is_some_and(|p| p.warps.len() == 1);
+        let Some(main) = main.filter(|_| lone && launch.ranks() == 1) else {
+            return Err(Obstacle::new(
+                place(main),
+                "several warps take part in synchronization in a kernel that waits for memory",
+            ));
+        };
+        let meets = |p: &Program| super::program::numbered(&skeleton(&p.statements, &keep));
+        if programs.iter().any(|p| meets(p) != meets(main)) {
+            let reason = "the warps of a CTA do not meet equally often";
+            return Err(Obstacle::new(place(Some(main)), reason));
+        }
+        self.written(main)?;
+        let mut foreign = None;
+        each(&main.statements, &mut |s| match s.action {
+            Action::CounterAdd(..)
+            | Action::CounterSet(..)
+            | Action::CounterWait(..)
+            | Action::CommitGroup
+            | Action::WaitGroup(..)
+            | Action::For(..)
+            | Action::If(..) => {}
+            _ if keep(&s.action) => {}
+            _ => foreign = Some(s.at),
+        });
+        if let Some(at) = foreign {
+            let reason = "the kernel waits for memory and also for something that each CTA has of \
+                          its own";
+            return Err(Obstacle::new(at, reason));
+        }
+        let statements = skeleton(&main.statements, &|a| !keep(a));
+        let mut body = std::mem::take(&mut self.out);
+        self.statements(&statements, 0)?;
+        std::mem::swap(&mut body, &mut self.out);
+        let mut axes = BTreeSet::from([0]);
+        for unknown in &self.used {
+            if let Some(Meaning::Block(axis) | Meaning::Blocks(axis)) =
+                self.followed.unknowns.meaning(*unknown)
+            {
+                axes.insert(*axis);
+            }
+        }
+        let mut text = String::from(
+            "// Axes of the grid that the kernel never looks at have one CTA.\ngrid cta",
+        );
+        for (unknown, axis) in axes.iter().filter_map(|axis| {
+            let extent = Meaning::Blocks(*axis);
+            Some((self.followed.unknowns.find(&extent)?, *axis))
+        }) {
+            self.used.insert(unknown);
+            let name = AXES[axis];
+            let _ = write!(text, "[ctaid_{name} in 0..nctaid_{name}]");
+        }
+        if !text.ends_with(']') {
+            let reason = "the kernel waits for memory, but never asks how large the grid is";
+            return Err(Obstacle::new(place(Some(main)), reason));
+        }
+        let _ = writeln!(text, " launch any resident 1.. {{\n{body}}}");
+        Ok(text)
+    }
+
+    /// Refuses to wait for memory that the kernel itself never writes: somebody else does.
+    fn written(&self, main: &Program) -> Result<(), Obstacle> {
+        let (mut written, mut waited) = (BTreeSet::new(), Vec::new());
+        each(&main.statements, &mut |s| match &s.action {
+            Action::CounterAdd(a, _) | Action::CounterSet(a, _) => {
+                written.insert(a.clone());
+            }
+            Action::CounterWait(a, ..) => waited.push((a.clone(), s.at)),
+            _ => {}
+        });
+        match waited
+            .iter()
+            .find(|(address, _)| !written.contains(address))
+        {
+            None => Ok(()),
+            Some((_, at)) => Err(Obstacle::new(
+                *at,
+                "the kernel waits for memory that it never writes itself",
+            )),
+        }
+    }
+
+    fn source(&self, at: usize, location: Option<Location>) -> String {
+        match location.filter(|l| l.line > 0) {
+            Some(location) => {
+                let file = self.module.files.iter().find(|(n, _)| *n == location.file);
+                let path = file.map_or("source", |(_, path)| path);
+                let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+                format!("{}:{}", visible(name), location.line)
+            }
+            None => format!("line {}", self.module.line_of(at)),
+        }
+    }
+
+    fn statements(&mut self, statements: &[Statement], rank: u32) -> Result<(), Obstacle> {
+        let mut index = 0;
+        while let Some(statement) = statements.get(index) {
+            let rest = statements.get(index + 1..).unwrap_or_default();
+            // `arrive` and `wait` of a cluster are one `sync` where nothing lies between.
+            if statement.action == Action::ClusterArrive
+                && rest
+                    .first()
+                    .is_some_and(|s| s.action == Action::ClusterWait)
+            {
+                self.line("sync cluster_bar", statement);
+                index += 2;
+                continue;
+            }
+            let sizes = boxes(statements, index);
+            self.statement(statement, rank, sizes)?;
+            index += 1;
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, words: &str, statement: &Statement) {
+        let source = self.source(statement.at, statement.location);
+        let _ = writeln!(self.out, "{words}  // {source}");
+    }
+
+    fn statement(
+        &mut self,
+        statement: &Statement,
+        rank: u32,
+        sizes: Option<Sum>,
+    ) -> Result<(), Obstacle> {
+        let at = statement.at;
+        let words = match &statement.action {
+            Action::Init(a, _) => {
+                let (family, element) = self.element(a, rank, at)?;
+                if family.ready {
+                    return Ok(());
+                }
+                format!("init {element}")
+            }
+            Action::Arrive(a, n) | Action::Commit(a, n) => {
+                let verb = if matches!(statement.action, Action::Arrive(..)) {
+                    "arrive"
+                } else {
+                    "commit"
+                };
+                let (family, element) = self.element(a, rank, at)?;
+                let times = n / family.group;
+                if times == 1 {
+                    format!("{verb} {element}")
+                } else {
+                    let source = self.source(at, statement.location);
+                    format!("repeat {times} {{\n{verb} {element}  // {source}\n}}")
+                }
+            }
+            Action::ExpectTx(a, b) => {
+                format!(
+                    "expect_tx {} {}",
+                    self.element(a, rank, at)?.1,
+                    self.sum(b, at)?
+                )
+            }
+            Action::ArriveExpectTx(a, b) => {
+                let element = self.element(a, rank, at)?.1;
+                format!("arrive_expect_tx {element} {}", self.sum(b, at)?)
+            }
+            Action::CompleteTx(a, b) => {
+                format!(
+                    "complete_tx {} {}",
+                    self.element(a, rank, at)?.1,
+                    self.sum(b, at)?
+                )
+            }
+            Action::Copy(a, bytes) => {
+                let Some(bytes) = bytes.clone().or(sizes) else {
+                    let reason = "how many bytes this copy delivers is not known, and nothing \
+                                  before it expects them";
+                    return Err(Obstacle::new(at, reason));
+                };
+                let element = self.element(a, rank, at)?.1;
+                format!(
+                    "async copy tile completes {element} {}",
+                    self.sum(&bytes, at)?
+                )
+            }
+            Action::Wait(a, parity) => {
+                format!(
+                    "wait {} {}",
+                    self.element(a, rank, at)?.1,
+                    self.sum(parity, at)?
+                )
+            }
+            Action::Sync(id, threads, _) | Action::ArriveNamed(id, threads) => {
+                let verb = if matches!(statement.action, Action::Sync(..)) {
+                    "sync"
+                } else {
+                    "arrive"
+                };
+                let own = if self.launch.ranks() > 1 {
+                    format!("{rank}, ")
+                } else {
+                    String::new()
+                };
+                format!(
+                    "{verb} cta_bar[{own}{}] {}",
+                    self.sum(id, at)?,
+                    self.sum(threads, at)?
+                )
+            }
+            Action::ClusterArrive => "arrive cluster_bar".to_owned(),
+            Action::ClusterWait => "wait cluster_bar".to_owned(),
+            Action::CounterAdd(a, b) => {
+                format!("{} += {}", self.semaphore(a, at)?, self.sum(b, at)?)
+            }
+            Action::CounterSet(a, b) => {
+                format!("{} = {}", self.semaphore(a, at)?, self.sum(b, at)?)
+            }
+            Action::CounterWait(a, exact, b) => {
+                let relation = if *exact { "==" } else { ">=" };
+                format!(
+                    "wait {} {relation} {}",
+                    self.semaphore(a, at)?,
+                    self.sum(b, at)?
+                )
+            }
+            Action::Acquire(n) | Action::Release(n) => {
+                let verb = if matches!(statement.action, Action::Acquire(_)) {
+                    "acquire"
+                } else {
+                    "release"
+                };
+                let own = if self.launch.ranks() > 1 {
+                    format!("[{rank}]")
+                } else {
+                    String::new()
+                };
+                format!("{verb} tensor_columns{own} {}", self.sum(n, at)?)
+            }
+            Action::CommitGroup => "commit_group".to_owned(),
+            Action::WaitGroup(n, read) => {
+                let read = if *read { " read" } else { "" };
+                format!("wait_group {}{read}", self.sum(n, at)?)
+            }
+            Action::For(variable, times, body) => {
+                let times = self.sum(times, at)?;
+                self.loops.push(*variable);
+                let name = self.unknown(*variable, at)?;
+                let source = self.source(at, statement.location);
+                let _ = writeln!(self.out, "for {name} in 0..{times} {{  // {source}");
+                self.statements(body, rank)?;
+                self.out.push_str("}\n");
+                self.loops.pop();
+                return Ok(());
+            }
+            Action::If(condition, yes, no) => {
+                let words = self.condition(condition, at)?;
+                let source = self.source(at, statement.location);
+                let _ = writeln!(self.out, "if {words} {{  // {source}");
+                self.statements(yes, rank)?;
+                if !no.is_empty() {
+                    self.out.push_str("} else {\n");
+                    self.statements(no, rank)?;
+                }
+                self.out.push_str("}\n");
+                return Ok(());
+            }
+        };
+        if words.contains('\n') {
+            self.out.push_str(&words);
+            self.out.push('\n');
+        } else {
+            self.line(&words, statement);
+        }
+        Ok(())
+    }
+}
+
+/// What is expected on an mbarrier is divided among the copies to it that do not say their size:
+/// that their boxes fill it is assumed. The share of the copy at this place.
+fn boxes(statements: &[Statement], index: usize) -> Option<Sum> {
+    let Action::Copy(barrier, None) = &statements.get(index)?.action else {
+        return None;
+    };
+    let expects = |s: &Statement| match &s.action {
+        Action::ArriveExpectTx(b, bytes) | Action::ExpectTx(b, bytes) if b == barrier => {
+            Some(bytes.clone())
+        }
+        _ => None,
+    };
+    let from = (0..index)
+        .rev()
+        .find(|k| expects(&statements[*k]).is_some())?;
+    let mut left = expects(&statements[from])?;
+    let (mut open, mut last) = (0i128, index);
+    for (number, statement) in statements.iter().enumerate().skip(from + 1) {
+        if expects(statement).is_some() {
+            break;
+        }
+        match &statement.action {
+            Action::Copy(b, None) if b == barrier => {
+                open += 1;
+                last = number;
+            }
+            Action::Copy(b, Some(bytes)) if b == barrier => left = left.minus(bytes),
+            _ => {}
+        }
+    }
+    let total = left.as_constant();
+    match (open, total) {
+        (1, _) => Some(left),
+        (_, Some(total)) => {
+            let share = total / open;
+            let mine = if index == last {
+                total - share * (open - 1)
+            } else {
+                share
+            };
+            (share > 0).then(|| Sum::of(mine))
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,460 @@
+//! Hand-written PTX: the small cases with named barriers, and what a naive emulator gets wrong.
+
+mod cli_support;
+
+use cli_support::Folder;
+
+/// An entry of this many threads with these parameters, shared variables and instructions.
+fn entry(threads: u32, parameters: &str, shared: &str, code: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry kernel({parameters})\n\
+         .reqntid {threads}, 1, 1\n{{\n.reg .pred %p<16>;\n.reg .b32 %r<64>;\n\
+         .reg .b64 %rd<16>;\n{shared}\n{code}\nret;\n}}\n"
+    )
+}
+
+fn check(threads: u32, parameters: &str, code: &str) -> String {
+    check_shared(threads, parameters, "", code)
+}
+
+fn check_shared(threads: u32, parameters: &str, shared: &str, code: &str) -> String {
+    let folder = Folder::new();
+    folder.file("kernel.ptx", entry(threads, parameters, shared, code));
+    folder.run(&["check", "-q", "kernel.ptx"])
+}
+
+/// One program per warp: `s0` synchronizes and `a0` arrives at barrier 0, with 64 threads each.
+fn warps(programs: &[&str]) -> String {
+    let mut code = String::from("mov.u32 %r1, %tid.x;\nshr.u32 %r2, %r1, 5;\n");
+    for number in 0..programs.len() {
+        code += &format!("setp.eq.u32 %p1, %r2, {number};\n@%p1 bra W{number};\n");
+    }
+    for (number, program) in programs.iter().enumerate() {
+        code += &format!("W{number}:\n");
+        for operation in program.split(' ') {
+            let (kind, barrier) = operation.split_at(1);
+            let kind = if kind == "s" { "sync" } else { "arrive" };
+            code += &format!("bar.{kind} {barrier}, 64;\n");
+        }
+        code += "bra END;\n";
+    }
+    code + "END:\n"
+}
+
+#[test]
+fn two_warps_that_cross() {
+    insta::assert_snapshot!(check(64, "", &warps(&["s0 a1", "s1 a0"])), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED warp0 waits for 64 threads at cta_bar[0], but 32 threads are there (warp0) and nothing changes that: warp1, which still comes to it, itself waits for 64 threads at cta_bar[1]
+    --- stderr
+    ");
+}
+
+#[test]
+fn an_arrival_joins_another_generation() {
+    insta::assert_snapshot!(check(128, "", &warps(&["a0", "s0 s0", "s1 a0", "s1"])), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED warp1 waits for 64 threads at cta_bar[0], but 32 threads are there (warp1) and nothing changes that: nobody who is left comes to it (warp0 and warp2 did and will not again)
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_barrier_used_twice() {
+    insta::assert_snapshot!(check(128, "", &warps(&["a2 a0", "s0 s3 s2", "s1 a3 a2", "s2 a1"])), @"
+    exit 3
+    --- stdout
+    kernel.ptx: deadlock: BOUNDED no violation for the protocol as it stands; no proof: it could not be shown that while a member of warp1 is held at `sync cta_bar[2] 64`, everybody else stops where the cut says, and the element it looks at does not run ahead (the solver found a counterexample to it)
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_barrier_used_twice_unordered() {
+    insta::assert_snapshot!(check(128, "", &warps(&["a2 a0", "s0 s3 s2", "a3 s1 a2", "s2 a1"])), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED warp2 waits for 64 threads at cta_bar[1], but 32 threads are there (warp2) and nothing changes that: warp3, which still comes to it, itself waits for 64 threads at cta_bar[2]
+    --- stderr
+    ");
+}
+
+/// Only the second warp: the first one's difference wraps around to a large number.
+#[test]
+fn an_unsigned_comparison_excludes_what_wraps() {
+    let code = "
+        mov.u32 %r1, %tid.x;
+        add.s32 %r2, %r1, -32;
+        setp.ge.u32 %p1, %r2, 32;
+        @%p1 bra END;
+        bar.sync 1, 32;
+        END:";
+    let folder = Folder::new();
+    folder.file("kernel.ptx", entry(96, "", "", code));
+    insta::assert_snapshot!(folder.run(&["lift", "kernel.ptx"]), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `kernel` of a PTX 8.0 text for sm_90.
+    //! 96 x 1 x 1 threads per CTA.
+    protocol kernel
+
+    named cta_bar[16]
+
+    role warps0_and_1_more[w in 0..2] warp {}
+
+    role warp1 warp {
+        sync cta_bar[1] 32  // line 16
+    }
+    --- stderr
+    ");
+}
+
+/// The lanes that do not wait arrive again in the next round, however long the first one waits.
+#[test]
+fn lanes_that_are_ahead_in_the_next_round() {
+    let code = "
+        ld.param.u32 %r2, [rounds];
+        mov.u32 %r1, %tid.x;
+        mov.u32 %r9, b;
+        mov.u32 %r3, 0;
+        setp.ne.u32 %p1, %r1, 0;
+        @%p1 bra ROUND;
+        mbarrier.init.shared.b64 [%r9], 32;
+        ROUND:
+        mbarrier.arrive.shared.b64 %rd1, [%r9];
+        @%p1 bra NEXT;
+        WAIT:
+        mbarrier.try_wait.parity.shared.b64 %p2, [%r9], 0;
+        @!%p2 bra WAIT;
+        NEXT:
+        add.s32 %r3, %r3, 1;
+        setp.lt.s32 %p3, %r3, %r2;
+        @%p3 bra ROUND;";
+    insta::assert_snapshot!(
+        check_shared(32, ".param .u32 rounds", ".shared .align 8 .b64 b;", code), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 20, `mbarrier.arrive.shared.b64 %rd1, [%r9]`: `mbarrier.arrive.shared.b64`: some lanes of the warp waited before, and the others may come here ahead of them: a `bar.warp.sync` is missing
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_barrier_id_from_exclusive_or() {
+    let code = "
+        mov.u32 %r1, %tid.x;
+        shr.u32 %r2, %r1, 5;
+        xor.b32 %r3, %r2, 1;
+        add.s32 %r4, %r2, 1;
+        add.s32 %r5, %r3, 1;
+        bar.arrive %r4, 64;
+        bar.sync %r5, 64;";
+    insta::assert_snapshot!(check(64, "", code), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 13 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+#[test]
+fn predicated_barriers() {
+    let code = "
+        mov.u32 %r1, %tid.x;
+        setp.lt.u32 %p1, %r1, 32;
+        @%p1 bar.sync 1, 64;
+        @!%p1 bar.arrive 1, 64;";
+    insta::assert_snapshot!(check(64, "", code), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 7 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+#[test]
+fn half_a_warp() {
+    let code = "
+        mov.u32 %r1, %tid.x;
+        setp.lt.u32 %p1, %r1, 16;
+        @%p1 bra A;
+        bra B;
+        A: bar.sync 1, 64;
+        B:";
+    insta::assert_snapshot!(check(64, "", code), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 16, `bar.sync 1, 64`: `bar.sync`: only some lanes of the warp are here
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_step_of_four() {
+    let code = "
+        ld.param.u32 %r1, [n];
+        mov.u32 %r3, 0;
+        L:
+        bar.sync 0;
+        add.u32 %r3, %r3, 4;
+        setp.lt.u32 %p1, %r3, %r1;
+        @%p1 bra L;";
+    insta::assert_snapshot!(check(64, ".param .u32 n", code), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 5 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_branch_on_data() {
+    let code = "
+        ld.param.u64 %rd1, [p];
+        ld.global.u32 %r1, [%rd1];
+        setp.eq.u32 %p1, %r1, 0;
+        @%p1 bra E;
+        bar.sync 0;
+        E:";
+    insta::assert_snapshot!(check(64, ".param .u64 p", code), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 15, `@%p1 bra E`: a branch decides about synchronization, but depends on memory that is read
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_spin_lock() {
+    let code = "
+        ld.param.u64 %rd1, [p];
+        L:
+        atom.global.cas.b32 %r1, [%rd1], 0, 1;
+        setp.ne.u32 %p1, %r1, 0;
+        @%p1 bra L;
+        bar.sync 0;";
+    insta::assert_snapshot!(check(64, ".param .u64 p", code), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 16, `@%p1 bra L`: how often this loop runs is not known: what an atomic operation found is not followed (line 14, `atom.global.cas.b32 %r1, [%rd1], 0, 1`)
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_barrier_id_from_the_launch() {
+    let code = "
+        ld.param.u32 %r1, [n];
+        bar.sync %r1, 64;";
+    insta::assert_snapshot!(check(64, ".param .u32 n", code), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 13, `bar.sync %r1, 64`: `bar.sync`: the barrier may be other than 0 to 15
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_masked_barrier_id_from_the_launch() {
+    let code = "
+        ld.param.u32 %r1, [n];
+        and.b32 %r1, %r1, 7;
+        bar.sync %r1, 64;";
+    insta::assert_snapshot!(check(64, ".param .u32 n", code), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 6 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_barrier_id_from_negation() {
+    let code = "
+        mov.u32 %r1, %tid.x;
+        shr.u32 %r2, %r1, 5;
+        neg.s32 %r3, %r2;
+        not.b32 %r4, %r3;
+        add.s32 %r5, %r4, 3;
+        bar.sync %r5, 32;";
+    insta::assert_snapshot!(check(64, "", code), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 7 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_warp_barrier_beside_a_cta_barrier() {
+    let code = "
+        mov.u32 %r1, %tid.x;
+        and.b32 %r2, %r1, 31;
+        setp.eq.u32 %p1, %r2, 0;
+        bar.warp.sync -1;
+        bar.sync 0;";
+    insta::assert_snapshot!(check(64, "", code), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 4 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+#[test]
+fn warps_that_leave_early() {
+    let code = "
+        mov.u32 %r1, %tid.x;
+        setp.lt.u32 %p1, %r1, 32;
+        @%p1 ret;
+        bar.sync 0;";
+    insta::assert_snapshot!(check(64, "", code), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 15, `bar.sync 0`: not every warp comes to this barrier of all threads equally often: what happens depends on whether the others have left by then
+    --- stderr
+    ");
+}
+
+#[test]
+fn one_lane_waits_for_the_others() {
+    let code = "
+        mov.u32 %r1, %tid.x;
+        mov.u32 %r9, b;
+        setp.ne.u32 %p1, %r1, 0;
+        @%p1 bra I;
+        mbarrier.init.shared.b64 [%r9], 31;
+        I:
+        bar.sync 0;
+        @%p1 bra N;
+        L:
+        mbarrier.try_wait.parity.shared.b64 %p2, [%r9], 0;
+        @!%p2 bra L;
+        N:
+        setp.eq.u32 %p3, %r1, 0;
+        @%p3 bra X;
+        mbarrier.arrive.shared.b64 %rd1, [%r9];
+        X:";
+    insta::assert_snapshot!(check_shared(32, "", ".shared .align 8 .b64 b;", code), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 26, `mbarrier.arrive.shared.b64 %rd1, [%r9]`: `mbarrier.arrive.shared.b64`: some lanes of the warp waited before, and the others may come here ahead of them: a `bar.warp.sync` is missing
+    --- stderr
+    ");
+}
+
+#[test]
+fn one_lane_waits_then_all_arrive() {
+    let code = "
+        mov.u32 %r1, %tid.x;
+        mov.u32 %r9, b;
+        setp.ne.u32 %p1, %r1, 0;
+        @%p1 bra I;
+        mbarrier.init.shared.b64 [%r9], 32;
+        I:
+        bar.sync 0;
+        @%p1 bra N;
+        L:
+        mbarrier.try_wait.parity.shared.b64 %p2, [%r9], 0;
+        @!%p2 bra L;
+        N:
+        mbarrier.arrive.shared.b64 %rd1, [%r9];";
+    insta::assert_snapshot!(check_shared(32, "", ".shared .align 8 .b64 b;", code), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 24, `mbarrier.arrive.shared.b64 %rd1, [%r9]`: `mbarrier.arrive.shared.b64`: some lanes of the warp waited before, and the others may come here ahead of them: a `bar.warp.sync` is missing
+    --- stderr
+    ");
+}
+
+/// Addresses as the compiler computes them.
+#[test]
+fn an_address_by_or_and_shift() {
+    let code = "
+        mov.u32 %r1, %tid.x;
+        shr.u32 %r2, %r1, 5;
+        shl.b32 %r3, %r2, 3;
+        mov.u32 %r4, bars;
+        add.s32 %r5, %r4, %r3;
+        setp.ne.u32 %p1, %r1, 0;
+        @%p1 bra READY;
+        mbarrier.init.shared.b64 [%r4], 32;
+        mbarrier.init.shared.b64 [%r4+8], 32;
+        READY:
+        bar.sync 0;
+        mbarrier.arrive.shared.b64 %rd1, [%r5];
+        xor.b32 %r6, %r3, 8;
+        add.s32 %r7, %r4, %r6;
+        WAIT:
+        mbarrier.try_wait.parity.shared.b64 %p2, [%r7], 0;
+        @!%p2 bra WAIT;";
+    insta::assert_snapshot!(
+        check_shared(64, "", ".shared .align 8 .b8 bars[16];", code), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 13 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+/// A wait for memory that nobody in the kernel writes is no deadlock of the kernel.
+#[test]
+fn a_flag_that_somebody_else_sets() {
+    let code = "
+        ld.param.u64 %rd1, [p];
+        mov.u32 %r2, %nctaid.x;
+        AGAIN:
+        ld.acquire.gpu.global.u32 %r1, [%rd1];
+        setp.lt.u32 %p1, %r1, %r2;
+        @%p1 bra AGAIN;";
+    insta::assert_snapshot!(check(32, ".param .u64 p", code), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 15, `ld.acquire.gpu.global.u32 %r1, [%rd1]`: the kernel waits for memory that it never writes itself
+    --- stderr
+    ");
+}
+
+/// The loop is no wait, but leaving it out would hide one.
+#[test]
+fn a_loop_that_polls_a_product() {
+    let code = "
+        ld.param.u64 %rd1, [p];
+        AGAIN:
+        ld.volatile.global.u32 %r1, [%rd1];
+        mul.lo.s32 %r2, %r1, %r1;
+        setp.ne.u32 %p1, %r2, 49;
+        @%p1 bra AGAIN;";
+    insta::assert_snapshot!(check(32, ".param .u64 p", code), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 17, `@%p1 bra AGAIN`: how often this loop runs depends on memory that is read
+    --- stderr
+    ");
+}
+
+/// Half of the threads of the last warp do not exist.
+#[test]
+fn a_last_warp_with_few_lanes() {
+    let code = "
+        mov.u32 %r1, %tid.x;
+        mov.u32 %r4, b;
+        setp.ne.u32 %p1, %r1, 0;
+        @%p1 bra READY;
+        mbarrier.init.shared.b64 [%r4], 48;
+        READY:
+        bar.sync 0;
+        mbarrier.arrive.shared.b64 %rd1, [%r4];
+        WAIT:
+        mbarrier.test_wait.parity.shared.b64 %p2, [%r4], 0;
+        @!%p2 bra WAIT;";
+    insta::assert_snapshot!(
+        check_shared(48, "", ".shared .align 8 .b64 b;", code), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 12 obligations of the cut rule hold
+    --- stderr
+    ");
+}

@@ -1,0 +1,311 @@
+//! Kernels of our own, as the CUDA compiler writes them: `tests/ptx/kernels`, compiled by
+//! `tests/ptx/regenerate.sh`. Each correct one beside variants that hang.
+
+mod cli_support;
+
+use std::fs;
+use std::path::Path;
+
+use cli_support::Folder;
+
+fn kernel(folder: &Folder, name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/ptx/kernels")
+        .join(name);
+    folder.file(name, fs::read(path).unwrap());
+}
+
+fn check(name: &str, options: &[&str]) -> String {
+    let folder = Folder::new();
+    kernel(&folder, name);
+    let mut arguments = vec!["check", "-q", name];
+    arguments.extend(options);
+    folder.run(&arguments)
+}
+
+#[test]
+fn a_ring() {
+    insta::assert_snapshot!(check("ring.ptx", &[]), @"
+    exit 1
+    --- stdout
+    ring.ptx:ring_of_4: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 53 obligations of the cut rule hold
+    ring.ptx:ring_of_3: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 21 obligations of the cut rule hold
+    ring.ptx:ring_producer_one_round_short: deadlock: REFUTED at param_2 = 1: warps1_3[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    ring.ptx:ring_producer_starts_at_phase_0: deadlock: REFUTED at param_2 = 1: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 3 arrivals pending and nothing changes that: warps1_3[0], which still arrives at it, itself waits for full_bar[0] to leave phase 0
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_persistent_ring_of_bulk_copies() {
+    insta::assert_snapshot!(check("bulk_ring.ptx", &[]), @"
+    exit 1
+    --- stdout
+    bulk_ring.ptx:bulk_ring: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823 and schedule, assuming ctaid_x < nctaid_x: all 35 obligations of the cut rule hold
+    bulk_ring.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_2 = 1, param_3 = 1, ctaid_x = 0, nctaid_x = 1: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 0 arrivals pending and 16 bytes missing and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    bulk_ring.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_2 = 2, param_3 = 1, ctaid_x = 0, nctaid_x = 1: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_ring_of_asynchronous_copies() {
+    insta::assert_snapshot!(check("async_ring.ptx", &[]), @"
+    exit 1
+    --- stdout
+    async_ring.ptx:async_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 72 obligations of the cut rule hold
+    async_ring.ptx:async_ring_counts_everybody: deadlock: REFUTED at param_2 = 3: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: warps4_7[0], which still arrives at it, itself waits for full_bar[0] to leave phase 1
+    async_ring.ptx:async_ring_same_phase: deadlock: REFUTED at param_2 = 3: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody who is left arrives at it (warps4_7[0], warps4_7[1], warps4_7[2] and 1 more did and will not again)
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_stencil_with_named_barriers() {
+    insta::assert_snapshot!(check("stencil.ptx", &[]), @"
+    exit 1
+    --- stdout
+    stencil.ptx:stencil: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    stencil.ptx:stencil_without_first_arrival: deadlock: REFUTED at param_2 = 1: warp0 waits for 128 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
+    stencil.ptx:stencil_counts_consumers_only: deadlock: REFUTED at param_2 = 1: warps1_3[2] waits for 96 threads at cta_bar[3], but 32 threads are there (warps1_3[2]) and nothing changes that: nobody who is left comes to it (warp0, warps1_3[0] and warps1_3[1] did and will not again)
+    --- stderr
+    ");
+}
+
+#[test]
+fn two_ctas_of_a_cluster() {
+    insta::assert_snapshot!(check("jacobi.ptx", &[]), @"
+    exit 1
+    --- stdout
+    jacobi.ptx:jacobi: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    jacobi.ptx:jacobi_fixed_phase: deadlock: REFUTED at param_1 = 2: cta1_warps1_3[2] waits for bar_bar[1] to leave phase 0, but bar_bar[1] is in phase 0 with 8 arrivals pending and nothing changes that: nobody who is left arrives at it (cta0_warp0, cta0_warps1_3[0], cta0_warps1_3[1] and 4 more did and will not again)
+    jacobi.ptx:jacobi_one_way: deadlock: REFUTED at param_1 = 1: cta0_warp0 waits for bar_bar[0] to leave phase 0, but bar_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody who is left arrives at it (cta0_warps1_3[0], cta0_warps1_3[1] and cta0_warps1_3[2] did and will not again)
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_grid_barrier_needs_all_ctas() {
+    insta::assert_snapshot!(check("grid_barrier.ptx", &[]), @"
+    exit 1
+    --- stdout
+    grid_barrier.ptx:grid_barrier: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 >= 2, but at_param_0 is 1 and stays 1: cta[1], which still adds to it, cannot start: cta[0] holds the only place
+    grid_barrier.ptx:grid_barrier_exact: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 == 2, but at_param_0 is 1 and stays 1: cta[1], which still adds to it, cannot start: cta[0] holds the only place
+    grid_barrier.ptx:grid_barrier_reset: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 == 2, but at_param_0 is 1 and stays 1: cta[1], which still adds to it, cannot start: cta[0] holds the only place
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_grid_barrier_with_all_ctas() {
+    insta::assert_snapshot!(check("grid_barrier.ptx", &["--assume", "R >= nctaid_x"]), @"
+    exit 1
+    --- stdout
+    grid_barrier.ptx:grid_barrier: deadlock: PROVED for every param_2 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 3 obligations of the cut rule hold
+    grid_barrier.ptx:grid_barrier_exact: deadlock: REFUTED at param_2 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_0 == 2, but at_param_0 is 3 and never goes down: cta[0] added 2 and cta[1] itself added 1
+    grid_barrier.ptx:grid_barrier_reset: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 2: cta[1] waits for at_param_0 == 2, but at_param_0 is 0 and stays 0: nobody who is left adds to it (cta[0] did and will not again)
+    --- stderr
+    ");
+}
+
+/// The whole report: the place is one of the protocol, the source line stands behind it.
+#[test]
+fn the_report_of_a_stencil() {
+    let folder = Folder::new();
+    kernel(&folder, "stencil.ptx");
+    let entry = "stencil_without_first_arrival";
+    insta::assert_snapshot!(folder.run(&["check", "stencil.ptx", "--entry", entry]), @"
+    exit 1
+    --- stdout
+    stencil.ptx: deadlock: REFUTED at param_2 = 1: warp0 waits for 128 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
+        --> stencil.ptx:11
+      11 |         sync cta_bar[1] 128    // stencil.cu:17
+      element     start  now                                                waited for                                                                                         changed by                                                                                         completes
+      cta_bar[1]  -      32 threads: warp0                                  warp0 128 threads (never)                                                                          warps1_3[0] 128 threads (never), warps1_3[1] 128 threads (never), warps1_3[2] 128 threads (never)  no
+      cta_bar[2]  -      0 threads:                                         warp0 128 threads (never)                                                                          warps1_3[0] 128 threads (never), warps1_3[1] 128 threads (never), warps1_3[2] 128 threads (never)  no
+      cta_bar[3]  -      96 threads: warps1_3[0], warps1_3[1], warps1_3[2]  warps1_3[0] 128 threads (never), warps1_3[1] 128 threads (never), warps1_3[2] 128 threads (never)  warp0 128 threads (never)                                                                          no
+      cta_bar[4]  -      0 threads:                                         warps1_3[0] 128 threads (never), warps1_3[1] 128 threads (never), warps1_3[2] 128 threads (never)  warp0 128 threads (never)                                                                          no
+      who waits for whom:
+        warp0 waits for 128 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
+        warps1_3[0] waits for 128 threads at cta_bar[3], but 96 threads are there (warps1_3[0], warps1_3[1] and warps1_3[2]) and nothing changes that: warp0, which still comes to it, itself waits for 128 threads at cta_bar[1]
+        which closes a cycle at warp0
+      blocked:
+        warp0 at line 11: cta_bar[1] 128 threads, found 32 threads: warp0: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
+        warps1_3[0] at line 20: cta_bar[3] 128 threads, found 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]: warp0, which still comes to it, itself waits for 128 threads at cta_bar[1]
+        warps1_3[1] at line 20: cta_bar[3] 128 threads, found 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]: warp0, which still comes to it, itself waits for 128 threads at cta_bar[1]
+        warps1_3[2] at line 20: cta_bar[3] 128 threads, found 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]: warp0, which still comes to it, itself waits for 128 threads at cta_bar[1]
+      trace:
+        1  warp0        comes to cta_bar[1]: 32 threads: warp0  (line 11)
+        2  warps1_3[0]  comes to cta_bar[3]: 32 threads: warps1_3[0]  (line 20)
+        3  warps1_3[1]  comes to cta_bar[3]: 64 threads: warps1_3[0], warps1_3[1]  (line 20)
+        4  warps1_3[2]  comes to cta_bar[3]: 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]  (line 20)
+      minimal:
+        smallest by (param_2) among param_2 in 0..=4; the only smaller one was explored exhaustively
+      notes:
+        lines are those of the protocol that `warplock lift` prints
+      assumptions:
+        0 <= param_2 <= 1073741823
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by adversarial schedules in [time]
+    --- stderr
+    ");
+}
+
+#[test]
+fn the_protocol_of_a_ring() {
+    let folder = Folder::new();
+    kernel(&folder, "ring.ptx");
+    insta::assert_snapshot!(folder.run(&["lift", "ring.ptx", "--entry", "ring_of_4"]), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `ring_of_4` of a PTX 9.5 text for sm_90a.
+    //! 128 x 1 x 1 threads per CTA, the most that .maxntid allows.
+    protocol ring_of_4
+
+    param param_2 in 0..=1073741823
+
+    mbarrier full_bar[3] { arrivals: 1 }   // counted in groups of 32 threads
+    mbarrier full_bar_24 { arrivals: 1 }   // counted in groups of 32 threads
+    mbarrier empty_bar[3] { arrivals: 3 }  // counted in groups of 32 threads
+    mbarrier empty_bar_24 { arrivals: 3 }  // counted in groups of 32 threads
+    named cta_bar[16]
+
+    role warp0 warp {
+        sync cta_bar[0] 128        // ring.cu:54
+        for i in 0..param_2 / 4 {  // ring.cu:54
+            wait empty_bar[0] (i + 1) % 2  // ring.cu:25
+            arrive full_bar[0]             // ring.cu:27
+            wait empty_bar[1] (i + 1) % 2  // ring.cu:25
+            arrive full_bar[1]             // ring.cu:27
+            wait empty_bar[2] (i + 1) % 2  // ring.cu:25
+            arrive full_bar[2]             // ring.cu:27
+            wait empty_bar_24 (i + 1) % 2  // ring.cu:25
+            arrive full_bar_24             // ring.cu:27
+        }
+        for i in 0..param_2 % 4 {  // sync.cuh:6
+            wait empty_bar[i] (param_2 / 4 + 1) % 2  // ring.cu:25
+            arrive full_bar[i]                       // ring.cu:27
+        }
+    }
+
+    role warps1_3[w in 0..3] warp {
+        sync cta_bar[0] 128        // ring.cu:54
+        for i in 0..param_2 / 4 {  // ring.cu:37
+            wait full_bar[0] i % 2  // ring.cu:37
+            arrive empty_bar[0]     // ring.cu:39
+            wait full_bar[1] i % 2  // ring.cu:37
+            arrive empty_bar[1]     // ring.cu:39
+            wait full_bar[2] i % 2  // ring.cu:37
+            arrive empty_bar[2]     // ring.cu:39
+            wait full_bar_24 i % 2  // ring.cu:37
+            arrive empty_bar_24     // ring.cu:39
+        }
+        for i in 0..param_2 % 4 {  // sync.cuh:6
+            wait full_bar[i] param_2 / 4 % 2  // ring.cu:37
+            arrive empty_bar[i]               // ring.cu:39
+        }
+    }
+    --- stderr
+    ");
+}
+
+#[test]
+fn the_protocol_of_a_persistent_kernel() {
+    let folder = Folder::new();
+    kernel(&folder, "bulk_ring.ptx");
+    insta::assert_snapshot!(folder.run(&["lift", "bulk_ring.ptx", "--entry", "bulk_ring"]), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `bulk_ring` of a PTX 9.5 text for sm_90a.
+    //! 160 x 1 x 1 threads per CTA, the most that .maxntid allows.
+    protocol bulk_ring
+
+    param param_2 in 0..=1073741823
+    param param_3 in 0..=1073741823
+    param ctaid_x in 0..=1073741822
+    param nctaid_x in 1..=1073741823
+    assume ctaid_x < nctaid_x
+
+    mbarrier memory_bar[4] { arrivals: 1 }
+    mbarrier memory_bar_16416[4] { arrivals: 4 }
+    named cta_bar[16]
+
+    role warp0 warp {
+        sync cta_bar[0] 160     // bulk_ring.cu:90
+        if ctaid_x < param_2 {  // bulk_ring.cu:90
+            for i in 0..(param_2 - ctaid_x - 1) / nctaid_x + 1 {  // line 232
+                for j in 0..param_3 {  // sync.cuh:6
+                    wait memory_bar_16416[(j + param_3 * i) % 4] ((j + param_3 * i) / 4 + 1) % 2  // bulk_ring.cu:56
+                    arrive_expect_tx memory_bar[(j + param_3 * i) % 4] 4096                       // bulk_ring.cu:57
+                    async copy tile completes memory_bar[(j + param_3 * i) % 4] 4096              // bulk_ring.cu:58
+                }
+            }
+        }
+    }
+
+    role warps1_4[w in 0..4] warp {
+        sync cta_bar[0] 160     // bulk_ring.cu:90
+        if ctaid_x < param_2 {  // bulk_ring.cu:90
+            for i in 0..(param_2 - ctaid_x - 1) / nctaid_x + 1 {  // line 118
+                for j in 0..param_3 {  // bulk_ring.cu:90
+                    wait memory_bar[(j + param_3 * i) % 4] (j + param_3 * i) / 4 % 2  // bulk_ring.cu:71
+                    arrive memory_bar_16416[(j + param_3 * i) % 4]                    // bulk_ring.cu:74
+                }
+            }
+        }
+    }
+    --- stderr
+    ");
+}
+
+#[test]
+fn the_protocol_of_a_grid() {
+    let folder = Folder::new();
+    kernel(&folder, "grid_barrier.ptx");
+    insta::assert_snapshot!(
+        folder.run(&["lift", "grid_barrier.ptx", "--entry", "grid_barrier_reset"]), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `grid_barrier_reset` of a PTX 9.5 text for sm_90a.
+    //! 256 x 1 x 1 threads per CTA, the most that .maxntid allows.
+    //! Counters in memory are taken not to wrap around.
+    protocol grid_barrier_reset
+
+    param param_2 in 0..=1073741823
+    param nctaid_x in 1..=1073741823
+
+    semaphore at_param_0 = 0  // taken to be cleared before the launch
+
+    // Axes of the grid that the kernel never looks at have one CTA.
+    grid cta[ctaid_x in 0..nctaid_x] launch any resident 1.. {
+        for i in 0..param_2 {  // grid_barrier.cu:44
+            at_param_0 += 1              // grid_barrier.cu:44
+            wait at_param_0 == nctaid_x  // grid_barrier.cu:26
+            if ctaid_x == 0 {            // grid_barrier.cu:44
+                at_param_0 = 0  // grid_barrier.cu:44
+            }
+        }
+    }
+    --- stderr
+    ");
+}
+
+/// What `lift` prints is what `check` decides.
+#[test]
+fn the_lifted_text_gets_the_same_verdict() {
+    for (file, entry) in [
+        ("ring.ptx", "ring_of_3"),
+        ("ring.ptx", "ring_producer_starts_at_phase_0"),
+        ("stencil.ptx", "stencil_counts_consumers_only"),
+        ("jacobi.ptx", "jacobi"),
+        ("grid_barrier.ptx", "grid_barrier_exact"),
+    ] {
+        let folder = Folder::new();
+        kernel(&folder, file);
+        let first = folder.run(&["check", "-q", file, "--entry", entry]);
+        folder.run(&["lift", file, "--entry", entry, "-o", "lifted.wlk"]);
+        let second = folder.run(&["check", "-q", "lifted.wlk"]);
+        assert_eq!(first.replace(file, "lifted.wlk"), second, "{entry}");
+    }
+}

@@ -1,0 +1,106 @@
+//! Damaged PTX is read or refused, and what is read is lifted or refused: nothing panics, and what is
+//! lifted can be read.
+
+use std::fs;
+use std::path::Path;
+
+use rand::RngExt;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use warplock::ptx;
+use warplock::ptx::Options;
+
+const KERNELS: [&str; 6] = [
+    "ring",
+    "bulk_ring",
+    "async_ring",
+    "stencil",
+    "jacobi",
+    "grid_barrier",
+];
+
+fn kernel(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/ptx/kernels")
+        .join(name)
+        .with_extension("ptx");
+    fs::read_to_string(path).unwrap()
+}
+
+/// How many entries could be read and lifted.
+fn lifted(text: &str) -> (usize, usize) {
+    let Ok(module) = ptx::parse(text.as_bytes(), &|_| {}) else {
+        return (0, 0);
+    };
+    let entries: Vec<_> = module.functions.iter().filter(|f| f.entry).collect();
+    let options = Options::default();
+    let good = entries
+        .iter()
+        .filter(|f| match ptx::lift(&module, f, &options) {
+            Ok(text) => {
+                warplock::text::load(text.as_bytes()).unwrap();
+                true
+            }
+            Err(ptx::Failure::Obstacle(obstacle)) => {
+                assert!(!obstacle.words(&module).is_empty());
+                false
+            }
+            Err(ptx::Failure::Input(_)) => false,
+        })
+        .count();
+    (entries.len(), good)
+}
+
+#[test]
+fn lines_that_are_missing_or_twice() {
+    let mut read = 0;
+    let mut good = 0;
+    for seed in 0..120 {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let text = kernel(KERNELS[random.random_range(0..KERNELS.len())]);
+        let mut lines: Vec<&str> = text.lines().collect();
+        for _ in 0..random.random_range(1..4) {
+            let at = random.random_range(0..lines.len());
+            let to = random.random_range(0..lines.len());
+            match random.random_range(0..3) {
+                0 => {
+                    lines.remove(at);
+                }
+                1 => lines.insert(at, lines[to]),
+                _ => lines.swap(at, to),
+            }
+        }
+        let (entries, some) = lifted(&lines.join("\n"));
+        read += entries;
+        good += some;
+    }
+    assert!(read > 100, "only {read} entries were read");
+    assert!(
+        good > 40 && good < read,
+        "{good} of {read} entries were lifted"
+    );
+}
+
+#[test]
+fn every_beginning() {
+    let text = kernel("jacobi");
+    for end in (0..text.len()).step_by(61) {
+        if text.is_char_boundary(end) {
+            lifted(&text[..end]);
+        }
+    }
+}
+
+#[test]
+fn bytes_that_are_changed() {
+    let original = kernel("stencil").into_bytes();
+    for seed in 0..60 {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let mut bytes = original.clone();
+        for _ in 0..random.random_range(1..4) {
+            let at = random.random_range(0..bytes.len());
+            bytes[at] = random.random_range(9..127);
+        }
+        lifted(&String::from_utf8_lossy(&bytes));
+    }
+}
