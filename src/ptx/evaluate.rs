@@ -322,7 +322,11 @@ impl Machine<'_, '_> {
                     let quotient = scaled_down(&state.facts, product, power * by)?;
                     return Some(Integer::same(quotient));
                 }
-                let quotient = state.facts.quotient(&a.sum, &by)?;
+                let far = name == "shr" && by.as_constant().is_some_and(|by| by >= 1 << 16);
+                let quotient = match by.as_constant() {
+                    Some(power) if far => scaled_down(&state.facts, &a.sum, power)?,
+                    _ => state.facts.quotient(&a.sum, &by)?,
+                };
                 Some(Integer::same(if name == "rem" {
                     a.sum.minus(&quotient.times(&by))
                 } else {
