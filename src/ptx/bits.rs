@@ -1,5 +1,6 @@
 //! Single operations on integers: bit for bit where they are known, by rules where they are not.
 
+use super::facts::Facts;
 use super::machine::State;
 use super::machine::wrap;
 use super::term::Sum;
@@ -137,4 +138,60 @@ pub(super) fn concrete(
         _ => return None,
     };
     Some(wrap(value, signed, bits))
+}
+
+/// The quotient of `factor * x` by a power of two. Compilers divide by a constant `d` in this way, with
+/// `factor * d = power + e`: then it is `x / d`, rounded down, as long as `e * x < power`, since what is
+/// added to `x / d` is below `1 / d`.
+pub(super) fn scaled_down(facts: &Facts, product: &Sum, power: i128) -> Option<Sum> {
+    let gcd = |a: i128, b: i128| {
+        let (mut a, mut b) = (a.abs(), b.abs());
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let factor = product
+        .terms
+        .values()
+        .fold(product.constant, |g, c| gcd(g, *c));
+    if factor > 1
+        && let Some(x) = product.exactly_over(factor)
+    {
+        let (low, high) = facts.range(&x);
+        let divisor = power.div_euclid(factor) + i128::from(power % factor != 0);
+        let excess = factor * divisor - power;
+        if low >= 0 && high < 1 << 64 && excess * high < power {
+            return facts.quotient(&x, &Sum::of(divisor));
+        }
+    }
+    facts.quotient(product, &Sum::of(power))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::term::Unknown;
+    use super::*;
+
+    /// The factors that compilers use, and what they divide by.
+    #[test]
+    fn division_by_a_constant() {
+        let mut facts = Facts::default();
+        facts.bound(Unknown(0), 0, (1 << 31) - 1);
+        let x = Sum::unknown(Unknown(0));
+        for (factor, shift, divisor) in [
+            (0x5555_5556, 0, 3),
+            (0x6666_6667, 1, 5),
+            (0x2AAA_AAAB, 0, 6),
+            (0x9249_2493_i128, 2, 7),
+            (0x5105_1051, 4, 50),
+        ] {
+            let found = scaled_down(&facts, &x.scaled(factor), 1 << (32 + shift)).unwrap();
+            let expected = facts.quotient(&x, &Sum::of(divisor)).unwrap();
+            let exact = (0..4000)
+                .chain((1 << 31) - 4000..1 << 31)
+                .all(|v: i128| (v * factor) >> (32 + shift) == v / divisor);
+            assert_eq!(found == expected, exact, "{divisor}");
+        }
+    }
 }

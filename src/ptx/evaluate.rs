@@ -7,10 +7,12 @@ use super::bits::concrete;
 use super::bits::exclusive;
 use super::bits::masked;
 use super::bits::multiplied;
+use super::bits::scaled_down;
 use super::machine::Machine;
 use super::machine::Meaning;
 use super::machine::State;
 use super::machine::wrap;
+use super::term::Atom;
 use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
@@ -266,7 +268,18 @@ impl Machine<'_, '_> {
                         self.read(b, signed, bits, state, at)?,
                     )
                 } else if parts.contains(&"hi") {
-                    return None;
+                    let (x, factor) = match (small(0), small(1)) {
+                        (_, Some(factor)) => (a, factor),
+                        (Some(factor), _) => (b, factor),
+                        _ => return None,
+                    };
+                    let x = self.read(x, signed, bits, state, at)?;
+                    let factor = wrap(factor, signed, bits);
+                    if !rest.is_empty() || x.lanes.is_some() || factor <= 0 {
+                        return None;
+                    }
+                    let product = x.sum.scaled(factor);
+                    return scaled_down(&state.facts, &product, 1 << bits).map(Integer::same);
                 } else {
                     ((*a).clone(), (*b).clone())
                 };
@@ -302,7 +315,18 @@ impl Machine<'_, '_> {
                 if a.lanes.is_some() {
                     return None;
                 }
-                let quotient = state.facts.quotient(&a.sum, &by)?;
+                if name == "shr"
+                    && let Some((Atom::Quotient(product, power), 1)) = a.sum.single()
+                    && let (Some(power), Some(by)) = (power.as_constant(), by.as_constant())
+                {
+                    let quotient = scaled_down(&state.facts, product, power * by)?;
+                    return Some(Integer::same(quotient));
+                }
+                let far = name == "shr" && by.as_constant().is_some_and(|by| by >= 1 << 16);
+                let quotient = match by.as_constant() {
+                    Some(power) if far => scaled_down(&state.facts, &a.sum, power)?,
+                    _ => state.facts.quotient(&a.sum, &by)?,
+                };
                 Some(Integer::same(if name == "rem" {
                     a.sum.minus(&quotient.times(&by))
                 } else {

@@ -74,6 +74,13 @@ impl Sum {
         self.terms.is_empty().then_some(self.constant)
     }
 
+    /// The only term, if there is nothing else.
+    pub fn single(&self) -> Option<(&Atom, i128)> {
+        let mut terms = self.terms.iter();
+        let (atom, factor) = terms.next()?;
+        (self.constant == 0 && terms.next().is_none()).then_some((atom, *factor))
+    }
+
     /// Whether it is so large that it is better given up.
     pub fn excessive(&self) -> bool {
         self.terms.len() > MOST_TERMS
