@@ -347,3 +347,109 @@ fn handovers_agree_with_exhaustive_search() {
     ]
     ");
 }
+
+/// Two teams of up to three interchangeable threads that hand over to each other or to
+/// themselves, every member arriving, with an edit now and then.
+fn teams(rng: &mut impl Rng) -> String {
+    let sizes: [u32; 2] = [rng.random_range(1..=3), rng.random_range(1..=2)];
+    let mut programs: [Vec<String>; 2] = Default::default();
+    let mut phases = [0_u32; 2];
+    for _ in 0..rng.random_range(1..=4_u32) {
+        let giver = rng.random_range(0..2_u32) as usize;
+        let taker = rng.random_range(0..2_u32) as usize;
+        let slot = rng.random_range(0..2_u32);
+        let given = &mut programs[giver];
+        if rng.random_range(0..3_u32) == 0 {
+            given.push(format!("write y[{giver}, n]"));
+        } else {
+            given.push(format!("elect {{ write x[{slot}] }}"));
+        }
+        given.push(format!("arrive b{giver}"));
+        let taken = &mut programs[taker];
+        taken.push(format!("wait b{giver} {}", phases[giver] % 2));
+        taken.push(match rng.random_range(0..2_u32) {
+            0 => format!("read y[{giver}, (n + 1) % {}]", sizes[giver]),
+            _ => format!("read x[{slot}]"),
+        });
+        phases[giver] += 1;
+    }
+    for program in &mut programs {
+        if program.len() > 1 && rng.random_range(0..3_u32) == 0 {
+            let place = rng.random_range(1..program.len() as u64) as usize;
+            program.swap(place - 1, place);
+        }
+    }
+    let mut text = "protocol p\nbuffer x[2]\nbuffer y[2, 3]\n".to_owned();
+    for (team, size) in sizes.iter().enumerate() {
+        writeln!(text, "mbarrier b{team} {{ arrivals: {size} }}").unwrap();
+    }
+    for (team, program) in programs.iter().enumerate() {
+        let body = program.join("\n  ");
+        writeln!(
+            text,
+            "role r{team}[n in 0..{}] {{\n  {body}\n}}",
+            sizes[team]
+        )
+        .unwrap();
+    }
+    text
+}
+
+#[test]
+fn teams_agree_with_exhaustive_search() {
+    let properties = [
+        Property::EarlyCompletion,
+        Property::EarlyPass,
+        Property::LappedWait,
+        Property::Race,
+    ];
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let mut tallies: Vec<(Property, Tally)> = Vec::new();
+    tallies.extend(properties.map(|property| (property, Tally::default())));
+    for _ in 0..PROGRAMS * times() {
+        let text = teams(&mut rng);
+        for (property, tally) in &mut tallies {
+            compare(&text, *property, tally);
+        }
+    }
+    note(&format!("teams: {tallies:?}"));
+    if times() > 1 {
+        return;
+    }
+    insta::assert_debug_snapshot!(tallies, @"
+    [
+        (
+            EarlyCompletion,
+            Tally {
+                compared: 400,
+                violated: 72,
+                undecided: 0,
+            },
+        ),
+        (
+            EarlyPass,
+            Tally {
+                compared: 400,
+                violated: 105,
+                undecided: 0,
+            },
+        ),
+        (
+            LappedWait,
+            Tally {
+                compared: 400,
+                violated: 169,
+                undecided: 0,
+            },
+        ),
+        (
+            Race,
+            Tally {
+                compared: 400,
+                violated: 209,
+                undecided: 0,
+            },
+        ),
+    ]
+    ");
+}
