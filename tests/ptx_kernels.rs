@@ -61,6 +61,18 @@ fn a_ring_of_asynchronous_copies() {
 }
 
 #[test]
+fn a_matrix_vector_product() {
+    insta::assert_snapshot!(check("matvec.ptx", &[]), @"
+    exit 1
+    --- stdout
+    matvec.ptx:matvec: deadlock: PROVED for every param_3 in 0..=1073741823 and schedule: all 36 obligations of the cut rule hold
+    matvec.ptx:matvec_counts_everybody: deadlock: REFUTED at param_3 = 0: warps4_11[0] waits for 384 threads at cta_bar[1], but 256 threads are there (warps4_11[0], warps4_11[1], warps4_11[2] and 5 more) and nothing changes that: nobody who is left comes to it (warps4_11[1], warps4_11[2], warps4_11[3] and 4 more did and will not again)
+    matvec.ptx:matvec_one_column_less: deadlock: REFUTED at param_3 = 1: warps4_11[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+}
+
+#[test]
 fn a_stencil_with_named_barriers() {
     insta::assert_snapshot!(check("stencil.ptx", &[]), @"
     exit 1
