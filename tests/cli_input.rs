@@ -7,7 +7,7 @@ use cli_support::library;
 
 #[test]
 fn the_top_level_help() {
-    insta::assert_snapshot!(Folder::new().run(&["--help"]), @r#"
+    insta::assert_snapshot!(Folder::new().run(&["--help"]), @"
     exit 0
     --- stdout
     Proves that a GPU kernel's synchronization cannot deadlock, or prints the smallest input that hangs
@@ -17,6 +17,7 @@ fn the_top_level_help() {
 
     Commands:
       check        Decide the properties of protocols
+      lift         Print the protocol that a compiled kernel follows
       certify      Check certificates again, without the prover
       csr          Say whether a kernel that takes turns by a lock hangs on concrete block-sparse
                    tensors
@@ -51,7 +52,7 @@ fn the_top_level_help() {
       -q, --quiet
               Say only the first line of each result, and show no progress
     --- stderr
-    "#);
+    ");
 }
 
 #[test]
