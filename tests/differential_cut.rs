@@ -28,11 +28,14 @@ use warplock::protocol::Protocol;
 use warplock::semantics::explore::Options;
 use warplock::semantics::explore::SearchEnd;
 use warplock::semantics::explore::explore_all;
+use warplock::semantics::hazards::search::search_all;
 use warplock::semantics::inputs::Bounds;
 use warplock::semantics::unfold;
 use warplock::semantics::unfold::Limits;
 use warplock::text;
 use warplock::text::Narrowing;
+use warplock::verdict::Property;
+use warplock::verdict::hazard::inapplicable;
 
 /// Cases of one run.
 const CASES: u64 = 330;
@@ -347,9 +350,8 @@ fn grid(protocol: &Protocol) -> Vec<Vec<i64>> {
     all
 }
 
-/// What is wrong at some small parameter values, and how many values were searched to the end.
-fn wrong(protocol: &Protocol) -> (Option<String>, usize) {
-    let bounds = Bounds {
+fn bounds() -> Bounds {
+    Bounds {
         max_initial: 2,
         limits: Limits {
             ops: 2_000,
@@ -357,7 +359,12 @@ fn wrong(protocol: &Protocol) -> (Option<String>, usize) {
             cells: 200,
             work: 500_000,
         },
-    };
+    }
+}
+
+/// What is wrong at some small parameter values, and how many values were searched to the end.
+fn wrong(protocol: &Protocol) -> (Option<String>, usize) {
+    let bounds = bounds();
     let options = Options {
         max_states: MAX_STATES,
         ..Options::default()
@@ -386,14 +393,38 @@ fn wrong(protocol: &Protocol) -> (Option<String>, usize) {
     (None, complete)
 }
 
-/// Whether the rule proves it; `None` where it was not asked.
+/// Which of the other properties some small parameter values violate, and at how many values a
+/// search came to its end.
+fn violated(protocol: &Protocol, property: Property) -> (Option<String>, usize) {
+    let options = Options {
+        max_states: MAX_STATES,
+        ..Options::default()
+    };
+    let mut complete = 0;
+    for params in grid(protocol) {
+        // Too large to run.
+        let Ok(found) = search_all(protocol, &params, property, &bounds(), &options) else {
+            continue;
+        };
+        if found.found.is_some() {
+            return (Some(format!("{property:?} at {params:?}")), complete);
+        }
+        complete += usize::from(found.end == SearchEnd::Exhausted);
+    }
+    (None, complete)
+}
+
+/// Whether the rule proves that it has no deadlock.
 fn proved(source: &str, protocol: &Protocol) -> bool {
-    let Guess::Fitting(argument) = proof::search(protocol, Layer::Cuts, LIMIT, None, &|_| {})
-    else {
+    proved_by(Layer::Cuts, Property::Deadlock, source, protocol)
+}
+
+fn proved_by(layer: Layer, property: Property, source: &str, protocol: &Protocol) -> bool {
+    let Guess::Fitting(argument) = proof::search(protocol, layer, LIMIT, None, &|_| {}) else {
         return false;
     };
     assert!(matches!(argument, Argument::Cut(_)), "{argument:?}");
-    let issued = manifest::issue(source, &Narrowing::default(), "deadlock", argument);
+    let issued = manifest::issue(source, &Narrowing::default(), property.name(), argument);
     let Ok((certificate, _)) = issued else {
         return false;
     };
@@ -462,5 +493,67 @@ fn what_is_proved_never_hangs() {
     assert!(
         proofs * 8 >= good && bad * 4 >= texts,
         "{proofs} {good} {bad} {texts}"
+    );
+}
+
+/// Seeds of their own, so that the two tests see different protocols.
+const HAZARD_SEEDS: u64 = 1_000_000;
+
+#[test]
+fn what_a_consistent_cut_proves_is_never_violated() {
+    let first = HAZARD_SEEDS + number("WARPLOCK_SEED", 0);
+    let count = CASES / 3 * number("WARPLOCK_CASES", 1);
+    let (mut proofs, mut searched, mut violations) = (0_u64, 0, 0_u64);
+    let mut failures = Vec::new();
+    let layers = [
+        (
+            Layer::Cuts,
+            &[
+                Property::EarlyPass,
+                Property::LappedWait,
+                Property::OverArrival,
+            ][..],
+        ),
+        (
+            Layer::ConsistentCuts,
+            &[Property::EarlyCompletion, Property::TxMismatch][..],
+        ),
+    ];
+    for seed in first..first + count {
+        let Some(source) = generate(seed) else {
+            continue;
+        };
+        let protocol = text::load(source.as_bytes()).unwrap();
+        for (layer, properties) in layers {
+            let applies = |p: &&Property| inapplicable(&protocol, **p).is_none();
+            let properties: Vec<Property> = properties.iter().filter(applies).copied().collect();
+            let results: Vec<_> = properties.iter().map(|p| violated(&protocol, *p)).collect();
+            let bad: Vec<&String> = results.iter().filter_map(|(bad, _)| bad.as_ref()).collect();
+            violations += bad.len() as u64;
+            let Some(property) = properties.first() else {
+                continue;
+            };
+            if !proved_by(layer, *property, &source, &protocol) {
+                continue;
+            }
+            proofs += 1;
+            searched += results.iter().map(|(_, complete)| complete).sum::<usize>();
+            if !bad.is_empty() {
+                let failure = format!("seed {seed} is proved, but {bad:?}\n{source}");
+                log(&failure);
+                failures.push(failure);
+            }
+        }
+    }
+    log(&format!(
+        "hazards, seeds {first}..{}: {proofs} proofs, {violations} violations of properties, \
+         {searched} complete searches of what is proved; {} wrong proofs",
+        first + count,
+        failures.len()
+    ));
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    assert!(
+        proofs * 8 >= count && violations * 8 >= count,
+        "{proofs} {violations} {count}"
     );
 }

@@ -10,4 +10,4 @@ role warp_of[w in 0..2] warp {
 }
 
 expect race: refuted
-expect early_completion: bounded
+expect early_completion: proved

@@ -35,5 +35,5 @@ role mma[lane in 0..LANES] {
     }
 }
 
-expect early_completion: bounded
+expect early_completion: proved
 expect race: bounded

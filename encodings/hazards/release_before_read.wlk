@@ -30,4 +30,4 @@ role consumer[t in 0..C] {
 }
 
 expect race: refuted at S = 1, C = 1, N = 2
-expect early_completion: bounded
+expect early_completion: proved

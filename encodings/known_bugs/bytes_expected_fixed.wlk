@@ -28,3 +28,5 @@ role math {
 }
 
 expect deadlock: proved
+expect early_completion: proved
+expect tx_mismatch: proved

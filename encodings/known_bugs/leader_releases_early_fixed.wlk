@@ -32,3 +32,5 @@ role consumer[w in 0..W] {
 }
 
 expect deadlock: proved
+expect lapped_wait: proved
+expect early_completion: proved

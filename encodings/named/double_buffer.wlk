@@ -32,3 +32,5 @@ role consumer[w in 0..W] warp {
 }
 
 expect deadlock: proved
+expect early_completion: proved
+expect over_arrival: proved

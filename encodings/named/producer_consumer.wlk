@@ -24,3 +24,4 @@ role consumer[w in 0..W] warp {
 }
 
 expect deadlock: proved
+expect early_completion: proved

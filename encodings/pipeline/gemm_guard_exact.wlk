@@ -34,3 +34,4 @@ role mma {
 }
 
 expect deadlock: proved
+expect early_completion: proved

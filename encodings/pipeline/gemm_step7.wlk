@@ -54,3 +54,6 @@ role write_back[t in 0..T] {
 }
 
 expect deadlock: proved
+expect early_completion: proved
+expect tx_mismatch: proved
+expect lapped_wait: proved

@@ -31,3 +31,5 @@ role consumer[c in 0..C] {
 }
 
 expect deadlock: proved
+expect early_completion: proved
+expect early_pass: proved

@@ -13,3 +13,4 @@ role cta[g in 0..G] {
 }
 
 expect deadlock: proved
+expect resources: proved

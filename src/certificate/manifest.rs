@@ -38,6 +38,7 @@ use super::turns::Turns;
 use crate::protocol::Protocol;
 use crate::text;
 use crate::text::Narrowing;
+use crate::verdict::Property;
 
 /// The version of the certificate format.
 pub const SCHEMA: u32 = 1;
@@ -89,6 +90,14 @@ impl Argument {
             Argument::Turns(turns) => turns::obligations(protocol, turns),
             Argument::Cut(cut) => cut::obligations(protocol, cut),
             Argument::Counting(counting) => counting::obligations(protocol, counting),
+        }
+    }
+
+    /// Whether the argument, once its obligations are discharged, proves a property.
+    pub fn proves(&self, protocol: &Protocol, property: Property) -> bool {
+        match self {
+            Argument::Cut(cut) => cut::proves(protocol, cut.consistent, property),
+            _ => property == Property::Deadlock,
         }
     }
 
@@ -314,9 +323,10 @@ fn verify(certificate: &Certificate) -> Result<Vec<Obligation>, Rejection> {
             certificate.protocol, protocol.name
         ));
     }
-    if certificate.property != "deadlock" {
+    let property = Property::from_name(&certificate.property);
+    if !property.is_some_and(|p| certificate.argument.proves(&protocol, p)) {
         return mismatch(format!(
-            "the {} rule proves `deadlock`, not `{}`",
+            "this argument by the {} rule does not prove `{}`",
             certificate.argument.rule(),
             certificate.property
         ));

@@ -15,6 +15,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use std::time::Instant;
 
+use crate::certificate;
 use crate::certificate::discharge;
 use crate::certificate::discharge::Answer;
 use crate::certificate::discharge::Solver;
@@ -26,6 +27,7 @@ use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 use crate::semantics::input::Input;
 use crate::semantics::instance::Instance;
+use crate::verdict::Property;
 
 /// How many random instances a guess has to survive.
 const SAMPLES: usize = 250;
@@ -61,6 +63,8 @@ impl Guess {
 pub enum Layer {
     /// Closed forms and cuts: any number of loops and roles, no reset.
     Cuts,
+    /// The same, with the generations of arrivals at mbarriers.
+    ConsistentCuts,
     /// One order of a grid's CTAs that suits every semaphore.
     Ticket,
     /// Numbered turns at every semaphore.
@@ -73,7 +77,7 @@ impl Layer {
     /// The name that reports use.
     pub fn name(self) -> &'static str {
         match self {
-            Layer::Cuts => "cut",
+            Layer::Cuts | Layer::ConsistentCuts => "cut",
             Layer::Ticket => "ticket",
             Layer::Turns => "turn",
             Layer::Counting => "counting",
@@ -101,6 +105,20 @@ pub fn layers(protocol: &Protocol) -> Vec<Layer> {
     all
 }
 
+/// The layers that may apply to another property of a protocol.
+pub fn layers_for(protocol: &Protocol, property: Property) -> Vec<Layer> {
+    if !protocol.patterns.is_empty() {
+        return Vec::new();
+    }
+    let all = [Layer::Cuts, Layer::ConsistentCuts].into_iter();
+    all.filter(|layer| {
+        let consistent = *layer == Layer::ConsistentCuts;
+        certificate::cut::proves(protocol, consistent, property)
+    })
+    .take(1)
+    .collect()
+}
+
 /// Looks for an argument in one layer. `tell` is told what is being tried.
 pub fn search(
     protocol: &Protocol,
@@ -115,7 +133,8 @@ pub fn search(
         sample::instances(protocol, SAMPLES, 0)
     };
     match layer {
-        Layer::Cuts => cut::guess(protocol, deadline, tell),
+        Layer::Cuts => cut::guess(protocol, false, deadline, tell),
+        Layer::ConsistentCuts => cut::guess(protocol, true, deadline, tell),
         Layer::Ticket => ticket::guess(protocol, &samples(), deadline, tell),
         Layer::Turns => turns::guess(protocol, &samples(), deadline, tell),
         Layer::Counting => {

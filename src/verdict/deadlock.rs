@@ -18,8 +18,6 @@ use std::time::Duration;
 use std::time::Instant;
 
 use crate::certificate;
-use crate::certificate::discharge::Solver;
-use crate::certificate::manifest;
 use crate::certificate::manifest::Argument;
 use crate::certificate::manifest::Rejection;
 use crate::encoding::search;
@@ -46,6 +44,8 @@ pub(super) use concrete::order;
 pub use further::further;
 
 use super::Property;
+use super::checked;
+use super::checked::Checked;
 use super::decision::Decision;
 use super::decision::Proof;
 use super::decision::Refutation;
@@ -376,19 +376,19 @@ impl Strategy<'_> {
             (self.settings.tell)(&format!("looking for a proof by the {} rule", layer.name()));
             let cancel = Some(self.settings.cancel);
             let found = proof::search(self.protocol, layer, left, cancel, self.settings.tell);
+            let left = deadline.saturating_duration_since(Instant::now());
+            let each = match &found {
+                // It has been discharged once, so it only takes as long again.
+                Guess::Found(_) => self.settings.timeout.max(Duration::from_secs(10)),
+                _ => left,
+            };
             let reason = match found {
-                Guess::Found(argument) => return self.prove(argument, notes.to_vec()).map(Ok),
-                Guess::Fitting(argument) => {
-                    let left = deadline.saturating_duration_since(Instant::now());
-                    match self.check(argument, left, notes.to_vec()) {
-                        Ok(decision) => return Ok(Ok(decision)),
-                        Err(Internal::Certificate(Rejection::Open {
-                            meaning, reason, ..
-                        })) => format!(
-                            "it could not be shown that {} ({reason})",
-                            meaning.trim_end_matches('.')
-                        ),
-                        Err(error) => return Err(error),
+                Guess::Found(argument) | Guess::Fitting(argument) => {
+                    match self.check(argument, each)? {
+                        Checked::Proved { proof, engine } => {
+                            return Ok(Ok(self.proved(proof, engine, notes.to_vec())));
+                        }
+                        Checked::Open(why) => why,
                     }
                 }
                 Guess::Nothing { reason, suspects } => {
@@ -407,45 +407,28 @@ impl Strategy<'_> {
         Ok(Err(failure))
     }
 
-    fn prove(&self, argument: Argument, notes: Vec<String>) -> Result<Decision, Internal> {
-        let each = self.settings.timeout.max(Duration::from_secs(10));
-        self.check(argument, each, notes)
+    fn check(&self, argument: Argument, each: Duration) -> Result<Checked, Internal> {
+        let (narrowing, tell) = (self.narrowing, self.settings.tell);
+        let found = checked::check(
+            self.protocol,
+            narrowing,
+            Property::Deadlock,
+            argument,
+            each,
+            tell,
+        )?;
+        Ok(found)
     }
 
-    /// Writes an argument down and has the checker decide, with so much time for each obligation.
-    fn check(
-        &self,
-        argument: Argument,
-        each: Duration,
-        notes: Vec<String>,
-    ) -> Result<Decision, Internal> {
-        (self.settings.tell)("checking the certificate");
-        let engine = match &argument {
-            Argument::Ticket(_) => "ticket rule",
-            Argument::Turns(_) => "turn rule",
-            Argument::Cut(_) => "cut rule",
-            Argument::Counting(_) => "counting rule",
-        };
-        let (certificate, obligations) = manifest::issue(
-            &self.protocol.source,
-            self.narrowing,
-            Property::Deadlock.name(),
-            argument,
-        )?;
-        manifest::check(&certificate, &Solver::BuiltIn, each, self.settings.tell)?;
-        let assumptions = certificate.assumptions.clone();
-        let mut notes = notes;
+    fn proved(&self, proof: Box<Proof>, engine: &'static str, mut notes: Vec<String>) -> Decision {
+        let assumptions = proof.certificate.assumptions.clone();
         // In an empty domain that is true of everything and has been said.
         if notes.is_empty() {
             notes.extend(self.never_reached());
         }
-        let proof = Proof {
-            certificate,
-            obligations,
-        };
-        let mut decision = self.decision(Verdict::Proved(Box::new(proof)), engine, notes);
+        let mut decision = self.decision(Verdict::Proved(proof), engine, notes);
         decision.assumptions = assumptions;
-        Ok(decision)
+        decision
     }
 
     /// Statements that no run reaches: a proof says nothing about them.

@@ -1,5 +1,6 @@
 //! Verdicts: what was decided about a property, and what the decision rests on.
 
+mod checked;
 pub mod deadlock;
 pub mod decision;
 pub mod hazard;

@@ -9,6 +9,10 @@ use serde::Serialize;
 pub struct Cut {
     /// Parameters of finite range that are treated one value at a time, by position.
     pub split: Vec<usize>,
+    /// Whether it is also shown that every arrival at an mbarrier takes part in the generation it
+    /// is meant for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub consistent: bool,
     /// One case for each combination of their values, in lexicographic order.
     pub cases: Vec<Case>,
 }

@@ -16,14 +16,21 @@
 //! completed and `g` is not is at most `g` times that sum, and reaches it exactly when all
 //! deliveries of the first `g` generations have landed. So phase `g` completes iff the arrivals
 //! reach `g` times their number and the bytes `g` times theirs, which is how the rule reads it.
+//!
+//! A consistent cut adds: when everybody has finished, each element has got what it expects.
 
 use super::count::Place;
 use super::flow::Kind;
 use super::flow::Site;
 use super::rule::Rule;
+use super::state::Group;
+use super::state::Resource;
+use super::state::Spot;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
+use crate::certificate::translate::Env;
 use crate::protocol::Expr;
+use crate::protocol::ObjectId;
 
 impl<'a> Rule<'a> {
     /// Whether bytes are expected or delivered at elements that an operation may work on.
@@ -181,6 +188,45 @@ impl<'a> Rule<'a> {
             setting,
             term::eq(&delivered, &expected),
         )
+    }
+
+    /// Once everybody has finished, each element has got the bytes that it was told to expect.
+    pub fn balanced_at_the_end(&mut self) -> Result<(), Unsupported> {
+        for (position, object) in self.protocol.objects.iter().enumerate() {
+            let object_id = ObjectId(position);
+            let counts = |s: &Site| {
+                s.object == object_id
+                    && matches!(s.kind, Kind::Expect { .. } | Kind::Deliver { .. })
+            };
+            let mut sites = self.classes.iter().flat_map(|c| &c.flow.sites);
+            if !sites.any(counts) {
+                continue;
+            }
+            let mut setting = self.setting()?;
+            let extents: Vec<Expr> = object.extents.iter().map(|e| self.fix(e)).collect();
+            let element = setting.any_element(object_id, &extents)?;
+            let mut groups = Vec::new();
+            for class in self.classes {
+                groups.push(Group {
+                    class,
+                    size: class.size.clone(),
+                    spots: vec![Spot {
+                        when: term::boolean(true),
+                        place: Place::End,
+                        env: Env::new(),
+                    }],
+                    spread: None,
+                });
+            }
+            let open = setting.balance(&groups, &element, Resource::OpenBytes, 1, Vec::new())?;
+            self.conclude(
+                format!("delivered_{}", object.name),
+                format!("in the end `{}` has got the bytes it expects", object.name),
+                setting,
+                term::eq(&open, &term::int(0)),
+            )?;
+        }
+        Ok(())
     }
 
     /// A delivery comes after its member's own arrival for the same generation, or joins like a

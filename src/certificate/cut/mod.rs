@@ -53,6 +53,27 @@
 //! The stops of 5 are named by an iteration number. Iterations of a loop nest are numbered without
 //! gaps, so a number between 0 and the total names one, and a number beyond it the end.
 //!
+//! # Other properties
+//!
+//! (b) says more than (c) uses. A wait by parity passes after exactly `g` completions in every run,
+//! so none passes on a stale phase (`early_pass`). While a member stands before it, `g - 1` or `g`
+//! have completed, and a counter has not passed the value of a strict wait, so what can pass stays
+//! so (`lapped_wait`). Nothing undefined happens (`over_arrival`; giving back too much). Whoever
+//! comes to an acquisition of more than the pool has would stay there, which (c) excludes
+//! (`resources`). Explicit initialisation is refused (`uninitialized`).
+//!
+//! For `early_completion`, registrations join generation `g` in every run. Where
+//! [`artefact::Cut::consistent`] says so, arrivals at mbarriers do: a member's `g`th arrival at an
+//! element is made after generation `g - 1` has completed (4, by a wait of its own or by a
+//! support), and as many members arrive there as arrivals are expected, so that before generation
+//! `g` completes at most `g` arrivals of each have been made, and all of these are needed. That holds
+//! for arrivals that land later than they are issued too. Expectations and deliveries: [`bytes`].
+//!
+//! For `tx_mismatch`: when phase `g` completes, all expectations of the first `g` generations have
+//! been made, and what has been delivered is no more than these ([`bytes`]), so a delivery never
+//! brings more than is missing. A consistent cut shows too that in the end as many bytes have been
+//! delivered to an element as were expected there.
+//!
 //! # Side conditions
 //!
 //! Refused with the construct named: patterns and row loops, resets, `break`, `return` inside a
@@ -78,11 +99,31 @@ use artefact::Cut;
 use super::obligation::Obligation;
 use super::program::Unsupported;
 use crate::protocol::Domain;
+use crate::protocol::ObjectKind;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
+use crate::verdict::Property;
 
 /// The most combinations of split parameters.
 pub const MAX_CASES: usize = 256;
+
+/// Whether the obligations of a cut, consistent or not, prove a property of a protocol.
+pub fn proves(protocol: &Protocol, consistent: bool, property: Property) -> bool {
+    let mut objects = protocol.objects.iter();
+    match property {
+        Property::Deadlock
+        | Property::EarlyPass
+        | Property::LappedWait
+        | Property::OverArrival
+        | Property::Uninitialized
+        | Property::Resources => true,
+        Property::EarlyCompletion => {
+            consistent || !objects.any(|o| matches!(o.kind, ObjectKind::Mbarrier { .. }))
+        }
+        Property::TxMismatch => consistent,
+        Property::Race | Property::StaleRead => false,
+    }
+}
 
 /// Derives every obligation of the rule for this protocol and artefact.
 ///
@@ -108,6 +149,7 @@ pub fn obligations(protocol: &Protocol, cut: &Cut) -> Result<Vec<Obligation>, Un
             fixed,
             classes: &classes,
             case,
+            consistent: cut.consistent,
             prefix: if cases.len() > 1 {
                 format!("case_{nth}_")
             } else {
@@ -140,6 +182,7 @@ pub fn unreachable(
         fixed: fixed.to_vec(),
         classes,
         case: &case,
+        consistent: false,
         prefix: String::new(),
         all: Vec::new(),
     };

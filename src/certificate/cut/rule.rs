@@ -46,6 +46,8 @@ pub struct Rule<'a> {
     pub fixed: Vec<(ParamId, i64)>,
     pub classes: &'a [Class],
     pub case: &'a Case,
+    /// Whether arrivals at mbarriers are shown to take part in the generation they are meant for.
+    pub consistent: bool,
     pub prefix: String,
     pub all: Vec<Obligation>,
 }
@@ -75,6 +77,9 @@ impl<'a> Rule<'a> {
             for site in 0..self.classes[class].flow.sites.len() {
                 self.window(class, site)?;
             }
+        }
+        if self.consistent {
+            self.balanced_at_the_end()?;
         }
         self.progress()
     }
@@ -113,7 +118,7 @@ impl<'a> Rule<'a> {
     }
 
     /// The domain and the assumptions.
-    fn setting(&self) -> Result<Setting<'a>, Unsupported> {
+    pub fn setting(&self) -> Result<Setting<'a>, Unsupported> {
         let mut terms = Translator::new(self.protocol, &self.fixed);
         let mut facts = terms.domain();
         for assumption in &self.protocol.assumptions {
@@ -567,6 +572,10 @@ impl<'a> Rule<'a> {
                 }
                 self.not_ahead(class, site, 0)
             }
+            Kind::Arrive { .. } if self.consistent && self.at_mbarrier(class, site) => {
+                self.participants(class, site)?;
+                self.joins(class, site)
+            }
             Kind::Expect { .. } => {
                 self.expected_before_arrival(class, site)?;
                 self.joins(class, site)
@@ -675,11 +684,61 @@ impl<'a> Rule<'a> {
             .iter()
             .filter(|s| s.class == class && s.site == site && !split_phase)
             .collect();
-        if supports.is_empty() {
-            self.only_once(class, site)
-        } else {
+        if !supports.is_empty() {
             self.supported(&supports)
+        } else if matches!(at.kind, Kind::Arrive { .. }) {
+            self.waited_or_once(class, site)
+        } else {
+            self.only_once(class, site)
         }
+    }
+
+    fn at_mbarrier(&self, class: usize, site: usize) -> bool {
+        let object = self.classes[class].flow.sites[site].object;
+        matches!(
+            self.protocol.objects[object.0].kind,
+            ObjectKind::Mbarrier { .. }
+        )
+    }
+
+    /// The member has itself waited for the generation before, or does it once per element. After
+    /// `v` waits of one operation at an element, the last of them was for generation `v - 1 + first`
+    /// at least, since a member waits for later and later ones.
+    fn waited_or_once(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
+        let this = &self.classes[class];
+        let at = &this.flow.sites[site];
+        let moves = || Unsupported::at(at.span, "the way the element of this operation moves");
+        let mut setting = self.setting_of(class)?;
+        let env = setting.member_at(this, site, "at")?;
+        let generation = self.generation(&mut setting, class, site, &env)?;
+        let mut ways = vec![term::le(&generation, &term::int(1))];
+        for (wait, other) in this.flow.sites.iter().enumerate() {
+            if !matches!(other.kind, Kind::WaitParity { .. }) || !other.may_meet(at) {
+                continue;
+            }
+            let known = self.chosen(class, wait)?;
+            let waits = if known.all {
+                self.visits_of(this, site, |k| matches!(k, Kind::WaitParity { .. }))
+            } else {
+                this.flow.visits(wait, &at.index, Place::Site(site))
+            };
+            let waits = setting.terms.expr(&waits.ok_or_else(moves)?, &env)?;
+            let reached = term::sum([waits.clone(), term::int(known.first)]);
+            ways.push(term::and([
+                term::le(&term::int(1), &waits),
+                term::le(&generation, &reached),
+            ]));
+        }
+        let what = self.quote(at.span);
+        self.conclude(
+            format!("waited_c{class}_s{site}"),
+            format!(
+                "in {}, `{what}` comes after a wait of its own for the round before",
+                this.name
+            ),
+            setting,
+            term::or(ways),
+        )
     }
 
     /// Nothing orders it, but the member does it once per element.

@@ -34,6 +34,8 @@ pub enum Resource {
     Arrivals,
     /// Bytes delivered to an mbarrier.
     Bytes,
+    /// Bytes expected by an mbarrier, less those delivered.
+    OpenBytes,
 }
 
 /// A formula in the making.
@@ -177,6 +179,26 @@ impl<'p> Setting<'p> {
         })
     }
 
+    /// An arbitrary element of an object.
+    pub fn any_element(
+        &mut self,
+        object: ObjectId,
+        extents: &[Expr],
+    ) -> Result<Element, Unsupported> {
+        let mut index = Vec::new();
+        let mut env = Env::new();
+        for (at, extent) in extents.iter().enumerate() {
+            let extent = self.terms.expr(extent, &Env::new())?;
+            let value = self.unknown("element");
+            self.facts
+                .push(term::within(&term::int(0), &value, &extent));
+            let var = VarId(ELEMENT + at);
+            env.insert(var, value);
+            index.push(Expr::Var(var));
+        }
+        Ok(Element { object, index, env })
+    }
+
     /// What a class's members at a spot have each contributed to an element: for every operation
     /// that contributes, its weight and how often it was done.
     fn contributions(
@@ -193,6 +215,13 @@ impl<'p> Setting<'p> {
             let weight = match resource {
                 Resource::Arrivals => site.kind.arrivals(),
                 Resource::Bytes => site.kind.bytes(),
+                Resource::OpenBytes => match &site.kind {
+                    Kind::Expect { bytes } => Some(bytes.clone()),
+                    Kind::Deliver { bytes } => {
+                        Some(super::algebra::sub(Expr::Int(0), bytes.clone()))
+                    }
+                    _ => None,
+                },
             };
             let Some(weight) = weight else {
                 continue;

@@ -63,8 +63,13 @@ const MAX_OFFSET: i64 = 8;
 /// A finite parameter with more values is not split.
 const MAX_VALUES: i64 = 64;
 
-/// Looks for a proof by cuts.
-pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Guess {
+/// Looks for a proof by cuts; if `consistent`, one that covers the generations of arrivals too.
+pub fn guess(
+    protocol: &Protocol,
+    consistent: bool,
+    deadline: Instant,
+    tell: &dyn Fn(&str),
+) -> Guess {
     let split = split(protocol);
     let found = cut::combinations(protocol, &split)
         .map_err(|refused| Failure::new(super::uncovered(refused)))
@@ -73,9 +78,13 @@ pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Gue
             let mut all = Vec::new();
             for (nth, values) in cases.into_iter().enumerate() {
                 tell(&format!("looking for cuts, case {} of {total}", nth + 1));
-                all.push(case(protocol, &split, values, deadline)?);
+                all.push(case(protocol, &split, values, consistent, deadline)?);
             }
-            Ok(Cut { split, cases: all })
+            Ok(Cut {
+                split,
+                consistent,
+                cases: all,
+            })
         });
     let cut = match found {
         Ok(cut) => cut,
@@ -102,18 +111,35 @@ impl Failure {
     }
 }
 
-/// Finite parameters that divide, or that say how many objects there are.
+/// Finite parameters that divide, or that say how many objects there are; those that say how many
+/// members there are only where that cannot stay symbolic.
 pub(super) fn split(protocol: &Protocol) -> Vec<usize> {
     let mut used = HashSet::new();
     for object in &protocol.objects {
         object.extents.iter().for_each(|e| parameters(e, &mut used));
     }
     for role in &protocol.roles {
+        statements(&role.body, &mut used);
+    }
+    let few = finite(protocol, &used);
+    let classes = |split: &[usize]| {
+        let cases = cut::combinations(protocol, split).ok()?;
+        let values = cases.first()?;
+        cut::class::classes(protocol, &cut::fixed(split, values)).ok()
+    };
+    if classes(&few).is_some() {
+        return few;
+    }
+    for role in &protocol.roles {
         for index in &role.indices {
             parameters(&index.extent, &mut used);
         }
-        statements(&role.body, &mut used);
     }
+    finite(protocol, &used)
+}
+
+/// Those of the parameters that have few values.
+fn finite(protocol: &Protocol, used: &HashSet<usize>) -> Vec<usize> {
     (0..protocol.params.len())
         .filter(|at| used.contains(at))
         .filter(|at| match &protocol.params[*at].domain {
@@ -202,6 +228,7 @@ fn case(
     protocol: &Protocol,
     split: &[usize],
     values: Vec<i64>,
+    consistent: bool,
     deadline: Instant,
 ) -> Result<Case, Failure> {
     let fixed = cut::fixed(split, &values);
@@ -244,6 +271,7 @@ fn case(
         classes: &classes,
         samples: &samples,
         holds: Vec::new(),
+        consistent,
         deadline,
         places: RefCell::default(),
     };
@@ -565,6 +593,7 @@ struct Search<'a> {
     classes: &'a [Class],
     samples: &'a [Sample],
     holds: Vec<Hold>,
+    consistent: bool,
     deadline: Instant,
     /// Class, operation, sample: where it is executed.
     places: RefCell<HashMap<(usize, usize, usize), Places>>,
@@ -814,7 +843,14 @@ impl Search<'_> {
             Kind::Register { .. } => !flow.always_awaits(site),
             Kind::Expect { .. } => true,
             Kind::Arrive { .. } => {
-                self.has_bytes(class, site) && !matches!(before, Some(Kind::Expect { .. }))
+                let mbarrier = matches!(
+                    self.protocol.objects[this.object.0].kind,
+                    ObjectKind::Mbarrier { .. }
+                );
+                let asked = self.has_bytes(class, site) || self.consistent && mbarrier;
+                asked
+                    && !matches!(before, Some(Kind::Expect { .. }))
+                    && !self.waits_itself(class, site)
             }
             Kind::Deliver { .. } => !flow
                 .sites
@@ -822,6 +858,33 @@ impl Search<'_> {
                 .any(|s| s.may_meet(this) && matches!(s.kind, Kind::Arrive { .. })),
             _ => false,
         }
+    }
+
+    /// Whether a member always waits for the generation before an operation's itself.
+    fn waits_itself(&self, class: usize, site: usize) -> bool {
+        let flow = &self.classes[class].flow;
+        self.samples.iter().all(|sample| {
+            let mut waited: HashMap<&trace::Element, i64> = HashMap::new();
+            sample.steps[class].iter().all(|step| {
+                let latest = waited.entry(&step.op.element).or_default();
+                if matches!(flow.sites[step.op.site].kind, Kind::WaitParity { .. }) {
+                    *latest = step.generation;
+                }
+                step.op.site != site || step.generation <= 1 + *latest
+            })
+        })
+    }
+
+    /// In which iteration a class waits, by one of its operations, for the generation before that
+    /// of a step.
+    fn awaited(&self, by: usize, wait: usize, (nth, step): (usize, &Step)) -> Option<i64> {
+        let sample = &self.samples[nth];
+        let same = sample.steps[by].iter().find(|other| {
+            other.op.element == step.op.element
+                && other.op.site == wait
+                && other.generation == step.generation - 1
+        });
+        same.filter(|_| sample.sizes[by] > 0).map(|s| s.op.clock())
     }
 
     /// Who waits for the generation before the one an operation belongs to, where the rule asks.
@@ -840,41 +903,47 @@ impl Search<'_> {
                 open.extend(later.map(|step| (nth, step)));
             }
         }
-        for by in (0..self.classes.len()).filter(|by| *by != class) {
-            for wait in 0..self.classes[by].flow.sites.len() {
-                let other = &self.classes[by].flow.sites[wait];
-                if open.is_empty() || !other.may_meet(this) || !other.kind.blocks() {
-                    continue;
-                }
-                let awaited = |(nth, step): &(usize, &Step)| {
-                    let sample = &self.samples[*nth];
-                    let same = sample.steps[by].iter().find(|other| {
-                        other.op.element == step.op.element
-                            && other.op.site == wait
-                            && other.generation == step.generation - 1
+        while !open.is_empty() {
+            // Whoever is there most often first: best is one that always is.
+            let mut candidates = Vec::new();
+            for by in (0..self.classes.len()).filter(|by| *by != class) {
+                for wait in 0..self.classes[by].flow.sites.len() {
+                    let covered = open.iter().filter(|place| {
+                        let awaited = self.awaited(by, wait, **place);
+                        awaited.is_some()
                     });
-                    same.filter(|_| sample.sizes[by] > 0).map(|s| s.op.clock())
-                };
+                    let always = self.samples.iter().all(|sample| sample.sizes[by] > 0);
+                    candidates.push(((covered.count(), always), by, wait));
+                }
+            }
+            candidates.retain(|(covered, by, wait)| {
+                let other = &self.classes[*by].flow.sites[*wait];
+                covered.0 > 0 && other.may_meet(this) && other.kind.blocks()
+            });
+            candidates.sort_by_key(|(covered, ..)| std::cmp::Reverse(*covered));
+            let fitting = candidates.into_iter().find_map(|(_, by, wait)| {
                 let basis = self.basis(class, site, by, wait);
                 let points: Vec<Point> = open
                     .iter()
                     .filter_map(|place| {
-                        let observed = Observed::Exactly(awaited(place)?);
+                        let observed = Observed::Exactly(self.awaited(by, wait, *place)?);
                         let sample = &self.samples[place.0];
                         Some(self.point(&basis, &place.1.op, sample, observed))
                     })
                     .collect();
-                if let Some(clock) = fit::fit(&basis, &points) {
-                    open.retain(|place| awaited(place).is_none());
-                    found.push(Support {
-                        class,
-                        site,
-                        by,
-                        wait,
-                        clock,
-                    });
-                }
-            }
+                Some((by, wait, fit::fit(&basis, &points)?))
+            });
+            let Some((by, wait, clock)) = fitting else {
+                break;
+            };
+            open.retain(|place| self.awaited(by, wait, *place).is_none());
+            found.push(Support {
+                class,
+                site,
+                by,
+                wait,
+                clock,
+            });
         }
         if !open.is_empty() {
             let text = &self.protocol.source[this.span.start..this.span.end];

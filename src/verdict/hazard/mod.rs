@@ -126,11 +126,8 @@ impl Strategy<'_> {
             self.settings,
         )?;
         let reason = match proved {
-            prove::Attempt::Proved {
-                proof,
-                engine,
-                assumptions,
-            } => {
+            prove::Attempt::Proved { proof, engine } => {
+                let assumptions = proof.certificate.assumptions.clone();
                 let mut decision = self.decision(Verdict::Proved(proof), engine);
                 decision.assumptions = assumptions;
                 return Ok(decision);

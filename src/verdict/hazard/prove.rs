@@ -1,10 +1,14 @@
-//! Where proofs of properties other than deadlock are tried.
+//! Proofs of properties other than deadlock, by the rules that show more than that.
 
 use std::time::Duration;
+use std::time::Instant;
 
+use crate::proof;
 use crate::protocol::Protocol;
 use crate::text::Narrowing;
 use crate::verdict::Property;
+use crate::verdict::checked;
+use crate::verdict::checked::Checked;
 use crate::verdict::deadlock::Internal;
 use crate::verdict::deadlock::Settings;
 use crate::verdict::decision::Proof;
@@ -12,14 +16,11 @@ use crate::verdict::decision::Proof;
 /// What an attempt came to.
 pub(super) enum Attempt {
     /// A certificate that has been checked.
-    #[expect(dead_code)]
     Proved {
         /// The proof.
         proof: Box<Proof>,
         /// Which rule.
         engine: &'static str,
-        /// What it rests on.
-        assumptions: Vec<String>,
     },
     /// Why there is none, as a lowercase fragment.
     Nothing(String),
@@ -31,14 +32,36 @@ pub(super) enum Attempt {
 ///
 /// A proof that the checker does not accept.
 pub(super) fn prove(
-    _protocol: &Protocol,
-    _narrowing: &Narrowing,
+    protocol: &Protocol,
+    narrowing: &Narrowing,
     property: Property,
-    _time: Duration,
-    _settings: &Settings<'_>,
+    time: Duration,
+    settings: &Settings<'_>,
 ) -> Result<Attempt, Internal> {
-    Ok(Attempt::Nothing(format!(
-        "no proof rule covers `{}`",
-        property.name()
-    )))
+    let deadline = Instant::now() + time;
+    let mut reason = format!("no proof rule covers `{}`", property.name());
+    for layer in proof::layers_for(protocol, property) {
+        (settings.tell)(&format!("looking for a proof by the {} rule", layer.name()));
+        let left = deadline.saturating_duration_since(Instant::now());
+        let cancel = Some(settings.cancel);
+        let found = proof::search(protocol, layer, left, cancel, settings.tell);
+        let each = match &found {
+            // It has been discharged once, so it only takes as long again.
+            proof::Guess::Found(_) => settings.timeout.max(Duration::from_secs(10)),
+            _ => deadline.saturating_duration_since(Instant::now()),
+        };
+        match found {
+            proof::Guess::Found(argument) | proof::Guess::Fitting(argument) => {
+                match checked::check(protocol, narrowing, property, argument, each, settings.tell)?
+                {
+                    Checked::Proved { proof, engine } => {
+                        return Ok(Attempt::Proved { proof, engine });
+                    }
+                    Checked::Open(why) => reason = why,
+                }
+            }
+            proof::Guess::Nothing { reason: why, .. } => reason = why,
+        }
+    }
+    Ok(Attempt::Nothing(reason))
 }

@@ -1,0 +1,66 @@
+//! From an argument to a proof: written down as a certificate and checked.
+
+use std::time::Duration;
+
+use crate::certificate::discharge::Solver;
+use crate::certificate::manifest;
+use crate::certificate::manifest::Argument;
+use crate::certificate::manifest::Rejection;
+use crate::protocol::Protocol;
+use crate::text::Narrowing;
+
+use super::Property;
+use super::decision::Proof;
+
+/// What came of an argument.
+pub(super) enum Checked {
+    /// The checker accepts it.
+    Proved {
+        /// The certificate and its obligations.
+        proof: Box<Proof>,
+        /// Which rule.
+        engine: &'static str,
+    },
+    /// Why an obligation was left open, as a lowercase fragment.
+    Open(String),
+}
+
+/// Writes an argument down and has the checker decide, with so much time for each obligation.
+///
+/// # Errors
+///
+/// An argument that does not fit the protocol.
+pub(super) fn check(
+    protocol: &Protocol,
+    narrowing: &Narrowing,
+    property: Property,
+    argument: Argument,
+    each: Duration,
+    tell: &(dyn Fn(&str) + Sync),
+) -> Result<Checked, Rejection> {
+    tell("checking the certificate");
+    let engine = match &argument {
+        Argument::Ticket(_) => "ticket rule",
+        Argument::Turns(_) => "turn rule",
+        Argument::Cut(_) => "cut rule",
+        Argument::Counting(_) => "counting rule",
+    };
+    let (certificate, obligations) =
+        manifest::issue(&protocol.source, narrowing, property.name(), argument)?;
+    match manifest::check(&certificate, &Solver::BuiltIn, each, tell) {
+        Ok(_) => Ok(Checked::Proved {
+            proof: Box::new(Proof {
+                certificate,
+                obligations,
+            }),
+            engine,
+        }),
+        Err(Rejection::Open {
+            meaning, reason, ..
+        }) => Ok(Checked::Open(format!(
+            "it could not be shown that {} ({reason})",
+            meaning.trim_end_matches('.')
+        ))),
+        Err(other) => Err(other),
+    }
+}
