@@ -264,7 +264,7 @@ fn other_properties_formats_and_names_are_refused() {
     };
     assert_eq!(
         refusal(&race),
-        "the ticket rule proves `deadlock`, not `race`"
+        "this argument by the ticket rule does not prove `race`"
     );
     let newer = Certificate {
         schema: 2,

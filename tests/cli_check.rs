@@ -309,8 +309,8 @@ role consumer[c in 0..C] {
             producer: no further than `wait empty[p.index] p.phase` in iteration n + 2
             the others of consumer: no further than `wait full[p.index] p.phase` in iteration n + 2
       obligations:
-        expects_full: `full` expects at least one arrival
-        expects_empty: `empty` expects at least one arrival
+        declares_full: `full` expects at least one arrival
+        declares_empty: `empty` expects at least one arrival
         defined_c0_3: `wait empty[p.index] p.phase` is well defined
         defined_c0_4: `wait empty[p.index] p.phase` is well defined
         defined_c0_6: `arrive full[p.index]` is well defined

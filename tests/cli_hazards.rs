@@ -216,7 +216,7 @@ fn all_properties_are_those_that_apply() {
     --- stdout
     reused_barrier_unordered.wlk: deadlock: REFUTED three waits for 64 threads at bar[1], but 32 threads are there (three) and nothing changes that: four, which still comes to it, itself waits for 64 threads at bar[2]
     reused_barrier_unordered.wlk: early_completion: REFUTED the registration of four at bar[2] in line 25 counts in generation 1 in one run and in generation 2 in another: generation 1 can complete without a participant that belongs to it
-    reused_barrier_unordered.wlk: over_arrival: BOUNDED no violation for the protocol as it stands; no proof: no proof rule covers `over_arrival`
+    reused_barrier_unordered.wlk: over_arrival: BOUNDED no violation for the protocol as it stands; no proof: it could not be shown that in two, `sync bar[2] 64` comes after four has passed `sync bar[2] 64` of the round before (the solver found a counterexample to it)
     --- stderr
     ");
     let shown = folder.run(&["check", "-q", file, "--property", "stale_read,race"]);
@@ -270,9 +270,9 @@ fn expect_lines_work_for_every_property() {
     exit 1
     --- stdout
     both_write.wlk:12: ok: race: refuted
-    both_write.wlk:13: ok: early_completion: bounded
+    both_write.wlk:13: ok: early_completion: proved
     wrong.wlk:12: differs: expected `race: bounded`, got refuted: the write by warp_of[0] at line 9 and the write by warp_of[1] at line 9 of shared are not ordered: an arrival of warp_of[0] after line 9 that warp_of[1] waits for before line 9 would order them
-    wrong.wlk:13: ok: early_completion: bounded
+    wrong.wlk:13: ok: early_completion: proved
     --- stderr
     ");
 }

@@ -17,17 +17,25 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// What the search proposes, or why nothing.
 fn proposal(source: &str) -> Result<Argument, String> {
+    proposal_by(Layer::Cuts, source)
+}
+
+fn proposal_by(layer: Layer, source: &str) -> Result<Argument, String> {
     let protocol = text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{e:?}\n{source}"));
-    match proof::search(&protocol, Layer::Cuts, LIMIT, None, &|_| {}) {
+    match proof::search(&protocol, layer, LIMIT, None, &|_| {}) {
         Guess::Found(argument) | Guess::Fitting(argument) => Ok(argument),
         Guess::Nothing { reason, .. } => Err(reason),
     }
 }
 
 fn accepted(source: &str, argument: Argument) -> Result<usize, Rejection> {
+    accepted_for("deadlock", source, argument)
+}
+
+fn accepted_for(property: &str, source: &str, argument: Argument) -> Result<usize, Rejection> {
     let narrowing = Narrowing::default();
-    let (certificate, _) = manifest::issue(source, &narrowing, "deadlock", argument)?;
-    let each = Duration::from_secs(30);
+    let (certificate, _) = manifest::issue(source, &narrowing, property, argument)?;
+    let each = Duration::from_secs(120);
     manifest::check(&certificate, &Solver::BuiltIn, each, &|_| {}).map(|c| c.obligations)
 }
 
@@ -309,4 +317,133 @@ fn transactions_need_the_bytes_that_are_expected() {
     proves(&bytes("2 * B"));
     does_not_prove(&bytes("B"));
     does_not_prove(&bytes("2 * B + 1"));
+}
+
+/// Jacobi is free of deadlock but not well synchronized; waiting for both barriers repairs that.
+#[test]
+fn early_completion_takes_a_consistent_cut() {
+    let plain = proposal(&jacobi("phase")).unwrap();
+    accepted_for("early_pass", &jacobi("phase"), plain.clone()).unwrap();
+    accepted_for("lapped_wait", &jacobi("phase"), plain.clone()).unwrap();
+    let refused = accepted_for("early_completion", &jacobi("phase"), plain.clone()).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "this argument by the cut rule does not prove `early_completion`"
+    );
+    for property in ["race", "stale_read", "tx_mismatch", "no_such"] {
+        accepted_for(property, &jacobi("phase"), plain.clone()).unwrap_err();
+    }
+    let Argument::Cut(mut claimed) = plain else {
+        panic!("not a cut");
+    };
+    claimed.consistent = true;
+    accepted_for("early_completion", &jacobi("phase"), Argument::Cut(claimed)).unwrap_err();
+    proposal_by(Layer::ConsistentCuts, &jacobi("phase"))
+        .map(|found| accepted_for("early_completion", &jacobi("phase"), found).unwrap_err())
+        .ok();
+
+    let both = jacobi("phase").replace(
+        "wait bar[cta] phase",
+        "wait bar[cta] phase
+                wait bar[1 - cta] phase",
+    );
+    let found = proposal_by(Layer::ConsistentCuts, &both).unwrap();
+    accepted_for("early_completion", &both, found).unwrap();
+}
+
+/// The bytes of every phase that is waited for agree, but one more delivery stays over.
+#[test]
+fn bytes_have_to_agree_in_the_end_too() {
+    let source = |extra: &str| {
+        format!(
+            "protocol p
+            param N in 0..
+            mbarrier full {{ arrivals: 1 }}
+            mbarrier empty {{ arrivals: 1 }}
+            role load {{
+                for i in 0..N {{
+                    wait empty (i + 1) % 2
+                    arrive_expect_tx full 16
+                    complete_tx full 16
+                }}
+                {extra}
+            }}
+            role math {{
+                for i in 0..N {{
+                    wait full i % 2
+                    arrive empty
+                }}
+            }}"
+        )
+    };
+    let found = proposal_by(Layer::ConsistentCuts, &source("")).unwrap();
+    accepted_for("tx_mismatch", &source(""), found).unwrap();
+    let over = source("arrive_expect_tx full 16");
+    let refused = proposal_by(Layer::ConsistentCuts, &over)
+        .map_err(Rejection::Mismatch)
+        .and_then(|found| accepted_for("tx_mismatch", &over, found));
+    refused.unwrap_err();
+}
+
+/// Two groups use barrier 0 by turns, a third one keeps the turns apart.
+#[test]
+fn generations_of_a_shared_named_barrier_are_counted_over_everybody() {
+    let source = |second: &str, kept_apart: &str| {
+        format!(
+            "protocol p
+            param W in 1..
+            param N in 0..
+            named bar[16]
+            role one[w in 0..W] warp {{
+                for i in 0..N {{
+                    arrive bar[0] 64 * W
+                    sync bar[2] 96 * W
+                }}
+            }}
+            role two[w in 0..W] warp {{
+                for i in 0..N {{
+                    sync bar[0] 64 * W
+                    arrive bar[1] 64 * W
+                    sync bar[0] {second}
+                    sync bar[2] 96 * W
+                }}
+            }}
+            role three[w in 0..W] warp {{
+                for i in 0..N {{
+                    {kept_apart}
+                    arrive bar[0] 64 * W
+                    sync bar[2] 96 * W
+                }}
+            }}"
+        )
+    };
+    let good = source("64 * W", "sync bar[1] 64 * W");
+    proves(&good);
+    let Argument::Cut(good_cut) = proposal(&good).unwrap() else {
+        panic!("not a cut");
+    };
+    assert!(!good_cut.cases[0].registrations.is_empty());
+    does_not_prove(&source("64 * W", "arrive bar[1] 64 * W"));
+    does_not_prove(&source("96 * W", "sync bar[1] 64 * W"));
+    // Other numbers than the right ones are not accepted.
+    for (first, every) in [
+        (1, 1),
+        (1, 2),
+        (2, 1),
+        (3, 2),
+        (2, 3),
+        (0, 2),
+        (2, 0),
+        (2, -2),
+    ] {
+        for at in 0..good_cut.cases[0].registrations.len() {
+            let mut cut = good_cut.clone();
+            let changed = &mut cut.cases[0].registrations[at];
+            if (changed.first, changed.every) == (first, every) {
+                continue;
+            }
+            (changed.first, changed.every) = (first, every);
+            accepted(&good, Argument::Cut(cut)).unwrap_err();
+        }
+    }
 }

@@ -19,5 +19,5 @@ role three warp {
     arrive bar[0] 64
 }
 
-expect early_completion: bounded
-expect over_arrival: bounded
+expect early_completion: proved
+expect over_arrival: proved

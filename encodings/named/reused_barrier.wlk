@@ -26,5 +26,5 @@ role four warp {
     arrive bar[1] 64
 }
 
-expect deadlock: bounded
-expect early_completion: bounded
+expect deadlock: proved
+expect early_completion: proved

@@ -677,4 +677,55 @@ arrive empty[c.index]
 advance c
 }
 }",
+    // Warps that use one named barrier twice a round, its generations kept apart by another.
+    "param S in 1..=3
+param T in 1..
+param N in 0..
+param K in 0..
+named bar[16]
+role one[t in 0..T] warp {
+for i in 0..N {
+arrive bar[0] 64 * T
+sync bar[2] 96 * T
+}
+}
+role two[t in 0..T] warp {
+for i in 0..N {
+sync bar[0] 64 * T
+arrive bar[1] 64 * T
+sync bar[0] 64 * T
+sync bar[2] 96 * T
+}
+}
+role three[t in 0..T] warp {
+for i in 0..N {
+sync bar[1] 64 * T
+arrive bar[0] 64 * T
+sync bar[2] 96 * T
+}
+}",
+    // The same once, with single warps.
+    "param S in 1..=3
+param T in 1..
+param N in 0..
+param K in 0..
+named bar[16]
+role one warp {
+arrive bar[2] 64
+arrive bar[0] 64
+}
+role two warp {
+sync bar[0] 64
+sync bar[3] 64
+sync bar[2] 64
+}
+role three warp {
+sync bar[1] 64
+arrive bar[3] 64
+arrive bar[2] 64
+}
+role four warp {
+sync bar[2] 64
+arrive bar[1] 64
+}",
 ];

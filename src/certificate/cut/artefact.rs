@@ -27,6 +27,10 @@ pub struct Case {
     pub empty: bool,
     /// Which generation each wait by parity stands for.
     pub generations: Vec<Generation>,
+    /// Which generations registrations at named barriers join, where it is not each time the next
+    /// after the member's own last one, beginning with the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub registrations: Vec<Registration>,
     /// How far everybody gets while one member is held.
     pub holds: Vec<Hold>,
     /// Why a registration joins the generation it is meant for, where the member itself does not
@@ -48,6 +52,21 @@ pub struct Generation {
     /// Whether all waits of the member at the element count as rounds, not only those of this
     /// operation.
     pub all: bool,
+}
+
+/// The generations of a named barrier that the registrations of a member join: others may use the
+/// barrier in between.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Registration {
+    /// The class, by position.
+    pub class: usize,
+    /// The operation, by position in the class.
+    pub site: usize,
+    /// The generation that the first one joins, from 1.
+    pub first: i64,
+    /// How many generations further the next one is, from 1.
+    pub every: i64,
 }
 
 /// While a member of a class is held before one of its operations, every other class gets to its

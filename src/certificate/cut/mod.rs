@@ -21,6 +21,8 @@
 //! 4. *(not behind)* before a wait for generation `g > 1` the member has waited at that element for
 //!    `g - 1`; before it registers for generation `g > 1`, generation `g - 1` has completed
 //!    (by a wait of its own, or by 5 applied to somebody who waits for it, [`artefact::Support`]);
+//!    Where others use a named barrier in between, a member's registrations may be for generations
+//!    further apart ([`artefact::Registration`]): each for a later one than the last;
 //! 5. *(cut)* for every operation that must not be overtaken (a wait by parity, a strict wait, a
 //!    registration) there is a *cut*: one stop per class, such that with one member held before the
 //!    operation and everybody else at the stops, everybody else is blocked (or finished), and the

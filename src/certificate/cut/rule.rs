@@ -259,22 +259,24 @@ impl<'a> Rule<'a> {
         self.require_defined(setting, &exprs, &Env::new(), name, "every declaration")?;
         // An array without elements expects nothing; the uses of it are out of range anyway.
         for object in &protocol.objects {
-            let (ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals }) =
-                &object.kind
-            else {
-                continue;
+            let (least, what, amount) = match &object.kind {
+                ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
+                    (1, "expects at least one arrival", arrivals)
+                }
+                ObjectKind::Pool { capacity } => (0, "has 0 or more", capacity),
+                ObjectKind::Semaphore(_) | ObjectKind::Named => continue,
             };
             let mut setting = self.setting()?;
             for extent in &object.extents {
                 let extent = setting.terms.expr(&self.fix(extent), &Env::new())?;
                 setting.facts.push(term::le(&term::int(1), &extent));
             }
-            let expected = setting.terms.expr(&self.fix(arrivals), &Env::new())?;
+            let amount = setting.terms.expr(&self.fix(amount), &Env::new())?;
             self.conclude(
-                format!("expects_{}", object.name),
-                format!("`{}` expects at least one arrival", object.name),
+                format!("declares_{}", object.name),
+                format!("`{}` {what}", object.name),
                 setting,
-                term::le(&term::int(1), &expected),
+                term::le(&term::int(least), &amount),
             )?;
         }
         Ok(())
@@ -487,11 +489,12 @@ impl<'a> Rule<'a> {
                 (visits, 1)
             }
             Kind::Register { .. } | Kind::Await => {
-                let first = i64::from(matches!(at.kind, Kind::Register { .. }));
-                (
-                    self.visits_of(this, site, |k| matches!(k, Kind::Register { .. })),
-                    first,
-                )
+                let (first, every) = self.numbered(class, site)?;
+                let visits = self.visits_of(this, site, |k| matches!(k, Kind::Register { .. }));
+                let rounds = visits.map(|v| super::algebra::mul(v, Expr::Int(every)));
+                // By the time it waits, its registration is one of the earlier ones.
+                let own = matches!(at.kind, Kind::Await);
+                (rounds, if own { first - every } else { first })
             }
             _ => {
                 let known = self.chosen(class, site)?;
@@ -518,6 +521,32 @@ impl<'a> Rule<'a> {
             }
         }
         Some(sum)
+    }
+
+    /// The first generation a member's registrations join, and how far apart they are: the same for
+    /// all of its operations that may work on one element, so that the next joins a later one.
+    fn numbered(&self, class: usize, site: usize) -> Result<(i64, i64), Unsupported> {
+        let sites = &self.classes[class].flow.sites;
+        let stated = |at: &flow::Site| {
+            let mut all = self.case.registrations.iter().filter(|r| {
+                let there = sites.get(r.site);
+                r.class == class && there.is_some_and(|s| s.may_meet(at))
+            });
+            let first = all.next().map_or((1, 1), |r| (r.first, r.every));
+            all.all(|r| (r.first, r.every) == first).then_some(first)
+        };
+        let at = &sites[site];
+        let named = self.protocol.objects[at.object.0].kind == ObjectKind::Named;
+        let number = stated(at).filter(|(first, every)| {
+            let registers = |s: &&flow::Site| matches!(s.kind, Kind::Register { .. });
+            let mut meeting = sites.iter().filter(registers).filter(|s| s.may_meet(at));
+            let alike = meeting.all(|s| stated(s) == Some((*first, *every)));
+            let default = (*first, *every) == (1, 1);
+            alike && (default || named) && *first >= 1 && *every >= 1
+        });
+        number.ok_or_else(|| {
+            Unsupported::at(at.span, "registrations that are numbered in different ways")
+        })
     }
 
     fn chosen(&self, class: usize, site: usize) -> Result<Generation, Unsupported> {
@@ -669,8 +698,12 @@ impl<'a> Rule<'a> {
     pub fn joins(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
         let this = &self.classes[class];
         let at = &this.flow.sites[site];
-        if matches!(at.kind, Kind::Register { .. }) && this.flow.always_awaits(site) {
-            // Its earlier registrations at the element were all followed by a wait for them.
+        if matches!(at.kind, Kind::Register { .. })
+            && self.numbered(class, site)? == (1, 1)
+            && this.flow.always_awaits(site)
+        {
+            // Its earlier registrations at the element were all followed by a wait for them, and
+            // it registers for the next generation each time.
             return Ok(());
         }
         let case = self.case;

@@ -1,6 +1,7 @@
 //! Guesses cuts: generations from parities, stops from concrete runs with one member held.
 
 mod fit;
+mod registrations;
 pub(super) mod trace;
 
 use std::cell::RefCell;
@@ -30,6 +31,7 @@ use crate::certificate::cut::artefact::Cut;
 use crate::certificate::cut::artefact::Generation;
 use crate::certificate::cut::artefact::Hold;
 use crate::certificate::cut::artefact::Quantity;
+use crate::certificate::cut::artefact::Registration;
 use crate::certificate::cut::artefact::Stop;
 use crate::certificate::cut::artefact::Support;
 use crate::certificate::cut::class;
@@ -236,6 +238,7 @@ fn case(
         values,
         empty: false,
         generations: Vec::new(),
+        registrations: Vec::new(),
         holds: Vec::new(),
         supports: Vec::new(),
     };
@@ -262,14 +265,24 @@ fn case(
         })
         .collect();
     result.generations = generations(protocol, &classes, &traced)?;
-    let samples: Vec<Sample> = traced
-        .into_iter()
-        .filter_map(|(params, ops)| sample(protocol, &classes, &result.generations, params, ops))
-        .collect();
+    let numbered = |registrations: &[Registration]| -> Vec<Sample> {
+        let numbers = (&result.generations[..], registrations);
+        let traced = traced.iter().cloned();
+        traced
+            .filter_map(|(params, ops)| sample(protocol, &classes, numbers, params, ops))
+            .collect()
+    };
+    let mut samples = numbered(&[]);
+    let registrations = registrations::registrations(protocol, &classes, &samples);
+    if !registrations.is_empty() {
+        samples = numbered(&registrations);
+        result.registrations = registrations;
+    }
     let mut search = Search {
         protocol,
         classes: &classes,
         samples: &samples,
+        registrations: &result.registrations,
         holds: Vec::new(),
         consistent,
         deadline,
@@ -428,7 +441,7 @@ fn generations(
 fn sample(
     protocol: &Protocol,
     classes: &[Class],
-    generations: &[Generation],
+    (generations, registrations): (&[Generation], &[Registration]),
     params: Vec<i64>,
     ops: Vec<Vec<Op>>,
 ) -> Option<Sample> {
@@ -444,6 +457,7 @@ fn sample(
             protocol,
             classes,
             generations,
+            registrations,
             class,
             params: &params,
             expected: &expected,
@@ -485,6 +499,8 @@ struct Earlier {
     waits: i64,
     arrivals: i64,
     registrations: i64,
+    /// The generation of the last registration.
+    joined: i64,
     /// Per operation.
     deliveries: HashMap<usize, i64>,
 }
@@ -494,6 +510,7 @@ struct Numbering<'a> {
     protocol: &'a Protocol,
     classes: &'a [Class],
     generations: &'a [Generation],
+    registrations: &'a [Registration],
     class: usize,
     params: &'a [i64],
     expected: &'a HashMap<trace::Element, i64>,
@@ -537,11 +554,17 @@ impl Numbering<'_> {
                 let named = object.kind == ObjectKind::Named;
                 adds.arrivals = if named { 32 } else { 1 };
                 self.count = if named { op.operand } else { arrivals };
+                let known = self
+                    .registrations
+                    .iter()
+                    .find(|r| r.class == self.class && r.site == op.site);
+                let (first, every) = known.map_or((1, 1), |r| (r.first, r.every));
+                earlier.joined = first + every * earlier.registrations;
                 earlier.registrations += 1;
-                generation = earlier.registrations;
+                generation = earlier.joined;
             }
             Kind::Await => {
-                generation = earlier.registrations;
+                generation = earlier.joined;
                 let count = if object.kind == ObjectKind::Named {
                     self.count
                 } else {
@@ -592,6 +615,7 @@ struct Search<'a> {
     protocol: &'a Protocol,
     classes: &'a [Class],
     samples: &'a [Sample],
+    registrations: &'a [Registration],
     holds: Vec<Hold>,
     consistent: bool,
     deadline: Instant,
@@ -840,7 +864,7 @@ impl Search<'_> {
         let this = &flow.sites[site];
         let before = site.checked_sub(1).map(|at| &flow.sites[at].kind);
         match &this.kind {
-            Kind::Register { .. } => !flow.always_awaits(site),
+            Kind::Register { .. } => !flow.always_awaits(site) || self.skips(class, site),
             Kind::Expect { .. } => true,
             Kind::Arrive { .. } => {
                 let mbarrier = matches!(
@@ -858,6 +882,13 @@ impl Search<'_> {
                 .any(|s| s.may_meet(this) && matches!(s.kind, Kind::Arrive { .. })),
             _ => false,
         }
+    }
+
+    /// Whether an operation registers for other generations than each time the next.
+    fn skips(&self, class: usize, site: usize) -> bool {
+        self.registrations
+            .iter()
+            .any(|r| r.class == class && r.site == site)
     }
 
     /// Whether a member always waits for the generation before an operation's itself.
