@@ -13,6 +13,7 @@
 
 pub mod certificate;
 pub mod encoding;
+pub mod export;
 pub mod hunt;
 pub mod proof;
 pub mod protocol;
