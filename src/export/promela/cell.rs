@@ -411,7 +411,8 @@ impl Used {
         // The first bytes complete the phase, the rest counts in the next one.
         let spill = format!("{pending} == 0 && 0 < {tx} && {tx} < {bytes}");
         let rest = format!("{tx} = {tx} - {bytes}");
-        let (CellStart::Mbarrier(expected) | CellStart::Uninitialized(expected)) = self.start else {
+        let (CellStart::Mbarrier(expected) | CellStart::Uninitialized(expected)) = self.start
+        else {
             return Vec::new();
         };
         self.if_ready(vec![format!(

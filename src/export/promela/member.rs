@@ -12,8 +12,9 @@ use super::cell::Cells;
 use super::cell::Step;
 use super::launch::Launches;
 
-/// What follows an operation that is undefined: no end state, whatever the others do.
-const LOST: &str = "do :: skip od";
+/// What follows an operation that is undefined: no end state, whatever the others do. (An
+/// assignment, because SPIN refuses a loop that does nothing.)
+pub const LOST: &str = "do :: undefined = 1 od";
 
 /// The bodies of a member's processes.
 pub struct Processes {

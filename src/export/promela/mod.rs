@@ -54,11 +54,7 @@ const MAX_OPERATIONS: usize = 20_000;
 /// # Errors
 ///
 /// Refuses more members or operations than SPIN can hold, and values beyond 32 bits.
-pub fn model(
-    protocol: &Protocol,
-    input: &Input,
-    instance: &Instance,
-) -> Result<String, Refused> {
+pub fn model(protocol: &Protocol, input: &Input, instance: &Instance) -> Result<String, Refused> {
     let operations = instance.op_count();
     if operations > MAX_OPERATIONS {
         let reason = format!("{operations} operations, and a model has at most {MAX_OPERATIONS}");
@@ -93,6 +89,9 @@ pub fn model(
     text.push_str(&cells.declarations());
     text.push_str(&launches.declarations());
     text.push_str(&flights);
+    if bodies.keys().any(|body| body.contains(member::LOST)) {
+        text.push_str("bit undefined;\n");
+    }
     let mut bodies: Vec<(String, Vec<usize>)> = bodies.into_iter().collect();
     bodies.sort_by(|a, b| a.1.cmp(&b.1));
     for (number, (body, members)) in bodies.iter().enumerate() {
@@ -109,7 +108,9 @@ pub fn model(
         );
     }
     if bodies.is_empty() {
-        text.push_str("\n/* Nobody has anything to do. */\nactive proctype nobody() {\n    skip\n}\n");
+        text.push_str(
+            "\n/* Nobody has anything to do. */\nactive proctype nobody() {\n    skip\n}\n",
+        );
     }
     Ok(text)
 }
