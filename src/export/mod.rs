@@ -4,6 +4,7 @@
 //! [`crate::semantics::step`]. [`horn`] writes a protocol with all its values as constrained Horn
 //! clauses for Z3's Spacer and its like. Each refuses what it cannot say exactly.
 
+pub mod horn;
 pub mod promela;
 
 use thiserror::Error;
