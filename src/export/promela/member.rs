@@ -9,8 +9,8 @@ use crate::semantics::instance::OpKind;
 use crate::witness::describe;
 
 use super::cell::Cells;
-use super::cell::Step;
 use super::launch::Launches;
+use super::operation::Step;
 
 /// What follows an operation that is undefined: no end state, whatever the others do. (An
 /// assignment, because SPIN refuses a loop that does nothing.)
@@ -86,7 +86,7 @@ pub fn processes(
     }
 }
 
-/// The last process statement has no separator in need, but may have one.
+/// Writes a step, with what the end of the program does beside it.
 fn write_step(step: &Step, end: &[String], into: &mut String) {
     let mut effect = step.effect.clone();
     let end = end.join("; ");

@@ -30,6 +30,7 @@
 mod cell;
 mod launch;
 mod member;
+mod operation;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
