@@ -7,12 +7,14 @@
 //! made of it yet; what they find is a [`witness`] or a [`certificate`],
 //! each checked by code of its own before it becomes a [`verdict`], which [`report`] words.
 //! [`ptx`] recovers such texts from compiled kernels.
+//! [`export`] writes protocols in the languages of other verifiers.
 //! [`tensors`] reads and writes the block-sparse arrays that kernels are given.
 //!
 //! The library never prints and never reads user configuration.
 
 pub mod certificate;
 pub mod encoding;
+pub mod export;
 pub mod hunt;
 pub mod proof;
 pub mod protocol;

@@ -25,6 +25,7 @@ fn the_top_level_help() {
       replay       Run a counterexample again
       simulate     Run a protocol once at concrete values
       explore      Search every schedule at concrete values
+      export       Write a protocol as the input of another verifier
       fmt          Lay protocol files out
       explain      Explain verdicts, exit codes, properties and the proof rule
       completions  Print a completion script for a shell

@@ -67,6 +67,8 @@ pub enum Command {
     Simulate(commands::simulate::Arguments),
     /// Search every schedule at concrete values
     Explore(commands::explore::Arguments),
+    /// Write a protocol as the input of another verifier
+    Export(commands::export::Arguments),
     /// Lay protocol files out
     Fmt(commands::fmt::Arguments),
     /// Explain verdicts, exit codes, properties and the proof rule

@@ -139,7 +139,7 @@ fn invariant(
 
 /// Which parameters to treat one value at a time: none, those that shape the synchronization
 /// objects, all that have few values.
-fn enumerations(protocol: &Protocol) -> Vec<Vec<usize>> {
+pub fn enumerations(protocol: &Protocol) -> Vec<Vec<usize>> {
     let mut shaping = BTreeSet::new();
     for object in &protocol.objects {
         object.extents.iter().for_each(|e| params(e, &mut shaping));

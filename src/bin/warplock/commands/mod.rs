@@ -8,6 +8,7 @@ pub mod csr;
 mod emission;
 pub mod explain;
 pub mod explore;
+pub mod export;
 pub mod fmt;
 mod interactive;
 pub mod lift;
@@ -32,6 +33,7 @@ pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
         Command::Replay(arguments) => replay::run(arguments, session),
         Command::Simulate(arguments) => simulate::run(arguments, session),
         Command::Explore(arguments) => explore::run(arguments, session),
+        Command::Export(arguments) => export::run(arguments, session),
         Command::Fmt(arguments) => fmt::run(arguments, session),
         Command::Explain(arguments) => explain::run(arguments, session),
         Command::Completions(arguments) => completions::run(arguments, session),

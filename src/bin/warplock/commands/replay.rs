@@ -1,5 +1,6 @@
 //! `warplock replay`: runs a counterexample again.
 
+use std::path::Path;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -38,23 +39,26 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let name = sources::name_of(&arguments.witness);
     let path = arguments.witness;
-    let (protocol, replayed) = interrupt::run(move || {
-        let bytes = sources::read_up_to(&path, LARGEST)?;
-        let witness = Witness::from_json(&bytes).map_err(|error| {
-            Failure::input(format!(
-                "{} is not a witness: {error}",
-                sources::name_of(&path)
-            ))
-        })?;
-        let protocol = protocol_of(&witness)?;
-        let replayed = witness::replay(&protocol, &witness)
-            .map_err(|error| Failure::Refused(format!("failed to replay: {error}")))?;
-        Ok((protocol, replayed))
-    })?;
+    let (protocol, replayed) = interrupt::run(move || load(&path))?;
     session
         .terminal
         .out(&shown(&name, &protocol, &replayed, session));
     Ok(Exit::Success)
+}
+
+/// Reads a witness and replays it.
+pub(super) fn load(path: &Path) -> Result<(Protocol, Replayed), Failure> {
+    let bytes = sources::read_up_to(path, LARGEST)?;
+    let witness = Witness::from_json(&bytes).map_err(|error| {
+        Failure::input(format!(
+            "{} is not a witness: {error}",
+            sources::name_of(path)
+        ))
+    })?;
+    let protocol = protocol_of(&witness)?;
+    let replayed = witness::replay(&protocol, &witness)
+        .map_err(|error| Failure::Refused(format!("failed to replay: {error}")))?;
+    Ok((protocol, replayed))
 }
 
 /// The protocol that the witness carries, with its assumptions.

@@ -1,0 +1,139 @@
+//! `warplock export`: writes a protocol as the input of another verifier.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use clap::ValueEnum;
+use warplock::certificate::counting::Counting;
+use warplock::certificate::manifest::Argument;
+use warplock::export::Refused;
+use warplock::export::horn;
+use warplock::export::promela;
+use warplock::proof;
+use warplock::proof::Guess;
+use warplock::proof::Layer;
+use warplock::protocol::Protocol;
+use warplock::report::style::Style;
+use warplock::semantics::unfold;
+use warplock::text::Diagnostic;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::files;
+use crate::interrupt;
+use crate::options;
+use crate::session::Session;
+use crate::sources;
+
+use super::concrete::Concrete;
+use super::replay;
+
+/// Options of `export`.
+#[derive(Debug, Clone, Args)]
+pub struct Arguments {
+    /// What to export.
+    #[command(flatten)]
+    pub concrete: Concrete,
+    /// Another verifier's language
+    #[arg(long, value_name = "LANGUAGE")]
+    pub to: Language,
+    /// FILE is a witness: export its protocol at its values, row orders and start values
+    #[arg(long, conflicts_with_all = ["set", "assume", "pattern"])]
+    pub witness: bool,
+    /// With `horn`: how many rounds a member may be ahead of another; what is often enough if not
+    /// given
+    #[arg(long, value_name = "N")]
+    pub window: Option<usize>,
+    /// With `horn`: look for a proof by the counting rule and write its facts as definitions, so that
+    /// nothing is left to be found
+    #[arg(long, conflicts_with = "window")]
+    pub with_invariants: bool,
+    /// Seconds to look for the proof
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = options::seconds)]
+    pub timeout: Duration,
+    /// Write here instead of to standard output
+    #[arg(short, long, value_name = "PATH")]
+    pub output: Option<PathBuf>,
+}
+
+/// A language of another verifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Language {
+    /// A model for SPIN, with a value for everything that is open
+    Promela,
+    /// Constrained Horn clauses in SMT-LIB 2 for Z3's Spacer and its like, for all values
+    Horn,
+}
+
+/// Exports.
+pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
+    let style = session.terminal.err_style();
+    let output = arguments.output.clone();
+    let text = interrupt::run(move || match arguments.to {
+        Language::Promela => model(&arguments, style),
+        Language::Horn => clauses(&arguments, style),
+    })?;
+    match &output {
+        Some(path) => files::write(path, text.as_bytes())?,
+        None => session.terminal.out(&text),
+    }
+    Ok(Exit::Success)
+}
+
+fn model(arguments: &Arguments, style: Style) -> Result<String, Failure> {
+    if arguments.witness {
+        let (protocol, replayed) = replay::load(&arguments.concrete.file)?;
+        let name = format!("{}.wlk", protocol.name);
+        return promela::model(&protocol, &replayed.input, &replayed.instance)
+            .map_err(|refused| cannot(&refused, &protocol, &name, style));
+    }
+    let loaded = arguments.concrete.load(style)?;
+    let input = loaded.input()?;
+    let instance = unfold::instantiate(&loaded.protocol, &input)
+        .map_err(|error| loaded.cannot_run(&error, style))?;
+    promela::model(&loaded.protocol, &input, &instance)
+        .map_err(|refused| cannot(&refused, &loaded.protocol, &loaded.name, style))
+}
+
+fn clauses(arguments: &Arguments, style: Style) -> Result<String, Failure> {
+    if arguments.witness || arguments.concrete.pattern.is_some() {
+        let message = "horn takes a protocol file and no values of patterns";
+        return Err(Failure::input(message).hint("leave --witness and --pattern to promela"));
+    }
+    let name = sources::name_of(&arguments.concrete.file);
+    let mut protocol = sources::load(&arguments.concrete.file, style)?;
+    let narrowing = arguments.concrete.domain.narrowing()?;
+    sources::narrow(&mut protocol, &narrowing, &name, style)?;
+    let written = if arguments.with_invariants {
+        let proof = facts(&protocol, arguments.timeout)
+            .map_err(|reason| Failure::input(format!("{name}: no facts to write: {reason}")))?;
+        horn::clauses_with(&protocol, &proof)
+    } else {
+        horn::clauses(&protocol, arguments.window)
+    };
+    written.map_err(|refused| cannot(&refused, &protocol, &name, style))
+}
+
+/// The facts of a proof, or why there is none.
+fn facts(protocol: &Protocol, limit: Duration) -> Result<Counting, String> {
+    let cancel = Some(&interrupt::CANCEL);
+    match proof::search(protocol, Layer::Counting, limit, cancel, &|_| {}) {
+        Guess::Found(Argument::Counting(proof)) | Guess::Fitting(Argument::Counting(proof)) => {
+            Ok(proof)
+        }
+        Guess::Found(_) | Guess::Fitting(_) => Err("the proof is one of another rule".to_owned()),
+        Guess::Nothing { reason, .. } => Err(reason),
+    }
+}
+
+/// A refusal that points at the text, where it is about a place there.
+fn cannot(refused: &Refused, protocol: &Protocol, name: &str, style: Style) -> Failure {
+    match refused.span {
+        Some(span) => {
+            let finding = Diagnostic::error(span, format!("cannot export: {refused}"));
+            Failure::text(&[finding], name, &protocol.source, style)
+        }
+        None => Failure::input(format!("{name}: cannot export: {refused}")),
+    }
+}

@@ -1,0 +1,268 @@
+//! A protocol with all its values as constrained Horn clauses in SMT-LIB 2.
+//!
+//! The clauses are those of the transition system of the counting rule
+//! ([`crate::certificate::counting`]): members are counted by place and round, rounds from the
+//! slowest member on, so that thread counts and trip counts stay unknowns. What is outside that
+//! system is refused.
+//!
+//! For each system of groups that share barriers a predicate says which states can be reached, for
+//! which parameters. The start is in it, and so is whatever follows a state in it. Three things may
+//! not be: a stuck state; more arrivals than are expected; and a member further ahead than the
+//! window, since the system says nothing of that. Conditions 1 and 2 of the counting rule, under
+//! which the system is that of the protocol, are clauses without a predicate. `sat` then means that
+//! nothing hangs. `unsat` means that one of these is broken, and leaves open which: it is no
+//! counterexample.
+//!
+//! With the facts of a proof as definitions of the predicates, nothing is left to be found: the
+//! clauses say that the facts hold at the start, are kept by every step, and exclude the three.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::Refused;
+use crate::certificate::counting;
+use crate::certificate::counting::Component;
+use crate::certificate::counting::Counting;
+use crate::certificate::counting::Invariant;
+use crate::certificate::counting::System;
+use crate::certificate::obligation::Obligation;
+use crate::certificate::program::Unsupported;
+use crate::certificate::term;
+use crate::certificate::term::Term;
+use crate::certificate::translate::Translator;
+use crate::proof;
+use crate::protocol::Protocol;
+
+/// The clauses of a protocol. `window`: how many rounds a member may be ahead; if not given, what is
+/// often enough.
+///
+/// # Errors
+///
+/// Refuses a protocol outside the fragment, naming the construct.
+pub fn clauses(protocol: &Protocol, window: Option<usize>) -> Result<String, Refused> {
+    let mut refused = None;
+    for enumerated in proof::counting::enumerations(protocol) {
+        match counting::components(protocol, &enumerated) {
+            Ok(components) => {
+                let windows = components.iter().map(|component| {
+                    let usual = || component.usual_window();
+                    (window.unwrap_or_else(usual), None)
+                });
+                return written(protocol, &enumerated, &components, windows);
+            }
+            // The more parameters are numbers, the more telling it is what is missing.
+            Err(unsupported) => refused = Some(unsupported),
+        }
+    }
+    let none = || Unsupported::whole("no parameters to treat one by one");
+    Err(refused.unwrap_or_else(none).into())
+}
+
+/// The clauses of a protocol with the facts of a proof as definitions of the predicates.
+///
+/// # Errors
+///
+/// Refuses facts of another protocol, and facts that are kept only by several steps together.
+pub fn clauses_with(protocol: &Protocol, proof: &Counting) -> Result<String, Refused> {
+    let components = counting::components(protocol, &proof.enumerated)?;
+    if components.len() != proof.systems.len() {
+        return Err(Unsupported::whole("facts about another number of systems").into());
+    }
+    if let Some(deep) = proof.systems.iter().find(|system| system.depth > 1) {
+        let reason = format!(
+            "the facts are kept only if they held for {} states, which no clause says",
+            deep.depth
+        );
+        return Err(Unsupported::whole(reason).into());
+    }
+    let windows = proof.systems.iter().map(|one| (one.window, Some(one)));
+    written(protocol, &proof.enumerated, &components, windows)
+}
+
+fn written<'a>(
+    protocol: &Protocol,
+    enumerated: &[usize],
+    components: &[Component],
+    windows: impl Iterator<Item = (usize, Option<&'a Invariant>)>,
+) -> Result<String, Refused> {
+    let mut writer = Writer::default();
+    for obligation in counting::groundwork(protocol, enumerated)? {
+        writer.groundwork(&obligation)?;
+    }
+    for (nth, (component, (window, invariant))) in components.iter().zip(windows).enumerate() {
+        writer.system(protocol, nth, component, window, invariant)?;
+    }
+    let (declarations, clauses) = (writer.declarations, writer.clauses);
+    Ok(format!(
+        "; {}: sat means that nothing hangs, whatever the parameters. unsat means that one of the\n\
+         ; clauses that end in false is broken; it is no counterexample.\n\
+         (set-logic HORN)\n{declarations}{clauses}(check-sat)\n",
+        protocol.name
+    ))
+}
+
+#[derive(Default)]
+struct Writer {
+    declarations: String,
+    clauses: String,
+}
+
+impl Writer {
+    /// What must hold for the system to be that of the protocol; no predicate occurs.
+    fn groundwork(&mut self, obligation: &Obligation) -> Result<(), Unsupported> {
+        let mut facts = obligation.hypotheses.clone();
+        facts.push(term::not(obligation.goal.clone()));
+        let names = names(&obligation.declarations, &facts)?;
+        self.clause(&obligation.meaning, &names, facts, &term::boolean(false));
+        Ok(())
+    }
+
+    fn system(
+        &mut self,
+        protocol: &Protocol,
+        nth: usize,
+        component: &Component,
+        window: usize,
+        invariant: Option<&Invariant>,
+    ) -> Result<(), Unsupported> {
+        let mut system = component.system(protocol, window)?;
+        let state = system.state("");
+        let transitions = system.transitions(&state)?;
+        let start = system.start();
+        let facts = system.facts.clone();
+        let definition = match invariant {
+            Some(invariant) => Some(system.holds(invariant, &state)?),
+            None => None,
+        };
+        let axioms = system.terms.axioms()?;
+        let all = || {
+            let guards = transitions.iter().map(|t| t.guard.clone());
+            let next = transitions.iter().filter_map(|t| t.next.as_ref().ok());
+            let next = next.flat_map(|next| next.all().cloned().collect::<Vec<_>>());
+            let fixed = facts.iter().chain(&axioms).cloned();
+            let defined = definition.iter().flatten().cloned();
+            let all: Vec<Term> = guards.chain(next).chain(fixed).chain(defined).collect();
+            all
+        };
+        let names = names(&system.terms.declarations(), &all())?;
+        let predicate = format!("reached_{nth}");
+        let params = free_parameters(&system.terms, &names);
+        let reached = |values: &mut dyn Iterator<Item = &Term>| {
+            let arguments = params.iter().cloned().chain(values.cloned());
+            term::apply(&predicate, &arguments.collect::<Vec<_>>())
+        };
+        let place: Vec<Term> = params.iter().chain(state.all()).cloned().collect();
+        self.declare(
+            &predicate,
+            &place,
+            definition.map(|holds| (facts.clone(), holds)),
+        );
+        let here = reached(&mut state.all());
+        let mut body = facts;
+        body.extend(axioms.iter().cloned());
+        self.clause("The start", &names, body, &reached(&mut start.all()));
+        let given = |guard: Term| {
+            let facts = [here.clone(), guard];
+            facts.into_iter().chain(axioms.iter().cloned()).collect()
+        };
+        for transition in &transitions {
+            let what = system.origin_name(transition.origin, &protocol.source);
+            let (meaning, head) = match &transition.next {
+                Ok(next) => (format!("After {what}"), reached(&mut next.all())),
+                Err(why) => (format!("Never at {what}: {why}"), term::boolean(false)),
+            };
+            self.clause(&meaning, &names, given(transition.guard.clone()), &head);
+        }
+        let stuck = self.stuck(&system, &state, &transitions);
+        self.clause(
+            "Never: somebody has not finished and nobody can go on",
+            &names,
+            given(stuck),
+            &term::boolean(false),
+        );
+        Ok(())
+    }
+
+    fn stuck(
+        &self,
+        system: &System<'_>,
+        state: &counting::State,
+        transitions: &[counting::Transition],
+    ) -> Term {
+        let guards = transitions.iter().map(|t| t.guard.clone());
+        term::and([system.unfinished(state), term::not(term::or(guards))])
+    }
+
+    fn declare(
+        &mut self,
+        predicate: &str,
+        place: &[Term],
+        definition: Option<(Vec<Term>, Vec<Term>)>,
+    ) {
+        // Writing to a string cannot fail.
+        let _ = match definition {
+            None => {
+                let sorts = vec!["Int"; place.len()].join(" ");
+                writeln!(
+                    self.declarations,
+                    "(declare-fun {predicate} ({sorts}) Bool)"
+                )
+            }
+            Some((facts, holds)) => {
+                let arguments: Vec<String> = place.iter().map(|x| format!("({x} Int)")).collect();
+                let holds = term::and(facts.into_iter().chain(holds));
+                let arguments = arguments.join(" ");
+                writeln!(
+                    self.declarations,
+                    "(define-fun {predicate} ({arguments}) Bool {holds})"
+                )
+            }
+        };
+    }
+
+    fn clause(&mut self, meaning: &str, names: &[String], body: Vec<Term>, head: &Term) {
+        let body = term::and(body);
+        let names: Vec<String> = names.iter().map(|name| format!("({name} Int)")).collect();
+        let clause = match names.is_empty() {
+            true => format!("(=> {body} {head})"),
+            false => format!("(forall ({}) (=> {body} {head}))", names.join(" ")),
+        };
+        let meaning: Vec<&str> = meaning.split_whitespace().collect();
+        // Writing to a string cannot fail.
+        let _ = writeln!(self.clauses, "; {}\n(assert {clause})", meaning.join(" "));
+    }
+}
+
+/// The parameters that are not fixed.
+fn free_parameters(terms: &Translator<'_>, names: &[String]) -> Vec<Term> {
+    let params = terms.protocol().params.iter();
+    let params = params.map(|param| format!("param_{}", param.name));
+    let free = params.filter(|param| names.contains(param));
+    free.map(|param| term::name(&param)).collect()
+}
+
+/// The integers that these declarations declare.
+///
+/// # Errors
+///
+/// Refuses terms in which a declared function occurs: clauses have no unknown functions.
+fn names(declarations: &[String], terms: &[Term]) -> Result<Vec<String>, Unsupported> {
+    let texts: Vec<String> = terms.iter().map(Term::to_string).collect();
+    let words: BTreeSet<&str> = texts
+        .iter()
+        .flat_map(|text| text.split([' ', '(', ')']))
+        .collect();
+    let mut names = Vec::new();
+    for line in declarations {
+        let mut parts = line.split_whitespace();
+        match (parts.next(), parts.next()) {
+            (Some("(declare-const"), Some(name)) => names.push(name.to_owned()),
+            (_, Some(name)) if words.contains(name) => {
+                let reason = format!("an unknown function, {name}, which clauses do not have");
+                return Err(Unsupported::whole(reason));
+            }
+            _ => {}
+        }
+    }
+    Ok(names)
+}
