@@ -29,6 +29,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use agreement::Effort;
+use itertools::Itertools;
 use mutants::Mutant;
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -108,7 +109,9 @@ fn subjects() -> Vec<Subject> {
 
 /// So many mutants of a subject, as evenly over the kinds of changes as there are any.
 fn sample(subject: &Subject, count: usize, seed: u64) -> Vec<Mutant> {
-    let mut all = mutants::mutants(&subject.source);
+    let lines = mutants::lines(&subject.source);
+    let each = (0..lines.len()).flat_map(|at| mutants::of_line(&lines, at));
+    let mut all: Vec<Mutant> = each.unique_by(|mutant| mutant.source.clone()).collect();
     all.shuffle(&mut ChaCha8Rng::seed_from_u64(seed));
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut ranked: Vec<(usize, Mutant)> = all

@@ -18,32 +18,24 @@ pub struct Mutant {
     pub source: String,
 }
 
-/// All mutants of a text that have a meaning, in the order of the text.
-pub fn mutants(source: &str) -> Vec<Mutant> {
-    let lines = stripped(source);
-    let extents = extents(&lines);
+/// The mutants of one of the [`lines`] of a text that have a meaning.
+pub fn of_line(lines: &[String], at: usize) -> Vec<Mutant> {
     let mut found = Changes {
-        lines: &lines,
+        lines,
         mutants: Vec::new(),
     };
-    let mut role = None;
-    for at in 0..lines.len() {
-        let line = lines[at].as_str();
-        let depth = depth(line);
-        if depth == 0 {
-            role = (line.starts_with("role ") || line.starts_with("grid ")).then_some(at);
-        }
-        match role {
-            None => declaration(&mut found, at),
-            Some(header) if header == at => found.numbers(at),
-            Some(header) => statement(&mut found, at, &lines[header], &extents),
-        }
+    let header = |at: &usize| depth(&lines[*at]) == 0 && lines[*at].ends_with('{');
+    let outside = depth(&lines[at]) == 0;
+    match (0..=at).rev().find(header) {
+        Some(header) if header == at => found.numbers(at),
+        Some(header) if !outside => statement(&mut found, at, &lines[header]),
+        _ => declaration(&mut found, at),
     }
     found.mutants
 }
 
 /// The lines of the laid out text, without comments and `expect` lines.
-fn stripped(source: &str) -> Vec<String> {
+pub fn lines(source: &str) -> Vec<String> {
     let laid_out = text::format(source).expect("a protocol of the library parses");
     let code = laid_out.lines().map(|line| match line.find("//") {
         Some(comment) => line[..comment].trim_end(),
@@ -244,20 +236,25 @@ fn statement_end(lines: &[String], at: usize) -> usize {
     }
 }
 
-fn statement(found: &mut Changes<'_>, at: usize, header: &str, extents: &BTreeMap<String, String>) {
+/// Whether it is work on data, which has no effect on whether somebody waits.
+fn on_data(line: &str) -> bool {
+    let word = line.split_whitespace().next();
+    matches!(word, Some("read" | "write" | "accumulate"))
+}
+
+fn statement(found: &mut Changes<'_>, at: usize, header: &str) {
     let line = found.lines[at].clone();
     let code = line.trim_start();
     let pad = " ".repeat(line.len() - code.len());
     let word = code.split_whitespace().next().unwrap_or_default();
-    // Work on data has no effect on whether somebody waits.
-    if code.starts_with('}') || matches!(word, "read" | "write" | "accumulate") {
+    if code.starts_with('}') || on_data(code) {
         return;
     }
     let end = statement_end(found.lines, at);
     found.numbers(at);
     found.operators(at);
     phases(found, at);
-    indices(found, at, extents);
+    indices(found, at);
     match word {
         "if" => guard(found, at, end),
         "elect" => unwrapped(found, at, end),
@@ -276,7 +273,7 @@ fn statement(found: &mut Changes<'_>, at: usize, header: &str, extents: &BTreeMa
     twice.extend_from_within(..);
     found.replace("repeated", at, end, &twice);
     let next = end < found.lines.len() && depth(&found.lines[end]) == depth(&line);
-    if next && !found.lines[end].trim_start().starts_with('}') {
+    if next && !found.lines[end].trim_start().starts_with('}') && !on_data(&found.lines[end]) {
         let after = statement_end(found.lines, end);
         let mut swapped = found.lines[end..after].to_vec();
         swapped.extend_from_slice(&found.lines[at..end]);
@@ -305,7 +302,8 @@ fn phases(found: &mut Changes<'_>, at: usize) {
 }
 
 /// An element becomes its neighbour.
-fn indices(found: &mut Changes<'_>, at: usize, extents: &BTreeMap<String, String>) {
+fn indices(found: &mut Changes<'_>, at: usize) {
+    let extents = extents(found.lines);
     let line = found.lines[at].clone();
     for (start, end) in words(&line) {
         let name = &line[start..end];
@@ -345,6 +343,9 @@ fn guard(found: &mut Changes<'_>, at: usize, end: usize) {
 
 /// The block without its header.
 fn unwrapped(found: &mut Changes<'_>, at: usize, end: usize) {
+    if end == at + 1 {
+        return;
+    }
     let inner = found.lines[at + 1..end - 1].to_vec();
     if inner
         .iter()
@@ -374,7 +375,7 @@ fn values(found: &mut Changes<'_>, at: usize, word: &str) {
     let line = found.lines[at].clone();
     let value = |from: usize| {
         // Behind the element, whose index may have spaces.
-        let rest = &line[from..];
+        let rest = line.get(from..)?;
         let name = rest.find(|c: char| !c.is_alphanumeric() && c != '_')?;
         let after = match rest[name..].strip_prefix('[') {
             Some(inner) => name + closing(inner)? + 2,
