@@ -24,5 +24,5 @@ case $target in
 esac
 export LD_LIBRARY_PATH="$PWD/../.deps/z3/z3/lib:${LD_LIBRARY_PATH:-}"
 exec "target/$triple/release/$target" "target/found/$target" "corpus/$target" "target/seeds/$target" \
-    -artifact_prefix=target/crashes/ -max_len=65536 -timeout=20 -rss_limit_mb=2048 \
+    -artifact_prefix=target/crashes/ -max_len=65536 -timeout=120 -rss_limit_mb=2048 \
     -max_total_time="$seconds" -print_final_stats=1

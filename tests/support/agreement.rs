@@ -36,7 +36,7 @@ pub struct Small {
     pub stuck: Option<Vec<i64>>,
     /// The first values at which a run is undefined or cannot be, and why.
     pub undefined: Option<(Vec<i64>, String)>,
-    /// Choices of values that were searched to the end.
+    /// Choices of values that were searched to the end, or at which nothing can run.
     pub complete: usize,
 }
 
@@ -80,6 +80,7 @@ pub fn small(protocol: &Protocol, effort: Effort) -> Small {
                 Err(error) => {
                     let text = error.to_string();
                     let large = text.contains("are needed") || text.contains("work");
+                    small.complete += usize::from(!large);
                     if !large && small.undefined.is_none() {
                         small.undefined = Some((params, text));
                     }

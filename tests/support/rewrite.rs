@@ -49,8 +49,19 @@ fn substituted(line: &str, by: &dyn Fn(&str) -> Option<String>) -> String {
 /// Every name that the text declares is another one.
 fn renamed(lines: &[String]) -> String {
     const DECLARE: [&str; 13] = [
-        "param", "let", "pattern", "semaphore", "mbarrier", "named", "barrier", "pool", "buffer",
-        "role", "grid", "var", "for",
+        "param",
+        "let",
+        "pattern",
+        "semaphore",
+        "mbarrier",
+        "named",
+        "barrier",
+        "pool",
+        "buffer",
+        "role",
+        "grid",
+        "var",
+        "for",
     ];
     let mut names = BTreeMap::new();
     for line in lines {
@@ -112,14 +123,23 @@ fn parts(lines: &[String]) -> (Vec<String>, Vec<Vec<String>>) {
 fn reordered(lines: &[String]) -> String {
     let (declarations, mut roles) = parts(lines);
     let object = |line: &&String| {
-        let kinds = ["semaphore ", "mbarrier ", "named ", "barrier ", "pool ", "buffer "];
+        let kinds = [
+            "semaphore ",
+            "mbarrier ",
+            "named ",
+            "barrier ",
+            "pool ",
+            "buffer ",
+        ];
         kinds.iter().any(|kind| line.starts_with(kind))
     };
-    let (mut objects, others): (Vec<&String>, Vec<&String>) =
-        declarations.iter().partition(object);
+    let (mut objects, others): (Vec<&String>, Vec<&String>) = declarations.iter().partition(object);
     objects.reverse();
     roles.reverse();
-    let all = others.into_iter().chain(objects).chain(roles.iter().flatten());
+    let all = others
+        .into_iter()
+        .chain(objects)
+        .chain(roles.iter().flatten());
     joined(all.cloned())
 }
 
@@ -134,7 +154,9 @@ fn role_split(lines: &[String]) -> Option<String> {
         let (extent, rest) = rest.split_once(']')?;
         let single = !rest.contains('[') && extent.chars().all(char::is_alphanumeric);
         let open = extent.starts_with(char::is_alphabetic);
-        let elects = role.iter().any(|line| line.trim_start().starts_with("elect"));
+        let elects = role
+            .iter()
+            .any(|line| line.trim_start().starts_with("elect"));
         (single && open && !elects).then_some((at, index, extent))
     })?;
     let header = &roles[at][0];
@@ -145,7 +167,11 @@ fn role_split(lines: &[String]) -> Option<String> {
             (word == index).then(|| format!("({index} + 1)"))
         })
     };
-    let warp = if header.contains(" warp ") { " warp" } else { "" };
+    let warp = if header.contains(" warp ") {
+        " warp"
+    } else {
+        ""
+    };
     let mut all = declarations;
     for (number, role) in roles.iter().enumerate() {
         if number != at {
@@ -182,9 +208,8 @@ fn peeled(lines: &[String]) -> Option<String> {
     if body.iter().any(|line| leaves(&line)) {
         return None;
     }
-    let first = |line: &String| {
-        substituted(line, &|word| (word == variable).then(|| format!("({low})")))
-    };
+    let first =
+        |line: &String| substituted(line, &|word| (word == variable).then(|| format!("({low})")));
     let mut all = lines[..at].to_vec();
     all.push(format!("if {low} < {high} {{"));
     all.extend(body.iter().map(first));
