@@ -727,3 +727,37 @@ fn what_is_proved_without_an_idea_behind_it_has_no_small_failure() {
     let (proofs, safe) = compare(8 * attempts(), chaos, true);
     assert!(proofs > 0, "{safe} safe");
 }
+
+/// What no statement uses must have a meaning at every value all the same.
+#[test]
+fn an_unused_object_must_be_well_defined() {
+    let with = |object: &str| {
+        format!(
+            "protocol p
+param T in 1..
+param N in 0..
+{object}
+mbarrier w {{ arrivals: T }}
+role r[n in 0..T] {{
+    var p = 0
+    for i in 0..N {{
+        arrive w
+        wait w p
+        p = 1 - p
+    }}
+}}
+"
+        )
+    };
+    for object in ["barrier b { arrivals: T }", "pool b = T - 1", "named b[T]"] {
+        proved(&with(object));
+    }
+    for object in [
+        "barrier b { arrivals: 5000 - T }",
+        "mbarrier b { arrivals: 5000 - T }",
+        "pool b = 5000 - T",
+        "pool b = 7 / (T - 1)",
+    ] {
+        not_proved(&with(object));
+    }
+}

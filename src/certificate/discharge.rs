@@ -165,6 +165,9 @@ fn run(obligation: &Obligation, program: &PathBuf, limit: Duration) -> Result<St
     let deadline = Instant::now() + limit;
     loop {
         match child.try_wait().map_err(|e| e.to_string())? {
+            // Solvers end with all kinds of codes, but what one printed before it was killed is
+            // no answer.
+            Some(status) if status.code().is_none() => return Err("killed by a signal".to_owned()),
             Some(_) => break,
             None if Instant::now() >= deadline => {
                 let _ = child.kill();

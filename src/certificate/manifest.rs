@@ -335,21 +335,25 @@ fn verify(certificate: &Certificate) -> Result<Vec<Obligation>, Rejection> {
         return mismatch("the recorded assumptions are not those of the proof".to_owned());
     }
     let obligations = derive(&protocol, &certificate.argument)?;
-    let derived: BTreeMap<String, String> = obligations
+    // What an obligation means is for readers, who should not be told anything else.
+    let derived: BTreeMap<String, (String, &str)> = obligations
         .iter()
-        .map(|o| (format!("{}.smt2", o.name), digest(&o.script())))
+        .map(|o| {
+            let file = format!("{}.smt2", o.name);
+            (file, (digest(&o.script()), o.meaning.as_str()))
+        })
         .collect();
-    let recorded: BTreeMap<String, String> = certificate
+    let recorded: BTreeMap<String, (String, &str)> = certificate
         .obligations
         .iter()
-        .map(|e| (e.file.clone(), e.sha256.clone()))
+        .map(|e| (e.file.clone(), (e.sha256.clone(), e.meaning.as_str())))
         .collect();
     if recorded.len() != certificate.obligations.len() {
         return mismatch("an obligation is recorded twice".to_owned());
     }
     if let Some((file, _)) = derived
         .iter()
-        .find(|(file, sha)| recorded.get(*file) != Some(*sha))
+        .find(|(file, content)| recorded.get(*file) != Some(*content))
     {
         return mismatch(format!(
             "{file} is missing from the manifest or differs from what the rule requires"

@@ -18,7 +18,9 @@ use super::value::Truth;
 use crate::protocol::Cell;
 use crate::protocol::Comparison;
 use crate::protocol::Iteration;
+use crate::protocol::Object;
 use crate::protocol::ObjectId;
+use crate::protocol::ObjectKind;
 use crate::protocol::PatternId;
 use crate::protocol::Protocol;
 use crate::protocol::RowOrder;
@@ -172,6 +174,11 @@ pub fn unroll(evaluator: &mut Evaluator<'_>) -> Result<Unrolled, Refused> {
         waits: 0,
         adds: 0,
     };
+    // Their declarations have conditions of their own, even where no operation is in the box.
+    let semaphore = |object: &Object| matches!(object.kind, ObjectKind::Semaphore(_));
+    if !protocol.objects.iter().all(semaphore) {
+        return Err("objects other than semaphores".into());
+    }
     for role in 0..protocol.roles.len() {
         unroll.role(role)?;
     }

@@ -88,9 +88,12 @@ impl<'p> Rule<'p> {
         );
         for object in &protocol.objects {
             match &object.kind {
-                ObjectKind::Mbarrier { arrivals, .. } => exprs.push(arrivals),
+                ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
+                    exprs.push(arrivals);
+                }
+                ObjectKind::Pool { capacity } => exprs.push(capacity),
                 ObjectKind::Semaphore(crate::protocol::Initial::Value(value)) => exprs.push(value),
-                _ => {}
+                ObjectKind::Semaphore(crate::protocol::Initial::Any) | ObjectKind::Named => {}
             }
         }
         for expr in exprs {
@@ -101,8 +104,13 @@ impl<'p> Rule<'p> {
             self.conclude("well_defined", meaning, &mut system, hypotheses, goal)?;
         }
         for object in &protocol.objects {
-            let ObjectKind::Mbarrier { arrivals, .. } = &object.kind else {
-                continue;
+            // What no statement uses has to have a meaning, too.
+            let (least, number, what) = match &object.kind {
+                ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
+                    (1, arrivals, "expects at least one arrival")
+                }
+                ObjectKind::Pool { capacity } => (0, capacity, "does not start below zero"),
+                ObjectKind::Semaphore(_) | ObjectKind::Named => continue,
             };
             let mut system = self.whole(case)?;
             let mut hypotheses = system.facts.clone();
@@ -110,9 +118,9 @@ impl<'p> Rule<'p> {
                 let extent = system.terms.expr(extent, &Env::new())?;
                 hypotheses.push(term::le(&term::int(1), &extent));
             }
-            let arrivals = system.terms.expr(arrivals, &Env::new())?;
-            let goal = term::le(&term::int(1), &arrivals);
-            let meaning = format!("`{}` expects at least one arrival", object.name);
+            let number = system.terms.expr(number, &Env::new())?;
+            let goal = term::le(&term::int(least), &number);
+            let meaning = format!("`{}` {what}", object.name);
             self.conclude("expects", meaning, &mut system, hypotheses, goal)?;
         }
         Ok(())

@@ -79,8 +79,16 @@ impl Frame<'_> {
         exprs.extend(protocol.objects.iter().flat_map(|o| &o.extents));
         exprs.extend(self.role.indices.iter().map(|index| &index.extent));
         for object in &protocol.objects {
-            if let ObjectKind::Semaphore(Initial::Value(value)) = &object.kind {
-                exprs.push(value);
+            match &object.kind {
+                ObjectKind::Semaphore(Initial::Value(value)) => exprs.push(value),
+                ObjectKind::Semaphore(Initial::Any) => {}
+                // Even where no statement uses it, its declaration has conditions of its own.
+                _ => {
+                    return Err(Unsupported::at(
+                        object.span,
+                        "something else than a semaphore",
+                    ));
+                }
             }
         }
         if let Some(Resident::AtMost(limit)) = self.role.launch.as_ref().map(|l| &l.resident) {
