@@ -5,11 +5,17 @@
 //! point at the text, and nothing about how it will be decided.
 
 mod expr;
+mod memory;
 
 pub use expr::BinaryOp;
 pub use expr::Expr;
 pub use expr::ParamId;
 pub use expr::VarId;
+pub use memory::Fence;
+pub use memory::MemoryOrder;
+pub use memory::Place;
+pub use memory::Qualifiers;
+pub use memory::Scope;
 
 /// A half-open byte range of the protocol's source text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -139,6 +145,8 @@ pub struct Buffer {
     pub name: String,
     /// Extent of each index, over parameters only; empty for a single buffer.
     pub extents: Vec<Expr>,
+    /// Whether it is tensor memory, which no proxy fence is about.
+    pub tensor: bool,
     /// Where it is declared.
     pub span: Span,
 }
@@ -188,6 +196,8 @@ pub struct Role {
     pub indices: Vec<Index>,
     /// How its members start. `None`: all run from the beginning (threads or warps of a CTA).
     pub launch: Option<Launch>,
+    /// Where its members run.
+    pub place: Place,
     /// The program.
     pub body: Vec<Stmt>,
     /// Where it is declared (its header).
@@ -247,6 +257,8 @@ pub struct Stmt {
     pub id: StmtId,
     /// Where it stands; for a compound statement, its header.
     pub span: Span,
+    /// How it orders memory, as far as the text says so.
+    pub memory: Qualifiers,
     /// What it does.
     pub kind: StmtKind,
 }
@@ -450,6 +462,8 @@ pub enum Work {
         /// Whether only reads are waited for.
         reads_only: bool,
     },
+    /// It orders memory and nothing else.
+    Fence(Fence),
 }
 
 /// What a loop runs over.

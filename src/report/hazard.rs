@@ -1,5 +1,7 @@
 //! Sentences about what goes wrong beside a deadlock: where, who, and what would mend it.
 
+mod stale;
+
 use crate::protocol::StmtId;
 use crate::semantics::data::Access;
 use crate::semantics::data::Data;
@@ -95,6 +97,22 @@ pub fn tell(source: &str, instance: &Instance, data: Option<&Data>, hazard: &Haz
             Some(data) => teller.race(data, *first, *second, *slot),
             None => Told {
                 sentence: "two accesses race".to_owned(),
+                line: None,
+            },
+        },
+        Hazard::Stale {
+            write,
+            read,
+            slot,
+            proxy,
+            lost,
+        } => match data {
+            Some(data) => {
+                let accesses = (*write, *read);
+                stale::tell(&teller, data, accesses, *slot, (*proxy, *lost))
+            }
+            None => Told {
+                sentence: "a read does not see a write before it".to_owned(),
                 line: None,
             },
         },

@@ -1,5 +1,7 @@
 //! Protocols for tests, built without the parser.
 
+use crate::protocol::Place;
+use crate::protocol::Qualifiers;
 use crate::protocol::*;
 
 use super::input::Input;
@@ -104,6 +106,7 @@ impl Builder {
                 start: id,
                 end: id + 1,
             },
+            memory: Qualifiers::default(),
             kind,
         }
     }
@@ -120,6 +123,7 @@ impl Builder {
             name: name.to_owned(),
             indices: indices.map(|(var, extent)| Index { var, extent }).collect(),
             launch,
+            place: Place::default(),
             body,
             span: Span::default(),
         });

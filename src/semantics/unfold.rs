@@ -16,6 +16,7 @@ use crate::protocol::Object;
 use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 use crate::protocol::Resident;
+use crate::protocol::Role;
 use crate::protocol::Span;
 use crate::protocol::Stmt;
 use crate::protocol::StmtId;
@@ -25,6 +26,7 @@ use super::admit::IndexValues;
 use super::admit::size;
 use super::data::Data;
 use super::data::Gatherer;
+use super::data::MemberPlace;
 use super::error::Fault;
 use super::error::RunError;
 use super::eval::Env;
@@ -193,6 +195,13 @@ impl Unfolder<'_> {
             for (name, value) in role.indices.iter().zip(&index) {
                 self.walker.env.set(name.var, *value).map_err(in_header)?;
             }
+            if self.walker.data.is_some() {
+                let place = self.place(role, position, self.members.len());
+                let place = place.map_err(in_header)?;
+                if let Some(data) = &mut self.walker.data {
+                    data.place(place);
+                }
+            }
             let ops = self.walker.walk(position, &index, &role.body)?;
             self.members.push(Member {
                 role: position,
@@ -208,6 +217,23 @@ impl Unfolder<'_> {
             name: role.name.clone(),
             launch: launch.map_err(in_header)?,
             members,
+        })
+    }
+
+    /// Where a member runs, whose indices have their values.
+    fn place(&mut self, role: &Role, position: usize, member: usize) -> Result<MemberPlace, Fault> {
+        let own = match &role.launch {
+            None => (0, 0),
+            Some(_) => (position + 1, member as i64),
+        };
+        let mut part = |value: &Option<Expr>, other| match value {
+            Some(value) => Ok((0, self.walker.env.value(value)?)),
+            None => Ok(other),
+        };
+        Ok(MemberPlace {
+            cta: part(&role.place.cta, own)?,
+            cluster: part(&role.place.cluster, own)?,
+            gpu: part(&role.place.gpu, (0, 0))?,
         })
     }
 

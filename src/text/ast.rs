@@ -32,12 +32,23 @@ pub(super) struct Item {
 
 #[derive(Debug)]
 pub(super) enum ItemKind {
-    Param { name: Name, domain: Domain },
+    Param {
+        name: Name,
+        domain: Domain,
+    },
     Assume(Expr),
     Let(Let),
-    Pattern { name: Name, shape: PatternShape },
+    Pattern {
+        name: Name,
+        shape: PatternShape,
+    },
     Object(Object),
-    Buffer { name: Name, extents: Vec<Expr> },
+    Buffer {
+        name: Name,
+        extents: Vec<Expr>,
+        /// Whether it says `memory: tensor`.
+        tensor: bool,
+    },
     Role(Role),
     Expect(Expect),
 }
@@ -95,6 +106,8 @@ pub(super) struct Role {
     pub(super) launch: Option<Launch>,
     /// Whether the members are marked as warps.
     pub(super) warp: bool,
+    /// `cta E`, `cluster E`, `gpu E`, in this order, with what is left out missing.
+    pub(super) place: Vec<(Name, Expr)>,
     pub(super) body: Block,
 }
 
@@ -141,6 +154,8 @@ pub(super) struct Block {
 pub(super) struct Stmt {
     /// The whole of it; for a compound statement, the header without the brace.
     pub(super) span: Span,
+    /// The words behind dots after the first one.
+    pub(super) qualifiers: Vec<Name>,
     pub(super) kind: StmtKind,
 }
 
@@ -178,6 +193,8 @@ pub(super) enum StmtKind {
         reads: Vec<Cell>,
         writes: Vec<Cell>,
     },
+    /// What it is about stands in the qualifiers.
+    Fence,
     CommitGroup,
     WaitGroup {
         count: Expr,

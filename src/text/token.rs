@@ -83,6 +83,7 @@ tokens! {
     CommitGroup = "commit_group",
     WaitGroup = "wait_group",
     Init = "init",
+    Fence = "fence",
     Acquire = "acquire",
     Release = "release",
     Accumulate = "accumulate",
@@ -189,6 +190,7 @@ impl Token {
                 | CommitGroup
                 | WaitGroup
                 | Init
+                | Fence
                 | Acquire
                 | Release
         )

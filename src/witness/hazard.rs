@@ -56,6 +56,12 @@ pub(super) fn entry(
             first,
             second,
             slot,
+        }
+        | Hazard::Stale {
+            write: first,
+            read: second,
+            slot,
+            ..
         } => {
             let touched = |(member, place): &(usize, usize)| {
                 let accesses = data.and_then(|data| data.accesses.get(*member));

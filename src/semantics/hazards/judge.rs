@@ -12,6 +12,7 @@ use super::Hazard;
 use super::Monitor;
 use super::Participation;
 use super::Races;
+use super::Visibility;
 use super::participation;
 use super::takes_two_runs;
 
@@ -25,7 +26,7 @@ pub struct Judged {
 }
 
 /// What these runs show of the property, `second` being wanted where it takes two runs.
-/// `data` is wanted for races. `None`: they show nothing.
+/// `data` is wanted for races and stale reads. `None`: they show nothing.
 ///
 /// # Errors
 ///
@@ -50,6 +51,12 @@ pub fn judge(
         };
         return Ok(hazard.map(|hazard| Judged { hazard, state }));
     }
+    if property == Property::StaleRead {
+        return match data {
+            Some(data) => stale(instance, data, first),
+            None => Ok(None),
+        };
+    }
     let monitor = Monitor::new(instance, property);
     let races = data.map(|data| Races::new(instance, data));
     let mut state = step::initial_with_history(instance);
@@ -73,6 +80,23 @@ pub fn judge(
         _ => None,
     };
     Ok(shown.or_else(racing).map(|hazard| Judged { hazard, state }))
+}
+
+/// Whether the last action of a run comes to a stale read.
+fn stale(
+    instance: &Instance,
+    data: &Data,
+    run: &[Action],
+) -> Result<Option<Judged>, (usize, StepError)> {
+    let visibility = Visibility::new(instance, data);
+    let mut state = step::initial_with_history(instance);
+    let (mut known, mut shown) = visibility.start(&state, true);
+    for (position, action) in run.iter().enumerate() {
+        let before = state.clone();
+        step::apply(instance, &mut state, *action).map_err(|error| (position, error))?;
+        shown = visibility.follow(&mut known, &before, *action, &state);
+    }
+    Ok(shown.map(|hazard| Judged { hazard, state }))
 }
 
 fn undefined(monitor: &Monitor<'_>, error: &StepError) -> Option<Hazard> {

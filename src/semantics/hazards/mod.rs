@@ -14,6 +14,7 @@
 //! | `tx_mismatch` | a run with a delivery that completes a phase with a part of its bytes; or one at whose end an mbarrier has bytes outstanding, or too many, and nobody is left who would make up for it |
 //! | `uninitialized` | a run that comes to the use of an mbarrier that is not initialised, or initialises one twice |
 //! | `race` | a reachable state in which two accesses to one slot by different actors are both next or under way, one of them a write, see [`super::data`] |
+//! | `stale_read` | a run that comes to a read which does not see the last write that is ordered before it, see [`visibility`] |
 //! | `resources` | a run that gives more back to a pool than is taken, or comes to an `acquire` of more than the pool ever has |
 //!
 //! A violation by two runs is about the first point of difference in neither: each run ends with
@@ -28,6 +29,8 @@ mod judge;
 mod monitor;
 mod race;
 pub mod search;
+mod stale;
+pub mod visibility;
 
 use crate::protocol::StmtId;
 use crate::verdict::Property;
@@ -42,6 +45,8 @@ pub use monitor::Monitor;
 pub use monitor::Participation;
 pub use monitor::participation;
 pub use race::Races;
+pub use visibility::Lost;
+pub use visibility::Visibility;
 
 /// A violation of a property other than deadlock.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,6 +120,24 @@ pub enum Hazard {
         /// The slot.
         slot: u32,
     },
+    /// A read that does not see a write before it.
+    Stale {
+        /// The write: the member and which of its accesses, from 0.
+        write: (usize, usize),
+        /// The read.
+        read: (usize, usize),
+        /// The slot.
+        slot: u32,
+        /// Whether only a proxy fence is missing.
+        proxy: bool,
+        /// Where the order of the two stopped being one of memory, if it was looked for.
+        lost: Option<Lost>,
+    },
+}
+
+/// Whether what is read and written plays a part in the property.
+pub fn wants_data(property: Property) -> bool {
+    matches!(property, Property::Race | Property::StaleRead)
 }
 
 /// Whether a violation of the property is a pair of runs.

@@ -62,13 +62,17 @@ pub struct Searched {
     pub undefined: Option<Violation>,
 }
 
-/// Searches every schedule of an instance for a violation. `data` is wanted for races.
+/// Searches every schedule of an instance for a violation. `data` is wanted for races and stale
+/// reads.
 pub fn search(
     instance: &Instance,
     data: Option<&Data>,
     property: Property,
     options: &Options<'_>,
 ) -> Searched {
+    if let (Property::StaleRead, Some(data)) = (property, data) {
+        return super::stale::search(instance, data, options);
+    }
     let symmetry = match options.symmetry {
         true => Symmetry::with_data(instance, data.filter(|_| property == Property::Race)),
         false => Symmetry::none(),
@@ -357,9 +361,9 @@ pub fn search_all(
     };
     for item in Inputs::new(protocol, params, bounds)? {
         let (input, instance) = item?;
-        let data = match property {
-            Property::Race => Some(data::data(protocol, &input, &bounds.limits)?),
-            _ => None,
+        let data = match super::wants_data(property) {
+            true => Some(data::data(protocol, &input, &bounds.limits)?),
+            false => None,
         };
         let before = all.states;
         let progress = |states| {
@@ -375,7 +379,8 @@ pub fn search_all(
         let searched = search(&instance, data.as_ref(), property, &options);
         all.inputs += 1;
         all.states += searched.states;
-        let races = data.as_ref().map(|data| Races::new(&instance, data));
+        let of_races = data.as_ref().filter(|_| property == Property::Race);
+        let races = of_races.map(|data| Races::new(&instance, data));
         let hidden = races.and_then(|races| races.hidden().copied());
         all.hidden = all.hidden.or(hidden);
         if let (None, Some(violation)) = (&all.undefined, searched.undefined) {

@@ -115,7 +115,19 @@ impl Parser<'_> {
             }
             Token::Buffer => {
                 let (name, extents) = self.family()?;
-                ItemKind::Buffer { name, extents }
+                let tensor = self.peek() == Token::OpenBrace;
+                if tensor {
+                    self.bump();
+                    self.word("memory")?;
+                    self.token(Token::Colon)?;
+                    self.word("tensor")?;
+                    self.token(Token::CloseBrace)?;
+                }
+                ItemKind::Buffer {
+                    name,
+                    extents,
+                    tensor,
+                }
             }
             Token::Grid | Token::Role => return self.role(start, token == Token::Grid),
             _ => self.expectation()?,

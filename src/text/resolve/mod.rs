@@ -10,6 +10,7 @@ mod cell;
 mod expand;
 mod expr;
 mod item;
+mod memory;
 mod names;
 mod pipeline;
 mod role;

@@ -284,13 +284,24 @@ impl Strategy<'_> {
         }
     }
 
+    fn assumptions(&self) -> Vec<String> {
+        let mut all = certificate::environment(self.protocol);
+        if self.property == Property::StaleRead {
+            all.push(
+                "memory is causally ordered as in PTX, as far as docs/memory_model.md says"
+                    .to_owned(),
+            );
+        }
+        all
+    }
+
     fn decision(&self, verdict: Verdict, engine: &'static str) -> Decision {
         Decision {
             property: self.property,
             verdict,
             engine,
             elapsed: self.started.elapsed(),
-            assumptions: certificate::environment(self.protocol),
+            assumptions: self.assumptions(),
             notes: Vec::new(),
         }
     }
