@@ -44,12 +44,12 @@ impl Knowledge {
 
     /// Where a member lost sight of a write: by itself, or before it was told.
     pub(super) fn lost_on_the_way(&self, write: usize, member: usize) -> Option<Lost> {
-        let of_it = self
+        let mut of_it = self
             .lost
             .iter()
             .flatten()
             .filter(|lost| lost.write == write);
         let own = of_it.clone().find(|lost| lost.to.0 == member);
-        own.or_else(|| of_it.last()).copied()
+        own.or_else(|| of_it.next_back()).copied()
     }
 }
