@@ -84,14 +84,14 @@ fn a_race_names_both_accesses_and_what_would_order_them() {
     insta::assert_snapshot!(shown, @"
     exit 1
     --- stdout
-    store_not_drained.wlk: race: REFUTED at T = 1, TILES = 2: the asynchronous read that thread[0] starts at line 17 and the write by thread[0] at line 13 of staging[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` before line 13 would order them
+    store_not_drained.wlk: race: REFUTED at T = 1, TILES = 2: the asynchronous read that thread[0] starts at line 18 and the write by thread[0] at line 13 of staging[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` before line 13 would order them
         --> store_not_drained.wlk:13
       13 |         write staging[t]
       trace:
-        1  thread[0]  arrives at epilogue as the last  (line 14)
-        2  thread[0]  passes epilogue  (line 14)
-        3  thread[0]  arrives at epilogue as the last  (line 21)
-        4  thread[0]  passes epilogue  (line 21)
+        1  thread[0]  arrives at epilogue as the last  (line 15)
+        2  thread[0]  passes epilogue  (line 15)
+        3  thread[0]  arrives at epilogue as the last  (line 22)
+        4  thread[0]  passes epilogue  (line 22)
       minimal:
         smallest by (T, TILES) among T in 1..=5, TILES in 0..=4; every smaller one of these was explored exhaustively
       assumptions:
@@ -108,14 +108,14 @@ fn a_race_names_both_accesses_and_what_would_order_them() {
     insta::assert_snapshot!(replayed, @"
     exit 0
     --- stdout
-    w/store_not_drained-race-[digest].json: race: REFUTED at T = 1, TILES = 2: the asynchronous read that thread[0] starts at line 17 and the write by thread[0] at line 13 of staging[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` before line 13 would order them
+    w/store_not_drained-race-[digest].json: race: REFUTED at T = 1, TILES = 2: the asynchronous read that thread[0] starts at line 18 and the write by thread[0] at line 13 of staging[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` before line 13 would order them
         --> store_not_drained.wlk:13
       13 |         write staging[t]
       trace:
-        1  thread[0]  arrives at epilogue as the last  (line 14)
-        2  thread[0]  passes epilogue  (line 14)
-        3  thread[0]  arrives at epilogue as the last  (line 21)
-        4  thread[0]  passes epilogue  (line 21)
+        1  thread[0]  arrives at epilogue as the last  (line 15)
+        2  thread[0]  passes epilogue  (line 15)
+        3  thread[0]  arrives at epilogue as the last  (line 22)
+        4  thread[0]  passes epilogue  (line 22)
     --- stderr
     ");
     let path = folder.path().join(&witness);
@@ -188,7 +188,7 @@ fn one_line_says_what_is_wrong() {
     --- stderr
     exit 1
     --- stdout
-    read_wait_before_publishing.wlk: race: REFUTED at TILES = 1: the asynchronous write that writer starts at line 15 and the read by reader[0] at line 24 of out[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` (without `read`), and an arrival after it that reader[0] waits for, before line 24 would order them
+    read_wait_before_publishing.wlk: race: REFUTED at TILES = 1: the asynchronous write that writer starts at line 16 and the read by reader[0] at line 25 of out[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` (without `read`), and an arrival after it that reader[0] waits for, before line 25 would order them
     --- stderr
     exit 1
     --- stdout
@@ -223,7 +223,7 @@ fn all_properties_are_those_that_apply() {
     insta::assert_snapshot!(shown, @"
     exit 4
     --- stdout
-    reused_barrier_unordered.wlk: stale_read: UNKNOWN this version does not decide `stale_read`
+    reused_barrier_unordered.wlk: stale_read: UNKNOWN the protocol reads and writes no declared buffer
     reused_barrier_unordered.wlk: race: UNKNOWN the protocol reads and writes no declared buffer
     --- stderr
     ");
