@@ -539,3 +539,88 @@ fn reads_see_through_proxies_what_a_fence_shows() {
         assert_eq!(violates(&all, Property::StaleRead), expected, "{body}");
     }
 }
+
+#[test]
+fn claims_are_made_of_every_state_that_they_are_about() {
+    let header = "semaphore s[2] = 0 mbarrier m { arrivals: 2 } pool regs = 3\n";
+    let cases = [
+        // An invariant is about every state, the first and the last included.
+        ("invariant s[0] <= 1 role a { s[0] += 1 }", false),
+        ("invariant s[0] < 1 role a { s[0] += 1 }", true),
+        ("invariant s[0] == 1 role a { s[0] += 1 }", true),
+        (
+            "invariant [i in 0..2] s[i] <= i role a { s[1] += 1 }",
+            false,
+        ),
+        ("invariant [i in 0..2] s[i] <= i role a { s[0] += 1 }", true),
+        (
+            "invariant s[0] >= s[1] role a { s[0] += 1 wait s[0] == 1 s[1] += 1 }",
+            false,
+        ),
+        (
+            "invariant s[0] >= s[1] role a { s[0] += 1 } role c { s[1] += 1 }",
+            true,
+        ),
+        (
+            "invariant s[0] + s[1] <= 1 role a { s[0] += 1 } role c { s[1] += 1 }",
+            true,
+        ),
+        // Phases of barriers and what is left in pools.
+        ("invariant m <= 1 role a[i in 0..2] { arrive m }", false),
+        ("invariant m == 0 role a[i in 0..2] { arrive m }", true),
+        (
+            "invariant regs >= 1 role a { acquire regs 2 release regs 2 }",
+            false,
+        ),
+        (
+            "invariant regs >= 2 role a { acquire regs 2 release regs 2 }",
+            true,
+        ),
+        // An assertion is about the states in which its member is there.
+        (
+            "role a { wait s[0] >= 1 assert s[0] == 1 } role c { s[0] += 1 }",
+            false,
+        ),
+        (
+            "role a { wait s[0] >= 1 assert s[0] == 1 } role c { s[0] += 1 s[0] += 1 }",
+            true,
+        ),
+        (
+            "role a { assert s[0] == 0 s[0] += 1 assert s[0] == 1 s[0] += 1 }",
+            false,
+        ),
+        (
+            "role a { assert m == 0 wait m 0 assert m == 1 } role c[i in 0..2] { arrive m }",
+            true,
+        ),
+        (
+            "role a { wait m 0 assert m == 1 } role c[i in 0..2] { arrive m }",
+            false,
+        ),
+        ("role a[i in 0..2] { s[i] += 1 assert s[i] == 1 }", false),
+        ("role a[i in 0..2] { s[i] += 1 assert s[1 - i] == 1 }", true),
+        (
+            "role a[i in 0..2] { s[i] += 1 assert i == 0 || s[0] <= 1 }",
+            false,
+        ),
+        // Whoever starts in the place of a CTA finds its assertions made.
+        (
+            "grid a[i in 0..2] launch ascending resident 1 { s[0] += 1 assert s[0] == i + 1 }",
+            false,
+        ),
+        (
+            "grid a[i in 0..2] launch ascending resident 2 { s[0] += 1 assert s[0] == i + 1 }",
+            true,
+        ),
+        // A condition without a value does not hold.
+        ("role a { assert 1 / s[0] == 0 }", true),
+        (
+            "role a { assert s[0] == 0 || 1 / s[0] == 1 s[0] += 1 }",
+            false,
+        ),
+    ];
+    for (body, expected) in cases {
+        let all = format!("{header}{body}");
+        assert_eq!(violates(&all, Property::Assertion), expected, "{body}");
+    }
+}

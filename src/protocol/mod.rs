@@ -61,6 +61,8 @@ pub struct Protocol {
     pub objects: Vec<Object>,
     /// Declared data.
     pub buffers: Vec<Buffer>,
+    /// What holds in every state.
+    pub invariants: Vec<Invariant>,
     /// The concurrent programs.
     pub roles: Vec<Role>,
     /// What the file expects of its own verdicts.
@@ -464,6 +466,31 @@ pub enum Work {
     },
     /// It orders memory and nothing else.
     Fence(Fence),
+    /// It claims something of every state in which its member is there.
+    Assert(Claim),
+}
+
+/// A condition on parameters, names in scope and the values of objects.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    /// The condition, a truth value, in which names stand for the values of objects.
+    pub condition: Expr,
+    /// These names, and the elements whose values they are: what a semaphore counts, how many
+    /// phases or generations of a barrier are complete, how much of a pool is available.
+    pub values: Vec<(VarId, Cell)>,
+    /// As written.
+    pub text: String,
+}
+
+/// A claim of every state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Invariant {
+    /// For all values of these indices, over parameters only.
+    pub indices: Vec<Index>,
+    /// What is claimed.
+    pub claim: Claim,
+    /// Where it is declared.
+    pub span: Span,
 }
 
 /// What a loop runs over.

@@ -3,6 +3,8 @@
 mod stale;
 
 use crate::protocol::StmtId;
+use crate::semantics::claim::PlacedClaim;
+use crate::semantics::claim::value_of;
 use crate::semantics::data::Access;
 use crate::semantics::data::Data;
 use crate::semantics::hazards::Hazard;
@@ -28,8 +30,15 @@ pub struct Told {
     pub line: Option<usize>,
 }
 
-/// What a hazard of an instance is, `data` being wanted for a race.
-pub fn tell(source: &str, instance: &Instance, data: Option<&Data>, hazard: &Hazard) -> Told {
+/// What a hazard of an instance is that shows in a state, `data` being wanted where the hazard is
+/// about it.
+pub fn tell(
+    source: &str,
+    instance: &Instance,
+    data: Option<&Data>,
+    state: &State,
+    hazard: &Hazard,
+) -> Told {
     let teller = Teller { source, instance };
     match hazard {
         Hazard::Deviation {
@@ -97,6 +106,13 @@ pub fn tell(source: &str, instance: &Instance, data: Option<&Data>, hazard: &Haz
             Some(data) => teller.race(data, *first, *second, *slot),
             None => Told {
                 sentence: "two accesses race".to_owned(),
+                line: None,
+            },
+        },
+        Hazard::Broken { claim } => match data.and_then(|data| data.claims.get(*claim)) {
+            Some(claim) => teller.broken(claim, state),
+            None => Told {
+                sentence: "a claim does not hold".to_owned(),
                 line: None,
             },
         },
@@ -190,6 +206,43 @@ impl Teller<'_> {
                  participant that belongs to it"
             ),
         )
+    }
+
+    fn broken(&self, claim: &PlacedClaim, state: &State) -> Told {
+        let mut values: Vec<String> = claim
+            .index
+            .iter()
+            .map(|(n, v)| format!("{n} = {v}"))
+            .collect();
+        for cell in &claim.cells {
+            let name = self.instance.cell_name(*cell);
+            let value = format!("{name} = {}", value_of(state, *cell));
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        let values = match values.as_slice() {
+            [] => String::new(),
+            values => format!(" with {}", values.join(", ")),
+        };
+        let text = &claim.text;
+        match claim.at {
+            Some((member, _, stmt)) => {
+                let line = self.line(stmt);
+                let name = self.instance.member_name(member);
+                told(
+                    line,
+                    format!("{name} asserts `{text}` at line {line}, which does not hold{values}"),
+                )
+            }
+            None => {
+                let line = witness::line(self.source, claim.span);
+                told(
+                    line,
+                    format!("the invariant `{text}` of line {line} does not hold{values}"),
+                )
+            }
+        }
     }
 
     fn lapped(&self, member: usize, op: u32) -> Told {

@@ -17,14 +17,17 @@
 
 use crate::protocol::Buffer;
 use crate::protocol::Fence;
+use crate::protocol::Invariant;
 use crate::protocol::Protocol;
 use crate::protocol::Qualifiers;
 use crate::protocol::Scope;
+use crate::protocol::Span;
 use crate::protocol::StmtId;
 use crate::protocol::Touch;
 use crate::protocol::Work;
 
 use super::admit::size;
+use super::claim::PlacedClaim;
 use super::error::Fault;
 use super::error::RunError;
 use super::eval::Env;
@@ -48,6 +51,8 @@ pub struct Data {
     pub qualifiers: Vec<Vec<Qualifiers>>,
     /// Per member: where it runs.
     pub places: Vec<MemberPlace>,
+    /// What the text claims: invariants, then assertions by member.
+    pub claims: Vec<PlacedClaim>,
 }
 
 /// A fence among a member's steps.
@@ -167,11 +172,14 @@ pub(super) struct Gatherer {
     qualifiers: Vec<Qualifiers>,
     /// Per buffer whether it is tensor memory.
     tensor: Vec<bool>,
+    /// What claims are about.
+    objects: Vec<ObjectLayout>,
 }
 
 impl Gatherer {
     pub(super) fn new(
         buffers: &[Buffer],
+        objects: &[ObjectLayout],
         env: &mut Env<'_>,
         limits: &Limits,
     ) -> Result<Gatherer, RunError> {
@@ -196,6 +204,7 @@ impl Gatherer {
             order: 0,
             fences: Vec::new(),
             qualifiers: Vec::new(),
+            objects: objects.to_vec(),
             tensor: buffers.iter().map(|buffer| buffer.tensor).collect(),
         })
     }
@@ -242,6 +251,14 @@ impl Gatherer {
                 };
                 let group = Some(self.groups);
                 self.touches(env, (stmt, at), touches, Some((work, proxy)), group)
+            }
+            Work::Assert(claim) => {
+                let mut placed = PlacedClaim::new(claim, Span::default(), env, &self.objects)?;
+                // A member's place is known before its steps.
+                let member = self.data.places.len().saturating_sub(1);
+                placed.at = Some((member, at, stmt));
+                self.data.claims.push(placed);
+                Ok(())
             }
             Work::Fence(fence) => {
                 self.order += 1;
@@ -309,6 +326,19 @@ impl Gatherer {
     /// An operation's order and scope.
     pub(super) fn operation(&mut self, qualifiers: Qualifiers) {
         self.qualifiers.push(qualifiers);
+    }
+
+    /// An invariant, whose indices have their values, which are these.
+    pub(super) fn invariant(
+        &mut self,
+        invariant: &Invariant,
+        env: &mut Env<'_>,
+        index: Vec<(String, i64)>,
+    ) -> Result<(), Fault> {
+        let mut placed = PlacedClaim::new(&invariant.claim, invariant.span, env, &self.objects)?;
+        placed.index = index;
+        self.data.claims.push(placed);
+        Ok(())
     }
 
     /// Where the next member runs.

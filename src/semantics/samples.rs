@@ -42,6 +42,7 @@ impl Builder {
                 objects: Vec::new(),
                 buffers: Vec::new(),
                 roles: Vec::new(),
+                invariants: Vec::new(),
                 expectations: Vec::new(),
                 stmt_count: 0,
             },

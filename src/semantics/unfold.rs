@@ -83,8 +83,10 @@ pub(super) fn instantiate_all(
     unfolder.start_values(protocol)?;
     if with_data {
         let buffers = &protocol.buffers;
-        let gatherer = Gatherer::new(buffers, &mut unfolder.walker.env, limits)?;
-        unfolder.walker.data = Some(gatherer);
+        let walker = &mut unfolder.walker;
+        let gatherer = Gatherer::new(buffers, &walker.objects, &mut walker.env, limits)?;
+        walker.data = Some(gatherer);
+        unfolder.invariants(protocol)?;
     }
     let mut roles = Vec::new();
     for position in 0..protocol.roles.len() {
@@ -179,6 +181,31 @@ impl Unfolder<'_> {
                 }
             }
         }
+        Ok(())
+    }
+
+    /// Every invariant at all values of its indices.
+    fn invariants(&mut self, protocol: &Protocol) -> Result<(), RunError> {
+        let Some(mut data) = self.walker.data.take() else {
+            return Ok(());
+        };
+        let env = &mut self.walker.env;
+        for invariant in &protocol.invariants {
+            let here = |fault| RunError::at(fault, invariant.span);
+            env.clear();
+            let extents: Vec<Expr> = invariant.indices.iter().map(|i| i.extent.clone()).collect();
+            let extents = env.values(&extents).map_err(here)?;
+            size(&extents, self.limits.cells, 0, "invariants").map_err(here)?;
+            for values in IndexValues::new(&extents) {
+                let mut named = Vec::with_capacity(values.len());
+                for (index, value) in invariant.indices.iter().zip(&values) {
+                    env.set(index.var, *value).map_err(here)?;
+                    named.push((protocol.vars[index.var.0].name.clone(), *value));
+                }
+                data.invariant(invariant, env, named).map_err(here)?;
+            }
+        }
+        self.walker.data = Some(data);
         Ok(())
     }
 

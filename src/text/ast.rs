@@ -49,6 +49,10 @@ pub(super) enum ItemKind {
         /// Whether it says `memory: tensor`.
         tensor: bool,
     },
+    Invariant {
+        indices: Vec<(Name, Expr)>,
+        condition: Expr,
+    },
     Role(Role),
     Expect(Expect),
 }
@@ -195,6 +199,9 @@ pub(super) enum StmtKind {
     },
     /// What it is about stands in the qualifiers.
     Fence,
+    Assert {
+        condition: Expr,
+    },
     CommitGroup,
     WaitGroup {
         count: Expr,

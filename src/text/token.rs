@@ -55,6 +55,7 @@ tokens! {
     Barrier = "barrier",
     Pool = "pool",
     Buffer = "buffer",
+    Invariant = "invariant",
     Grid = "grid",
     Role = "role",
     Expect = "expect",
@@ -84,6 +85,7 @@ tokens! {
     WaitGroup = "wait_group",
     Init = "init",
     Fence = "fence",
+    Assert = "assert",
     Acquire = "acquire",
     Release = "release",
     Accumulate = "accumulate",
@@ -158,6 +160,7 @@ impl Token {
                 | Barrier
                 | Pool
                 | Buffer
+                | Invariant
                 | Grid
                 | Role
                 | Expect
@@ -191,6 +194,7 @@ impl Token {
                 | WaitGroup
                 | Init
                 | Fence
+                | Assert
                 | Acquire
                 | Release
         )

@@ -52,6 +52,16 @@ pub(super) fn entry(
         Hazard::Unbalanced { cell, .. } => {
             (Vec::new(), Vec::new(), instance.cell_name(*cell), None)
         }
+        Hazard::Broken { claim } => {
+            let claim = data.and_then(|data| data.claims.get(*claim));
+            let at = claim.and_then(|claim| claim.at);
+            (
+                at.map(|(member, ..)| member).into_iter().collect(),
+                at.map(|(_, _, stmt)| stmt).into_iter().collect(),
+                claim.map_or_else(String::new, |claim| claim.text.clone()),
+                None,
+            )
+        }
         Hazard::Race {
             first,
             second,

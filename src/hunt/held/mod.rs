@@ -17,6 +17,7 @@ mod races;
 use rustc_hash::FxHashMap;
 
 use crate::semantics::data::Data;
+use crate::semantics::hazards::Claims;
 use crate::semantics::hazards::Monitor;
 use crate::semantics::hazards::Participation;
 use crate::semantics::hazards::Races;
@@ -61,8 +62,9 @@ pub fn run(
     if visibility.as_ref().is_some_and(Visibility::is_trivial) {
         return None;
     }
-    // What is known of writes tells members apart that do the same.
+    // What is known of writes and what is claimed tells members apart that do the same.
     let symmetry = match visibility {
+        None if property == Property::Assertion => Symmetry::none(),
         None => Symmetry::with_data(instance, data.filter(|_| property == Property::Race)),
         Some(_) => Symmetry::none(),
     };
@@ -79,6 +81,9 @@ pub fn run(
             + instance.members.len() as u64
             + 1
             + data.map_or(0, |d| d.accesses.iter().map(Vec::len).sum::<usize>() as u64),
+        claims: data
+            .filter(|_| property == Property::Assertion)
+            .map(|data| Claims::new(instance, data)),
         visibility,
         work,
         watch,
@@ -110,6 +115,7 @@ struct Tries<'a> {
     monitor: Monitor<'a>,
     races: Option<Races<'a>>,
     visibility: Option<Visibility<'a>>,
+    claims: Option<Claims<'a>>,
     /// What it costs to look at one state.
     cost: u64,
     work: u64,
@@ -269,7 +275,8 @@ impl Tries<'_> {
 
     fn shows(&self, state: &State) -> bool {
         let race = self.races.as_ref().and_then(|races| races.state(state));
-        race.is_some() || self.monitor.state(state).is_some()
+        let claim = || self.claims.as_ref().and_then(|claims| claims.state(state));
+        race.is_some() || claim().is_some() || self.monitor.state(state).is_some()
     }
 
     /// Keeps the run as a violation.

@@ -8,6 +8,7 @@ use crate::semantics::step::State;
 use crate::semantics::step::StepError;
 use crate::verdict::Property;
 
+use super::Claims;
 use super::Hazard;
 use super::Monitor;
 use super::Participation;
@@ -75,11 +76,12 @@ pub fn judge(
         }
     }
     let shown = shown.or_else(|| monitor.state(&state));
-    let racing = || match property {
+    let told = || match property {
         Property::Race => races.as_ref()?.state(&state),
+        Property::Assertion => Claims::new(instance, data?).state(&state),
         _ => None,
     };
-    Ok(shown.or_else(racing).map(|hazard| Judged { hazard, state }))
+    Ok(shown.or_else(told).map(|hazard| Judged { hazard, state }))
 }
 
 /// Whether the last action of a run comes to a stale read.

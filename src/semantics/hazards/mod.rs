@@ -15,6 +15,7 @@
 //! | `uninitialized` | a run that comes to the use of an mbarrier that is not initialised, or initialises one twice |
 //! | `race` | a reachable state in which two accesses to one slot by different actors are both next or under way, one of them a write, see [`super::data`] |
 //! | `stale_read` | a run that comes to a read which does not see the last write that is ordered before it, see [`visibility`] |
+//! | `assertion` | a state in which an `assert` that a member has come to, or an `invariant`, does not hold |
 //! | `resources` | a run that gives more back to a pool than is taken, or comes to an `acquire` of more than the pool ever has |
 //!
 //! A violation by two runs is about the first point of difference in neither: each run ends with
@@ -25,6 +26,7 @@
 //! A deadlock is no business of these properties: an operation that one run does and another
 //! never comes to violates none of them.
 
+mod claims;
 mod judge;
 mod monitor;
 mod race;
@@ -38,6 +40,7 @@ use crate::verdict::Property;
 use super::instance::CellId;
 use super::step::Violation;
 
+pub use claims::Claims;
 pub use judge::Judged;
 pub use judge::judge;
 pub use monitor::Before;
@@ -120,6 +123,11 @@ pub enum Hazard {
         /// The slot.
         slot: u32,
     },
+    /// A claim of the text that does not hold of the last state.
+    Broken {
+        /// Which, among those of the data.
+        claim: usize,
+    },
     /// A read that does not see a write before it.
     Stale {
         /// The write: the member and which of its accesses, from 0.
@@ -137,7 +145,10 @@ pub enum Hazard {
 
 /// Whether what is read and written plays a part in the property.
 pub fn wants_data(property: Property) -> bool {
-    matches!(property, Property::Race | Property::StaleRead)
+    matches!(
+        property,
+        Property::Race | Property::StaleRead | Property::Assertion
+    )
 }
 
 /// Whether a violation of the property is a pair of runs.

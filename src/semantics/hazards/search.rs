@@ -31,6 +31,7 @@ use crate::semantics::table::decode;
 use crate::semantics::table::encode;
 use crate::verdict::Property;
 
+use super::Claims;
 use super::Monitor;
 use super::Participation;
 use super::Races;
@@ -74,6 +75,8 @@ pub fn search(
         return super::stale::search(instance, data, options);
     }
     let symmetry = match options.symmetry {
+        // Claims tell members apart that do the same.
+        _ if property == Property::Assertion => Symmetry::none(),
         true => Symmetry::with_data(instance, data.filter(|_| property == Property::Race)),
         false => Symmetry::none(),
     };
@@ -86,6 +89,9 @@ pub fn search(
         races: data
             .filter(|_| property == Property::Race)
             .map(|data| Races::new(instance, data)),
+        claims: data
+            .filter(|_| property == Property::Assertion)
+            .map(|data| Claims::new(instance, data)),
         table: StateTable::new(),
         parents: Vec::new(),
         seen: FxHashMap::default(),
@@ -120,6 +126,7 @@ struct Search<'i> {
     groups: Vec<usize>,
     monitor: Monitor<'i>,
     races: Option<Races<'i>>,
+    claims: Option<Claims<'i>>,
     table: StateTable,
     parents: Vec<u32>,
     /// Per group and operation the first participation.
@@ -169,7 +176,8 @@ impl Search<'_> {
     /// Whether a state shows a violation by itself.
     fn shows(&self, state: &State) -> bool {
         let race = self.races.as_ref().and_then(|races| races.state(state));
-        race.is_some() || self.monitor.state(state).is_some()
+        let claim = || self.claims.as_ref().and_then(|claims| claims.state(state));
+        race.is_some() || claim().is_some() || self.monitor.state(state).is_some()
     }
 
     /// Lets an action happen in the numbered state.

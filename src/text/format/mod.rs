@@ -99,6 +99,13 @@ fn item_text(item: &Item) -> String {
                 ObjectKind::Named => format!("named {family}"),
             }
         }
+        ItemKind::Invariant { indices, condition } => {
+            let indices = indices
+                .iter()
+                .map(|(name, extent)| format!("[{} in 0..{}] ", name.text, expression(extent)));
+            let indices: String = indices.collect();
+            format!("invariant {indices}{}", expression(condition))
+        }
         ItemKind::Buffer {
             name,
             extents,

@@ -107,6 +107,7 @@ fn statement(lines: &mut Lines<'_>, stmt: &Stmt) {
             targets => format!("async {} {targets}", verb.text),
         },
         StmtKind::Fence => "fence".to_owned(),
+        StmtKind::Assert { condition } => format!("assert {}", expression(condition)),
         StmtKind::CommitGroup => "commit_group".to_owned(),
         StmtKind::WaitGroup { count, read } => {
             let read = if *read { " read" } else { "" };

@@ -129,6 +129,15 @@ impl Parser<'_> {
                     tensor,
                 }
             }
+            Token::Invariant => {
+                let mut indices = Vec::new();
+                while self.eat(Token::OpenBracket) {
+                    indices.push(self.index()?);
+                    self.expect(Token::CloseBracket, "an operator or `]`")?;
+                }
+                let condition = self.expr()?;
+                ItemKind::Invariant { indices, condition }
+            }
             Token::Grid | Token::Role => return self.role(start, token == Token::Grid),
             _ => self.expectation()?,
         };
@@ -165,6 +174,7 @@ impl Parser<'_> {
             "barrier",
             "pool",
             "buffer",
+            "invariant",
             "grid",
             "role",
             "expect",

@@ -169,6 +169,11 @@ impl Parser<'_> {
                 StmtKind::Advance { name }
             }
             Token::Async => self.asynchronous()?,
+            Token::Assert => {
+                self.bump();
+                let condition = self.expr()?;
+                StmtKind::Assert { condition }
+            }
             Token::CommitGroup => {
                 self.bump();
                 StmtKind::CommitGroup
@@ -371,6 +376,7 @@ impl Parser<'_> {
                     "commit",
                     "init",
                     "fence",
+                    "assert",
                     "acquire",
                     "release",
                     "expect_tx",

@@ -57,6 +57,9 @@ impl<'f> Resolver<'f> {
                     extents,
                     tensor,
                 } if whole => self.buffer(name, extents, *tensor, item.span),
+                ItemKind::Invariant { indices, condition } if whole => {
+                    self.invariant(indices, condition, item.span);
+                }
                 ItemKind::Role(role) if whole => self.role(role, item.span),
                 ItemKind::Expect(expect) if whole => self.expectation(expect, item.span),
                 _ => {}

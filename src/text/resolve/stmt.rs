@@ -118,6 +118,7 @@ impl<'f> Resolver<'f> {
                 }
             }
             ast::StmtKind::Fence => self.fence(&stmt.qualifiers, stmt.span),
+            ast::StmtKind::Assert { condition } => self.assert(condition),
             ast::StmtKind::CommitGroup => StmtKind::Access {
                 verb: "commit_group".to_owned(),
                 target: String::new(),

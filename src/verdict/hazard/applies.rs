@@ -79,6 +79,19 @@ pub fn inapplicable(protocol: &Protocol, property: Property) -> Option<&'static 
             statement(touches),
             "the protocol reads and writes no declared buffer",
         ),
+        Property::Assertion => (
+            !protocol.invariants.is_empty()
+                || statement(|kind| {
+                    matches!(
+                        kind,
+                        StmtKind::Access {
+                            work: Work::Assert(_),
+                            ..
+                        }
+                    )
+                }),
+            "the protocol claims nothing",
+        ),
         Property::Resources => (
             object(|kind| matches!(kind, ObjectKind::Pool { .. })),
             "the protocol has no pool",
@@ -92,7 +105,7 @@ fn touches(kind: &StmtKind) -> bool {
         StmtKind::Copy { touches, .. } => !touches.is_empty(),
         StmtKind::Access { work, .. } => match work {
             Work::Now(touches) | Work::Async(touches) => !touches.is_empty(),
-            Work::CommitGroup | Work::WaitGroup { .. } | Work::Fence(_) => false,
+            Work::CommitGroup | Work::WaitGroup { .. } | Work::Fence(_) | Work::Assert(_) => false,
         },
         _ => false,
     }
