@@ -603,6 +603,27 @@ fn claims_are_made_of_every_state_that_they_are_about() {
             "role a[i in 0..2] { s[i] += 1 assert i == 0 || s[0] <= 1 }",
             false,
         ),
+        // Runs that end before everybody is done, or with somebody waiting.
+        (
+            "eventually done role a { wait s[0] >= 1 } role c { s[0] += 1 }",
+            false,
+        ),
+        (
+            "eventually done role a { wait s[0] == 1 } role c { s[0] += 2 }",
+            true,
+        ),
+        (
+            "eventually done role a { wait s[0] == 1 } role c { s[0] += 1 s[0] += 1 }",
+            true,
+        ),
+        (
+            "always (waiting -> eventually passes) role a { wait s[0] == 1 } role c { s[0] += 2 }",
+            true,
+        ),
+        (
+            "always (waiting -> eventually passes) role a { wait m 0 } role c[i in 0..2] { arrive m }",
+            false,
+        ),
         // Whoever starts in the place of a CTA finds its assertions made.
         (
             "grid a[i in 0..2] launch ascending resident 1 { s[0] += 1 assert s[0] == i + 1 }",

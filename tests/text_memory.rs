@@ -90,7 +90,9 @@ buffer t[2] {memory:tensor}
 role r[i in 0..4] warp cta (i)/2 gpu 0 { wait . acquire . cta s==1 arrive .release.cluster m 1
 sync b fence.proxy . async // seen
 red .relaxed s+=(1)st.cta s=0 arrive_expect_tx.cluster m 8 }
-grid g[n in 0..4] resident all cluster n{fence.acq_rel.sys}";
+invariant [i in 0..(2)]s>=i invariant m==0
+eventually done always( waiting->eventually passes)
+grid g[n in 0..4] resident all cluster n{fence.acq_rel.sys assert s==n+1}";
     insta::assert_snapshot!(text::format(source).unwrap(), @"
     protocol p
 
@@ -109,8 +111,14 @@ grid g[n in 0..4] resident all cluster n{fence.acq_rel.sys}";
         arrive_expect_tx.cluster m 8
     }
 
+    invariant [i in 0..2] s >= i
+    invariant m == 0
+    eventually done
+    always (waiting -> eventually passes)
+
     grid g[n in 0..4] resident all cluster n {
         fence.acq_rel.sys
+        assert s == n + 1
     }
     ");
     let once = text::format(source).unwrap();

@@ -63,6 +63,8 @@ pub struct Protocol {
     pub buffers: Vec<Buffer>,
     /// What holds in every state.
     pub invariants: Vec<Invariant>,
+    /// What comes about in every run, and where that is claimed.
+    pub progress: Vec<(Progress, Span)>,
     /// The concurrent programs.
     pub roles: Vec<Role>,
     /// What the file expects of its own verdicts.
@@ -480,6 +482,25 @@ pub struct Claim {
     pub values: Vec<(VarId, Cell)>,
     /// As written.
     pub text: String,
+}
+
+/// A claim of every fair run: one that ends only where nobody can go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Progress {
+    /// Every member finishes.
+    Done,
+    /// Whoever waits goes on.
+    Passes,
+}
+
+impl Progress {
+    /// How it is written.
+    pub fn text(self) -> &'static str {
+        match self {
+            Progress::Done => "eventually done",
+            Progress::Passes => "always (waiting -> eventually passes)",
+        }
+    }
 }
 
 /// A claim of every state.

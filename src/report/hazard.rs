@@ -2,6 +2,8 @@
 
 mod stale;
 
+use crate::protocol::Progress;
+use crate::protocol::Span;
 use crate::protocol::StmtId;
 use crate::semantics::claim::PlacedClaim;
 use crate::semantics::claim::value_of;
@@ -113,6 +115,13 @@ pub fn tell(
             Some(claim) => teller.broken(claim, state),
             None => Told {
                 sentence: "a claim does not hold".to_owned(),
+                line: None,
+            },
+        },
+        Hazard::Stopped { claim } => match data.and_then(|data| data.progress.get(*claim)) {
+            Some((progress, span)) => teller.stopped(*progress, *span, state),
+            None => Told {
+                sentence: "nobody can go on".to_owned(),
                 line: None,
             },
         },
@@ -242,6 +251,29 @@ impl Teller<'_> {
                     format!("the invariant `{text}` of line {line} does not hold{values}"),
                 )
             }
+        }
+    }
+
+    fn stopped(&self, progress: Progress, span: Span, state: &State) -> Told {
+        let claimed = witness::line(self.source, span);
+        let text = progress.text();
+        let waiting = step::blocked(self.instance, state);
+        match waiting.first() {
+            Some(first) => {
+                let (line, cell) = self.place(first.member, state.counters[first.member]);
+                let name = self.instance.member_name(first.member);
+                told(
+                    line,
+                    format!(
+                        "`{text}` of line {claimed} does not hold: {name} waits at {cell} in line \
+                         {line} for ever, since nobody can go on"
+                    ),
+                )
+            }
+            None => told(
+                claimed,
+                format!("`{text}` of line {claimed} does not hold: nobody can go on"),
+            ),
         }
     }
 

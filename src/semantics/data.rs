@@ -18,6 +18,7 @@
 use crate::protocol::Buffer;
 use crate::protocol::Fence;
 use crate::protocol::Invariant;
+use crate::protocol::Progress;
 use crate::protocol::Protocol;
 use crate::protocol::Qualifiers;
 use crate::protocol::Scope;
@@ -51,8 +52,10 @@ pub struct Data {
     pub qualifiers: Vec<Vec<Qualifiers>>,
     /// Per member: where it runs.
     pub places: Vec<MemberPlace>,
-    /// What the text claims: invariants, then assertions by member.
+    /// What the text claims of states: invariants, then assertions by member.
     pub claims: Vec<PlacedClaim>,
+    /// What it claims of runs, and where.
+    pub progress: Vec<(Progress, Span)>,
 }
 
 /// A fence among a member's steps.
@@ -326,6 +329,11 @@ impl Gatherer {
     /// An operation's order and scope.
     pub(super) fn operation(&mut self, qualifiers: Qualifiers) {
         self.qualifiers.push(qualifiers);
+    }
+
+    /// What is claimed of runs.
+    pub(super) fn progress(&mut self, progress: &[(Progress, Span)]) {
+        self.data.progress = progress.to_vec();
     }
 
     /// An invariant, whose indices have their values, which are these.

@@ -43,6 +43,7 @@ impl Builder {
                 buffers: Vec::new(),
                 roles: Vec::new(),
                 invariants: Vec::new(),
+                progress: Vec::new(),
                 expectations: Vec::new(),
                 stmt_count: 0,
             },

@@ -189,6 +189,7 @@ impl Unfolder<'_> {
         let Some(mut data) = self.walker.data.take() else {
             return Ok(());
         };
+        data.progress(&protocol.progress);
         let env = &mut self.walker.env;
         for invariant in &protocol.invariants {
             let here = |fault| RunError::at(fault, invariant.span);

@@ -4,6 +4,7 @@
 
 use crate::protocol::BinaryOp;
 use crate::protocol::Comparison;
+use crate::protocol::Progress;
 use crate::protocol::RowOrder;
 use crate::protocol::Span;
 
@@ -53,6 +54,7 @@ pub(super) enum ItemKind {
         indices: Vec<(Name, Expr)>,
         condition: Expr,
     },
+    Progress(Progress),
     Role(Role),
     Expect(Expect),
 }

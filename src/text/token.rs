@@ -56,6 +56,8 @@ tokens! {
     Pool = "pool",
     Buffer = "buffer",
     Invariant = "invariant",
+    Eventually = "eventually",
+    Always = "always",
     Grid = "grid",
     Role = "role",
     Expect = "expect",
@@ -161,6 +163,8 @@ impl Token {
                 | Pool
                 | Buffer
                 | Invariant
+                | Eventually
+                | Always
                 | Grid
                 | Role
                 | Expect

@@ -62,6 +62,11 @@ pub(super) fn entry(
                 None,
             )
         }
+        Hazard::Stopped { claim } => {
+            let claim = data.and_then(|data| data.progress.get(*claim));
+            let text = claim.map_or("", |(progress, _)| progress.text());
+            (Vec::new(), Vec::new(), text.to_owned(), None)
+        }
         Hazard::Race {
             first,
             second,

@@ -4,9 +4,15 @@
 //! state in which its member has done the one and not the other; after the last operation of a
 //! member, of every state from then on, but for a CTA of a grid of bounded residency only as long as
 //! nobody can have needed its place. An invariant is claimed of every state.
+//!
+//! Programs are straight lines at concrete values, so every run ends, and a fair one ends where
+//! nobody can go on. So members finish eventually in all runs iff they have in each last state, and
+//! whoever waits goes on eventually in all of them iff nobody waits in a last state.
 
+use crate::protocol::Progress;
 use crate::semantics::data::Data;
 use crate::semantics::instance::Instance;
+use crate::semantics::step;
 use crate::semantics::step::State;
 
 use super::Hazard;
@@ -36,7 +42,22 @@ impl<'i> Claims<'i> {
             });
             is_made && !claim.holds(state)
         });
-        fails.map(|claim| Hazard::Broken { claim })
+        fails
+            .map(|claim| Hazard::Broken { claim })
+            .or_else(|| self.stopped(state))
+    }
+
+    /// A claim of runs that a run does not meet which ends in a state.
+    fn stopped(&self, state: &State) -> Option<Hazard> {
+        if self.data.progress.is_empty() || !step::is_stuck(self.instance, state) {
+            return None;
+        }
+        let mut claims = self.data.progress.iter();
+        let fails = claims.position(|(progress, _)| match progress {
+            Progress::Done => true,
+            Progress::Passes => !step::blocked(self.instance, state).is_empty(),
+        });
+        fails.map(|claim| Hazard::Stopped { claim })
     }
 
     /// Whether a member has no operation left and somebody may have started in its place.

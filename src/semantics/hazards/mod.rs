@@ -128,6 +128,11 @@ pub enum Hazard {
         /// Which, among those of the data.
         claim: usize,
     },
+    /// A claim of runs that this run does not meet: nobody can go on.
+    Stopped {
+        /// Which, among those of the data.
+        claim: usize,
+    },
     /// A read that does not see a write before it.
     Stale {
         /// The write: the member and which of its accesses, from 0.

@@ -99,6 +99,7 @@ fn item_text(item: &Item) -> String {
                 ObjectKind::Named => format!("named {family}"),
             }
         }
+        ItemKind::Progress(progress) => progress.text().to_owned(),
         ItemKind::Invariant { indices, condition } => {
             let indices = indices
                 .iter()

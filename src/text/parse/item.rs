@@ -3,6 +3,7 @@
 use super::Failed;
 use super::Parsed;
 use super::Parser;
+use crate::protocol::Progress;
 use crate::text::ast::Domain;
 use crate::text::ast::Expect;
 use crate::text::ast::Expr;
@@ -138,6 +139,20 @@ impl Parser<'_> {
                 let condition = self.expr()?;
                 ItemKind::Invariant { indices, condition }
             }
+            Token::Eventually => {
+                self.word("done")?;
+                ItemKind::Progress(Progress::Done)
+            }
+            Token::Always => {
+                self.expect(Token::OpenParen, "`(waiting -> eventually passes)`")?;
+                self.word("waiting")?;
+                self.expect(Token::Minus, "`->`")?;
+                self.expect(Token::Greater, "`->`")?;
+                self.token(Token::Eventually)?;
+                self.word("passes")?;
+                self.token(Token::CloseParen)?;
+                ItemKind::Progress(Progress::Passes)
+            }
             Token::Grid | Token::Role => return self.role(start, token == Token::Grid),
             _ => self.expectation()?,
         };
@@ -175,6 +190,8 @@ impl Parser<'_> {
             "pool",
             "buffer",
             "invariant",
+            "eventually",
+            "always",
             "grid",
             "role",
             "expect",

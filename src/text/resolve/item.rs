@@ -60,6 +60,9 @@ impl<'f> Resolver<'f> {
                 ItemKind::Invariant { indices, condition } if whole => {
                     self.invariant(indices, condition, item.span);
                 }
+                ItemKind::Progress(progress) if whole => {
+                    self.protocol.progress.push((*progress, item.span));
+                }
                 ItemKind::Role(role) if whole => self.role(role, item.span),
                 ItemKind::Expect(expect) if whole => self.expectation(expect, item.span),
                 _ => {}

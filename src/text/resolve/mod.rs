@@ -149,6 +149,7 @@ impl<'f> Resolver<'f> {
                 objects: Vec::new(),
                 buffers: Vec::new(),
                 invariants: Vec::new(),
+                progress: Vec::new(),
                 roles: Vec::new(),
                 expectations: Vec::new(),
                 stmt_count: 0,

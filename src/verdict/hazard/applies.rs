@@ -81,6 +81,7 @@ pub fn inapplicable(protocol: &Protocol, property: Property) -> Option<&'static 
         ),
         Property::Assertion => (
             !protocol.invariants.is_empty()
+                || !protocol.progress.is_empty()
                 || statement(|kind| {
                     matches!(
                         kind,
