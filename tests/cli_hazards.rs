@@ -329,3 +329,80 @@ fn an_access_outside_its_buffer_has_no_meaning() {
     --- stderr
     ");
 }
+
+#[test]
+fn a_stale_read_names_the_edge_that_shows_nothing() {
+    let folder = Folder::new();
+    copied(&folder, "hazards/counter_release_cta.wlk");
+    copied(&folder, "hazards/gemm_step7_no_proxy_fence.wlk");
+    copied(&folder, "hazards/gemm_step7_read_wait.wlk");
+    let shown = folder.run(&[
+        "check",
+        "counter_release_cta.wlk",
+        "--property",
+        "stale_read",
+        "--witness",
+        "w",
+    ]);
+    insta::assert_snapshot!(shown, @"
+    exit 1
+    --- stdout
+    counter_release_cta.wlk: stale_read: REFUTED at C = 2, N = 1: the read by consumer[0] at line 21 of out[0][0] comes after the write by producer[0] at line 13 and need not see it: line 14 releases ready[0] at `cta` scope, which does not contain consumer[0]; `gpu` scope would make it visible
+        --> counter_release_cta.wlk:21
+      21 |         read out[c, i]
+      trace:
+        1  producer[0]  adds 1: ready[0] 0 -> 1  (line 14)
+        2  consumer[0]  passes ready[0] >= 1  (line 20)
+      minimal:
+        smallest by (C, N) among C in 2..=6, N in 1..=5; there are no smaller ones
+      assumptions:
+        C >= 2
+        N >= 1
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+        memory is causally ordered as in PTX, as far as docs/memory_model.md says
+      witness: w/counter_release_cta-stale_read-[digest].json (replay it with: warplock replay w/counter_release_cta-stale_read-[digest].json)
+      decided by runs with somebody held in [time]
+    --- stderr
+    ");
+    let replayed = folder.run(&["replay", "-q", &folder.only("w")]);
+    insta::assert_snapshot!(replayed, @"
+    exit 0
+    --- stdout
+    w/counter_release_cta-stale_read-[digest].json: stale_read: REFUTED at C = 2, N = 1: the read by consumer[0] at line 21 of out[0][0] comes after the write by producer[0] at line 13 and need not see it: line 14 releases ready[0] at `cta` scope, which does not contain consumer[0]; `gpu` scope would make it visible
+    --- stderr
+    ");
+    let shown = folder.run(&[
+        "check",
+        "-q",
+        "gemm_step7_no_proxy_fence.wlk",
+        "gemm_step7_read_wait.wlk",
+        "--property",
+        "stale_read",
+    ]);
+    insta::assert_snapshot!(shown, @"
+    exit 1
+    --- stdout
+    gemm_step7_no_proxy_fence.wlk: stale_read: REFUTED at S = 1, T = 1, TILES = 1, K = 1, BYTES = 1: the asynchronous read that write_back[0] starts at line 60 of staging[0] comes after the write by write_back[0] at line 56 and need not see it: the read goes through the async proxy, and no proxy fence stands on the way; a `fence.proxy.async` between lines 56 and 60 would make it visible
+    gemm_step7_read_wait.wlk: stale_read: REFUTED at S = 1, T = 1, TILES = 1, K = 1, BYTES = 1: the read by next[0] at line 75 of out[0][0] comes after the asynchronous write that write_back[0] starts at line 60 and need not see it: the write may still be under way, since write_back[0] waits only until its source has been read; a `wait_group` without `read` would complete it
+    --- stderr
+    ");
+    let shown = folder.run(&[
+        "explore",
+        "-q",
+        "counter_release_cta.wlk",
+        "--property",
+        "stale_read",
+        "--set",
+        "C=2",
+        "--set",
+        "N=1",
+    ]);
+    insta::assert_snapshot!(shown, @"
+    exit 1
+    --- stdout
+    counter_release_cta.wlk: an input violates stale_read, 1 input and 4 states searched up to the first violation
+      at C = 2, N = 1: the read by consumer[0] at line 21 of out[0][0] comes after the write by producer[0] at line 13 and need not see it: line 14 releases ready[0] at `cta` scope, which does not contain consumer[0]; `gpu` scope would make it visible
+    --- stderr
+    ");
+}
