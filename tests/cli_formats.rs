@@ -258,7 +258,7 @@ fn sarif_has_a_rule_per_property_and_a_result_per_verdict() {
     );
     assert_eq!(report["version"], "2.1.0");
     let run = &report["runs"][0];
-    assert_eq!(run["tool"]["driver"]["rules"].as_array().unwrap().len(), 10);
+    assert_eq!(run["tool"]["driver"]["rules"].as_array().unwrap().len(), 11);
     insta::assert_snapshot!(serde_json::to_string_pretty(&strip(&run["results"])).unwrap(), @r#"
     [
       {

@@ -84,14 +84,14 @@ fn a_race_names_both_accesses_and_what_would_order_them() {
     insta::assert_snapshot!(shown, @"
     exit 1
     --- stdout
-    store_not_drained.wlk: race: REFUTED at T = 1, TILES = 2: the asynchronous read that thread[0] starts at line 17 and the write by thread[0] at line 13 of staging[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` before line 13 would order them
+    store_not_drained.wlk: race: REFUTED at T = 1, TILES = 2: the asynchronous read that thread[0] starts at line 18 and the write by thread[0] at line 13 of staging[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` before line 13 would order them
         --> store_not_drained.wlk:13
       13 |         write staging[t]
       trace:
-        1  thread[0]  arrives at epilogue as the last  (line 14)
-        2  thread[0]  passes epilogue  (line 14)
-        3  thread[0]  arrives at epilogue as the last  (line 21)
-        4  thread[0]  passes epilogue  (line 21)
+        1  thread[0]  arrives at epilogue as the last  (line 15)
+        2  thread[0]  passes epilogue  (line 15)
+        3  thread[0]  arrives at epilogue as the last  (line 22)
+        4  thread[0]  passes epilogue  (line 22)
       minimal:
         smallest by (T, TILES) among T in 1..=5, TILES in 0..=4; every smaller one of these was explored exhaustively
       assumptions:
@@ -108,14 +108,14 @@ fn a_race_names_both_accesses_and_what_would_order_them() {
     insta::assert_snapshot!(replayed, @"
     exit 0
     --- stdout
-    w/store_not_drained-race-[digest].json: race: REFUTED at T = 1, TILES = 2: the asynchronous read that thread[0] starts at line 17 and the write by thread[0] at line 13 of staging[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` before line 13 would order them
+    w/store_not_drained-race-[digest].json: race: REFUTED at T = 1, TILES = 2: the asynchronous read that thread[0] starts at line 18 and the write by thread[0] at line 13 of staging[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` before line 13 would order them
         --> store_not_drained.wlk:13
       13 |         write staging[t]
       trace:
-        1  thread[0]  arrives at epilogue as the last  (line 14)
-        2  thread[0]  passes epilogue  (line 14)
-        3  thread[0]  arrives at epilogue as the last  (line 21)
-        4  thread[0]  passes epilogue  (line 21)
+        1  thread[0]  arrives at epilogue as the last  (line 15)
+        2  thread[0]  passes epilogue  (line 15)
+        3  thread[0]  arrives at epilogue as the last  (line 22)
+        4  thread[0]  passes epilogue  (line 22)
     --- stderr
     ");
     let path = folder.path().join(&witness);
@@ -188,7 +188,7 @@ fn one_line_says_what_is_wrong() {
     --- stderr
     exit 1
     --- stdout
-    read_wait_before_publishing.wlk: race: REFUTED at TILES = 1: the asynchronous write that writer starts at line 15 and the read by reader[0] at line 24 of out[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` (without `read`), and an arrival after it that reader[0] waits for, before line 24 would order them
+    read_wait_before_publishing.wlk: race: REFUTED at TILES = 1: the asynchronous write that writer starts at line 16 and the read by reader[0] at line 25 of out[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` (without `read`), and an arrival after it that reader[0] waits for, before line 25 would order them
     --- stderr
     exit 1
     --- stdout
@@ -223,7 +223,7 @@ fn all_properties_are_those_that_apply() {
     insta::assert_snapshot!(shown, @"
     exit 4
     --- stdout
-    reused_barrier_unordered.wlk: stale_read: UNKNOWN this version does not decide `stale_read`
+    reused_barrier_unordered.wlk: stale_read: UNKNOWN the protocol reads and writes no declared buffer
     reused_barrier_unordered.wlk: race: UNKNOWN the protocol reads and writes no declared buffer
     --- stderr
     ");
@@ -326,6 +326,83 @@ fn an_access_outside_its_buffer_has_no_meaning() {
         semaphore operations are atomic and seen in one order by everyone
       hint: give it more time (--timeout), fix parameters (--set P=V), or search concrete values exhaustively (warplock explore)
       decided by explicit search in [time]
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_stale_read_names_the_edge_that_shows_nothing() {
+    let folder = Folder::new();
+    copied(&folder, "hazards/counter_release_cta.wlk");
+    copied(&folder, "hazards/gemm_step7_no_proxy_fence.wlk");
+    copied(&folder, "hazards/gemm_step7_read_wait.wlk");
+    let shown = folder.run(&[
+        "check",
+        "counter_release_cta.wlk",
+        "--property",
+        "stale_read",
+        "--witness",
+        "w",
+    ]);
+    insta::assert_snapshot!(shown, @"
+    exit 1
+    --- stdout
+    counter_release_cta.wlk: stale_read: REFUTED at C = 2, N = 1: the read by consumer[0] at line 21 of out[0][0] comes after the write by producer[0] at line 13 and need not see it: line 14 releases ready[0] at `cta` scope, which does not contain consumer[0]; `gpu` scope would make it visible
+        --> counter_release_cta.wlk:21
+      21 |         read out[c, i]
+      trace:
+        1  producer[0]  adds 1: ready[0] 0 -> 1  (line 14)
+        2  consumer[0]  passes ready[0] >= 1  (line 20)
+      minimal:
+        smallest by (C, N) among C in 2..=6, N in 1..=5; there are no smaller ones
+      assumptions:
+        C >= 2
+        N >= 1
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+        memory is causally ordered as in PTX, as far as docs/memory_model.md says
+      witness: w/counter_release_cta-stale_read-[digest].json (replay it with: warplock replay w/counter_release_cta-stale_read-[digest].json)
+      decided by runs with somebody held in [time]
+    --- stderr
+    ");
+    let replayed = folder.run(&["replay", "-q", &folder.only("w")]);
+    insta::assert_snapshot!(replayed, @"
+    exit 0
+    --- stdout
+    w/counter_release_cta-stale_read-[digest].json: stale_read: REFUTED at C = 2, N = 1: the read by consumer[0] at line 21 of out[0][0] comes after the write by producer[0] at line 13 and need not see it: line 14 releases ready[0] at `cta` scope, which does not contain consumer[0]; `gpu` scope would make it visible
+    --- stderr
+    ");
+    let shown = folder.run(&[
+        "check",
+        "-q",
+        "gemm_step7_no_proxy_fence.wlk",
+        "gemm_step7_read_wait.wlk",
+        "--property",
+        "stale_read",
+    ]);
+    insta::assert_snapshot!(shown, @"
+    exit 1
+    --- stdout
+    gemm_step7_no_proxy_fence.wlk: stale_read: REFUTED at S = 1, T = 1, TILES = 1, K = 1, BYTES = 1: the asynchronous read that write_back[0] starts at line 60 of staging[0] comes after the write by write_back[0] at line 56 and need not see it: the read goes through the async proxy, and no proxy fence stands on the way; a `fence.proxy.async` between lines 56 and 60 would make it visible
+    gemm_step7_read_wait.wlk: stale_read: REFUTED at S = 1, T = 1, TILES = 1, K = 1, BYTES = 1: the read by next[0] at line 75 of out[0][0] comes after the asynchronous write that write_back[0] starts at line 60 and need not see it: the write may still be under way, since write_back[0] waits only until its source has been read; a `wait_group` without `read` would complete it
+    --- stderr
+    ");
+    let shown = folder.run(&[
+        "explore",
+        "-q",
+        "counter_release_cta.wlk",
+        "--property",
+        "stale_read",
+        "--set",
+        "C=2",
+        "--set",
+        "N=1",
+    ]);
+    insta::assert_snapshot!(shown, @"
+    exit 1
+    --- stdout
+    counter_release_cta.wlk: an input violates stale_read, 1 input and 4 states searched up to the first violation
+      at C = 2, N = 1: the read by consumer[0] at line 21 of out[0][0] comes after the write by producer[0] at line 13 and need not see it: line 14 releases ready[0] at `cta` scope, which does not contain consumer[0]; `gpu` scope would make it visible
     --- stderr
     ");
 }

@@ -173,7 +173,7 @@ fn usage_errors() {
     --- stdout
     --- stderr
     error: invalid value 'deadlok' for '--property <P>'
-      [possible values: deadlock, early_completion, early_pass, lapped_wait, over_arrival, tx_mismatch, uninitialized, race, stale_read, resources, all]
+      [possible values: deadlock, early_completion, early_pass, lapped_wait, over_arrival, tx_mismatch, uninitialized, race, stale_read, resources, assertion, all]
 
       tip: a similar value exists: 'deadlock'
 

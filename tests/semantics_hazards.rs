@@ -321,3 +321,327 @@ fn runs_that_show_nothing_are_refused() {
     let too_long = [step(0), step(0), step(0)];
     assert!(matches!(shows(&too_long, Some(&late)), Err((2, _))));
 }
+
+#[test]
+fn reads_see_what_is_ordered_before_them_in_scope() {
+    let header =
+        "semaphore s = 0 semaphore r = 0 mbarrier m { arrivals: 1 } barrier b { arrivals: 2 }
+                  named n buffer x buffer y pool p = 1\n";
+    let cases = [
+        // Two threads of one CTA, and of two.
+        (
+            "role a { write x s += 1 } role c { wait s >= 1 read x }",
+            false,
+        ),
+        (
+            "role a cta 0 { write x s += 1 } role c cta 1 { wait s >= 1 read x }",
+            false,
+        ),
+        (
+            "role a cta 0 { write x red.release.cta s += 1 } role c cta 1 { wait s >= 1 read x }",
+            true,
+        ),
+        (
+            "role a cta 0 { write x red.release.cluster s += 1 } role c cta 1 { wait s >= 1 read x }",
+            false,
+        ),
+        (
+            "role a cta 0 { write x s += 1 } role c cta 1 { wait.acquire.cta s >= 1 read x }",
+            true,
+        ),
+        (
+            "role a cluster 0 { write x red.release.cluster s += 1 } role c cluster 1 { wait s >= 1 read x }",
+            true,
+        ),
+        (
+            "role a gpu 0 { write x s += 1 } role c gpu 1 { wait s >= 1 read x }",
+            true,
+        ),
+        (
+            "role a gpu 0 { write x red.release.sys s += 1 } role c gpu 1 { wait.acquire.sys s >= 1 read x }",
+            false,
+        ),
+        (
+            "role a { write x arrive m } role c cta 1 { wait m 0 read x }",
+            true,
+        ),
+        (
+            "role a { write x arrive.release.cluster m } role c cta 1 { wait.acquire.cluster m 0 read x }",
+            false,
+        ),
+        // Orders, and fences for them.
+        (
+            "role a { write x red.relaxed.gpu s += 1 } role c { wait s >= 1 read x }",
+            true,
+        ),
+        (
+            "role a { write x s += 1 } role c { wait.relaxed s >= 1 read x }",
+            true,
+        ),
+        (
+            "role a { write x fence.release.gpu red.relaxed s += 1 } role c { wait s >= 1 read x }",
+            false,
+        ),
+        (
+            "role a { fence.release.gpu write x red.relaxed s += 1 } role c { wait s >= 1 read x }",
+            true,
+        ),
+        (
+            "role a { write x s += 1 } role c { wait.relaxed s >= 1 fence.acquire.gpu read x }",
+            false,
+        ),
+        (
+            "role a { write x s += 1 } role c { wait.relaxed s >= 1 fence.release.gpu read x }",
+            true,
+        ),
+        (
+            "role a { write x s += 1 } role c cta 1 { wait.relaxed s >= 1 fence.acq_rel.cta read x }",
+            true,
+        ),
+        // Along a third member, at scopes that contain two of them each.
+        (
+            "role a { write x red.release.cta s += 1 } role c { wait.acquire.cta s >= 1 r += 1 }
+             role d cluster 1 { wait r >= 1 read x }",
+            false,
+        ),
+        (
+            "role a { write x red.release.cta s += 1 } role c cta 1 { wait s >= 1 r += 1 }
+             role d cluster 1 { wait r >= 1 read x }",
+            true,
+        ),
+        // Additions go on with what was released; a store breaks it off.
+        (
+            "role a { write x s += 1 } role c { wait s >= 1 red.relaxed s += 1 }
+             role d { wait s >= 2 read x }",
+            false,
+        ),
+        (
+            "role a { write x s += 1 } role c { wait.relaxed s >= 1 st.relaxed s = 5 }
+             role d { wait s >= 5 read x }",
+            true,
+        ),
+        (
+            "role a { write x s += 1 } role c { wait s >= 1 st.relaxed r = 1 }
+             role d { wait r >= 1 read x }",
+            true,
+        ),
+        // What comes to a barrier is in its scope; a pool orders and shows nothing.
+        (
+            "role a { write x sync b } role c cluster 1 { sync b read x }",
+            false,
+        ),
+        (
+            "role a { write x arrive.relaxed b wait b } role c { sync b read x }",
+            true,
+        ),
+        (
+            "role a warp { write x arrive n 64 } role c warp { sync n 64 read x }",
+            false,
+        ),
+        (
+            "role a { acquire p 1 write x release p 1 } role c { acquire p 1 read x release p 1 }",
+            true,
+        ),
+        // Only the last write before the read counts.
+        (
+            "role a { write x red.relaxed s += 1 } role c { wait s >= 1 write x s += 1 }
+             role d { wait s >= 2 read x }",
+            false,
+        ),
+    ];
+    for (body, expected) in cases {
+        let all = format!("{header}{body}");
+        assert_eq!(violates(&all, Property::StaleRead), expected, "{body}");
+    }
+}
+
+#[test]
+fn reads_see_through_proxies_what_a_fence_shows() {
+    let header = "semaphore s = 0 mbarrier m { arrivals: 1 } buffer x buffer y
+                  buffer t { memory: tensor }\n";
+    let cases = [
+        ("role a { write x async store reads x }", true),
+        (
+            "role a { write x fence.proxy.async async store reads x }",
+            false,
+        ),
+        (
+            "role a { fence.proxy.async write x async store reads x }",
+            true,
+        ),
+        ("role a { write t async mma reads t }", false),
+        (
+            "role a { write x arrive m } role c { wait m 0 async mma reads x }",
+            true,
+        ),
+        (
+            "role a { write x arrive m } role c { wait m 0 fence.proxy.async async mma reads x }",
+            false,
+        ),
+        (
+            "role a { write x fence.proxy.async arrive m } role c { wait m 0 async mma reads x }",
+            false,
+        ),
+        // Between the release and the acquire, but by another member: not on the way.
+        (
+            "role a { write x arrive m } role b { fence.proxy.async } role c { wait m 0 async mma reads x }",
+            true,
+        ),
+        // What is complete is seen on both ways.
+        (
+            "role a { arrive_expect_tx m 8 async copy x completes m 8 }
+             role c { wait m 0 read x async mma reads x }",
+            false,
+        ),
+        // Bytes that land show what they bring and nothing else.
+        (
+            "role a { arrive m write y async copy x completes m 8 expect_tx m 8 }
+             role c { wait m 0 }",
+            false,
+        ),
+        (
+            "role a { expect_tx m 8 write y async copy x completes m 8 } role b { arrive m }
+             role c { wait m 0 read y }",
+            true,
+        ),
+        (
+            "role a { write y arrive_expect_tx m 8 async copy x completes m 8 }
+             role c { wait m 0 read x read y }",
+            false,
+        ),
+        // Without an mbarrier a copy goes through the generic proxy.
+        (
+            "role a { async copy x commit m } role c { wait m 0 read x }",
+            false,
+        ),
+        (
+            "role a { async copy x commit m } role c { wait m 0 async mma reads x }",
+            true,
+        ),
+        // Groups.
+        (
+            "role a { async store writes y commit_group wait_group 0 s += 1 } role c { wait s >= 1 read y }",
+            false,
+        ),
+        (
+            "role a { async store writes y commit_group wait_group 0 read s += 1 }
+             role c { wait s >= 1 read y }",
+            true,
+        ),
+        (
+            "role a { async store writes y commit_group wait_group 0 s += 1 }
+             role c cluster 1 { wait.acquire.cta s >= 1 read y }",
+            true,
+        ),
+    ];
+    for (body, expected) in cases {
+        let all = format!("{header}{body}");
+        assert_eq!(violates(&all, Property::StaleRead), expected, "{body}");
+    }
+}
+
+#[test]
+fn claims_are_made_of_every_state_that_they_are_about() {
+    let header = "semaphore s[2] = 0 mbarrier m { arrivals: 2 } pool regs = 3\n";
+    let cases = [
+        // An invariant is about every state, the first and the last included.
+        ("invariant s[0] <= 1 role a { s[0] += 1 }", false),
+        ("invariant s[0] < 1 role a { s[0] += 1 }", true),
+        ("invariant s[0] == 1 role a { s[0] += 1 }", true),
+        (
+            "invariant [i in 0..2] s[i] <= i role a { s[1] += 1 }",
+            false,
+        ),
+        ("invariant [i in 0..2] s[i] <= i role a { s[0] += 1 }", true),
+        (
+            "invariant s[0] >= s[1] role a { s[0] += 1 wait s[0] == 1 s[1] += 1 }",
+            false,
+        ),
+        (
+            "invariant s[0] >= s[1] role a { s[0] += 1 } role c { s[1] += 1 }",
+            true,
+        ),
+        (
+            "invariant s[0] + s[1] <= 1 role a { s[0] += 1 } role c { s[1] += 1 }",
+            true,
+        ),
+        // Phases of barriers and what is left in pools.
+        ("invariant m <= 1 role a[i in 0..2] { arrive m }", false),
+        ("invariant m == 0 role a[i in 0..2] { arrive m }", true),
+        (
+            "invariant regs >= 1 role a { acquire regs 2 release regs 2 }",
+            false,
+        ),
+        (
+            "invariant regs >= 2 role a { acquire regs 2 release regs 2 }",
+            true,
+        ),
+        // An assertion is about the states in which its member is there.
+        (
+            "role a { wait s[0] >= 1 assert s[0] == 1 } role c { s[0] += 1 }",
+            false,
+        ),
+        (
+            "role a { wait s[0] >= 1 assert s[0] == 1 } role c { s[0] += 1 s[0] += 1 }",
+            true,
+        ),
+        (
+            "role a { assert s[0] == 0 s[0] += 1 assert s[0] == 1 s[0] += 1 }",
+            false,
+        ),
+        (
+            "role a { assert m == 0 wait m 0 assert m == 1 } role c[i in 0..2] { arrive m }",
+            true,
+        ),
+        (
+            "role a { wait m 0 assert m == 1 } role c[i in 0..2] { arrive m }",
+            false,
+        ),
+        ("role a[i in 0..2] { s[i] += 1 assert s[i] == 1 }", false),
+        ("role a[i in 0..2] { s[i] += 1 assert s[1 - i] == 1 }", true),
+        (
+            "role a[i in 0..2] { s[i] += 1 assert i == 0 || s[0] <= 1 }",
+            false,
+        ),
+        // Runs that end before everybody is done, or with somebody waiting.
+        (
+            "eventually done role a { wait s[0] >= 1 } role c { s[0] += 1 }",
+            false,
+        ),
+        (
+            "eventually done role a { wait s[0] == 1 } role c { s[0] += 2 }",
+            true,
+        ),
+        (
+            "eventually done role a { wait s[0] == 1 } role c { s[0] += 1 s[0] += 1 }",
+            true,
+        ),
+        (
+            "always (waiting -> eventually passes) role a { wait s[0] == 1 } role c { s[0] += 2 }",
+            true,
+        ),
+        (
+            "always (waiting -> eventually passes) role a { wait m 0 } role c[i in 0..2] { arrive m }",
+            false,
+        ),
+        // Whoever starts in the place of a CTA finds its assertions made.
+        (
+            "grid a[i in 0..2] launch ascending resident 1 { s[0] += 1 assert s[0] == i + 1 }",
+            false,
+        ),
+        (
+            "grid a[i in 0..2] launch ascending resident 2 { s[0] += 1 assert s[0] == i + 1 }",
+            true,
+        ),
+        // A condition without a value does not hold.
+        ("role a { assert 1 / s[0] == 0 }", true),
+        (
+            "role a { assert s[0] == 0 || 1 / s[0] == 1 s[0] += 1 }",
+            false,
+        ),
+    ];
+    for (body, expected) in cases {
+        let all = format!("{header}{body}");
+        assert_eq!(violates(&all, Property::Assertion), expected, "{body}");
+    }
+}

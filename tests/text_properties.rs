@@ -137,6 +137,12 @@ fn stmts() -> BoxedStrategy<String> {
         Just("async copy smem[p.index]".to_owned()),
         Just("async mma reads smem[0], other writes tmem".to_owned()),
         Just("async store".to_owned()),
+        Just("fence.proxy.async".to_owned()),
+        Just("fence.acq_rel.gpu".to_owned()),
+        int().prop_map(|e| format!("red.relaxed.cta lock += {e}")),
+        int().prop_map(|e| format!("st.release lock = {e}")),
+        int().prop_map(|e| format!("wait.acquire.sys lock >= {e}")),
+        Just("arrive.cluster bar[1]".to_owned()),
         field().prop_map(|f| format!("commit bar[{f} - 1]")),
         Just("commit_group".to_owned()),
         int().prop_map(|e| format!("wait_group {e} + 0")),
@@ -281,7 +287,7 @@ proptest! {
         "semaphore", "mbarrier", "arrivals", "named", "barrier", "pool", "buffer", "init", "explicit",
         "elect", "repeat", "advance", "producer", "consumer", ".", "index", "async", "copy",
         "completes", "reads", "writes", "commit", "commit_group", "wait_group", "acquire",
-        "release", "expect_tx", "arrive_expect_tx", "complete_tx", "pattern", ",", "// c\n", "\n", "é", "\u{202e}",
+        "release", "fence", "red", "st", "cta", "gpu", "acq_rel", "proxy", "memory", "expect_tx", "arrive_expect_tx", "complete_tx", "pattern", ",", "// c\n", "\n", "é", "\u{202e}",
     ]), 0..80)) {
         exercise(words.join(" ").as_bytes())?;
         exercise(format!("protocol p {}", words.join(" ")).as_bytes())?;

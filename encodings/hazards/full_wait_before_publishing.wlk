@@ -10,6 +10,7 @@ buffer out[TILES]
 role writer {
     for tile in 0..TILES {
         write staging
+        fence.proxy.async
         async store reads staging writes out[tile]
         commit_group
         wait_group 0
@@ -23,3 +24,4 @@ role reader[tile in 0..TILES] {
 }
 
 expect race: bounded
+expect stale_read: bounded

@@ -12,6 +12,7 @@ buffer out[TILES]
 role writer {
     for tile in 0..TILES {
         write staging
+        fence.proxy.async
         async store reads staging writes out[tile]
         commit_group
         wait_group 0 read
@@ -25,3 +26,4 @@ role reader[tile in 0..TILES] {
 }
 
 expect race: refuted at TILES = 1
+expect stale_read: refuted at TILES = 1

@@ -11,6 +11,7 @@ buffer staging[T]
 role thread[t in 0..T] {
     for tile in 0..TILES {
         write staging[t]
+        fence.proxy.async
         sync epilogue
         elect {
             for i in 0..T {

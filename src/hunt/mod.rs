@@ -260,9 +260,9 @@ impl<'a> Hunter<'a> {
         for item in Inputs::new(self.protocol, params, &bounds(LARGEST))?.take(INPUTS) {
             let (input, instance) = item?;
             if self.property != Property::Deadlock {
-                let data = match self.property {
-                    Property::Race => Some(data::data(self.protocol, &input, &LARGEST)?),
-                    _ => None,
+                let data = match hazards::wants_data(self.property) {
+                    true => Some(data::data(self.protocol, &input, &LARGEST)?),
+                    false => None,
                 };
                 let found = held::run(&instance, data.as_ref(), self.property, WORK, watch);
                 match found {

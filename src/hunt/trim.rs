@@ -4,6 +4,7 @@ use crate::protocol::Protocol;
 use crate::semantics::data;
 use crate::semantics::data::Data;
 use crate::semantics::explore::Options;
+use crate::semantics::hazards;
 use crate::semantics::hazards::judge;
 use crate::semantics::hazards::search;
 use crate::semantics::hazards::search::Runs;
@@ -33,9 +34,9 @@ pub(super) fn trimmed(
     let Ok(instance) = unfold::instantiate(protocol, &hang.input) else {
         return hang;
     };
-    let data = match property {
-        Property::Race => data::data(protocol, &hang.input, &LARGEST).ok(),
-        _ => None,
+    let data = match hazards::wants_data(property) {
+        true => data::data(protocol, &hang.input, &LARGEST).ok(),
+        false => None,
     };
     let options = Options {
         max_states: STATES,

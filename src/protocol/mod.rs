@@ -5,11 +5,17 @@
 //! point at the text, and nothing about how it will be decided.
 
 mod expr;
+mod memory;
 
 pub use expr::BinaryOp;
 pub use expr::Expr;
 pub use expr::ParamId;
 pub use expr::VarId;
+pub use memory::Fence;
+pub use memory::MemoryOrder;
+pub use memory::Place;
+pub use memory::Qualifiers;
+pub use memory::Scope;
 
 /// A half-open byte range of the protocol's source text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -55,6 +61,10 @@ pub struct Protocol {
     pub objects: Vec<Object>,
     /// Declared data.
     pub buffers: Vec<Buffer>,
+    /// What holds in every state.
+    pub invariants: Vec<Invariant>,
+    /// What comes about in every run, and where that is claimed.
+    pub progress: Vec<(Progress, Span)>,
     /// The concurrent programs.
     pub roles: Vec<Role>,
     /// What the file expects of its own verdicts.
@@ -139,6 +149,8 @@ pub struct Buffer {
     pub name: String,
     /// Extent of each index, over parameters only; empty for a single buffer.
     pub extents: Vec<Expr>,
+    /// Whether it is tensor memory, which no proxy fence is about.
+    pub tensor: bool,
     /// Where it is declared.
     pub span: Span,
 }
@@ -188,6 +200,8 @@ pub struct Role {
     pub indices: Vec<Index>,
     /// How its members start. `None`: all run from the beginning (threads or warps of a CTA).
     pub launch: Option<Launch>,
+    /// Where its members run.
+    pub place: Place,
     /// The program.
     pub body: Vec<Stmt>,
     /// Where it is declared (its header).
@@ -247,6 +261,8 @@ pub struct Stmt {
     pub id: StmtId,
     /// Where it stands; for a compound statement, its header.
     pub span: Span,
+    /// How it orders memory, as far as the text says so.
+    pub memory: Qualifiers,
     /// What it does.
     pub kind: StmtKind,
 }
@@ -450,6 +466,52 @@ pub enum Work {
         /// Whether only reads are waited for.
         reads_only: bool,
     },
+    /// It orders memory and nothing else.
+    Fence(Fence),
+    /// It claims something of every state in which its member is there.
+    Assert(Claim),
+}
+
+/// A condition on parameters, names in scope and the values of objects.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Claim {
+    /// The condition, a truth value, in which names stand for the values of objects.
+    pub condition: Expr,
+    /// These names, and the elements whose values they are: what a semaphore counts, how many
+    /// phases or generations of a barrier are complete, how much of a pool is available.
+    pub values: Vec<(VarId, Cell)>,
+    /// As written.
+    pub text: String,
+}
+
+/// A claim of every fair run: one that ends only where nobody can go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Progress {
+    /// Every member finishes.
+    Done,
+    /// Whoever waits goes on.
+    Passes,
+}
+
+impl Progress {
+    /// How it is written.
+    pub fn text(self) -> &'static str {
+        match self {
+            Progress::Done => "eventually done",
+            Progress::Passes => "always (waiting -> eventually passes)",
+        }
+    }
+}
+
+/// A claim of every state.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Invariant {
+    /// For all values of these indices, over parameters only.
+    pub indices: Vec<Index>,
+    /// What is claimed.
+    pub claim: Claim,
+    /// Where it is declared.
+    pub span: Span,
 }
 
 /// What a loop runs over.

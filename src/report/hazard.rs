@@ -1,6 +1,12 @@
 //! Sentences about what goes wrong beside a deadlock: where, who, and what would mend it.
 
+mod stale;
+
+use crate::protocol::Progress;
+use crate::protocol::Span;
 use crate::protocol::StmtId;
+use crate::semantics::claim::PlacedClaim;
+use crate::semantics::claim::value_of;
 use crate::semantics::data::Access;
 use crate::semantics::data::Data;
 use crate::semantics::hazards::Hazard;
@@ -26,8 +32,15 @@ pub struct Told {
     pub line: Option<usize>,
 }
 
-/// What a hazard of an instance is, `data` being wanted for a race.
-pub fn tell(source: &str, instance: &Instance, data: Option<&Data>, hazard: &Hazard) -> Told {
+/// What a hazard of an instance is that shows in a state, `data` being wanted where the hazard is
+/// about it.
+pub fn tell(
+    source: &str,
+    instance: &Instance,
+    data: Option<&Data>,
+    state: &State,
+    hazard: &Hazard,
+) -> Told {
     let teller = Teller { source, instance };
     match hazard {
         Hazard::Deviation {
@@ -95,6 +108,36 @@ pub fn tell(source: &str, instance: &Instance, data: Option<&Data>, hazard: &Haz
             Some(data) => teller.race(data, *first, *second, *slot),
             None => Told {
                 sentence: "two accesses race".to_owned(),
+                line: None,
+            },
+        },
+        Hazard::Broken { claim } => match data.and_then(|data| data.claims.get(*claim)) {
+            Some(claim) => teller.broken(claim, state),
+            None => Told {
+                sentence: "a claim does not hold".to_owned(),
+                line: None,
+            },
+        },
+        Hazard::Stopped { claim } => match data.and_then(|data| data.progress.get(*claim)) {
+            Some((progress, span)) => teller.stopped(*progress, *span, state),
+            None => Told {
+                sentence: "nobody can go on".to_owned(),
+                line: None,
+            },
+        },
+        Hazard::Stale {
+            write,
+            read,
+            slot,
+            proxy,
+            lost,
+        } => match data {
+            Some(data) => {
+                let accesses = (*write, *read);
+                stale::tell(&teller, data, accesses, *slot, (*proxy, *lost))
+            }
+            None => Told {
+                sentence: "a read does not see a write before it".to_owned(),
                 line: None,
             },
         },
@@ -172,6 +215,66 @@ impl Teller<'_> {
                  participant that belongs to it"
             ),
         )
+    }
+
+    fn broken(&self, claim: &PlacedClaim, state: &State) -> Told {
+        let mut values: Vec<String> = claim
+            .index
+            .iter()
+            .map(|(n, v)| format!("{n} = {v}"))
+            .collect();
+        for cell in &claim.cells {
+            let name = self.instance.cell_name(*cell);
+            let value = format!("{name} = {}", value_of(state, *cell));
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        let values = match values.as_slice() {
+            [] => String::new(),
+            values => format!(" with {}", values.join(", ")),
+        };
+        let text = &claim.text;
+        match claim.at {
+            Some((member, _, stmt)) => {
+                let line = self.line(stmt);
+                let name = self.instance.member_name(member);
+                told(
+                    line,
+                    format!("{name} asserts `{text}` at line {line}, which does not hold{values}"),
+                )
+            }
+            None => {
+                let line = witness::line(self.source, claim.span);
+                told(
+                    line,
+                    format!("the invariant `{text}` of line {line} does not hold{values}"),
+                )
+            }
+        }
+    }
+
+    fn stopped(&self, progress: Progress, span: Span, state: &State) -> Told {
+        let claimed = witness::line(self.source, span);
+        let text = progress.text();
+        let waiting = step::blocked(self.instance, state);
+        match waiting.first() {
+            Some(first) => {
+                let (line, cell) = self.place(first.member, state.counters[first.member]);
+                let name = self.instance.member_name(first.member);
+                told(
+                    line,
+                    format!(
+                        "`{text}` of line {claimed} does not hold: {name} waits at {cell} in line \
+                         {line} for ever, since nobody can go on"
+                    ),
+                )
+            }
+            None => told(
+                claimed,
+                format!("`{text}` of line {claimed} does not hold: nobody can go on"),
+            ),
+        }
     }
 
     fn lapped(&self, member: usize, op: u32) -> Told {

@@ -106,7 +106,13 @@ pub fn shown(protocol: &Protocol, replayed: &Replayed) -> Stuck {
         return explain(protocol, &replayed.instance, &replayed.state);
     };
     let source = &protocol.source;
-    let told = hazard::tell(source, &replayed.instance, data.as_ref(), found);
+    let told = hazard::tell(
+        source,
+        &replayed.instance,
+        data.as_ref(),
+        &replayed.state,
+        found,
+    );
     Stuck {
         is_final: false,
         sentence: told.sentence,

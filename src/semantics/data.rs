@@ -10,14 +10,25 @@
 //! for its group, where `.read` covers only what is read. Without any of these it goes on for
 //! ever. Work with the verb `mma` is carried out in the order in which its member started it, as
 //! on a tensor core; nothing else that is asynchronous is ordered by being started earlier.
+//!
+//! What orders memory beside the operations, and how they do, is gathered here, too: fences,
+//! orders, scopes and places mean nothing to [`super::step`], only to what a read sees, see
+//! [`super::hazards::visibility`].
 
 use crate::protocol::Buffer;
+use crate::protocol::Fence;
+use crate::protocol::Invariant;
+use crate::protocol::Progress;
 use crate::protocol::Protocol;
+use crate::protocol::Qualifiers;
+use crate::protocol::Scope;
+use crate::protocol::Span;
 use crate::protocol::StmtId;
 use crate::protocol::Touch;
 use crate::protocol::Work;
 
 use super::admit::size;
+use super::claim::PlacedClaim;
 use super::error::Fault;
 use super::error::RunError;
 use super::eval::Env;
@@ -35,6 +46,68 @@ pub struct Data {
     pub buffers: Vec<ObjectLayout>,
     /// Per member: its accesses to declared buffers, in program order.
     pub accesses: Vec<Vec<Access>>,
+    /// Per member: its fences, in program order.
+    pub fences: Vec<Vec<FencePoint>>,
+    /// Per member and operation: its order and scope, as written.
+    pub qualifiers: Vec<Vec<Qualifiers>>,
+    /// Per member: where it runs.
+    pub places: Vec<MemberPlace>,
+    /// What the text claims of states: invariants, then assertions by member.
+    pub claims: Vec<PlacedClaim>,
+    /// What it claims of runs, and where.
+    pub progress: Vec<(Progress, Span)>,
+}
+
+/// A fence among a member's steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FencePoint {
+    /// The statement.
+    pub stmt: StmtId,
+    /// How many operations its member has done before.
+    pub at: u32,
+    /// Its place among the member's steps on data.
+    pub order: u32,
+    /// What it is.
+    pub fence: Fence,
+}
+
+/// One part of a place: a number, and what it is counted in.
+pub type Part = (usize, i64);
+
+/// The CTA of a member within its cluster, the cluster within its GPU, and the GPU. Numbers
+/// that are written, and those of roles that write none, are counted alike; each member of a
+/// grid that writes none is counted within its grid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct MemberPlace {
+    /// The CTA.
+    pub cta: Part,
+    /// The cluster.
+    pub cluster: Part,
+    /// The GPU.
+    pub gpu: Part,
+}
+
+impl MemberPlace {
+    /// Whether a scope that starts here contains another place.
+    pub fn reaches(&self, scope: Scope, other: &MemberPlace) -> bool {
+        let gpu = self.gpu == other.gpu;
+        let cluster = gpu && self.cluster == other.cluster;
+        match scope {
+            Scope::Cta => cluster && self.cta == other.cta,
+            Scope::Cluster => cluster,
+            Scope::Gpu => gpu,
+            Scope::Sys => true,
+        }
+    }
+}
+
+/// Which path to memory an access takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Proxy {
+    /// That of ordinary loads and stores, and of tensor memory.
+    Generic,
+    /// That of bulk copies and of tensor cores.
+    Async,
 }
 
 /// An access to one slot.
@@ -51,6 +124,8 @@ pub struct Access {
     pub at: u32,
     /// Its place among the member's steps on data.
     pub order: u32,
+    /// Its path to memory.
+    pub proxy: Proxy,
     /// How long it lasts; `None` where the member itself does it before it goes on.
     pub work: Option<Asynchronous>,
 }
@@ -64,6 +139,8 @@ pub struct Asynchronous {
     pub landing: Option<u32>,
     /// The place of the statement that waits for it: operations before, and order.
     pub waited: Option<(u32, u32)>,
+    /// The same for a statement that waits for the reads of its group only.
+    pub read_waited: Option<(u32, u32)>,
 }
 
 /// What an instance reads and writes.
@@ -93,11 +170,19 @@ pub(super) struct Gatherer {
     accesses: Vec<(Access, Option<u32>)>,
     groups: u32,
     order: u32,
+    /// Of the current member, too.
+    fences: Vec<FencePoint>,
+    qualifiers: Vec<Qualifiers>,
+    /// Per buffer whether it is tensor memory.
+    tensor: Vec<bool>,
+    /// What claims are about.
+    objects: Vec<ObjectLayout>,
 }
 
 impl Gatherer {
     pub(super) fn new(
         buffers: &[Buffer],
+        objects: &[ObjectLayout],
         env: &mut Env<'_>,
         limits: &Limits,
     ) -> Result<Gatherer, RunError> {
@@ -120,6 +205,10 @@ impl Gatherer {
             accesses: Vec::new(),
             groups: 0,
             order: 0,
+            fences: Vec::new(),
+            qualifiers: Vec::new(),
+            objects: objects.to_vec(),
+            tensor: buffers.iter().map(|buffer| buffer.tensor).collect(),
         })
     }
 
@@ -135,8 +224,9 @@ impl Gatherer {
             in_order: false,
             landing: Some(at),
             waited: None,
+            read_waited: None,
         };
-        self.touches(env, stmt, at, touches, Some(work), None)
+        self.touches(env, (stmt, at), touches, Some((work, Proxy::Async)), None)
     }
 
     /// Work on data after `at` operations.
@@ -149,14 +239,39 @@ impl Gatherer {
         work: &Work,
     ) -> Result<(), Fault> {
         match work {
-            Work::Now(touches) => self.touches(env, stmt, at, touches, None, None),
+            Work::Now(touches) => self.touches(env, (stmt, at), touches, None, None),
             Work::Async(touches) => {
                 let work = Asynchronous {
                     in_order: verb == "async mma",
                     landing: None,
                     waited: None,
+                    read_waited: None,
                 };
-                self.touches(env, stmt, at, touches, Some(work), Some(self.groups))
+                let proxy = match verb {
+                    // Without an mbarrier that it completes, it is no bulk copy.
+                    "async copy" => Proxy::Generic,
+                    _ => Proxy::Async,
+                };
+                let group = Some(self.groups);
+                self.touches(env, (stmt, at), touches, Some((work, proxy)), group)
+            }
+            Work::Assert(claim) => {
+                let mut placed = PlacedClaim::new(claim, Span::default(), env, &self.objects)?;
+                // A member's place is known before its steps.
+                let member = self.data.places.len().saturating_sub(1);
+                placed.at = Some((member, at, stmt));
+                self.data.claims.push(placed);
+                Ok(())
+            }
+            Work::Fence(fence) => {
+                self.order += 1;
+                self.fences.push(FencePoint {
+                    stmt,
+                    at,
+                    order: self.order,
+                    fence: *fence,
+                });
+                Ok(())
             }
             Work::CommitGroup => {
                 self.groups += 1;
@@ -168,13 +283,14 @@ impl Gatherer {
                 self.order += 1;
                 for (access, group) in &mut self.accesses {
                     let is_complete = group.is_some_and(|group| i64::from(group) < complete);
-                    if let Some(work) = &mut access.work
-                        && is_complete
-                        && !(*reads_only && access.write)
-                        && work.waited.is_none()
-                    {
-                        work.waited = Some((at, self.order));
-                    }
+                    let Some(work) = access.work.as_mut().filter(|_| is_complete) else {
+                        continue;
+                    };
+                    let waited = match *reads_only && access.write {
+                        true => &mut work.read_waited,
+                        false => &mut work.waited,
+                    };
+                    waited.get_or_insert((at, self.order));
                 }
                 Ok(())
             }
@@ -184,10 +300,9 @@ impl Gatherer {
     fn touches(
         &mut self,
         env: &mut Env<'_>,
-        stmt: StmtId,
-        at: u32,
+        (stmt, at): (StmtId, u32),
         touches: &[Touch],
-        work: Option<Asynchronous>,
+        work: Option<(Asynchronous, Proxy)>,
         group: Option<u32>,
     ) -> Result<(), Fault> {
         self.order += 1;
@@ -200,11 +315,43 @@ impl Gatherer {
                 write: touch.write,
                 at,
                 order: self.order,
-                work,
+                proxy: match work {
+                    Some((_, proxy)) if !self.tensor[touch.buffer.0] => proxy,
+                    _ => Proxy::Generic,
+                },
+                work: work.map(|(work, _)| work),
             };
             self.accesses.push((access, group));
         }
         Ok(())
+    }
+
+    /// An operation's order and scope.
+    pub(super) fn operation(&mut self, qualifiers: Qualifiers) {
+        self.qualifiers.push(qualifiers);
+    }
+
+    /// What is claimed of runs.
+    pub(super) fn progress(&mut self, progress: &[(Progress, Span)]) {
+        self.data.progress = progress.to_vec();
+    }
+
+    /// An invariant, whose indices have their values, which are these.
+    pub(super) fn invariant(
+        &mut self,
+        invariant: &Invariant,
+        env: &mut Env<'_>,
+        index: Vec<(String, i64)>,
+    ) -> Result<(), Fault> {
+        let mut placed = PlacedClaim::new(&invariant.claim, invariant.span, env, &self.objects)?;
+        placed.index = index;
+        self.data.claims.push(placed);
+        Ok(())
+    }
+
+    /// Where the next member runs.
+    pub(super) fn place(&mut self, place: MemberPlace) {
+        self.data.places.push(place);
     }
 
     /// Ends a member that has these operations.
@@ -226,6 +373,9 @@ impl Gatherer {
             access
         });
         self.data.accesses.push(accesses.collect());
+        self.data.fences.push(std::mem::take(&mut self.fences));
+        let qualifiers = std::mem::take(&mut self.qualifiers);
+        self.data.qualifiers.push(qualifiers);
         self.groups = 0;
         self.order = 0;
     }

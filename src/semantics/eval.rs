@@ -176,7 +176,7 @@ fn mentions(expr: &Expr, var: VarId) -> bool {
     }
 }
 
-fn binary(op: BinaryOp, a: i64, b: i64) -> Result<i64, Fault> {
+pub(super) fn binary(op: BinaryOp, a: i64, b: i64) -> Result<i64, Fault> {
     let checked = |value: Option<i64>| value.ok_or(Fault::Overflow);
     match op {
         BinaryOp::Add => checked(a.checked_add(b)),

@@ -8,6 +8,7 @@
 //! write, and [`hazards`] what can go wrong beside a deadlock.
 
 mod admit;
+pub mod claim;
 pub mod data;
 pub mod error;
 pub mod eval;

@@ -298,6 +298,9 @@ impl<'a> Walker<'a> {
                 limit: self.op_limit,
             });
         }
+        if let Some(data) = &mut self.data {
+            data.operation(stmt.memory);
+        }
         self.ops.push(Op {
             stmt: stmt.id,
             cell,

@@ -1,5 +1,7 @@
 //! Protocols for tests, built without the parser.
 
+use crate::protocol::Place;
+use crate::protocol::Qualifiers;
 use crate::protocol::*;
 
 use super::input::Input;
@@ -40,6 +42,8 @@ impl Builder {
                 objects: Vec::new(),
                 buffers: Vec::new(),
                 roles: Vec::new(),
+                invariants: Vec::new(),
+                progress: Vec::new(),
                 expectations: Vec::new(),
                 stmt_count: 0,
             },
@@ -104,6 +108,7 @@ impl Builder {
                 start: id,
                 end: id + 1,
             },
+            memory: Qualifiers::default(),
             kind,
         }
     }
@@ -120,6 +125,7 @@ impl Builder {
             name: name.to_owned(),
             indices: indices.map(|(var, extent)| Index { var, extent }).collect(),
             launch,
+            place: Place::default(),
             body,
             span: Span::default(),
         });

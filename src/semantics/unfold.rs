@@ -16,6 +16,7 @@ use crate::protocol::Object;
 use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 use crate::protocol::Resident;
+use crate::protocol::Role;
 use crate::protocol::Span;
 use crate::protocol::Stmt;
 use crate::protocol::StmtId;
@@ -25,6 +26,7 @@ use super::admit::IndexValues;
 use super::admit::size;
 use super::data::Data;
 use super::data::Gatherer;
+use super::data::MemberPlace;
 use super::error::Fault;
 use super::error::RunError;
 use super::eval::Env;
@@ -81,8 +83,10 @@ pub(super) fn instantiate_all(
     unfolder.start_values(protocol)?;
     if with_data {
         let buffers = &protocol.buffers;
-        let gatherer = Gatherer::new(buffers, &mut unfolder.walker.env, limits)?;
-        unfolder.walker.data = Some(gatherer);
+        let walker = &mut unfolder.walker;
+        let gatherer = Gatherer::new(buffers, &walker.objects, &mut walker.env, limits)?;
+        walker.data = Some(gatherer);
+        unfolder.invariants(protocol)?;
     }
     let mut roles = Vec::new();
     for position in 0..protocol.roles.len() {
@@ -180,6 +184,32 @@ impl Unfolder<'_> {
         Ok(())
     }
 
+    /// Every invariant at all values of its indices.
+    fn invariants(&mut self, protocol: &Protocol) -> Result<(), RunError> {
+        let Some(mut data) = self.walker.data.take() else {
+            return Ok(());
+        };
+        data.progress(&protocol.progress);
+        let env = &mut self.walker.env;
+        for invariant in &protocol.invariants {
+            let here = |fault| RunError::at(fault, invariant.span);
+            env.clear();
+            let extents: Vec<Expr> = invariant.indices.iter().map(|i| i.extent.clone()).collect();
+            let extents = env.values(&extents).map_err(here)?;
+            size(&extents, self.limits.cells, 0, "invariants").map_err(here)?;
+            for values in IndexValues::new(&extents) {
+                let mut named = Vec::with_capacity(values.len());
+                for (index, value) in invariant.indices.iter().zip(&values) {
+                    env.set(index.var, *value).map_err(here)?;
+                    named.push((protocol.vars[index.var.0].name.clone(), *value));
+                }
+                data.invariant(invariant, env, named).map_err(here)?;
+            }
+        }
+        self.walker.data = Some(data);
+        Ok(())
+    }
+
     fn role(&mut self, protocol: &Protocol, position: usize) -> Result<RoleLayout, RunError> {
         let role = &protocol.roles[position];
         let in_header = |fault| RunError::at(fault, role.span);
@@ -192,6 +222,13 @@ impl Unfolder<'_> {
             self.walker.env.clear();
             for (name, value) in role.indices.iter().zip(&index) {
                 self.walker.env.set(name.var, *value).map_err(in_header)?;
+            }
+            if self.walker.data.is_some() {
+                let place = self.place(role, position, self.members.len());
+                let place = place.map_err(in_header)?;
+                if let Some(data) = &mut self.walker.data {
+                    data.place(place);
+                }
             }
             let ops = self.walker.walk(position, &index, &role.body)?;
             self.members.push(Member {
@@ -208,6 +245,23 @@ impl Unfolder<'_> {
             name: role.name.clone(),
             launch: launch.map_err(in_header)?,
             members,
+        })
+    }
+
+    /// Where a member runs, whose indices have their values.
+    fn place(&mut self, role: &Role, position: usize, member: usize) -> Result<MemberPlace, Fault> {
+        let own = match &role.launch {
+            None => (0, 0),
+            Some(_) => (position + 1, member as i64),
+        };
+        let mut part = |value: &Option<Expr>, other| match value {
+            Some(value) => Ok((0, self.walker.env.value(value)?)),
+            None => Ok(other),
+        };
+        Ok(MemberPlace {
+            cta: part(&role.place.cta, own)?,
+            cluster: part(&role.place.cluster, own)?,
+            gpu: part(&role.place.gpu, (0, 0))?,
         })
     }
 

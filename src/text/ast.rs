@@ -4,6 +4,7 @@
 
 use crate::protocol::BinaryOp;
 use crate::protocol::Comparison;
+use crate::protocol::Progress;
 use crate::protocol::RowOrder;
 use crate::protocol::Span;
 
@@ -32,12 +33,28 @@ pub(super) struct Item {
 
 #[derive(Debug)]
 pub(super) enum ItemKind {
-    Param { name: Name, domain: Domain },
+    Param {
+        name: Name,
+        domain: Domain,
+    },
     Assume(Expr),
     Let(Let),
-    Pattern { name: Name, shape: PatternShape },
+    Pattern {
+        name: Name,
+        shape: PatternShape,
+    },
     Object(Object),
-    Buffer { name: Name, extents: Vec<Expr> },
+    Buffer {
+        name: Name,
+        extents: Vec<Expr>,
+        /// Whether it says `memory: tensor`.
+        tensor: bool,
+    },
+    Invariant {
+        indices: Vec<(Name, Expr)>,
+        condition: Expr,
+    },
+    Progress(Progress),
     Role(Role),
     Expect(Expect),
 }
@@ -95,6 +112,8 @@ pub(super) struct Role {
     pub(super) launch: Option<Launch>,
     /// Whether the members are marked as warps.
     pub(super) warp: bool,
+    /// `cta E`, `cluster E`, `gpu E`, in this order, with what is left out missing.
+    pub(super) place: Vec<(Name, Expr)>,
     pub(super) body: Block,
 }
 
@@ -141,6 +160,8 @@ pub(super) struct Block {
 pub(super) struct Stmt {
     /// The whole of it; for a compound statement, the header without the brace.
     pub(super) span: Span,
+    /// The words behind dots after the first one.
+    pub(super) qualifiers: Vec<Name>,
     pub(super) kind: StmtKind,
 }
 
@@ -177,6 +198,11 @@ pub(super) enum StmtKind {
         verb: Name,
         reads: Vec<Cell>,
         writes: Vec<Cell>,
+    },
+    /// What it is about stands in the qualifiers.
+    Fence,
+    Assert {
+        condition: Expr,
     },
     CommitGroup,
     WaitGroup {

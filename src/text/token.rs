@@ -55,6 +55,9 @@ tokens! {
     Barrier = "barrier",
     Pool = "pool",
     Buffer = "buffer",
+    Invariant = "invariant",
+    Eventually = "eventually",
+    Always = "always",
     Grid = "grid",
     Role = "role",
     Expect = "expect",
@@ -83,6 +86,8 @@ tokens! {
     CommitGroup = "commit_group",
     WaitGroup = "wait_group",
     Init = "init",
+    Fence = "fence",
+    Assert = "assert",
     Acquire = "acquire",
     Release = "release",
     Accumulate = "accumulate",
@@ -157,6 +162,9 @@ impl Token {
                 | Barrier
                 | Pool
                 | Buffer
+                | Invariant
+                | Eventually
+                | Always
                 | Grid
                 | Role
                 | Expect
@@ -189,6 +197,8 @@ impl Token {
                 | CommitGroup
                 | WaitGroup
                 | Init
+                | Fence
+                | Assert
                 | Acquire
                 | Release
         )

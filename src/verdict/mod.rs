@@ -55,11 +55,13 @@ pub enum Property {
     StaleRead,
     /// Pools of registers and tensor memory suffice.
     Resources,
+    /// What the text claims of states.
+    Assertion,
 }
 
 impl Property {
     /// Every property, in the order of the command contract.
-    pub const ALL: [Property; 10] = [
+    pub const ALL: [Property; 11] = [
         Property::Deadlock,
         Property::EarlyCompletion,
         Property::EarlyPass,
@@ -70,6 +72,7 @@ impl Property {
         Property::Race,
         Property::StaleRead,
         Property::Resources,
+        Property::Assertion,
     ];
 
     /// The name used in files, options and reports.
@@ -85,6 +88,7 @@ impl Property {
             Property::Race => "race",
             Property::StaleRead => "stale_read",
             Property::Resources => "resources",
+            Property::Assertion => "assertion",
         }
     }
 
@@ -103,6 +107,9 @@ impl Property {
             Property::Race => "No two unordered accesses to one slot, one of them a write.",
             Property::StaleRead => "Every read sees the write it is meant to see.",
             Property::Resources => "Pools of registers and tensor memory suffice.",
+            Property::Assertion => {
+                "Every assertion holds at its point, and every invariant always."
+            }
         }
     }
 

@@ -52,10 +52,31 @@ pub(super) fn entry(
         Hazard::Unbalanced { cell, .. } => {
             (Vec::new(), Vec::new(), instance.cell_name(*cell), None)
         }
+        Hazard::Broken { claim } => {
+            let claim = data.and_then(|data| data.claims.get(*claim));
+            let at = claim.and_then(|claim| claim.at);
+            (
+                at.map(|(member, ..)| member).into_iter().collect(),
+                at.map(|(_, _, stmt)| stmt).into_iter().collect(),
+                claim.map_or_else(String::new, |claim| claim.text.clone()),
+                None,
+            )
+        }
+        Hazard::Stopped { claim } => {
+            let claim = data.and_then(|data| data.progress.get(*claim));
+            let text = claim.map_or("", |(progress, _)| progress.text());
+            (Vec::new(), Vec::new(), text.to_owned(), None)
+        }
         Hazard::Race {
             first,
             second,
             slot,
+        }
+        | Hazard::Stale {
+            write: first,
+            read: second,
+            slot,
+            ..
         } => {
             let touched = |(member, place): &(usize, usize)| {
                 let accesses = data.and_then(|data| data.accesses.get(*member));

@@ -217,9 +217,9 @@ pub(super) fn judged(
     property: Property,
     runs: &Runs,
 ) -> Result<(Judged, Option<Data>), ReplayError> {
-    let data = match property {
-        Property::Race => Some(data::data(protocol, input, &Limits::default())?),
-        _ => None,
+    let data = match hazards::wants_data(property) {
+        true => Some(data::data(protocol, input, &Limits::default())?),
+        false => None,
     };
     let second = runs.second.as_deref();
     let judged = hazards::judge(instance, data.as_ref(), property, &runs.first, second);

@@ -5,6 +5,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::semantics::hazards::participation;
+use crate::semantics::hazards::visibility::Knowledge;
 use crate::semantics::instance::Instance;
 use crate::semantics::step;
 use crate::semantics::step::Action;
@@ -63,6 +64,8 @@ pub(super) struct Plan<'a> {
 pub(super) struct Run<'a> {
     pub(super) state: State,
     pub(super) trace: Vec<Action>,
+    /// What the members have been told, where that is of interest.
+    known: Option<Knowledge>,
     stops: &'a [Stop],
     /// What is undefined in this state.
     refused: Vec<Action>,
@@ -102,14 +105,18 @@ impl Tries<'_> {
         if self.over() {
             return None;
         }
+        let state = step::initial_with_history(self.instance);
+        let followed = self.visibility.as_ref().map(|v| v.start(&state, false));
+        let (known, stale) = followed.map_or((None, None), |(known, s)| (Some(known), s));
         let mut run = Run {
-            state: step::initial_with_history(self.instance),
+            state,
+            known,
             trace: Vec::new(),
             stops: &[],
             refused: Vec::new(),
             new: false,
         };
-        if self.shows(&run.state) {
+        if stale.is_some() || self.shows(&run.state) {
             self.found(&run);
             return None;
         }
@@ -216,6 +223,7 @@ impl Tries<'_> {
         self.work -= self.cost;
         let part = participation(self.instance, &run.state, action, self.property);
         let before = self.monitor.before(&run.state, action);
+        let earlier = run.known.as_ref().map(|_| run.state.clone());
         match step::apply(self.instance, &mut run.state, action) {
             Ok(()) => {}
             Err(StepError::Violation(violation)) => {
@@ -239,6 +247,15 @@ impl Tries<'_> {
             return false;
         }
         if self.property == Property::EarlyPass && !self.could_pass(run) {
+            return false;
+        }
+        if let (Some(visibility), Some(known), Some(earlier)) =
+            (&self.visibility, &mut run.known, &earlier)
+            && visibility
+                .follow(known, earlier, action, &run.state)
+                .is_some()
+        {
+            self.found(run);
             return false;
         }
         if self.monitor.after(before, &run.state).is_some() || self.shows(&run.state) {

@@ -17,9 +17,11 @@ mod races;
 use rustc_hash::FxHashMap;
 
 use crate::semantics::data::Data;
+use crate::semantics::hazards::Claims;
 use crate::semantics::hazards::Monitor;
 use crate::semantics::hazards::Participation;
 use crate::semantics::hazards::Races;
+use crate::semantics::hazards::Visibility;
 use crate::semantics::hazards::judge;
 use crate::semantics::hazards::participation;
 use crate::semantics::hazards::search::Runs;
@@ -53,17 +55,36 @@ pub fn run(
     work: u64,
     watch: &Watch<'_>,
 ) -> Option<Runs> {
-    let data = data.filter(|_| property == Property::Race);
+    let visibility = match (property, data) {
+        (Property::StaleRead, Some(data)) => Some(Visibility::new(instance, data)),
+        _ => None,
+    };
+    if visibility.as_ref().is_some_and(Visibility::is_trivial) {
+        return None;
+    }
+    // What is known of writes and what is claimed tells members apart that do the same.
+    let symmetry = match visibility {
+        None if property == Property::Assertion => Symmetry::none(),
+        None => Symmetry::with_data(instance, data.filter(|_| property == Property::Race)),
+        Some(_) => Symmetry::none(),
+    };
     let mut tries = Tries {
         instance,
         data,
         property,
-        groups: Symmetry::with_data(instance, data).group_of(instance.members.len()),
+        groups: symmetry.group_of(instance.members.len()),
         monitor: Monitor::new(instance, property),
-        races: data.map(|data| Races::new(instance, data)),
-        cost: instance.members.len() as u64
+        races: data
+            .filter(|_| property == Property::Race)
+            .map(|data| Races::new(instance, data)),
+        cost: visibility.as_ref().map_or(0, Visibility::cost)
+            + instance.members.len() as u64
             + 1
             + data.map_or(0, |d| d.accesses.iter().map(Vec::len).sum::<usize>() as u64),
+        claims: data
+            .filter(|_| property == Property::Assertion)
+            .map(|data| Claims::new(instance, data)),
+        visibility,
         work,
         watch,
         seen: FxHashMap::default(),
@@ -93,6 +114,8 @@ struct Tries<'a> {
     groups: Vec<usize>,
     monitor: Monitor<'a>,
     races: Option<Races<'a>>,
+    visibility: Option<Visibility<'a>>,
+    claims: Option<Claims<'a>>,
     /// What it costs to look at one state.
     cost: u64,
     work: u64,
@@ -252,7 +275,8 @@ impl Tries<'_> {
 
     fn shows(&self, state: &State) -> bool {
         let race = self.races.as_ref().and_then(|races| races.state(state));
-        race.is_some() || self.monitor.state(state).is_some()
+        let claim = || self.claims.as_ref().and_then(|claims| claims.state(state));
+        race.is_some() || claim().is_some() || self.monitor.state(state).is_some()
     }
 
     /// Keeps the run as a violation.

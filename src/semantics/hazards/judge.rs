@@ -8,10 +8,12 @@ use crate::semantics::step::State;
 use crate::semantics::step::StepError;
 use crate::verdict::Property;
 
+use super::Claims;
 use super::Hazard;
 use super::Monitor;
 use super::Participation;
 use super::Races;
+use super::Visibility;
 use super::participation;
 use super::takes_two_runs;
 
@@ -25,7 +27,7 @@ pub struct Judged {
 }
 
 /// What these runs show of the property, `second` being wanted where it takes two runs.
-/// `data` is wanted for races. `None`: they show nothing.
+/// `data` is wanted for races and stale reads. `None`: they show nothing.
 ///
 /// # Errors
 ///
@@ -50,6 +52,12 @@ pub fn judge(
         };
         return Ok(hazard.map(|hazard| Judged { hazard, state }));
     }
+    if property == Property::StaleRead {
+        return match data {
+            Some(data) => stale(instance, data, first),
+            None => Ok(None),
+        };
+    }
     let monitor = Monitor::new(instance, property);
     let races = data.map(|data| Races::new(instance, data));
     let mut state = step::initial_with_history(instance);
@@ -68,11 +76,29 @@ pub fn judge(
         }
     }
     let shown = shown.or_else(|| monitor.state(&state));
-    let racing = || match property {
+    let told = || match property {
         Property::Race => races.as_ref()?.state(&state),
+        Property::Assertion => Claims::new(instance, data?).state(&state),
         _ => None,
     };
-    Ok(shown.or_else(racing).map(|hazard| Judged { hazard, state }))
+    Ok(shown.or_else(told).map(|hazard| Judged { hazard, state }))
+}
+
+/// Whether the last action of a run comes to a stale read.
+fn stale(
+    instance: &Instance,
+    data: &Data,
+    run: &[Action],
+) -> Result<Option<Judged>, (usize, StepError)> {
+    let visibility = Visibility::new(instance, data);
+    let mut state = step::initial_with_history(instance);
+    let (mut known, mut shown) = visibility.start(&state, true);
+    for (position, action) in run.iter().enumerate() {
+        let before = state.clone();
+        step::apply(instance, &mut state, *action).map_err(|error| (position, error))?;
+        shown = visibility.follow(&mut known, &before, *action, &state);
+    }
+    Ok(shown.map(|hazard| Judged { hazard, state }))
 }
 
 fn undefined(monitor: &Monitor<'_>, error: &StepError) -> Option<Hazard> {

@@ -14,6 +14,8 @@
 //! | `tx_mismatch` | a run with a delivery that completes a phase with a part of its bytes; or one at whose end an mbarrier has bytes outstanding, or too many, and nobody is left who would make up for it |
 //! | `uninitialized` | a run that comes to the use of an mbarrier that is not initialised, or initialises one twice |
 //! | `race` | a reachable state in which two accesses to one slot by different actors are both next or under way, one of them a write, see [`super::data`] |
+//! | `stale_read` | a run that comes to a read which does not see the last write that is ordered before it, see [`visibility`] |
+//! | `assertion` | a state in which an `assert` that a member has come to, or an `invariant`, does not hold |
 //! | `resources` | a run that gives more back to a pool than is taken, or comes to an `acquire` of more than the pool ever has |
 //!
 //! A violation by two runs is about the first point of difference in neither: each run ends with
@@ -24,10 +26,13 @@
 //! A deadlock is no business of these properties: an operation that one run does and another
 //! never comes to violates none of them.
 
+mod claims;
 mod judge;
 mod monitor;
 mod race;
 pub mod search;
+mod stale;
+pub mod visibility;
 
 use crate::protocol::StmtId;
 use crate::verdict::Property;
@@ -35,6 +40,7 @@ use crate::verdict::Property;
 use super::instance::CellId;
 use super::step::Violation;
 
+pub use claims::Claims;
 pub use judge::Judged;
 pub use judge::judge;
 pub use monitor::Before;
@@ -42,6 +48,8 @@ pub use monitor::Monitor;
 pub use monitor::Participation;
 pub use monitor::participation;
 pub use race::Races;
+pub use visibility::Lost;
+pub use visibility::Visibility;
 
 /// A violation of a property other than deadlock.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,6 +123,37 @@ pub enum Hazard {
         /// The slot.
         slot: u32,
     },
+    /// A claim of the text that does not hold of the last state.
+    Broken {
+        /// Which, among those of the data.
+        claim: usize,
+    },
+    /// A claim of runs that this run does not meet: nobody can go on.
+    Stopped {
+        /// Which, among those of the data.
+        claim: usize,
+    },
+    /// A read that does not see a write before it.
+    Stale {
+        /// The write: the member and which of its accesses, from 0.
+        write: (usize, usize),
+        /// The read.
+        read: (usize, usize),
+        /// The slot.
+        slot: u32,
+        /// Whether only a proxy fence is missing.
+        proxy: bool,
+        /// Where the order of the two stopped being one of memory, if it was looked for.
+        lost: Option<Lost>,
+    },
+}
+
+/// Whether what is read and written plays a part in the property.
+pub fn wants_data(property: Property) -> bool {
+    matches!(
+        property,
+        Property::Race | Property::StaleRead | Property::Assertion
+    )
 }
 
 /// Whether a violation of the property is a pair of runs.

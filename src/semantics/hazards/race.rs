@@ -139,7 +139,7 @@ fn unordered(before: &Access, after: &Access) -> bool {
 }
 
 /// Whether a member is blocked in the open generation of a named barrier.
-fn is_registered(instance: &Instance, state: &State, member: usize) -> bool {
+pub(super) fn is_registered(instance: &Instance, state: &State, member: usize) -> bool {
     let Some(op) = step::next_op(instance, state, member) else {
         return false;
     };

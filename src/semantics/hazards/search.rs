@@ -31,6 +31,7 @@ use crate::semantics::table::decode;
 use crate::semantics::table::encode;
 use crate::verdict::Property;
 
+use super::Claims;
 use super::Monitor;
 use super::Participation;
 use super::Races;
@@ -62,14 +63,20 @@ pub struct Searched {
     pub undefined: Option<Violation>,
 }
 
-/// Searches every schedule of an instance for a violation. `data` is wanted for races.
+/// Searches every schedule of an instance for a violation. `data` is wanted for races and stale
+/// reads.
 pub fn search(
     instance: &Instance,
     data: Option<&Data>,
     property: Property,
     options: &Options<'_>,
 ) -> Searched {
+    if let (Property::StaleRead, Some(data)) = (property, data) {
+        return super::stale::search(instance, data, options);
+    }
     let symmetry = match options.symmetry {
+        // Claims tell members apart that do the same.
+        _ if property == Property::Assertion => Symmetry::none(),
         true => Symmetry::with_data(instance, data.filter(|_| property == Property::Race)),
         false => Symmetry::none(),
     };
@@ -82,6 +89,9 @@ pub fn search(
         races: data
             .filter(|_| property == Property::Race)
             .map(|data| Races::new(instance, data)),
+        claims: data
+            .filter(|_| property == Property::Assertion)
+            .map(|data| Claims::new(instance, data)),
         table: StateTable::new(),
         parents: Vec::new(),
         seen: FxHashMap::default(),
@@ -116,6 +126,7 @@ struct Search<'i> {
     groups: Vec<usize>,
     monitor: Monitor<'i>,
     races: Option<Races<'i>>,
+    claims: Option<Claims<'i>>,
     table: StateTable,
     parents: Vec<u32>,
     /// Per group and operation the first participation.
@@ -165,7 +176,8 @@ impl Search<'_> {
     /// Whether a state shows a violation by itself.
     fn shows(&self, state: &State) -> bool {
         let race = self.races.as_ref().and_then(|races| races.state(state));
-        race.is_some() || self.monitor.state(state).is_some()
+        let claim = || self.claims.as_ref().and_then(|claims| claims.state(state));
+        race.is_some() || claim().is_some() || self.monitor.state(state).is_some()
     }
 
     /// Lets an action happen in the numbered state.
@@ -357,9 +369,9 @@ pub fn search_all(
     };
     for item in Inputs::new(protocol, params, bounds)? {
         let (input, instance) = item?;
-        let data = match property {
-            Property::Race => Some(data::data(protocol, &input, &bounds.limits)?),
-            _ => None,
+        let data = match super::wants_data(property) {
+            true => Some(data::data(protocol, &input, &bounds.limits)?),
+            false => None,
         };
         let before = all.states;
         let progress = |states| {
@@ -375,7 +387,8 @@ pub fn search_all(
         let searched = search(&instance, data.as_ref(), property, &options);
         all.inputs += 1;
         all.states += searched.states;
-        let races = data.as_ref().map(|data| Races::new(&instance, data));
+        let of_races = data.as_ref().filter(|_| property == Property::Race);
+        let races = of_races.map(|data| Races::new(&instance, data));
         let hidden = races.and_then(|races| races.hidden().copied());
         all.hidden = all.hidden.or(hidden);
         if let (None, Some(violation)) = (&all.undefined, searched.undefined) {

@@ -99,7 +99,22 @@ fn item_text(item: &Item) -> String {
                 ObjectKind::Named => format!("named {family}"),
             }
         }
-        ItemKind::Buffer { name, extents } => format!("buffer {}", family(name, extents)),
+        ItemKind::Progress(progress) => progress.text().to_owned(),
+        ItemKind::Invariant { indices, condition } => {
+            let indices = indices
+                .iter()
+                .map(|(name, extent)| format!("[{} in 0..{}] ", name.text, expression(extent)));
+            let indices: String = indices.collect();
+            format!("invariant {indices}{}", expression(condition))
+        }
+        ItemKind::Buffer {
+            name,
+            extents,
+            tensor,
+        } => {
+            let memory = if *tensor { " { memory: tensor }" } else { "" };
+            format!("buffer {}{memory}", family(name, extents))
+        }
         ItemKind::Role(role) => role_header(role),
         ItemKind::Expect(expect) => expectation(expect),
     }
@@ -129,11 +144,17 @@ fn role_header(role: &Role) -> String {
         .iter()
         .map(|(name, extent)| format!("[{} in 0..{}]", name.text, expression(extent)))
         .collect();
+    let place = role.place.iter();
+    let place = place.map(|(word, value)| format!(" {} {}", word.text, expression(value)));
+    let place: String = place.collect();
     match &role.launch {
-        Some(launch) => format!("grid {}{indices}{}", role.name.text, launch_text(launch)),
+        Some(launch) => {
+            let launch = launch_text(launch);
+            format!("grid {}{indices}{launch}{place}", role.name.text)
+        }
         None => {
             let warp = if role.warp { " warp" } else { "" };
-            format!("role {}{indices}{warp}", role.name.text)
+            format!("role {}{indices}{warp}{place}", role.name.text)
         }
     }
 }

@@ -106,6 +106,8 @@ fn statement(lines: &mut Lines<'_>, stmt: &Stmt) {
             "" => format!("async {}", verb.text),
             targets => format!("async {} {targets}", verb.text),
         },
+        StmtKind::Fence => "fence".to_owned(),
+        StmtKind::Assert { condition } => format!("assert {}", expression(condition)),
         StmtKind::CommitGroup => "commit_group".to_owned(),
         StmtKind::WaitGroup { count, read } => {
             let read = if *read { " read" } else { "" };
@@ -126,7 +128,22 @@ fn statement(lines: &mut Lines<'_>, stmt: &Stmt) {
         StmtKind::Return => "return".to_owned(),
         StmtKind::Break => "break".to_owned(),
     };
-    lines.line(text, start, stmt.span.end);
+    lines.line(qualified(text, stmt), start, stmt.span.end);
+}
+
+/// A statement with what stands behind dots after its first word.
+fn qualified(text: String, stmt: &Stmt) -> String {
+    if stmt.qualifiers.is_empty() {
+        return text;
+    }
+    let words = stmt.qualifiers.iter().map(|word| format!(".{}", word.text));
+    let words: String = words.collect();
+    match (&stmt.kind, text.split_once(' ')) {
+        (StmtKind::Update { add: true, .. }, _) => format!("red{words} {text}"),
+        (StmtKind::Update { add: false, .. }, _) => format!("st{words} {text}"),
+        (_, Some((first, rest))) => format!("{first}{words} {rest}"),
+        (_, None) => format!("{text}{words}"),
+    }
 }
 
 /// `reads a, b writes c`, either part only where there is something.

@@ -22,12 +22,11 @@ pub(super) fn operation(token: Token) -> Option<Operation> {
 }
 
 impl Parser<'_> {
-    /// A word, an object and perhaps an amount.
-    pub(super) fn operation(&mut self) -> Parsed<StmtKind> {
-        let Some(operation) = operation(self.peek()) else {
+    /// An object and perhaps an amount, behind the word of an operation.
+    pub(super) fn operation(&mut self, word: Token) -> Parsed<StmtKind> {
+        let Some(operation) = operation(word) else {
             return Err(self.unexpected("a statement"));
         };
-        self.bump();
         let cell = self.cell(match operation {
             Operation::Acquire | Operation::Release => "a pool",
             _ => "an mbarrier",

@@ -3,6 +3,7 @@
 use super::Failed;
 use super::Parsed;
 use super::Parser;
+use crate::protocol::Progress;
 use crate::text::ast::Domain;
 use crate::text::ast::Expect;
 use crate::text::ast::Expr;
@@ -115,7 +116,42 @@ impl Parser<'_> {
             }
             Token::Buffer => {
                 let (name, extents) = self.family()?;
-                ItemKind::Buffer { name, extents }
+                let tensor = self.peek() == Token::OpenBrace;
+                if tensor {
+                    self.bump();
+                    self.word("memory")?;
+                    self.token(Token::Colon)?;
+                    self.word("tensor")?;
+                    self.token(Token::CloseBrace)?;
+                }
+                ItemKind::Buffer {
+                    name,
+                    extents,
+                    tensor,
+                }
+            }
+            Token::Invariant => {
+                let mut indices = Vec::new();
+                while self.eat(Token::OpenBracket) {
+                    indices.push(self.index()?);
+                    self.expect(Token::CloseBracket, "an operator or `]`")?;
+                }
+                let condition = self.expr()?;
+                ItemKind::Invariant { indices, condition }
+            }
+            Token::Eventually => {
+                self.word("done")?;
+                ItemKind::Progress(Progress::Done)
+            }
+            Token::Always => {
+                self.expect(Token::OpenParen, "`(waiting -> eventually passes)`")?;
+                self.word("waiting")?;
+                self.expect(Token::Minus, "`->`")?;
+                self.expect(Token::Greater, "`->`")?;
+                self.token(Token::Eventually)?;
+                self.word("passes")?;
+                self.token(Token::CloseParen)?;
+                ItemKind::Progress(Progress::Passes)
             }
             Token::Grid | Token::Role => return self.role(start, token == Token::Grid),
             _ => self.expectation()?,
@@ -153,6 +189,9 @@ impl Parser<'_> {
             "barrier",
             "pool",
             "buffer",
+            "invariant",
+            "eventually",
+            "always",
             "grid",
             "role",
             "expect",

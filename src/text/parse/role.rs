@@ -2,10 +2,12 @@
 
 use super::Parsed;
 use super::Parser;
+use crate::text::ast::Expr;
 use crate::text::ast::Item;
 use crate::text::ast::ItemKind;
 use crate::text::ast::Launch;
 use crate::text::ast::LaunchOrder;
+use crate::text::ast::Name;
 use crate::text::ast::Resident;
 use crate::text::ast::Role;
 use crate::text::diagnostic::Diagnostic;
@@ -31,11 +33,12 @@ impl Parser<'_> {
             false => None,
         };
         let warp = !grid && self.eat(Token::Warp);
+        let place = self.place()?;
         let span = self.since(start);
         if self.peek() != Token::OpenBrace {
             return Err(self.unexpected(match grid {
-                true => "`launch`, `resident` or `{`",
-                false => "`[`, `warp` or `{`",
+                true => "`launch`, `resident`, a place or `{`",
+                false => "`[`, `warp`, a place or `{`",
             }));
         }
         let body = self.block()?;
@@ -44,12 +47,35 @@ impl Parser<'_> {
             indices,
             launch,
             warp,
+            place,
             body,
         };
         Ok(Item {
             span,
             kind: ItemKind::Role(role),
         })
+    }
+
+    /// `cta E cluster E gpu E`, each of which may be left out.
+    fn place(&mut self) -> Parsed<Vec<(Name, Expr)>> {
+        let mut place = Vec::new();
+        for word in ["cta", "cluster", "gpu"] {
+            if self.peek() == Token::Name && self.slice(self.span()) == word {
+                let name = self.name("a place")?;
+                place.push((name, self.expr()?));
+            }
+        }
+        if self.peek() == Token::Name
+            && let word @ ("cta" | "cluster" | "gpu") = self.slice(self.span())
+        {
+            let found = format!("`{word}` does not belong here");
+            return Err(self.fail(
+                Diagnostic::error(self.span(), found)
+                    .label("expected `{`")
+                    .hint("a place is written as `cta E cluster E gpu E`, in this order"),
+            ));
+        }
+        Ok(place)
     }
 
     fn launch(&mut self) -> Parsed<Launch> {

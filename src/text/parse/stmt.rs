@@ -12,6 +12,7 @@ use crate::text::ast::Cell;
 use crate::text::ast::Else;
 use crate::text::ast::Expr;
 use crate::text::ast::Iteration;
+use crate::text::ast::Name;
 use crate::text::ast::Stmt;
 use crate::text::ast::StmtKind;
 use crate::text::diagnostic::Diagnostic;
@@ -20,6 +21,19 @@ use crate::text::token::Token;
 /// How many tokens the indices of an assignment's target may have for it to be recognised
 /// after a part that may be left out.
 const LOOKAHEAD: usize = 256;
+
+/// What stands before the order of an addition to a semaphore, and of a store.
+const RED: &str = "red";
+const ST: &str = "st";
+
+/// A statement without qualifiers.
+fn plain(span: Span, kind: StmtKind) -> Stmt {
+    Stmt {
+        span,
+        qualifiers: Vec::new(),
+        kind,
+    }
+}
 
 impl Parser<'_> {
     /// A block. Errors in its statements are reported and skipped.
@@ -92,6 +106,9 @@ impl Parser<'_> {
         if self.peek() != Token::Name {
             return false;
         }
+        if self.begins_qualified() {
+            return true;
+        }
         let mut ahead = 1;
         let mut open = 0_usize;
         loop {
@@ -123,10 +140,16 @@ impl Parser<'_> {
     /// little of the stack.
     fn simple(&mut self) -> Parsed<Stmt> {
         let start = self.span().start;
+        let mut qualifiers = Vec::new();
         let kind = match self.peek() {
-            Token::Wait => self.wait()?,
+            Token::Wait => {
+                self.bump();
+                qualifiers = self.qualifiers()?;
+                self.wait()?
+            }
             Token::Arrive => {
                 self.bump();
+                qualifiers = self.qualifiers()?;
                 let cell = self.cell("a barrier")?;
                 let count = match self.begins_count() {
                     true => Some(self.expr()?),
@@ -146,12 +169,26 @@ impl Parser<'_> {
                 StmtKind::Advance { name }
             }
             Token::Async => self.asynchronous()?,
+            Token::Assert => {
+                self.bump();
+                let condition = self.expr()?;
+                StmtKind::Assert { condition }
+            }
             Token::CommitGroup => {
                 self.bump();
                 StmtKind::CommitGroup
             }
             Token::WaitGroup => self.wait_group()?,
-            token if operation(token).is_some() => self.operation()?,
+            Token::Fence => {
+                self.bump();
+                qualifiers = self.qualifiers()?;
+                StmtKind::Fence
+            }
+            token if operation(token).is_some() => {
+                self.bump();
+                qualifiers = self.qualifiers()?;
+                self.operation(token)?
+            }
             Token::Accumulate => self.access("accumulate")?,
             Token::Read => self.access("read")?,
             Token::Write => self.access("write")?,
@@ -170,11 +207,18 @@ impl Parser<'_> {
                 self.bump();
                 StmtKind::Break
             }
+            Token::Name if self.begins_qualified() => {
+                let adds = self.slice(self.span()) == RED;
+                self.bump();
+                qualifiers = self.qualifiers()?;
+                self.qualified_update(adds)?
+            }
             Token::Name => self.update()?,
             _ => return Err(self.unexpected("a statement or `}`")),
         };
         Ok(Stmt {
             span: self.since(start),
+            qualifiers,
             kind,
         })
     }
@@ -214,6 +258,42 @@ impl Parser<'_> {
         begins
     }
 
+    /// Whether `red.` or `st.` and a word about memory stand here, and not a part of a pipeline
+    /// state of that name.
+    fn begins_qualified(&self) -> bool {
+        let word = self.slice(self.span());
+        let follows = self.slice(self.lexeme(2).span);
+        let is_field = matches!(follows, "index" | "phase" | "count");
+        (word == RED || word == ST) && self.lexeme(1).token == Token::Dot && !is_field
+    }
+
+    /// `.release.gpu` and the like.
+    fn qualifiers(&mut self) -> Parsed<Vec<Name>> {
+        let mut all = Vec::new();
+        while self.eat(Token::Dot) {
+            let span = self.span();
+            if self.peek() != Token::Name && !self.peek().is_reserved_word() {
+                return Err(self.unexpected("an order or a scope"));
+            }
+            let text = self.slice(span).to_owned();
+            self.bump();
+            all.push(Name { text, span });
+        }
+        Ok(all)
+    }
+
+    /// What stands behind `red.release.gpu` or `st.release.gpu`.
+    fn qualified_update(&mut self, adds: bool) -> Parsed<StmtKind> {
+        let cell = self.cell("a semaphore")?;
+        self.token(if adds { Token::PlusEqual } else { Token::Equal })?;
+        let value = self.expr()?;
+        Ok(StmtKind::Update {
+            cell,
+            add: adds,
+            value,
+        })
+    }
+
     pub(super) fn cell(&mut self, what: &str) -> Parsed<Cell> {
         let name = self.name(what)?;
         let start = name.span.start;
@@ -237,7 +317,6 @@ impl Parser<'_> {
     }
 
     fn wait(&mut self) -> Parsed<StmtKind> {
-        self.bump();
         let cell = self.cell("a semaphore or a barrier")?;
         let comparison = match self.peek() {
             Token::EqualEqual => Some(Comparison::Equal),
@@ -296,6 +375,8 @@ impl Parser<'_> {
                     "async",
                     "commit",
                     "init",
+                    "fence",
+                    "assert",
                     "acquire",
                     "release",
                     "expect_tx",
@@ -329,7 +410,7 @@ impl Parser<'_> {
         let span = self.since(start);
         let body = self.block()?;
         let kind = StmtKind::Elect { body };
-        Ok(Stmt { span, kind })
+        Ok(plain(span, kind))
     }
 
     fn repeat(&mut self) -> Parsed<Stmt> {
@@ -341,7 +422,7 @@ impl Parser<'_> {
         }
         let body = self.block()?;
         let kind = StmtKind::Repeat { count, body };
-        Ok(Stmt { span, kind })
+        Ok(plain(span, kind))
     }
 
     fn condition(&mut self) -> Parsed<Stmt> {
@@ -368,7 +449,7 @@ impl Parser<'_> {
             then,
             otherwise,
         };
-        Ok(Stmt { span, kind })
+        Ok(plain(span, kind))
     }
 
     fn iteration(&mut self) -> Parsed<Stmt> {
@@ -397,7 +478,7 @@ impl Parser<'_> {
         }
         let body = self.block()?;
         let kind = StmtKind::For { name, over, body };
-        Ok(Stmt { span, kind })
+        Ok(plain(span, kind))
     }
 
     fn row(&mut self) -> Parsed<Iteration> {

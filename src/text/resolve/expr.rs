@@ -82,8 +82,12 @@ impl<'f> Resolver<'f> {
         match &e.kind {
             ExprKind::Int(value) => Typed::leaf(Expr::Int(*value), Type::Int),
             ExprKind::Bool(value) => Typed::leaf(Expr::Bool(*value), Type::Bool),
+            ExprKind::Name(name) if self.names_value(name) => self.object_value(name, &[], e.span),
             ExprKind::Name(name) => self.name(name, e.span, reach),
             ExprKind::Call(name, arguments) => self.call(name, arguments, e.span, reach),
+            ExprKind::Visits(name, at) if self.names_value(&name.text) => {
+                self.object_value(&name.text, at, e.span)
+            }
             ExprKind::Visits(name, at) => self.visits(name, at, e.span, reach),
             ExprKind::Field(name, field) => self.field(name, field, e.span, reach),
             ExprKind::Neg(inner) => {

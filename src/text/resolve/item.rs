@@ -52,8 +52,16 @@ impl<'f> Resolver<'f> {
                     self.protocol.assumptions.push(assumption);
                 }
                 ItemKind::Object(object) if whole => self.object(object, item.span),
-                ItemKind::Buffer { name, extents } if whole => {
-                    self.buffer(name, extents, item.span);
+                ItemKind::Buffer {
+                    name,
+                    extents,
+                    tensor,
+                } if whole => self.buffer(name, extents, *tensor, item.span),
+                ItemKind::Invariant { indices, condition } if whole => {
+                    self.invariant(indices, condition, item.span);
+                }
+                ItemKind::Progress(progress) if whole => {
+                    self.protocol.progress.push((*progress, item.span));
                 }
                 ItemKind::Role(role) if whole => self.role(role, item.span),
                 ItemKind::Expect(expect) if whole => self.expectation(expect, item.span),
@@ -209,12 +217,13 @@ impl<'f> Resolver<'f> {
         extents
     }
 
-    fn buffer(&mut self, name: &'f Name, extents: &'f [Expr], span: Span) {
+    fn buffer(&mut self, name: &'f Name, extents: &'f [Expr], tensor: bool, span: Span) {
         let extents = self.extents(name, extents, span);
         let position = self.protocol.buffers.len();
         self.protocol.buffers.push(protocol::Buffer {
             name: name.text.clone(),
             extents,
+            tensor,
             span,
         });
         self.declare(name, Global::Buffer(position));

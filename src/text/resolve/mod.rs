@@ -7,9 +7,11 @@
 mod asynchronous;
 mod builtin;
 mod cell;
+mod claim;
 mod expand;
 mod expr;
 mod item;
+mod memory;
 mod names;
 mod pipeline;
 mod role;
@@ -22,6 +24,7 @@ use super::ast::Let;
 use super::diagnostic::Diagnostic;
 use super::parse::MAX_DIAGNOSTICS;
 use crate::protocol::Assumption;
+use crate::protocol::Cell;
 use crate::protocol::Expr;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
@@ -117,6 +120,8 @@ struct Resolver<'f> {
     floor: usize,
     /// What the members of the current role are.
     members: Members,
+    /// The values of objects that the current claim is about.
+    values: Option<Vec<(VarId, Cell)>>,
     /// Loops around the current statement.
     loops: usize,
     /// Nodes that may still be made.
@@ -143,6 +148,8 @@ impl<'f> Resolver<'f> {
                 patterns: Vec::new(),
                 objects: Vec::new(),
                 buffers: Vec::new(),
+                invariants: Vec::new(),
+                progress: Vec::new(),
                 roles: Vec::new(),
                 expectations: Vec::new(),
                 stmt_count: 0,
@@ -153,6 +160,7 @@ impl<'f> Resolver<'f> {
             locals: Vec::new(),
             floor: 0,
             members: Members::One,
+            values: None,
             loops: 0,
             nodes: MAX_NODES,
             exhausted: false,

@@ -107,7 +107,10 @@ impl<'f> Resolver<'f> {
                 ItemKind::Object(it) => &it.name,
                 ItemKind::Buffer { name, .. } => name,
                 ItemKind::Role(it) => &it.name,
-                ItemKind::Assume(_) | ItemKind::Expect(_) => continue,
+                ItemKind::Assume(_)
+                | ItemKind::Invariant { .. }
+                | ItemKind::Progress(_)
+                | ItemKind::Expect(_) => continue,
             };
             self.note_declaration(name);
         }

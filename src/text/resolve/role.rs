@@ -12,6 +12,7 @@ use crate::protocol::Launch;
 use crate::protocol::LaunchKey;
 use crate::protocol::LaunchOrder;
 use crate::protocol::ParamId;
+use crate::protocol::Place;
 use crate::protocol::Resident;
 use crate::protocol::Span;
 use crate::text::ast;
@@ -37,6 +38,15 @@ impl<'f> Resolver<'f> {
             let var = self.bind(name, |id| Binding::Fixed(id, "an index of the role"));
             indices.push(Index { var, extent });
         }
+        let mut place = Place::default();
+        for (word, value) in &role.place {
+            let value = Some(self.int(value, Reach::All));
+            match word.text.as_str() {
+                "cta" => place.cta = value,
+                "cluster" => place.cluster = value,
+                _ => place.gpu = value,
+            }
+        }
         self.members = match (indices.last(), &role.launch, role.warp) {
             (None, ..) => Members::One,
             (_, Some(_), _) => Members::Ctas,
@@ -49,6 +59,7 @@ impl<'f> Resolver<'f> {
             name: role.name.text.clone(),
             indices,
             launch,
+            place,
             body,
             span,
         });

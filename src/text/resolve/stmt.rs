@@ -9,6 +9,7 @@ use crate::protocol::Comparison;
 use crate::protocol::Expr;
 use crate::protocol::Iteration;
 use crate::protocol::PatternId;
+use crate::protocol::Qualifiers;
 use crate::protocol::Span;
 use crate::protocol::Stmt;
 use crate::protocol::StmtId;
@@ -36,6 +37,14 @@ impl<'f> Resolver<'f> {
 
     /// A statement as one or more.
     fn stmt(&mut self, stmt: &'f ast::Stmt) -> Vec<Stmt> {
+        let mut all = self.unqualified(stmt);
+        if !matches!(stmt.kind, ast::StmtKind::Fence) {
+            self.qualify(&stmt.qualifiers, &mut all);
+        }
+        all
+    }
+
+    fn unqualified(&mut self, stmt: &'f ast::Stmt) -> Vec<Stmt> {
         let span = stmt.span;
         match &stmt.kind {
             ast::StmtKind::Elect { body } => self.elect(body, span),
@@ -63,7 +72,12 @@ impl<'f> Resolver<'f> {
         let id = StmtId(self.protocol.stmt_count);
         self.protocol.stmt_count += 1;
         let kind = kind(self);
-        Stmt { id, span, kind }
+        Stmt {
+            id,
+            span,
+            memory: Qualifiers::default(),
+            kind,
+        }
     }
 
     fn stmt_kind(&mut self, stmt: &'f ast::Stmt) -> StmtKind {
@@ -103,6 +117,8 @@ impl<'f> Resolver<'f> {
                     work: Work::Async(touches),
                 }
             }
+            ast::StmtKind::Fence => self.fence(&stmt.qualifiers, stmt.span),
+            ast::StmtKind::Assert { condition } => self.assert(condition),
             ast::StmtKind::CommitGroup => StmtKind::Access {
                 verb: "commit_group".to_owned(),
                 target: String::new(),

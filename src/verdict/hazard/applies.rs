@@ -75,11 +75,24 @@ pub fn inapplicable(protocol: &Protocol, property: Property) -> Option<&'static 
             }),
             "the protocol has no mbarrier that is initialised explicitly",
         ),
-        Property::Race => (
+        Property::Race | Property::StaleRead => (
             statement(touches),
             "the protocol reads and writes no declared buffer",
         ),
-        Property::StaleRead => (false, "this version does not decide `stale_read`"),
+        Property::Assertion => (
+            !protocol.invariants.is_empty()
+                || !protocol.progress.is_empty()
+                || statement(|kind| {
+                    matches!(
+                        kind,
+                        StmtKind::Access {
+                            work: Work::Assert(_),
+                            ..
+                        }
+                    )
+                }),
+            "the protocol claims nothing",
+        ),
         Property::Resources => (
             object(|kind| matches!(kind, ObjectKind::Pool { .. })),
             "the protocol has no pool",
@@ -93,7 +106,7 @@ fn touches(kind: &StmtKind) -> bool {
         StmtKind::Copy { touches, .. } => !touches.is_empty(),
         StmtKind::Access { work, .. } => match work {
             Work::Now(touches) | Work::Async(touches) => !touches.is_empty(),
-            Work::CommitGroup | Work::WaitGroup { .. } => false,
+            Work::CommitGroup | Work::WaitGroup { .. } | Work::Fence(_) | Work::Assert(_) => false,
         },
         _ => false,
     }

@@ -1,0 +1,115 @@
+//! A stale read in words: what keeps the read from seeing the write, and what would mend it.
+
+use crate::protocol::Scope;
+use crate::semantics::data::Access;
+use crate::semantics::data::Data;
+use crate::semantics::hazards::Lost;
+use crate::semantics::hazards::visibility;
+
+use super::Teller;
+use super::Told;
+use super::told;
+
+/// Two accesses, each by member and number.
+type Pair = ((usize, usize), (usize, usize));
+
+/// Tells of a write and a read after it. `why` says whether only a proxy fence is missing, and
+/// where the order of the two stopped being one of memory.
+pub(super) fn tell(
+    teller: &Teller<'_>,
+    data: &Data,
+    (write, read): Pair,
+    slot: u32,
+    why: (bool, Option<Lost>),
+) -> Told {
+    let access = |(member, place): (usize, usize)| (member, data.accesses[member][place]);
+    let (write, read) = (access(write), access(read));
+    let line = teller.line(read.1.stmt);
+    let reason = match why {
+        (true, _) => proxy(teller, write, read),
+        (false, Some(lost)) => edge(teller, data, lost),
+        (false, None) => unfinished(teller, write),
+    };
+    told(
+        line,
+        format!(
+            "{} of {} comes after {} and need not see it: {reason}",
+            teller.access(read),
+            data.slot_name(slot),
+            teller.access(write),
+        ),
+    )
+}
+
+fn proxy(teller: &Teller<'_>, write: (usize, Access), read: (usize, Access)) -> String {
+    let (after, before) = (teller.line(write.1.stmt), teller.line(read.1.stmt));
+    let place = match write.0 == read.0 {
+        true => format!("between lines {after} and {before}"),
+        false => {
+            let name = teller.instance.member_name(write.0);
+            format!("by {name} after line {after}, before what orders line {before} behind it,")
+        }
+    };
+    format!(
+        "the read goes through the async proxy, and no proxy fence stands on the way; a \
+         `fence.proxy.async` {place} would make it visible"
+    )
+}
+
+fn unfinished(teller: &Teller<'_>, (member, access): (usize, Access)) -> String {
+    let name = teller.instance.member_name(member);
+    match access.work {
+        Some(_) => format!(
+            "the write may still be under way, since {name} waits only until its source has been \
+             read; a `wait_group` without `read` would complete it"
+        ),
+        None => format!(
+            "what orders them orders no memory; a release by {name} after the write and an \
+             acquire before the read would make it visible"
+        ),
+    }
+}
+
+/// What two operations lack that order a write and do not show it.
+fn edge(teller: &Teller<'_>, data: &Data, lost: Lost) -> String {
+    let place = |(member, op): (usize, u32)| {
+        let (line, cell) = teller.place(member, op);
+        (teller.instance.member_name(member), line, cell)
+    };
+    let (sender, from, cell) = place(lost.from);
+    let (receiver, to, _) = place(lost.to);
+    let there = visibility::effective(teller.instance, data, lost.from);
+    let here = visibility::effective(teller.instance, data, lost.to);
+    let places = |(member, _): (usize, u32)| &data.places[member];
+    let needed = Scope::ALL.into_iter().find(|scope| {
+        places(lost.from).reaches(*scope, places(lost.to))
+            && places(lost.to).reaches(*scope, places(lost.from))
+    });
+    let needed = needed.unwrap_or(Scope::Sys);
+    if !there.0.releases() {
+        return format!(
+            "{sender} releases nothing at {cell} in line {from}; `release` at `{}` scope there, \
+             or a fence that releases before it, would make it visible",
+            needed.name()
+        );
+    }
+    if !here.0.acquires() {
+        return format!(
+            "{receiver} acquires nothing at {cell} in line {to}; `acquire` at `{}` scope there, \
+             or a fence that acquires after it, would make it visible",
+            needed.name()
+        );
+    }
+    let narrow = |line: usize, verb: &str, scope: Scope, other: &str| {
+        format!(
+            "line {line} {verb} {cell} at `{}` scope, which does not contain {other}; `{}` scope \
+             would make it visible",
+            scope.name(),
+            needed.name()
+        )
+    };
+    if there.1 < needed {
+        return narrow(from, "releases", there.1, &receiver);
+    }
+    narrow(to, "acquires", here.1, &sender)
+}

@@ -1,0 +1,135 @@
+//! Every run of one instance searched for a stale read.
+//!
+//! What a read sees depends on how a state was come to, so a state is looked at once for each
+//! thing that can be known in it. Interchangeable members are not taken for each other.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use crate::semantics::data::Data;
+use crate::semantics::explore::Options;
+use crate::semantics::explore::SearchEnd;
+use crate::semantics::instance::Instance;
+use crate::semantics::step;
+use crate::semantics::step::Action;
+use crate::semantics::step::State;
+use crate::semantics::step::StepError;
+use crate::semantics::step::Violation;
+use crate::semantics::table::StateTable;
+use crate::semantics::table::encode;
+
+use super::search::Runs;
+use super::search::Searched;
+use super::visibility::Knowledge;
+use super::visibility::Visibility;
+
+/// How often cancellation and the clock are looked at, in states.
+const INTERVAL: usize = 1 << 6;
+
+/// Searches every schedule of an instance for a stale read.
+pub(super) fn search(instance: &Instance, data: &Data, options: &Options<'_>) -> Searched {
+    let mut search = Search {
+        instance,
+        visibility: Visibility::new(instance, data),
+        table: StateTable::new(),
+        parents: Vec::new(),
+        open: VecDeque::new(),
+        undefined: None,
+        buffer: Vec::new(),
+    };
+    if search.visibility.is_trivial() {
+        return search.end(SearchEnd::Exhausted, None);
+    }
+    let state = step::initial_with_history(instance);
+    let (known, stale) = search.visibility.start(&state, false);
+    search.add(state, known, None);
+    match stale {
+        Some(_) => search.end(SearchEnd::FoundStuck, Some(Vec::new())),
+        None => search.run(options),
+    }
+}
+
+struct Search<'i> {
+    instance: &'i Instance,
+    visibility: Visibility<'i>,
+    table: StateTable,
+    /// Per state: the one before it and what led here.
+    parents: Vec<Option<(usize, Action)>>,
+    /// States whose actions have not been looked at, from the oldest.
+    open: VecDeque<(usize, State, Knowledge)>,
+    undefined: Option<Violation>,
+    buffer: Vec<u8>,
+}
+
+impl Search<'_> {
+    fn run(&mut self, options: &Options<'_>) -> Searched {
+        let mut looked = 0;
+        while let Some((number, state, known)) = self.open.pop_front() {
+            if looked % INTERVAL == 0 {
+                let cancelled = options.cancel.is_some_and(|c| c.load(Ordering::Relaxed));
+                let late = options.deadline.is_some_and(|d| Instant::now() >= d);
+                if cancelled || late {
+                    return self.end(SearchEnd::Cancelled, None);
+                }
+                if let Some(progress) = options.progress {
+                    progress(self.table.len() as u64);
+                }
+            }
+            looked += 1;
+            if self.table.len() as u64 > options.max_states {
+                return self.end(SearchEnd::StateLimit, None);
+            }
+            for action in step::enabled(self.instance, &state) {
+                let (mut next, mut told) = (state.clone(), known.clone());
+                match step::apply(self.instance, &mut next, action) {
+                    Ok(()) => {}
+                    Err(StepError::Violation(violation)) => {
+                        self.undefined.get_or_insert(violation);
+                        continue;
+                    }
+                    Err(StepError::NotEnabled(_)) => continue,
+                }
+                let stale = self.visibility.follow(&mut told, &state, action, &next);
+                if stale.is_some() {
+                    let mut run = self.run_to(number);
+                    run.push(action);
+                    return self.end(SearchEnd::FoundStuck, Some(run));
+                }
+                self.add(next, told, Some((number, action)));
+            }
+        }
+        self.end(SearchEnd::Exhausted, None)
+    }
+
+    fn add(&mut self, state: State, known: Knowledge, parent: Option<(usize, Action)>) {
+        encode(&state, &mut self.buffer);
+        known.encode(&mut self.buffer);
+        if self.table.insert(&self.buffer) {
+            self.open.push_back((self.parents.len(), state, known));
+            self.parents.push(parent);
+        }
+    }
+
+    fn run_to(&self, mut number: usize) -> Vec<Action> {
+        let mut run = Vec::new();
+        while let Some((before, action)) = self.parents[number] {
+            run.push(action);
+            number = before;
+        }
+        run.reverse();
+        run
+    }
+
+    fn end(&self, end: SearchEnd, found: Option<Vec<Action>>) -> Searched {
+        Searched {
+            end,
+            states: self.table.len() as u64,
+            found: found.map(|first| Runs {
+                first,
+                second: None,
+            }),
+            undefined: self.undefined.clone(),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Where what was ordered stopped being seen, for reports.
+
+use super::Knowledge;
+use super::chain::Chain;
+use super::chain::Told;
+
+/// Two operations that order a write, the first of which comes after it for all to see, and
+/// do not show it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lost {
+    /// The write, among those that are followed.
+    pub(super) write: usize,
+    /// Who releases, and which of its operations, from 0.
+    pub from: (usize, u32),
+    /// Who acquires, likewise.
+    pub to: (usize, u32),
+}
+
+impl Knowledge {
+    /// Notes what an operation brings to an object, if that is wanted.
+    pub(super) fn note_sender(&mut self, cell: usize, from: (usize, u32), told: &Told) {
+        if self.lost.is_some() {
+            self.cells[cell].senders.push((from, told.clone()));
+        }
+    }
+
+    /// Notes which of the writes that an operation has been told of it does not see, though
+    /// whoever told it did.
+    pub(super) fn note_lost(&mut self, to: (usize, u32), chain: &Chain, news: Vec<usize>) {
+        let Some(lost) = &mut self.lost else {
+            return;
+        };
+        let told = &self.members[to.0].told;
+        for write in news.into_iter().filter(|write| !told.visible.has(*write)) {
+            let mut senders = chain.senders.iter().rev();
+            let from = senders.find(|(_, sent)| sent.visible.has(write));
+            lost.extend(from.map(|(from, _)| Lost {
+                write,
+                from: *from,
+                to,
+            }));
+        }
+    }
+
+    /// Where a member lost sight of a write: by itself, or before it was told.
+    pub(super) fn lost_on_the_way(&self, write: usize, member: usize) -> Option<Lost> {
+        let mut of_it = self
+            .lost
+            .iter()
+            .flatten()
+            .filter(|lost| lost.write == write);
+        let own = of_it.clone().find(|lost| lost.to.0 == member);
+        own.or_else(|| of_it.next_back()).copied()
+    }
+}

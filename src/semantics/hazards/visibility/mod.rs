@@ -1,0 +1,484 @@
+//! What the members of a run have been told of each other's writes, and what they can see.
+//!
+//! Two things are known of a member at each point: which writes are *ordered* before it, by
+//! whatever synchronization there is, and which of these it *sees*. A write is ordered along
+//! every operation on an object that a later one waited for. It is seen along those of these
+//! edges that also order memory: causality order as PTX has it.
+//!
+//! - An edge from a release to an acquire orders memory if the scope of each contains the other's
+//!   member. It carries everything the releasing member sees, whatever way that came.
+//! - Additions, arrivals and what lands are read-modify-write operations: a wait synchronizes
+//!   with every release on its object before it, back to the last time it was set.
+//! - A relaxed operation after a fence that releases is a release of what was seen at the fence,
+//!   a relaxed wait before a fence that acquires an acquire at the fence; of the two scopes the
+//!   narrower counts.
+//! - Members that meet at a named or split-phase barrier are in its scope, whatever it is. A
+//!   pool, and the end of a CTA that another one takes the place of, order and show nothing.
+//! - What is written through the async proxy is seen once it is complete: by whoever waits for
+//!   the mbarrier on which it lands, or for its group. A `wait_group` with `read` orders the
+//!   writes of its group and shows nothing.
+//! - What is written through the generic proxy is seen through the async proxy only where
+//!   `fence.proxy.async` stands on the way, after the write and before the asynchronous work.
+//!
+//! **Stale.** A read is stale if a write to its slot is ordered before it and not seen by it,
+//! unless another write to the slot is ordered between them. Members do their steps on data as
+//! soon as they have done the operations before: nothing that a read can be told of changes
+//! between these.
+
+mod bits;
+mod chain;
+mod lost;
+mod plan;
+
+use std::collections::BTreeMap;
+
+use crate::protocol::Fence;
+use crate::protocol::MemoryOrder;
+use crate::protocol::Scope;
+use crate::semantics::data::Data;
+use crate::semantics::data::Proxy;
+use crate::semantics::instance::CellStart;
+use crate::semantics::instance::Instance;
+use crate::semantics::instance::OpKind;
+use crate::semantics::step::Action;
+use crate::semantics::step::CellState;
+use crate::semantics::step::Delivery;
+use crate::semantics::step::NOT_STARTED;
+use crate::semantics::step::State;
+
+use super::Hazard;
+
+use bits::Bits;
+use chain::Chain;
+use chain::Told;
+use plan::Plan;
+use plan::Step;
+
+pub use lost::Lost;
+
+/// Follows runs of one instance and says which reads are stale.
+#[derive(Debug, Clone)]
+pub struct Visibility<'i> {
+    instance: &'i Instance,
+    data: &'i Data,
+    plan: Plan,
+}
+
+/// What is known at the end of a run.
+#[derive(Debug, Clone)]
+pub struct Knowledge {
+    members: Vec<Member>,
+    cells: Vec<Chain>,
+    /// What a commit or copy in flight will bring, by member and operation.
+    in_flight: BTreeMap<(usize, u32), Told>,
+    /// What completed generations of split-phase barriers tell those who have yet to wait.
+    gates: BTreeMap<(usize, usize), Chain>,
+    /// Per write that happened: the writes ordered before it.
+    before: Vec<Option<Bits>>,
+    /// Where something that was ordered stopped being seen, if that is wanted.
+    lost: Option<Vec<Lost>>,
+}
+
+#[derive(Debug, Clone)]
+struct Member {
+    /// Steps on data it has done.
+    done: usize,
+    told: Told,
+    /// Per scope: what it saw at its last fence that releases at least so far.
+    fenced: [Option<Told>; 4],
+    /// What relaxed waits have been told, for a fence to come.
+    pending: Chain,
+}
+
+/// The order and scope of a member's operation: as written, and otherwise as PTX has them.
+pub fn effective(
+    instance: &Instance,
+    data: &Data,
+    (member, op): (usize, u32),
+) -> (MemoryOrder, Scope) {
+    let written = data.qualifiers[member].get(op as usize).copied();
+    let written = written.unwrap_or_default();
+    let Some(op) = instance.members[member].ops.get(op as usize) else {
+        return (MemoryOrder::Relaxed, Scope::Cta);
+    };
+    let order = match op.kind {
+        OpKind::Wait(..) | OpKind::WaitParity(_) | OpKind::BarrierWait => MemoryOrder::Acquire,
+        OpKind::Sync(_) => MemoryOrder::AcquireRelease,
+        OpKind::Add(_)
+        | OpKind::Set(_)
+        | OpKind::Arrive(_)
+        | OpKind::BarrierArrive
+        | OpKind::BarArrive(_)
+        | OpKind::Commit
+        | OpKind::Copy(_) => MemoryOrder::Release,
+        OpKind::ExpectTx(_)
+        | OpKind::CompleteTx(_)
+        | OpKind::Init
+        | OpKind::Acquire(_)
+        | OpKind::Release(_) => MemoryOrder::Relaxed,
+    };
+    let scope = match (op.kind, instance.cells[op.cell.0 as usize]) {
+        (OpKind::Copy(_) | OpKind::Commit, _) => Scope::Cluster,
+        (_, CellStart::Semaphore(_)) => Scope::Gpu,
+        (_, CellStart::Mbarrier(_) | CellStart::Uninitialized(_)) => Scope::Cta,
+        (_, CellStart::Named | CellStart::Barrier(_) | CellStart::Pool(_)) => Scope::Sys,
+    };
+    (
+        written.order.unwrap_or(order),
+        written.scope.unwrap_or(scope),
+    )
+}
+
+impl<'i> Visibility<'i> {
+    /// For an instance and its data.
+    pub fn new(instance: &'i Instance, data: &'i Data) -> Visibility<'i> {
+        Visibility {
+            instance,
+            data,
+            plan: Plan::new(data),
+        }
+    }
+
+    /// Whether no read can be stale since nothing that is read is written.
+    pub fn is_trivial(&self) -> bool {
+        self.plan.writes.is_empty()
+    }
+
+    /// What it costs to follow an action, in words.
+    pub fn cost(&self) -> u64 {
+        (self.plan.writes.len() / 64 + 1) as u64
+    }
+
+    /// What is known before anything has happened, and a read that is stale already. `explain`
+    /// keeps a record of where knowledge is lost.
+    pub fn start(&self, state: &State, explain: bool) -> (Knowledge, Option<Hazard>) {
+        let nothing = Told::new(self.plan.writes.len());
+        let member = Member {
+            done: 0,
+            told: nothing,
+            fenced: [None, None, None, None],
+            pending: Chain::default(),
+        };
+        let mut known = Knowledge {
+            members: vec![member; self.instance.members.len()],
+            cells: vec![Chain::default(); self.instance.cells.len()],
+            in_flight: BTreeMap::new(),
+            gates: BTreeMap::new(),
+            before: vec![None; self.plan.writes.len()],
+            lost: explain.then(Vec::new),
+        };
+        let shown = self.go_on(&mut known, state);
+        (known, shown)
+    }
+
+    /// Follows an action that leads from one state to another, both of which keep history, and
+    /// says which read is stale now that was not come to before.
+    pub fn follow(
+        &self,
+        known: &mut Knowledge,
+        before: &State,
+        action: Action,
+        after: &State,
+    ) -> Option<Hazard> {
+        match action {
+            Action::Launch(member) => self.launch(known, before, member),
+            Action::Step(member) => self.step(known, before, member, after),
+            Action::Land(member, position) => self.land(known, before, member, position),
+        }
+        self.go_on(known, after)
+    }
+
+    /// A member that starts where another one had to end is ordered after those that have.
+    fn launch(&self, known: &mut Knowledge, before: &State, member: usize) {
+        let role = self.instance.members[member].role;
+        let layout = &self.instance.roles[role];
+        let places = layout.launch.as_ref().and_then(|plan| plan.resident);
+        if places.is_some_and(|places| before.started[role] >= places) {
+            for other in layout.members.clone() {
+                let ops = self.instance.members[other].ops.len() as u32;
+                if other != member && before.counters[other] == ops {
+                    let ordered = known.members[other].told.ordered.clone();
+                    known.members[member].told.ordered.add_all(&ordered);
+                }
+            }
+        }
+    }
+
+    fn step(&self, known: &mut Knowledge, before: &State, member: usize, after: &State) {
+        let counter = before.counters[member];
+        let Some(op) = self.instance.members[member].ops.get(counter as usize) else {
+            return;
+        };
+        let cell = op.cell.0 as usize;
+        let completed = after.history[cell] > before.history[cell];
+        let at = (member, counter);
+        let (order, scope) = effective(self.instance, self.data, at);
+        match op.kind {
+            OpKind::Wait(..) | OpKind::WaitParity(_) => {
+                let chain = known.cells[cell].clone();
+                self.acquire(known, at, &chain, order, scope);
+            }
+            OpKind::Add(_) => {
+                if order.acquires() {
+                    let chain = known.cells[cell].clone();
+                    self.acquire(known, at, &chain, order, scope);
+                }
+                self.release(known, at, cell, order, scope);
+            }
+            OpKind::Set(_) => {
+                known.cells[cell] = Chain::default();
+                self.release(known, at, cell, order, scope);
+            }
+            OpKind::Arrive(_) | OpKind::ExpectTx(_) | OpKind::CompleteTx(_) => {
+                self.release(known, at, cell, order, scope);
+            }
+            OpKind::Copy(_) => {
+                let mut told = Told::new(self.plan.writes.len());
+                told.ordered.add_all(&known.members[member].told.ordered);
+                known.in_flight.insert(at, told);
+            }
+            OpKind::Commit => {
+                let told = known.members[member].told.clone();
+                known.in_flight.insert(at, told);
+            }
+            OpKind::Init | OpKind::Acquire(_) | OpKind::Release(_) => {
+                if let OpKind::Acquire(_) = op.kind {
+                    let chain = known.cells[cell].clone();
+                    known.members[member].told.ordered.add_all(chain.ordered());
+                } else {
+                    let ordered = known.members[member].told.ordered.clone();
+                    known.cells[cell].order(&ordered);
+                }
+            }
+            OpKind::BarrierArrive => {
+                self.release(known, at, cell, order, scope);
+                if completed {
+                    self.open_gates(known, before, member, cell);
+                }
+            }
+            OpKind::BarrierWait => {
+                if let Some(chain) = known.gates.remove(&(member, cell)) {
+                    self.acquire(known, at, &chain, MemoryOrder::Acquire, scope);
+                }
+            }
+            OpKind::Sync(_) | OpKind::BarArrive(_) => {
+                self.release(known, at, cell, MemoryOrder::Release, scope);
+                if completed {
+                    let chain = std::mem::take(&mut known.cells[cell]);
+                    for other in 0..before.counters.len() {
+                        let counter = before.counters[other];
+                        let ops = &self.instance.members[other].ops;
+                        let syncs = ops.get(counter as usize).is_some_and(|op| {
+                            op.cell.0 as usize == cell && matches!(op.kind, OpKind::Sync(_))
+                        });
+                        if syncs && after.counters[other] != counter {
+                            let at = (other, counter);
+                            self.acquire(known, at, &chain, MemoryOrder::Acquire, scope);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A generation of a split-phase barrier is complete, `last` being the last to arrive.
+    fn open_gates(&self, known: &mut Knowledge, before: &State, last: usize, cell: usize) {
+        let chain = std::mem::take(&mut known.cells[cell]);
+        if let CellState::Barrier { arrived, .. } = &before.cells[cell] {
+            for member in arrived.iter().map(|m| *m as usize).chain([last]) {
+                known.gates.insert((member, cell), chain.clone());
+            }
+        }
+    }
+
+    fn land(&self, known: &mut Knowledge, before: &State, member: usize, position: usize) {
+        let Some(landing) = crate::semantics::step::in_flight(before, member, position) else {
+            return;
+        };
+        let Some(mut told) = known.in_flight.remove(&(member, landing.op)) else {
+            return;
+        };
+        for (write, ends) in &self.plan.landing[member] {
+            let lands = match landing.delivery {
+                Delivery::Bytes(_) => *ends == landing.op,
+                Delivery::Arrival => *ends <= landing.op,
+            };
+            if lands {
+                told.complete(*write, self.plan.proxy[*write]);
+            }
+        }
+        let cell = landing.cell.0 as usize;
+        known.note_sender(cell, (member, landing.op), &told);
+        known.cells[cell].order(&told.ordered);
+        known.cells[cell].tell(member, Scope::Cluster, &told);
+    }
+
+    /// Tells the object of an operation what its member sees.
+    fn release(
+        &self,
+        known: &mut Knowledge,
+        (member, op): (usize, u32),
+        cell: usize,
+        order: MemoryOrder,
+        scope: Scope,
+    ) {
+        let told = known.members[member].told.clone();
+        known.note_sender(cell, (member, op), &told);
+        known.cells[cell].order(&told.ordered);
+        if order.releases() {
+            known.cells[cell].tell(member, scope, &told);
+            return;
+        }
+        for narrower in Scope::ALL.into_iter().filter(|s| *s <= scope) {
+            if let Some(told) = known.members[member].fenced[narrower as usize].clone() {
+                known.cells[cell].tell(member, narrower, &told);
+            }
+        }
+    }
+
+    /// Tells a member what an object has been told.
+    fn acquire(
+        &self,
+        known: &mut Knowledge,
+        (member, op): (usize, u32),
+        chain: &Chain,
+        order: MemoryOrder,
+        scope: Scope,
+    ) {
+        let places = &self.data.places;
+        let heard = chain.heard(|sender, sent| {
+            places[sender].reaches(sent, &places[member])
+                && places[member].reaches(scope, &places[sender])
+        });
+        let own = &mut known.members[member];
+        let news = own.told.ordered.missing(chain.ordered());
+        own.told.ordered.add_all(chain.ordered());
+        if order.acquires() {
+            for (_, _, told) in heard {
+                own.told.see(told);
+            }
+        } else {
+            for (sender, sent, told) in heard {
+                own.pending.tell(sender, sent.min(scope), told);
+            }
+        }
+        known.note_lost((member, op), chain, news);
+    }
+
+    /// Lets every member do the steps on data that it has come to.
+    fn go_on(&self, known: &mut Knowledge, state: &State) -> Option<Hazard> {
+        let mut shown = None;
+        for member in 0..self.instance.members.len() {
+            let counter = state.counters[member];
+            while counter != NOT_STARTED
+                && let Some(step) = self.plan.steps[member].get(known.members[member].done)
+                && step.at <= counter
+            {
+                known.members[member].done += 1;
+                let stale = self.data_step(known, member, &step.what);
+                shown = shown.or(stale);
+            }
+        }
+        shown
+    }
+
+    fn data_step(&self, known: &mut Knowledge, member: usize, step: &Step) -> Option<Hazard> {
+        let told = &mut known.members[member].told;
+        match step {
+            Step::Read(place) => return self.stale(known, member, *place),
+            Step::Write(write) => {
+                known.before[*write] = Some(told.ordered.clone());
+                told.ordered.add(*write);
+                told.visible.add(*write);
+            }
+            Step::Start(write) => known.before[*write] = Some(told.ordered.clone()),
+            Step::Complete(write) => told.complete(*write, self.plan.proxy[*write]),
+            Step::Ordered(write) => told.ordered.add(*write),
+            Step::Fence(Fence::ProxyAsync) => told.fence_proxy(),
+            Step::Fence(Fence::Threads(order, scope)) => {
+                self.fence(known, member, *order, *scope);
+            }
+        }
+        None
+    }
+
+    fn fence(&self, known: &mut Knowledge, member: usize, order: MemoryOrder, scope: Scope) {
+        let places = &self.data.places;
+        let own = &mut known.members[member];
+        if order.acquires() {
+            let heard = own.pending.heard(|sender, sent| {
+                places[member].reaches(sent.min(scope), &places[sender])
+                    && places[sender].reaches(sent.min(scope), &places[member])
+            });
+            for (_, _, told) in heard {
+                own.told.see(told);
+            }
+        }
+        if order.releases() {
+            for narrower in Scope::ALL.into_iter().filter(|s| *s <= scope) {
+                own.fenced[narrower as usize] = Some(own.told.clone());
+            }
+        }
+    }
+
+    /// What a read that its member has come to does not see and should.
+    fn stale(&self, known: &Knowledge, member: usize, place: usize) -> Option<Hazard> {
+        let read = &self.data.accesses[member][place];
+        let told = &known.members[member].told;
+        let seen = match read.proxy {
+            Proxy::Generic => &told.visible,
+            Proxy::Async => &told.visible_async,
+        };
+        let writes = self.plan.slots.get(&read.slot)?;
+        let ordered = writes.iter().filter(|write| told.ordered.has(**write));
+        let ordered: Vec<usize> = ordered.copied().collect();
+        let overwritten = |write: usize| {
+            let mut others = ordered.iter().filter(|other| **other != write);
+            others.any(|other| known.before[*other].as_ref().is_some_and(|b| b.has(write)))
+        };
+        let mut stale = ordered.iter().copied();
+        let write = stale.find(|write| !seen.has(*write) && !overwritten(*write))?;
+        Some(Hazard::Stale {
+            write: self.plan.writes[write],
+            read: (member, place),
+            slot: read.slot,
+            proxy: told.visible.has(write),
+            lost: known.lost_on_the_way(write, member),
+        })
+    }
+}
+
+impl Knowledge {
+    /// Appends everything that later steps depend on.
+    pub(super) fn encode(&self, out: &mut Vec<u8>) {
+        for member in &self.members {
+            member.told.encode(out);
+            for fenced in &member.fenced {
+                out.push(u8::from(fenced.is_some()));
+                if let Some(told) = fenced {
+                    told.encode(out);
+                }
+            }
+            member.pending.encode(out);
+        }
+        for cell in &self.cells {
+            cell.encode(out);
+        }
+        for ((member, op), told) in &self.in_flight {
+            out.extend((*member as u32).to_le_bytes());
+            out.extend(op.to_le_bytes());
+            told.encode(out);
+        }
+        for ((member, cell), chain) in &self.gates {
+            out.extend((*member as u32).to_le_bytes());
+            out.extend((*cell as u32).to_le_bytes());
+            chain.encode(out);
+        }
+        for before in &self.before {
+            out.push(u8::from(before.is_some()));
+            if let Some(bits) = before {
+                bits.encode(out);
+            }
+        }
+    }
+}
