@@ -123,7 +123,7 @@ pub fn proves(protocol: &Protocol, consistent: bool, property: Property) -> bool
             consistent || !objects.any(|o| matches!(o.kind, ObjectKind::Mbarrier { .. }))
         }
         Property::TxMismatch => consistent,
-        Property::Race | Property::StaleRead => false,
+        Property::Race | Property::StaleRead | Property::Assertion => false,
     }
 }
 
