@@ -27,6 +27,10 @@ use super::visibility::Visibility;
 /// How often cancellation and the clock are looked at, in states.
 const INTERVAL: usize = 1 << 6;
 
+/// How much memory the states met may take, in bytes. What is known makes states large, and those
+/// that have yet to be looked at take several times as much again.
+const MEMORY: usize = 1 << 28;
+
 /// Searches every schedule of an instance for a stale read.
 pub(super) fn search(instance: &Instance, data: &Data, options: &Options<'_>) -> Searched {
     let mut search = Search {
@@ -37,6 +41,7 @@ pub(super) fn search(instance: &Instance, data: &Data, options: &Options<'_>) ->
         open: VecDeque::new(),
         undefined: None,
         buffer: Vec::new(),
+        bytes: 0,
     };
     if search.visibility.is_trivial() {
         return search.end(SearchEnd::Exhausted, None);
@@ -60,6 +65,8 @@ struct Search<'i> {
     open: VecDeque<(usize, State, Knowledge)>,
     undefined: Option<Violation>,
     buffer: Vec<u8>,
+    /// How long the states met are together.
+    bytes: usize,
 }
 
 impl Search<'_> {
@@ -77,7 +84,7 @@ impl Search<'_> {
                 }
             }
             looked += 1;
-            if self.table.len() as u64 > options.max_states {
+            if self.table.len() as u64 > options.max_states || self.bytes > MEMORY {
                 return self.end(SearchEnd::StateLimit, None);
             }
             for action in step::enabled(self.instance, &state) {
@@ -106,6 +113,7 @@ impl Search<'_> {
         encode(&state, &mut self.buffer);
         known.encode(&mut self.buffer);
         if self.table.insert(&self.buffer) {
+            self.bytes += self.buffer.len();
             self.open.push_back((self.parents.len(), state, known));
             self.parents.push(parent);
         }
