@@ -222,3 +222,26 @@ fn what_is_proved_for_all_values_has_no_small_failure() {
         "{proofs} {bad} {texts}"
     );
 }
+
+/// A barrier that expects nobody is undefined, whether or not somebody comes to it.
+#[test]
+fn a_barrier_without_arrivals_is_no_bound() {
+    let source = "protocol zero
+param N in 0..=0
+mbarrier empty { arrivals: N }
+role load {
+    for i in 0..N {
+        wait empty 1
+    }
+}
+";
+    let protocol = text::load(source.as_bytes()).unwrap();
+    let decision = agreement::decide(&protocol, &Narrowing::default(), PINNED_TIME).unwrap();
+    let Verdict::Unknown { reason, .. } = &decision.verdict else {
+        panic!("{}", decision.verdict.word());
+    };
+    assert_eq!(
+        reason,
+        "not well defined at N = 0: arrival count 0: it must be at least 1"
+    );
+}
