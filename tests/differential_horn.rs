@@ -193,7 +193,8 @@ fn log(line: &str) {
 
 #[test]
 fn spacer_contradicts_nobody_on_random_protocols() {
-    let first = number("WARPLOCK_SEED", 0);
+    // From here on both answers come up soon.
+    let first = number("WARPLOCK_SEED", 20);
     let seeds = first..first + CASES * number("WARPLOCK_CASES", 1);
     let mut tally = Tally::default();
     for seed in seeds.clone() {

@@ -79,5 +79,5 @@ role next[t in 0..T] cluster 1 {
 
 expect race: bounded
 expect stale_read: bounded
-expect tx_mismatch: bounded
-expect early_completion: bounded
+expect tx_mismatch: proved
+expect early_completion: proved
