@@ -69,10 +69,10 @@
 //! element is made after generation `g - 1` has completed (4, by a wait of its own or by a
 //! support), and as many members arrive there as arrivals are expected, so that before generation
 //! `g` completes at most `g` arrivals of each have been made, and all of these are needed. That holds
-//! for arrivals that land later than they are issued too. Expectations and deliveries: [`bytes`].
+//! for arrivals that land later than they are issued too. Expectations and deliveries: `bytes.rs`.
 //!
 //! For `tx_mismatch`: when phase `g` completes, all expectations of the first `g` generations have
-//! been made, and what has been delivered is no more than these ([`bytes`]), so a delivery never
+//! been made, and what has been delivered is no more than these (`bytes.rs`), so a delivery never
 //! brings more than is missing. A consistent cut shows too that in the end as many bytes have been
 //! delivered to an element as were expected there.
 //!
