@@ -166,6 +166,8 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
                 early.insert(number, outcome);
             }
             Err(RecvTimeoutError::Timeout) => {}
+            // After a signal the workers leave by themselves.
+            Err(RecvTimeoutError::Disconnected) if interrupt::requested() => {}
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(Failure::Internal("a worker died".to_owned()));
             }
