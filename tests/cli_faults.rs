@@ -14,11 +14,14 @@ use std::time::Duration;
 
 use cli_support::Folder;
 
-/// The program under a limit of the shell, in a folder.
+/// The program under a limit of the shell, in a folder. One that hangs exits with 124.
 fn limited(folder: &Folder, limit: &str, arguments: &str) -> Output {
     let program = env!("CARGO_BIN_EXE_warplock");
     Command::new("sh")
-        .args(["-c", &format!("{limit}; exec {program} {arguments}")])
+        .args([
+            "-c",
+            &format!("{limit}; exec timeout 60 {program} {arguments}"),
+        ])
         .current_dir(folder.path())
         .output()
         .unwrap()
@@ -184,11 +187,13 @@ fn too_little_memory_gives_no_wrong_verdict() {
     let folder = Folder::new();
     folder.library("lock_rank.wlk");
     folder.library("lock_n_block.wlk");
-    for kilobytes in [60_000, 120_000, 250_000] {
+    for kilobytes in [60_000, 120_000, 140_000, 180_000, 250_000] {
         let limit = format!("ulimit -v {kilobytes}");
         for (file, never) in [("lock_rank.wlk", "REFUTED"), ("lock_n_block.wlk", "PROVED")] {
             let arguments = format!("check -q {file} --timeout 10 --jobs 1");
-            let (out, err) = words(&limited(&folder, &limit, &arguments));
+            let output = limited(&folder, &limit, &arguments);
+            let (out, err) = words(&output);
+            assert_ne!(output.status.code(), Some(124), "{file} {kilobytes}: {err}");
             assert!(!out.contains(never), "{file} {kilobytes}: {out}{err}");
         }
     }

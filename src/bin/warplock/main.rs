@@ -11,6 +11,7 @@ mod files;
 mod interrupt;
 mod kernels;
 mod options;
+mod panics;
 mod progress;
 mod session;
 mod solver;
@@ -30,6 +31,7 @@ use crate::failure::Failure;
 use crate::session::Session;
 
 fn main() {
+    panics::install();
     let exit = match arguments() {
         Ok(cli) => {
             let session = Session::new(cli.output);
