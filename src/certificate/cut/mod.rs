@@ -96,6 +96,7 @@ mod pools;
 pub mod races;
 mod rule;
 mod state;
+pub mod visible;
 
 use artefact::Cut;
 use artefact::Shows;
@@ -127,7 +128,8 @@ pub fn proves(protocol: &Protocol, shows: Shows, property: Property) -> bool {
         }
         Property::TxMismatch => consistent,
         Property::Race => shows == Shows::Ordering,
-        Property::StaleRead | Property::Assertion => false,
+        Property::StaleRead => shows == Shows::Visibility,
+        Property::Assertion => false,
     }
 }
 

@@ -300,7 +300,7 @@ fn case(
             result.supports.extend(search.supports(class, site)?);
         }
     }
-    if shows == Shows::Ordering {
+    if matches!(shows, Shows::Ordering | Shows::Visibility) {
         result.exposures = search.exposures();
     }
     result.holds = search.holds;
