@@ -274,8 +274,13 @@ fn mutate(nodes: &mut Vec<Node>, rng: &mut ChaCha8Rng) {
 
 /// The text of this seed, if it is a protocol.
 pub fn generate(seed: u64) -> Option<String> {
+    generate_from(TEMPLATES, seed)
+}
+
+/// The same with other protocols to begin with.
+pub fn generate_from(templates: &[&str], seed: u64) -> Option<String> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let template = pick(&mut rng, TEMPLATES);
+    let template = pick(&mut rng, templates);
     let mut nodes = parse(&mut template.lines().peekable());
     for _ in 0..rng.random_range(0..=4) {
         mutate(&mut nodes, &mut rng);

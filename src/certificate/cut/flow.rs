@@ -135,6 +135,8 @@ pub enum Kind {
         /// How much.
         amount: Expr,
     },
+    /// Initialises an mbarrier.
+    Init,
     /// Makes the phase in progress expect bytes.
     Expect {
         /// How many.
@@ -573,9 +575,7 @@ impl Builder<'_> {
                 let amount = self.evaluate(amount, values, path, stmt.span);
                 self.site(stmt, cell, Kind::Release { amount }, values, path, nodes);
             }
-            StmtKind::Init { .. } => {
-                return Err(Unsupported::at(stmt.span, "an explicit initialisation"));
-            }
+            StmtKind::Init { cell } => self.site(stmt, cell, Kind::Init, values, path, nodes),
             StmtKind::Access { .. } => {}
             StmtKind::Assign { var, value } => {
                 let value = self.evaluate(value, values, path, stmt.span);

@@ -62,7 +62,7 @@
 //! have completed, and a counter has not passed the value of a strict wait, so what can pass stays
 //! so (`lapped_wait`). Nothing undefined happens (`over_arrival`; giving back too much). Whoever
 //! comes to an acquisition of more than the pool has would stay there, which (c) excludes
-//! (`resources`). Explicit initialisation is refused (`uninitialized`).
+//! (`resources`). Nobody comes to an mbarrier before its initialisation (`uninitialized`, `init.rs`).
 //!
 //! For `early_completion`, registrations join generation `g` in every run. Where
 //! [`artefact::Cut::consistent`] says so, arrivals at mbarriers do: a member's `g`th arrival at an
@@ -91,6 +91,7 @@ pub mod class;
 mod copies;
 pub mod count;
 pub mod flow;
+mod init;
 mod polynomial;
 mod pools;
 mod rule;

@@ -240,15 +240,10 @@ impl<'a> Rule<'a> {
                         "a semaphore with an open initial value",
                     ));
                 }
-                ObjectKind::Mbarrier {
-                    arrivals,
-                    explicit_init: false,
+                ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
+                    exprs.push(arrivals.clone());
                 }
-                | ObjectKind::Barrier { arrivals } => exprs.push(arrivals.clone()),
                 ObjectKind::Named => {}
-                ObjectKind::Mbarrier { .. } => {
-                    return Err(Unsupported::at(object.span, "an explicit initialisation"));
-                }
                 ObjectKind::Pool { capacity } => exprs.push(capacity.clone()),
             }
         }
@@ -378,7 +373,8 @@ impl<'a> Rule<'a> {
                 goals.push(term::le(&warp, &count));
                 goals.push(term::eq(&rest, &zero));
             }
-            (Kind::Register { .. }, ObjectKind::Barrier { .. }) => {}
+            (Kind::Register { .. }, ObjectKind::Barrier { .. })
+            | (Kind::Init, ObjectKind::Mbarrier { .. }) => {}
             (Kind::Expect { bytes } | Kind::Deliver { bytes }, ObjectKind::Mbarrier { .. }) => {
                 let bytes = setting.terms.expr(bytes, &env)?;
                 goals.push(term::le(&zero, &bytes));
@@ -566,6 +562,13 @@ impl<'a> Rule<'a> {
     fn window(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
         let classes = self.classes;
         let this = &classes[class].flow.sites[site];
+        if matches!(this.kind, Kind::Init) {
+            self.initialised_once(class, site)?;
+            return self.hold(class, site, None);
+        }
+        if self.has_to_be_initialised(class, site) {
+            self.initialised_before(class, site)?;
+        }
         match &this.kind {
             Kind::WaitParity { .. } => {
                 if self.has_bytes(class, site) {
@@ -861,18 +864,30 @@ impl<'a> Rule<'a> {
         }
         let awaited = self.generation(setting, support.by, support.wait, &held)?;
         goals.push(term::eq(&awaited, &term::sub(generation, &term::int(1))));
-        // One of this class's stops exists and comes before the operation; it gets no further than
-        // the earliest.
-        let from = (support.by, support.wait, &held);
+        goals.push(self.stopped_before(setting, hold, (class, site), env, &held)?);
+        Ok(term::and(goals))
+    }
+
+    /// That a cut stops a class before an operation: one of the class's stops exists and comes before
+    /// it. The class gets no further than the earliest.
+    pub fn stopped_before(
+        &self,
+        setting: &mut Setting<'a>,
+        hold: &Hold,
+        (class, site): (usize, usize),
+        env: &Env,
+        held: &Env,
+    ) -> Result<Term, Unsupported> {
+        let from = (hold.class, hold.site, held);
         let mut stopped = Vec::new();
-        for stop in hold.stops.get(class).ok_or_else(wrong)? {
+        // As many lists of stops as classes: `held` has looked.
+        for stop in &hold.stops[class] {
             let spot = self.stop(setting, class, stop, from)?;
             let reached = self.form(setting, &stop.clock, from.0, from.1, from.2)?;
             let beyond = self.beyond(setting, (class, site), env, stop.site, &reached)?;
             stopped.push(term::and([spot.when, beyond]));
         }
-        goals.push(term::or(stopped));
-        Ok(term::and(goals))
+        Ok(term::or(stopped))
     }
 
     /// Whether an operation comes after a stop in a given iteration, in which the stop is known not
@@ -916,7 +931,7 @@ impl<'a> Rule<'a> {
     }
 
     /// The cut for an operation: the only one that is looked at anywhere.
-    fn held(&self, class: usize, site: usize) -> Option<&'a Hold> {
+    pub fn held(&self, class: usize, site: usize) -> Option<&'a Hold> {
         let classes = self.classes.len();
         let mut holds = self.case.holds.iter();
         holds.find(|h| h.class == class && h.site == site && h.stops.len() == classes)

@@ -543,7 +543,7 @@ impl Numbering<'_> {
             }
             Kind::Expect { .. } => generation = earlier.arrivals + 1,
             // Cuts let acquisitions pass.
-            Kind::Acquire { .. } | Kind::Release { .. } => {}
+            Kind::Acquire { .. } | Kind::Release { .. } | Kind::Init => {}
             Kind::Deliver { .. } => {
                 adds.bytes = op.operand;
                 let nth = earlier.deliveries.entry(op.site).or_default();
@@ -630,7 +630,7 @@ impl Search<'_> {
     /// Whether the rule asks for a cut here.
     fn guarded(&self, class: usize, site: usize) -> bool {
         match &self.classes[class].flow.sites[site].kind {
-            Kind::WaitParity { .. } | Kind::Register { .. } => true,
+            Kind::WaitParity { .. } | Kind::Register { .. } | Kind::Init => true,
             Kind::Arrive { .. } => self.has_bytes(class, site),
             Kind::WaitValue { comparison, .. } => *comparison == Comparison::Equal,
             _ => false,
