@@ -96,7 +96,7 @@ impl Argument {
     /// Whether the argument, once its obligations are discharged, proves a property.
     pub fn proves(&self, protocol: &Protocol, property: Property) -> bool {
         match self {
-            Argument::Cut(cut) => cut::proves(protocol, cut.consistent, property),
+            Argument::Cut(cut) => cut::proves(protocol, cut.shows, property),
             _ => property == Property::Deadlock,
         }
     }

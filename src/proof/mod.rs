@@ -16,6 +16,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use crate::certificate;
+use crate::certificate::cut::artefact::Shows;
 use crate::certificate::discharge;
 use crate::certificate::discharge::Answer;
 use crate::certificate::discharge::Solver;
@@ -62,9 +63,7 @@ impl Guess {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
     /// Closed forms and cuts: any number of loops and roles, no reset.
-    Cuts,
-    /// The same, with the generations of arrivals at mbarriers.
-    ConsistentCuts,
+    Cuts(Shows),
     /// One order of a grid's CTAs that suits every semaphore.
     Ticket,
     /// Numbered turns at every semaphore.
@@ -77,7 +76,7 @@ impl Layer {
     /// The name that reports use.
     pub fn name(self) -> &'static str {
         match self {
-            Layer::Cuts | Layer::ConsistentCuts => "cut",
+            Layer::Cuts(_) => "cut",
             Layer::Ticket => "ticket",
             Layer::Turns => "turn",
             Layer::Counting => "counting",
@@ -94,7 +93,7 @@ pub fn layers(protocol: &Protocol) -> Vec<Layer> {
     let grid = protocol.roles.iter().any(|role| role.launch.is_some());
     let mut all = Vec::new();
     if protocol.patterns.is_empty() {
-        all.push(Layer::Cuts);
+        all.push(Layer::Cuts(Shows::Nothing));
     }
     if grid && semaphores {
         all.extend([Layer::Ticket, Layer::Turns]);
@@ -110,13 +109,9 @@ pub fn layers_for(protocol: &Protocol, property: Property) -> Vec<Layer> {
     if !protocol.patterns.is_empty() {
         return Vec::new();
     }
-    let all = [Layer::Cuts, Layer::ConsistentCuts].into_iter();
-    all.filter(|layer| {
-        let consistent = *layer == Layer::ConsistentCuts;
-        certificate::cut::proves(protocol, consistent, property)
-    })
-    .take(1)
-    .collect()
+    let mut all = [Shows::Nothing, Shows::Generations, Shows::Ordering].into_iter();
+    let least = all.find(|shows| certificate::cut::proves(protocol, *shows, property));
+    least.map(Layer::Cuts).into_iter().collect()
 }
 
 /// Looks for an argument in one layer. `tell` is told what is being tried.
@@ -133,8 +128,7 @@ pub fn search(
         sample::instances(protocol, SAMPLES, 0)
     };
     match layer {
-        Layer::Cuts => cut::guess(protocol, false, deadline, tell),
-        Layer::ConsistentCuts => cut::guess(protocol, true, deadline, tell),
+        Layer::Cuts(shows) => cut::guess(protocol, shows, deadline, tell),
         Layer::Ticket => ticket::guess(protocol, &samples(), deadline, tell),
         Layer::Turns => turns::guess(protocol, &samples(), deadline, tell),
         Layer::Counting => {

@@ -9,12 +9,30 @@ use serde::Serialize;
 pub struct Cut {
     /// Parameters of finite range that are treated one value at a time, by position.
     pub split: Vec<usize>,
-    /// Whether it is also shown that every arrival at an mbarrier takes part in the generation it
-    /// is meant for.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub consistent: bool,
+    /// What it shows beside that nobody hangs.
+    #[serde(default, skip_serializing_if = "Shows::is_nothing")]
+    pub shows: Shows,
     /// One case for each combination of their values, in lexicographic order.
     pub cases: Vec<Case>,
+}
+
+/// What a proof shows beside that nobody hangs.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shows {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// Every arrival at an mbarrier takes part in the generation it is meant for.
+    Generations,
+    /// Accesses to one element, one of them a write, are ordered.
+    Ordering,
+}
+
+impl Shows {
+    fn is_nothing(&self) -> bool {
+        *self == Shows::Nothing
+    }
 }
 
 /// The proof for one combination of values.
@@ -36,6 +54,9 @@ pub struct Case {
     /// Why a registration joins the generation it is meant for, where the member itself does not
     /// wait for the one before. If there are several for one operation, each time one of them holds.
     pub supports: Vec<Support>,
+    /// How far everybody gets while accesses are under way.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exposures: Vec<Exposure>,
 }
 
 /// The generation that a wait by parity stands for: the number of earlier rounds at the same
@@ -81,6 +102,32 @@ pub struct Hold {
     /// Per class, where it stops: at the earliest of these places that exists, and at its end if
     /// none does. Those of the held member's own class are for its siblings.
     pub stops: Vec<Vec<Stop>>,
+}
+
+/// While a member has not passed a point of its program, or something of its has not landed, every
+/// class gets to its stop and no further.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Exposure {
+    /// The class of the member.
+    pub class: usize,
+    /// Until when.
+    pub at: Moment,
+    /// As for [`Hold::stops`].
+    pub stops: Vec<Vec<Stop>>,
+    /// Where the member itself stops, if it is not held.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<Stop>,
+}
+
+/// What ends an access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Moment {
+    /// Its member goes on from a step on data, by position in the class.
+    Point(usize),
+    /// An operation of its member lands, by position in the class.
+    Landing(usize),
 }
 
 /// A place at which members block, as a function of where the held member is.

@@ -216,6 +216,7 @@ impl<'a> Rule<'a> {
                         env: Env::new(),
                     }],
                     spread: None,
+                    withheld: None,
                 });
             }
             let open = setting.balance(&groups, &element, Resource::OpenBytes, 1, Vec::new())?;

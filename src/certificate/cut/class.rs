@@ -45,8 +45,10 @@ pub struct Class {
     pub name: String,
     /// How many members; may be 0 or less where there are none.
     pub size: Expr,
-    /// The comparisons that were decided to tell these members from others.
-    pub compared: Vec<Expr>,
+    /// The comparisons that were decided to tell these members from others, and their outcomes.
+    pub compared: Vec<(Expr, bool)>,
+    /// The indices that no operation tells them apart by, with their extents.
+    pub free: Vec<(VarId, Expr)>,
     /// What they do.
     pub flow: Flow,
 }
@@ -68,11 +70,15 @@ pub fn classes(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Result<Vec<Clas
             }
             let body = decided(&role.body, &part.decided);
             let flow = flow::flow(protocol, &body, &part.known, fixed)?;
+            let free = role.indices.iter();
+            let free = free.filter(|index| !part.known.contains_key(&index.var));
+            let free = free.map(|index| (index.var, flow::at_fixed(&index.extent, fixed)));
             all.push(Class {
                 role: position,
                 name: part.name,
                 size: part.size,
-                compared: part.decided.into_iter().map(|(c, _)| c).collect(),
+                compared: part.decided,
+                free: free.collect(),
                 flow,
             });
             if all.len() > MAX_CLASSES {

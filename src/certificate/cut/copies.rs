@@ -13,12 +13,14 @@ use std::collections::BTreeMap;
 use super::algebra;
 use super::class;
 use super::polynomial::Polynomial;
+use crate::certificate::program::Unsupported;
 use crate::protocol::Cell;
 use crate::protocol::Expr;
 use crate::protocol::Protocol;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
+use crate::protocol::Work;
 
 /// How a protocol falls apart into copies.
 #[derive(Debug, Clone, Default)]
@@ -61,6 +63,52 @@ pub fn copies(protocol: &Protocol) -> Copies {
         return Copies::default();
     }
     found
+}
+
+/// Per buffer that is used, the position of the copy's number among its indices.
+///
+/// # Errors
+///
+/// Refuses an access that is not to an element of its own copy.
+pub fn buffers(protocol: &Protocol) -> Result<BTreeMap<usize, usize>, Unsupported> {
+    let mut all: BTreeMap<usize, usize> = BTreeMap::new();
+    for (role, copy) in protocol.roles.iter().zip(copies(protocol).indices) {
+        let mut blocks = vec![&role.body[..]];
+        while let Some(block) = blocks.pop() {
+            for stmt in block {
+                let touches = match &stmt.kind {
+                    StmtKind::Copy { touches, .. } => touches,
+                    StmtKind::Access {
+                        work: Work::Now(touches) | Work::Async(touches),
+                        ..
+                    } => touches,
+                    StmtKind::If {
+                        then, otherwise, ..
+                    } => {
+                        blocks.extend([&then[..], &otherwise[..]]);
+                        continue;
+                    }
+                    StmtKind::For { body, .. } => {
+                        blocks.push(body);
+                        continue;
+                    }
+                    _ => continue,
+                };
+                for touch in touches {
+                    let own = touch.index.iter().position(|e| *e == Expr::Var(copy));
+                    let uses = touch.index.iter().filter(|e| algebra::mentions(e, copy));
+                    let known = own.map(|own| *all.entry(touch.buffer.0).or_insert(own));
+                    if uses.count() != 1 || known != own || own.is_none() {
+                        return Err(Unsupported::at(
+                            stmt.span,
+                            "data that independent copies share",
+                        ));
+                    }
+                }
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// Whether every operation of a block works on an element of the copy `var`, and nothing else uses

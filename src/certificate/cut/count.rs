@@ -3,10 +3,11 @@
 use super::algebra;
 use super::flow::Flow;
 use super::flow::Node;
+use super::flow::Path;
 use super::polynomial::Polynomial;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
-use crate::protocol::VarId;
+use crate::protocol::Span;
 
 /// The longest step of a ring.
 const MAX_STRIDE: i64 = 8;
@@ -16,6 +17,8 @@ const MAX_STRIDE: i64 = 8;
 pub enum Place {
     /// Just before this operation, in the iterations that its loops' variables name.
     Site(usize),
+    /// The same for a step on data.
+    Point(usize),
     /// After the last operation.
     End,
 }
@@ -114,28 +117,28 @@ impl Flow {
     pub fn before(&self, place: Place, what: Counted) -> Option<Expr> {
         match place {
             Place::End => self.total(&self.nodes, what),
-            Place::Site(site) => self.before_in(&self.nodes, site, what),
+            place => self.before_in(&self.nodes, place, what),
         }
     }
 
-    fn before_in(&self, nodes: &[Node], site: usize, what: Counted) -> Option<Expr> {
+    fn before_in(&self, nodes: &[Node], place: Place, what: Counted) -> Option<Expr> {
         let mut sum = Expr::Int(0);
         for node in nodes {
-            if !self.contains(node, site) {
+            if !self.contains(node, place) {
                 sum = algebra::add(sum, self.total(std::slice::from_ref(node), what)?);
                 continue;
             }
             let inside = match node {
-                Node::Site(_) => Expr::Int(0),
+                Node::Site(_) | Node::Point(_) => Expr::Int(0),
                 Node::If {
                     then, otherwise, ..
                 } => {
-                    let taken = if then.iter().any(|n| self.contains(n, site)) {
+                    let taken = if then.iter().any(|n| self.contains(n, place)) {
                         then
                     } else {
                         otherwise
                     };
-                    self.before_in(taken, site, what)?
+                    self.before_in(taken, place, what)?
                 }
                 Node::Loop(at) => {
                     let this = &self.loops[*at];
@@ -146,7 +149,7 @@ impl Flow {
                         let each = self.total(&this.body, what)?;
                         algebra::sum(&each, this.var, &nth)?
                     };
-                    algebra::add(own, self.before_in(&this.body, site, what)?)
+                    algebra::add(own, self.before_in(&this.body, place, what)?)
                 }
             };
             return Some(algebra::add(sum, inside));
@@ -160,6 +163,7 @@ impl Flow {
         for node in nodes {
             let here = match node {
                 Node::Site(at) => Expr::Int(i64::from(what == Counted::Site(*at))),
+                Node::Point(_) => Expr::Int(0),
                 Node::If {
                     condition,
                     then,
@@ -184,13 +188,47 @@ impl Flow {
         Some(sum)
     }
 
-    fn contains(&self, node: &Node, site: usize) -> bool {
+    fn contains(&self, node: &Node, place: Place) -> bool {
         match node {
-            Node::Site(at) => *at == site,
+            Node::Site(at) => place == Place::Site(*at),
+            Node::Point(at) => place == Place::Point(*at),
             Node::If {
                 then, otherwise, ..
-            } => then.iter().chain(otherwise).any(|n| self.contains(n, site)),
-            Node::Loop(at) => self.loops[*at].body.iter().any(|n| self.contains(n, site)),
+            } => {
+                let mut both = then.iter().chain(otherwise);
+                both.any(|n| self.contains(n, place))
+            }
+            Node::Loop(at) => {
+                let mut body = self.loops[*at].body.iter();
+                body.any(|n| self.contains(n, place))
+            }
+        }
+    }
+
+    /// Where a place stands; `None` for the end.
+    pub fn path(&self, place: Place) -> Option<&Path> {
+        match place {
+            Place::Site(at) => Some(&self.sites[at].path),
+            Place::Point(at) => Some(&self.points[at].path),
+            Place::End => None,
+        }
+    }
+
+    /// The statement at a place, in the text.
+    pub fn span(&self, place: Place) -> Span {
+        match place {
+            Place::Site(at) => self.sites[at].span,
+            Place::Point(at) => self.points[at].span,
+            Place::End => Span::default(),
+        }
+    }
+
+    /// Whether, in one iteration of the loops around both, a place comes after an operation.
+    pub fn comes_after(&self, place: Place, site: usize) -> bool {
+        match place {
+            Place::Site(at) => site < at,
+            Place::Point(at) => site < self.points[at].after,
+            Place::End => true,
         }
     }
 
@@ -277,9 +315,9 @@ impl Flow {
                     let count = self.visits_while(site, level, &course, target, place)?;
                     return Some(algebra::choose(same, count, Expr::Int(0)));
                 }
-                let begun = match place {
-                    Place::Site(at) if self.sites[at].path.loops.contains(&level) => {
-                        self.before_in(body, at, Counted::Site(site))?
+                let begun = match self.path(place) {
+                    Some(path) if path.loops.contains(&level) => {
+                        self.before_in(body, place, Counted::Site(site))?
                     }
                     _ => Expr::Int(0),
                 };
@@ -353,10 +391,8 @@ impl Flow {
         }
         let before = self.before(place, Counted::Iteration(level))?;
         // In the iteration of the place itself, only what stands before the place.
-        let own = match place {
-            Place::Site(at) => self.sites[at].path.loops.contains(&level) && site < at,
-            Place::End => false,
-        };
+        let inside_loop = |path: &Path| path.loops.contains(&level);
+        let own = self.path(place).is_some_and(inside_loop) && self.comes_after(place, site);
         let before = algebra::add(before, Expr::Int(i64::from(own)));
         let upto = algebra::max(lo.clone(), algebra::min(before, hi));
         let count = algebra::sub(course.at(upto, target)?, course.at(lo, target)?);
@@ -433,18 +469,5 @@ fn course(index: &Expr, clock: &Expr, moves: &dyn Fn(&Expr) -> bool) -> Option<C
         other => Some(Course::Line {
             shift: still(other, 1)?,
         }),
-    }
-}
-
-/// The variables of the loops around a place.
-pub fn variables(flow: &Flow, place: Place) -> Vec<VarId> {
-    match place {
-        Place::End => Vec::new(),
-        Place::Site(site) => flow.sites[site]
-            .path
-            .loops
-            .iter()
-            .map(|l| flow.loops[*l].var)
-            .collect(),
     }
 }

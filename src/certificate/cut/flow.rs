@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use super::algebra;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
+use crate::protocol::BufferId;
 use crate::protocol::Cell;
 use crate::protocol::Comparison;
 use crate::protocol::Domain;
@@ -28,7 +29,9 @@ use crate::protocol::Span;
 use crate::protocol::Stmt;
 use crate::protocol::StmtId;
 use crate::protocol::StmtKind;
+use crate::protocol::Touch;
 use crate::protocol::VarId;
+use crate::protocol::Work;
 
 /// Loops with no more iterations than this, a number, are written out, unless they carry variables
 /// from one iteration to the next: those have closed forms that writing out would tear apart.
@@ -44,6 +47,8 @@ pub struct Flow {
     pub nodes: Vec<Node>,
     /// Its operations, in text order.
     pub sites: Vec<Site>,
+    /// What it does to data, in text order.
+    pub points: Vec<Point>,
     /// Its loops.
     pub loops: Vec<Loop>,
     /// What has to hold for the closed forms to be right.
@@ -57,6 +62,8 @@ pub struct Flow {
 pub enum Node {
     /// An operation, by its position in [`Flow::sites`].
     Site(usize),
+    /// A step on data, by its position in [`Flow::points`].
+    Point(usize),
     /// Runs one of two blocks.
     If {
         /// The condition.
@@ -109,6 +116,62 @@ pub struct Site {
     pub kind: Kind,
 }
 
+/// A step on data: it blocks nobody and lets nobody go on, but it has a place among the operations.
+#[derive(Debug, Clone)]
+pub struct Point {
+    /// The first of the steps that one execution of its statement consists of, by position.
+    pub first: usize,
+    /// Where it stands in the text.
+    pub span: Span,
+    /// Where it stands in the program.
+    pub path: Path,
+    /// How many operations come before it in the text.
+    pub after: usize,
+    /// What it does.
+    pub step: Step,
+}
+
+/// What a step on data does.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// It reads or writes an element of a buffer.
+    Touch {
+        /// The buffer.
+        buffer: BufferId,
+        /// Which element.
+        index: Vec<Expr>,
+        /// The same with nothing folded, for the question whether it is defined.
+        whole: Vec<Expr>,
+        /// Whether it writes.
+        write: bool,
+        /// How long it lasts.
+        lasting: Lasting,
+    },
+    /// What is under way becomes a group.
+    CommitGroup,
+    /// Groups are waited for.
+    WaitGroup {
+        /// How many may be outstanding, if it is a number.
+        most: Option<i64>,
+        /// Whether only what they read is waited for.
+        reads_only: bool,
+    },
+}
+
+/// How long an access lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lasting {
+    /// The member itself does it before it goes on.
+    Now,
+    /// Until the delivery that the next operation starts has landed.
+    Copy,
+    /// It is started, and is under way until a later commit lands or its group is waited for.
+    Started {
+        /// Whether it follows earlier work of its member that is in order, too.
+        in_order: bool,
+    },
+}
+
 /// What an operation does.
 #[derive(Debug, Clone)]
 pub enum Kind {
@@ -116,6 +179,8 @@ pub enum Kind {
     Arrive {
         /// How much.
         weight: Expr,
+        /// Whether it does so once what its member started before is done.
+        commit: bool,
     },
     /// Registers at a named or split-phase barrier.
     Register {
@@ -182,7 +247,7 @@ impl Kind {
     /// How many arrivals it adds to its element.
     pub fn arrivals(&self) -> Option<Expr> {
         match self {
-            Kind::Arrive { weight } => Some(weight.clone()),
+            Kind::Arrive { weight, .. } => Some(weight.clone()),
             Kind::Register { .. } => Some(Expr::Int(1)),
             _ => None,
         }
@@ -254,6 +319,7 @@ pub fn flow(
         flow: Flow {
             nodes: Vec::new(),
             sites: Vec::new(),
+            points: Vec::new(),
             loops: Vec::new(),
             claims: Vec::new(),
             evaluations: Vec::new(),
@@ -394,15 +460,19 @@ impl Builder<'_> {
         let value = self.expr(expr, values);
         self.flow.evaluations.push(Claim {
             path: path.clone(),
-            // Folding may drop an operand that is undefined, so what is evaluated is kept whole.
-            expr: algebra::replace(expr, &|v| values.get(&v).cloned(), &|id| {
-                let known = self.fixed.iter().find(|(known, _)| *known == id)?;
-                Some(Expr::Int(known.1))
-            }),
+            expr: self.whole(expr, values),
             about: "an expression".to_owned(),
             span,
         });
         value
+    }
+
+    /// An expression with nothing folded: folding may drop an operand that is undefined.
+    fn whole(&self, expr: &Expr, values: &Values) -> Expr {
+        algebra::replace(expr, &|v| values.get(&v).cloned(), &|id| {
+            let known = self.fixed.iter().find(|(known, _)| *known == id)?;
+            Some(Expr::Int(known.1))
+        })
     }
 
     fn claim(&mut self, path: &Path, expr: Expr, about: String, span: Span) {
@@ -516,11 +586,19 @@ impl Builder<'_> {
         match &stmt.kind {
             StmtKind::Arrive { cell, count } => {
                 let weight = self.evaluate(count, values, path, stmt.span);
-                self.site(stmt, cell, Kind::Arrive { weight }, values, path, nodes);
+                let kind = Kind::Arrive {
+                    weight,
+                    commit: false,
+                };
+                self.site(stmt, cell, kind, values, path, nodes);
             }
             StmtKind::Add { cell, amount } => {
                 let weight = self.evaluate(amount, values, path, stmt.span);
-                self.site(stmt, cell, Kind::Arrive { weight }, values, path, nodes);
+                let kind = Kind::Arrive {
+                    weight,
+                    commit: false,
+                };
+                self.site(stmt, cell, kind, values, path, nodes);
             }
             StmtKind::WaitParity { cell, parity } => {
                 let parity = self.evaluate(parity, values, path, stmt.span);
@@ -550,13 +628,27 @@ impl Builder<'_> {
             StmtKind::Commit { cell } => {
                 // It lands by itself, so whoever waits for it may count on it from here on.
                 let weight = Expr::Int(1);
-                self.site(stmt, cell, Kind::Arrive { weight }, values, path, nodes);
+                let kind = Kind::Arrive {
+                    weight,
+                    commit: true,
+                };
+                self.site(stmt, cell, kind, values, path, nodes);
             }
             StmtKind::ExpectTx { cell, bytes } => {
                 let bytes = self.evaluate(bytes, values, path, stmt.span);
                 self.site(stmt, cell, Kind::Expect { bytes }, values, path, nodes);
             }
-            StmtKind::Copy { cell, bytes, .. } | StmtKind::CompleteTx { cell, bytes } => {
+            StmtKind::Copy {
+                cell,
+                bytes,
+                touches,
+                ..
+            } => {
+                self.touches(stmt, touches, Lasting::Copy, values, path, nodes);
+                let bytes = self.evaluate(bytes, values, path, stmt.span);
+                self.site(stmt, cell, Kind::Deliver { bytes }, values, path, nodes);
+            }
+            StmtKind::CompleteTx { cell, bytes } => {
                 let bytes = self.evaluate(bytes, values, path, stmt.span);
                 self.site(stmt, cell, Kind::Deliver { bytes }, values, path, nodes);
             }
@@ -576,7 +668,9 @@ impl Builder<'_> {
                 self.site(stmt, cell, Kind::Release { amount }, values, path, nodes);
             }
             StmtKind::Init { cell } => self.site(stmt, cell, Kind::Init, values, path, nodes),
-            StmtKind::Access { .. } => {}
+            StmtKind::Access { verb, work, .. } => {
+                self.work(stmt, verb, work, values, path, nodes);
+            }
             StmtKind::Assign { var, value } => {
                 let value = self.evaluate(value, values, path, stmt.span);
                 values.insert(*var, value);
@@ -616,6 +710,78 @@ impl Builder<'_> {
             object: cell.object,
             index,
             kind,
+        });
+    }
+
+    /// What a statement does to data and nothing else.
+    fn work(
+        &mut self,
+        stmt: &Stmt,
+        verb: &str,
+        work: &Work,
+        values: &Values,
+        path: &Path,
+        nodes: &mut Vec<Node>,
+    ) {
+        match work {
+            Work::Now(touches) => {
+                self.touches(stmt, touches, Lasting::Now, values, path, nodes);
+            }
+            Work::Async(touches) => {
+                let in_order = verb == "async mma";
+                let lasting = Lasting::Started { in_order };
+                self.touches(stmt, touches, lasting, values, path, nodes);
+            }
+            Work::CommitGroup => {
+                let first = self.flow.points.len();
+                self.point(stmt, first, Step::CommitGroup, path, nodes);
+            }
+            Work::WaitGroup { most, reads_only } => {
+                let most = match self.expr(most, values) {
+                    Expr::Int(most) => Some(most),
+                    _ => None,
+                };
+                let reads_only = *reads_only;
+                let step = Step::WaitGroup { most, reads_only };
+                self.point(stmt, self.flow.points.len(), step, path, nodes);
+            }
+            // Neither moves anybody's data.
+            Work::Assert(_) | Work::Fence(_) => {}
+        }
+    }
+
+    fn touches(
+        &mut self,
+        stmt: &Stmt,
+        touches: &[Touch],
+        lasting: Lasting,
+        values: &Values,
+        path: &Path,
+        nodes: &mut Vec<Node>,
+    ) {
+        let first = self.flow.points.len();
+        for touch in touches {
+            let index = touch.index.iter().map(|e| self.expr(e, values)).collect();
+            let whole = touch.index.iter().map(|e| self.whole(e, values)).collect();
+            let step = Step::Touch {
+                buffer: touch.buffer,
+                index,
+                whole,
+                write: touch.write,
+                lasting,
+            };
+            self.point(stmt, first, step, path, nodes);
+        }
+    }
+
+    fn point(&mut self, stmt: &Stmt, first: usize, step: Step, path: &Path, nodes: &mut Vec<Node>) {
+        nodes.push(Node::Point(self.flow.points.len()));
+        self.flow.points.push(Point {
+            first,
+            span: stmt.span,
+            path: path.clone(),
+            after: self.flow.sites.len(),
+            step,
         });
     }
 

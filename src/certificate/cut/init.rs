@@ -19,6 +19,7 @@ use super::class::Class;
 use super::count::Place;
 use super::flow::Kind;
 use super::flow::Site;
+use super::rule::Held;
 use super::rule::Rule;
 use super::state;
 use super::state::Setting;
@@ -161,7 +162,18 @@ impl<'a> Rule<'a> {
             let (x, y) = (setting.terms.expr(x, &env)?, setting.terms.expr(y, &held)?);
             setting.facts.push(term::eq(&x, &y));
         }
-        let stopped = self.stopped_before(&mut setting, hold, (class, site), &env, &held)?;
+        let from = Held {
+            class: by,
+            place: Place::Site(init),
+            env: &held,
+        };
+        let to = Held {
+            class,
+            place: Place::Site(site),
+            env: &env,
+        };
+        // As many lists of stops as classes: `held` has looked.
+        let stopped = self.stopped(&mut setting, &hold.stops[class], from, to)?;
         let (what, waits) = (self.quote(at.span), self.quote(first.span));
         self.conclude(
             format!("after_init_c{class}_s{site}_c{by}_s{init}"),

@@ -94,10 +94,12 @@ pub mod flow;
 mod init;
 mod polynomial;
 mod pools;
+pub mod races;
 mod rule;
 mod state;
 
 use artefact::Cut;
+use artefact::Shows;
 
 use super::obligation::Obligation;
 use super::program::Unsupported;
@@ -110,9 +112,10 @@ use crate::verdict::Property;
 /// The most combinations of split parameters.
 pub const MAX_CASES: usize = 256;
 
-/// Whether the obligations of a cut, consistent or not, prove a property of a protocol.
-pub fn proves(protocol: &Protocol, consistent: bool, property: Property) -> bool {
+/// Whether the obligations of a cut that shows so much prove a property of a protocol.
+pub fn proves(protocol: &Protocol, shows: Shows, property: Property) -> bool {
     let mut objects = protocol.objects.iter();
+    let consistent = shows == Shows::Generations;
     match property {
         Property::Deadlock
         | Property::EarlyPass
@@ -124,7 +127,8 @@ pub fn proves(protocol: &Protocol, consistent: bool, property: Property) -> bool
             consistent || !objects.any(|o| matches!(o.kind, ObjectKind::Mbarrier { .. }))
         }
         Property::TxMismatch => consistent,
-        Property::Race | Property::StaleRead | Property::Assertion => false,
+        Property::Race => shows == Shows::Ordering,
+        Property::StaleRead | Property::Assertion => false,
     }
 }
 
@@ -152,7 +156,7 @@ pub fn obligations(protocol: &Protocol, cut: &Cut) -> Result<Vec<Obligation>, Un
             fixed,
             classes: &classes,
             case,
-            consistent: cut.consistent,
+            shows: cut.shows,
             prefix: if cases.len() > 1 {
                 format!("case_{nth}_")
             } else {
@@ -185,7 +189,7 @@ pub fn unreachable(
         fixed: fixed.to_vec(),
         classes,
         case: &case,
-        consistent: false,
+        shows: Shows::Nothing,
         prefix: String::new(),
         all: Vec::new(),
     };

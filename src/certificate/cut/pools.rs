@@ -89,6 +89,7 @@ impl<'a> Rule<'a> {
             size: class.size.clone(),
             spots,
             spread: Some(spread),
+            withheld: None,
         };
         Ok((group, open))
     }
@@ -115,6 +116,7 @@ impl<'a> Rule<'a> {
                     setting.facts.push(term::or([nobody.clone(), blocked]));
                     site
                 }
+                Place::Point(at) => class.flow.points[at].after,
                 Place::End => class.flow.sites.len(),
             };
             for earlier in 0..last {

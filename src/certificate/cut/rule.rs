@@ -7,6 +7,7 @@ use super::artefact::Form;
 use super::artefact::Generation;
 use super::artefact::Hold;
 use super::artefact::Quantity;
+use super::artefact::Shows;
 use super::artefact::Stop;
 use super::artefact::Support;
 use super::class::Class;
@@ -46,10 +47,17 @@ pub struct Rule<'a> {
     pub fixed: Vec<(ParamId, i64)>,
     pub classes: &'a [Class],
     pub case: &'a Case,
-    /// Whether arrivals at mbarriers are shown to take part in the generation they are meant for.
-    pub consistent: bool,
+    pub shows: Shows,
     pub prefix: String,
     pub all: Vec<Obligation>,
+}
+
+/// A member that is kept from going on: its class, its place, and its iterations there.
+#[derive(Clone, Copy)]
+pub struct Held<'e> {
+    pub class: usize,
+    pub place: Place,
+    pub env: &'e Env,
 }
 
 impl<'a> Rule<'a> {
@@ -78,8 +86,10 @@ impl<'a> Rule<'a> {
                 self.window(class, site)?;
             }
         }
-        if self.consistent {
-            self.balanced_at_the_end()?;
+        match self.shows {
+            Shows::Nothing => {}
+            Shows::Generations => self.balanced_at_the_end()?,
+            Shows::Ordering => self.ordered()?,
         }
         self.progress()
     }
@@ -306,7 +316,7 @@ impl<'a> Rule<'a> {
 
     fn claims(&mut self, class: usize) -> Result<(), Unsupported> {
         let this = &self.classes[class];
-        for (nth, comparison) in this.compared.iter().enumerate() {
+        for (nth, (comparison, _)) in this.compared.iter().enumerate() {
             let Expr::Binary(_, _, value) = comparison else {
                 continue;
             };
@@ -358,11 +368,11 @@ impl<'a> Rule<'a> {
         }
         let zero = term::int(0);
         match (&this.kind, &object.kind) {
-            (Kind::Arrive { weight }, ObjectKind::Mbarrier { .. }) => {
+            (Kind::Arrive { weight, .. }, ObjectKind::Mbarrier { .. }) => {
                 let weight = setting.terms.expr(weight, &env)?;
                 goals.push(term::eq(&weight, &term::int(1)));
             }
-            (Kind::Arrive { weight }, ObjectKind::Semaphore(_)) => {
+            (Kind::Arrive { weight, .. }, ObjectKind::Semaphore(_)) => {
                 let weight = setting.terms.expr(weight, &env)?;
                 goals.push(term::le(&zero, &weight));
             }
@@ -604,7 +614,9 @@ impl<'a> Rule<'a> {
                 }
                 self.not_ahead(class, site, 0)
             }
-            Kind::Arrive { .. } if self.consistent && self.at_mbarrier(class, site) => {
+            Kind::Arrive { .. }
+                if self.shows == Shows::Generations && self.at_mbarrier(class, site) =>
+            {
                 self.participants(class, site)?;
                 self.joins(class, site)
             }
@@ -844,7 +856,12 @@ impl<'a> Rule<'a> {
         }
         // Held before the wait, its registration done.
         let hold = self.held(support.by, support.wait).ok_or_else(wrong)?;
-        let clock = self.form(setting, &support.clock, class, site, env)?;
+        let own = Held {
+            class,
+            place: Place::Site(site),
+            env,
+        };
+        let clock = self.form(setting, &support.clock, own)?;
         let end = setting.clock_end(by, support.wait)?;
         let (held, inside) = setting.iterations(by, &wait.path, "held")?;
         let held_clock = setting.clock(by, support.wait, &held)?;
@@ -864,49 +881,52 @@ impl<'a> Rule<'a> {
         }
         let awaited = self.generation(setting, support.by, support.wait, &held)?;
         goals.push(term::eq(&awaited, &term::sub(generation, &term::int(1))));
-        goals.push(self.stopped_before(setting, hold, (class, site), env, &held)?);
+        // One of this class's stops exists and comes before the operation; it gets no further than
+        // the earliest.
+        let from = Held {
+            class: support.by,
+            place: Place::Site(support.wait),
+            env: &held,
+        };
+        let stops = hold.stops.get(class).ok_or_else(wrong)?;
+        goals.push(self.stopped(setting, stops, from, own)?);
         Ok(term::and(goals))
     }
 
-    /// That a cut stops a class before an operation: one of the class's stops exists and comes before
-    /// it. The class gets no further than the earliest.
-    pub fn stopped_before(
+    /// That a place comes after one of its class's stops while a member is held elsewhere.
+    pub fn stopped(
         &self,
         setting: &mut Setting<'a>,
-        hold: &Hold,
-        (class, site): (usize, usize),
-        env: &Env,
-        held: &Env,
+        stops: &[Stop],
+        from: Held<'_>,
+        at: Held<'_>,
     ) -> Result<Term, Unsupported> {
-        let from = (hold.class, hold.site, held);
-        let mut stopped = Vec::new();
-        // As many lists of stops as classes: `held` has looked.
-        for stop in &hold.stops[class] {
-            let spot = self.stop(setting, class, stop, from)?;
-            let reached = self.form(setting, &stop.clock, from.0, from.1, from.2)?;
-            let beyond = self.beyond(setting, (class, site), env, stop.site, &reached)?;
-            stopped.push(term::and([spot.when, beyond]));
+        let mut ways = Vec::new();
+        for stop in stops {
+            let spot = self.stop(setting, at.class, stop, from)?;
+            let reached = self.form(setting, &stop.clock, from)?;
+            let beyond = self.beyond(setting, at, stop.site, &reached)?;
+            ways.push(term::and([spot.when, beyond]));
         }
-        Ok(term::or(stopped))
+        Ok(term::or(ways))
     }
 
-    /// Whether an operation comes after a stop in a given iteration, in which the stop is known not
+    /// Whether a place comes after a stop in a given iteration, in which the stop is known not
     /// to be skipped.
-    fn beyond(
+    pub fn beyond(
         &self,
         setting: &mut Setting<'a>,
-        (class, site): (usize, usize),
-        env: &Env,
+        at: Held<'_>,
         stop: usize,
         iteration: &Term,
     ) -> Result<Term, Unsupported> {
-        let this = &self.classes[class];
+        let this = &self.classes[at.class];
         let clock = this.flow.clock(stop);
         let done = this
             .flow
-            .before(Place::Site(site), clock)
+            .before(at.place, clock)
             .ok_or_else(|| state::uncounted(this, stop))?;
-        let done = setting.terms.expr(&done, env)?;
+        let done = setting.terms.expr(&done, at.env)?;
         let Counted::Iteration(level) = clock else {
             // Outside loops: done once, unless skipped, which the cut excludes.
             let skipped = this.flow.sites[stop].path.conditions.is_empty();
@@ -915,8 +935,9 @@ impl<'a> Rule<'a> {
                 term::lt(iteration, &done),
             ]));
         };
-        // Sites are numbered in text order, so within one iteration a lower number is earlier.
-        let same = this.flow.sites[site].path.loops.contains(&level) && stop < site;
+        let path = this.flow.path(at.place);
+        let inside = path.is_some_and(|path| path.loops.contains(&level));
+        let same = inside && this.flow.comes_after(at.place, stop);
         Ok(if same {
             term::le(iteration, &done)
         } else {
@@ -985,7 +1006,13 @@ impl<'a> Rule<'a> {
                 env: env.clone(),
             }],
             spread: None,
+            withheld: None,
         }];
+        let from = Held {
+            class,
+            place: Place::Site(site),
+            env: &env,
+        };
         let mut goals = Vec::new();
         let mut stops = Vec::new();
         for (position, stop) in hold.stops.iter().enumerate() {
@@ -998,7 +1025,7 @@ impl<'a> Rule<'a> {
             if size == Expr::Int(0) {
                 continue;
             }
-            let spots = self.stops(&mut setting, position, stop, (class, site, &env))?;
+            let spots = self.stops(&mut setting, position, stop, from)?;
             let count = setting.terms.expr(&size, &Env::new())?;
             let none = term::le(&count, &term::int(0));
             for spot in &spots {
@@ -1011,6 +1038,7 @@ impl<'a> Rule<'a> {
                 size,
                 spots,
                 spread: None,
+                withheld: None,
             });
         }
         for (position, stop_site, spot, none) in stops {
@@ -1042,25 +1070,29 @@ impl<'a> Rule<'a> {
     }
 
     /// The spots of a class's stops, each where it is the earliest that exists, then the end.
-    fn stops(
+    pub fn stops(
         &self,
         setting: &mut Setting<'a>,
         class: usize,
         stops: &[Stop],
-        held: (usize, usize, &Env),
+        from: Held<'_>,
     ) -> Result<Vec<Spot>, Unsupported> {
         let mut found: Vec<Spot> = Vec::new();
         let mut numbers = Vec::new();
         for stop in stops {
-            found.push(self.stop(setting, class, stop, held)?);
-            numbers.push(self.form(setting, &stop.clock, held.0, held.1, held.2)?);
+            found.push(self.stop(setting, class, stop, from)?);
+            numbers.push(self.form(setting, &stop.clock, from)?);
         }
         let mut spots = Vec::new();
         for (nth, spot) in found.iter().enumerate() {
             let mut when = vec![spot.when.clone()];
             for (other, stop) in stops.iter().enumerate().filter(|(other, _)| *other != nth) {
-                let place = (class, stops[nth].site);
-                let later = self.beyond(setting, place, &spot.env, stop.site, &numbers[other])?;
+                let place = Held {
+                    class,
+                    place: spot.place,
+                    env: &spot.env,
+                };
+                let later = self.beyond(setting, place, stop.site, &numbers[other])?;
                 when.push(term::not(term::and([found[other].when.clone(), later])));
             }
             spots.push(Spot {
@@ -1081,7 +1113,7 @@ impl<'a> Rule<'a> {
         setting: &mut Setting<'a>,
         class: usize,
         stop: &Stop,
-        held: (usize, usize, &Env),
+        from: Held<'_>,
     ) -> Result<Spot, Unsupported> {
         let site = stop.site;
         let this = &self.classes[class];
@@ -1091,7 +1123,7 @@ impl<'a> Rule<'a> {
             .get(site)
             .filter(|s| s.kind.blocks())
             .ok_or_else(|| Unsupported::whole("a stop at an operation that does not block"))?;
-        let clock = self.form(setting, &stop.clock, held.0, held.1, held.2)?;
+        let clock = self.form(setting, &stop.clock, from)?;
         let total = setting.clock_end(this, site)?;
         let (env, inside) = setting.iterations(this, &at.path, "stop")?;
         let own = setting.clock(this, site, &env)?;
@@ -1151,9 +1183,7 @@ impl<'a> Rule<'a> {
         &self,
         setting: &mut Setting<'a>,
         form: &Form,
-        class: usize,
-        site: usize,
-        env: &Env,
+        held: Held<'_>,
     ) -> Result<Term, Unsupported> {
         let wrong = || Unsupported::whole("a form over something that does not exist");
         let mut sum = Vec::new();
@@ -1166,8 +1196,8 @@ impl<'a> Rule<'a> {
                         setting.terms.expr(&param, &Env::new())?
                     }
                     Quantity::Clock(depth) => {
-                        let clock = self.held_clock(class, site, *depth)?;
-                        setting.terms.expr(&clock, env)?
+                        let clock = self.held_clock(held, *depth)?;
+                        setting.terms.expr(&clock, held.env)?
                     }
                     Quantity::Trips(of, at) => {
                         let trips = self.trips(*of, *at)?;
@@ -1179,11 +1209,11 @@ impl<'a> Rule<'a> {
                         of,
                         from,
                     } => {
-                        let clock = self.held_clock(class, site, *clock)?;
+                        let clock = self.held_clock(held, *clock)?;
                         let sum = super::algebra::add(clock, Expr::Int(*plus));
                         let by = self.inner_trips(*of, *from)?;
                         let quotient = Expr::Binary(BinaryOp::Div, Box::new(sum), Box::new(by));
-                        setting.terms.expr(&quotient, env)?
+                        setting.terms.expr(&quotient, held.env)?
                     }
                     Quantity::Param(_) => return Err(wrong()),
                 });
@@ -1200,16 +1230,14 @@ impl<'a> Rule<'a> {
         Ok(term::sum(sum))
     }
 
-    /// How many iterations of a loop around an operation a member before it has completed.
-    fn held_clock(&self, class: usize, site: usize, depth: usize) -> Result<Expr, Unsupported> {
-        let this = &self.classes[class];
-        let loops = &this.flow.sites[site].path.loops;
-        let level = *loops
-            .get(depth)
-            .ok_or_else(|| Unsupported::whole("a form over something that does not exist"))?;
-        this.flow
-            .before(Place::Site(site), Counted::Iteration(level))
-            .ok_or_else(|| state::uncounted(this, site))
+    /// How many iterations of a loop around a place a member before it has completed.
+    fn held_clock(&self, from: Held<'_>, depth: usize) -> Result<Expr, Unsupported> {
+        let wrong = || Unsupported::whole("a form over something that does not exist");
+        let this = &self.classes[from.class];
+        let path = this.flow.path(from.place).ok_or_else(wrong)?;
+        let level = *path.loops.get(depth).ok_or_else(wrong)?;
+        let clock = this.flow.before(from.place, Counted::Iteration(level));
+        clock.ok_or_else(|| Unsupported::whole("the number of iterations around a step"))
     }
 
     /// How often the loops around an operation from `depth` on go around in one iteration of those
@@ -1299,6 +1327,7 @@ impl<'a> Rule<'a> {
                 size: class.size.clone(),
                 spots,
                 spread: None,
+                withheld: None,
             });
         }
         for position in 0..classes.len() {

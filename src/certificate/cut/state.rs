@@ -63,6 +63,15 @@ pub struct Group<'c> {
     /// If they need not all be at one place: how many are at each of the spots. The conditions of
     /// the spots then say nothing.
     pub spread: Option<Vec<Term>>,
+    /// What has not landed, of a single member.
+    pub withheld: Option<Withheld>,
+}
+
+/// An operation that has not landed, by position in its class and in its iterations. Nor have the
+/// commits of its member from there on.
+pub struct Withheld {
+    pub site: usize,
+    pub env: Env,
 }
 
 /// A place with the values of the loops' variables there.
@@ -94,7 +103,7 @@ impl<'p> Setting<'p> {
         }
     }
 
-    fn unknown(&mut self, name: &str) -> Term {
+    pub fn unknown(&mut self, name: &str) -> Term {
         self.fresh += 1;
         self.terms.constant(&format!("{name}_{}", self.fresh))
     }
@@ -205,11 +214,15 @@ impl<'p> Setting<'p> {
         &mut self,
         class: &Class,
         spot: &Spot,
+        withheld: Option<&Withheld>,
         element: &Element,
         resource: Resource,
     ) -> Result<Vec<(Expr, Term)>, Unsupported> {
-        let mut env = spot.env.clone();
-        env.extend(element.env.iter().map(|(v, t)| (*v, t.clone())));
+        let with_element = |env: &Env| {
+            let mut env = env.clone();
+            env.extend(element.env.iter().map(|(v, t)| (*v, t.clone())));
+            env
+        };
         let mut all = Vec::new();
         for (at, site) in class.flow.sites.iter().enumerate() {
             let weight = match resource {
@@ -240,9 +253,16 @@ impl<'p> Setting<'p> {
                     "an amount that differs between iterations",
                 ));
             }
+            let (place, env) = match withheld {
+                Some(w) if matches!(site.kind, Kind::Arrive { commit: true, .. }) => {
+                    (Place::Site(w.site), &w.env)
+                }
+                _ => (spot.place, &spot.env),
+            };
+            let env = with_element(env);
             let times = class
                 .flow
-                .visits(at, &element.index, spot.place)
+                .visits(at, &element.index, place)
                 .ok_or_else(|| {
                     Unsupported::at(site.span, "the way the element of this operation moves")
                 })?;
@@ -266,7 +286,11 @@ impl<'p> Setting<'p> {
             let size = Polynomial::of(&group.size);
             let mut columns: Vec<Vec<(Expr, Term)>> = Vec::new();
             for spot in &group.spots {
-                columns.push(self.contributions(group.class, spot, element, resource)?);
+                let withheld = group.withheld.as_ref();
+                columns.push(self.contributions(group.class, spot, withheld, element, resource)?);
+            }
+            if let Some(withheld) = &group.withheld {
+                parts.extend(self.not_delivered(group.class, withheld, element, resource)?);
             }
             if let Some(spread) = &group.spread {
                 for (column, members) in columns.iter().zip(spread) {
@@ -297,6 +321,35 @@ impl<'p> Setting<'p> {
             parts.push((Polynomial::default().minus(&factor), times));
         }
         self.weighted(parts)
+    }
+
+    /// What a delivery that has not landed takes away from what has been started.
+    fn not_delivered(
+        &mut self,
+        class: &Class,
+        withheld: &Withheld,
+        element: &Element,
+        resource: Resource,
+    ) -> Result<Option<(Polynomial, Term)>, Unsupported> {
+        let site = &class.flow.sites[withheld.site];
+        let Kind::Deliver { bytes } = &site.kind else {
+            return Ok(None);
+        };
+        if resource == Resource::Arrivals || site.object != element.object {
+            return Ok(None);
+        }
+        let mut same = Vec::new();
+        for (own, wanted) in site.index.iter().zip(&element.index) {
+            let own = self.terms.expr(own, &withheld.env)?;
+            let wanted = self.terms.expr(wanted, &element.env)?;
+            same.push(term::eq(&own, &wanted));
+        }
+        let once = term::ite(&term::and(same), &term::int(1), &term::int(0));
+        let amount = match resource {
+            Resource::OpenBytes => Polynomial::of(bytes),
+            _ => Polynomial::default().minus(&Polynomial::of(bytes)),
+        };
+        Ok(Some((amount, once)))
     }
 
     fn members_times(&mut self, members: &Term, times: &Term) -> Term {

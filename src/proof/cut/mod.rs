@@ -1,5 +1,6 @@
 //! Guesses cuts: generations from parities, stops from concrete runs with one member held.
 
+mod exposures;
 mod fit;
 mod registrations;
 pub(super) mod trace;
@@ -32,10 +33,12 @@ use crate::certificate::cut::artefact::Generation;
 use crate::certificate::cut::artefact::Hold;
 use crate::certificate::cut::artefact::Quantity;
 use crate::certificate::cut::artefact::Registration;
+use crate::certificate::cut::artefact::Shows;
 use crate::certificate::cut::artefact::Stop;
 use crate::certificate::cut::artefact::Support;
 use crate::certificate::cut::class;
 use crate::certificate::cut::class::Class;
+use crate::certificate::cut::count::Place;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::manifest::Argument;
 use crate::protocol::BinaryOp;
@@ -65,13 +68,8 @@ const MAX_OFFSET: i64 = 8;
 /// A finite parameter with more values is not split.
 const MAX_VALUES: i64 = 64;
 
-/// Looks for a proof by cuts; if `consistent`, one that covers the generations of arrivals too.
-pub fn guess(
-    protocol: &Protocol,
-    consistent: bool,
-    deadline: Instant,
-    tell: &dyn Fn(&str),
-) -> Guess {
+/// Looks for a proof by cuts that shows so much.
+pub fn guess(protocol: &Protocol, shows: Shows, deadline: Instant, tell: &dyn Fn(&str)) -> Guess {
     let split = split(protocol);
     let found = cut::combinations(protocol, &split)
         .map_err(|refused| Failure::new(super::uncovered(refused)))
@@ -80,11 +78,11 @@ pub fn guess(
             let mut all = Vec::new();
             for (nth, values) in cases.into_iter().enumerate() {
                 tell(&format!("looking for cuts, case {} of {total}", nth + 1));
-                all.push(case(protocol, &split, values, consistent, deadline)?);
+                all.push(case(protocol, &split, values, shows, deadline)?);
             }
             Ok(Cut {
                 split,
-                consistent,
+                shows,
                 cases: all,
             })
         });
@@ -230,7 +228,7 @@ fn case(
     protocol: &Protocol,
     split: &[usize],
     values: Vec<i64>,
-    consistent: bool,
+    shows: Shows,
     deadline: Instant,
 ) -> Result<Case, Failure> {
     let fixed = cut::fixed(split, &values);
@@ -241,6 +239,7 @@ fn case(
         registrations: Vec::new(),
         holds: Vec::new(),
         supports: Vec::new(),
+        exposures: Vec::new(),
     };
     let points = draw(protocol, &fixed);
     if points.is_empty() {
@@ -284,7 +283,7 @@ fn case(
         samples: &samples,
         registrations: &result.registrations,
         holds: Vec::new(),
-        consistent,
+        shows,
         deadline,
         places: RefCell::default(),
     };
@@ -299,6 +298,9 @@ fn case(
         for site in 0..this.flow.sites.len() {
             result.supports.extend(search.supports(class, site)?);
         }
+    }
+    if shows == Shows::Ordering {
+        result.exposures = search.exposures();
     }
     result.holds = search.holds;
     Ok(result)
@@ -599,11 +601,13 @@ impl Numbering<'_> {
                 });
             }
         }
+        let commit = matches!(site.kind, Kind::Arrive { commit: true, .. });
         Some(Step {
             op,
             generation,
             adds,
             needs,
+            commit,
         })
     }
 }
@@ -617,7 +621,7 @@ struct Search<'a> {
     samples: &'a [Sample],
     registrations: &'a [Registration],
     holds: Vec<Hold>,
-    consistent: bool,
+    shows: Shows,
     deadline: Instant,
     /// Class, operation, sample: where it is executed.
     places: RefCell<HashMap<(usize, usize, usize), Places>>,
@@ -651,7 +655,7 @@ impl Search<'_> {
             ));
         }
         // Per other class, what was observed: the sample, the held operation, the stop.
-        let mut seen: Vec<Vec<(usize, &Op, Seen)>> = vec![Vec::new(); self.classes.len()];
+        let mut seen: Vec<Vec<(usize, &[i64], Seen)>> = vec![Vec::new(); self.classes.len()];
         for (nth, sample) in self.samples.iter().enumerate() {
             if sample.sizes[class] < 1 {
                 continue;
@@ -661,8 +665,9 @@ impl Search<'_> {
                 .collect();
             let stride = places.len().div_ceil(HELD_PER_SITE).max(1);
             for &place in places.iter().step_by(stride) {
-                let held = &sample.steps[class][place].op;
-                for (position, stop) in closure(sample, class, place).into_iter().enumerate() {
+                let held = &sample.steps[class][place].op.clocks[..];
+                let (stops, _) = closure(sample, class, Kept::Before(place));
+                for (position, stop) in stops.into_iter().enumerate() {
                     if let Some(stop) = stop {
                         seen[position].push((nth, held, stop));
                     }
@@ -671,7 +676,7 @@ impl Search<'_> {
         }
         let mut stops = Vec::new();
         for (position, seen) in seen.iter().enumerate() {
-            stops.push(self.stop(class, site, position, seen)?);
+            stops.push(self.stop(class, Place::Site(site), position, seen)?);
         }
         self.holds.push(Hold { class, site, stops });
         Ok(())
@@ -680,9 +685,9 @@ impl Search<'_> {
     fn stop(
         &self,
         class: usize,
-        site: usize,
+        place: Place,
         position: usize,
-        seen: &[(usize, &Op, Seen)],
+        seen: &[(usize, &[i64], Seen)],
     ) -> Result<Vec<Stop>, Failure> {
         let stopped = |nth: usize, at: Seen| -> Option<&Op> {
             self.samples[nth].steps[position]
@@ -697,24 +702,24 @@ impl Search<'_> {
         let text = |span: crate::protocol::Span| &self.protocol.source[span.start..span.end];
         let mut stops = Vec::new();
         for stop_site in sites {
-            let basis = self.basis(class, site, position, stop_site);
+            let basis = self.basis(class, place, position, stop_site);
             let points: Vec<Point> = seen
                 .iter()
-                .map(|(nth, op, at)| {
+                .map(|(nth, clocks, at)| {
                     let sample = &self.samples[*nth];
                     let observed = match stopped(*nth, *at) {
                         Some(stop) if stop.site == stop_site => Observed::Exactly(stop.clock()),
                         // Stopped earlier than this operation would stop it, or not at all.
                         _ => Observed::NotBefore(self.places(position, stop_site, *nth), *at),
                     };
-                    self.point(&basis, op, sample, observed)
+                    self.point(&basis, clocks, sample, observed)
                 })
                 .collect();
             let clock = fit::fit(&basis, &points).ok_or_else(|| {
                 Failure::new(format!(
                     "while a member of {} is held at `{}`, where {} gets to has no simple form",
                     held.name,
-                    text(held.flow.sites[site].span),
+                    text(held.flow.span(place)),
                     other.name
                 ))
             })?;
@@ -738,8 +743,9 @@ impl Search<'_> {
         Rc::clone(found)
     }
 
-    fn basis(&self, class: usize, site: usize, other: usize, stop: usize) -> Basis {
-        let depth = self.classes[class].flow.sites[site].path.loops.len();
+    fn basis(&self, class: usize, place: Place, other: usize, stop: usize) -> Basis {
+        let path = self.classes[class].flow.path(place);
+        let depth = path.map_or(0, |path| path.loops.len());
         let mut trips: Vec<Quantity> = Vec::new();
         let flow = &self.classes[other].flow;
         for at in &flow.sites[stop].path.loops {
@@ -777,7 +783,11 @@ impl Search<'_> {
                 leading.push(clock.into_iter().chain(factors.iter().copied()).collect());
             }
         }
-        for of in [(other, stop), (class, site)] {
+        let own = match place {
+            Place::Site(site) => Some((class, site)),
+            Place::Point(_) | Place::End => None,
+        };
+        for of in [(other, stop)].into_iter().chain(own) {
             for from in 1..self.classes[of.0].flow.sites[of.1].path.loops.len() {
                 if self.steady(of.0, of.1, from) {
                     for quotient in quotients(depth, of, from) {
@@ -804,13 +814,13 @@ impl Search<'_> {
         Basis { leading, rest }
     }
 
-    fn point(&self, basis: &Basis, op: &Op, sample: &Sample, observed: Observed) -> Point {
+    fn point(&self, basis: &Basis, clocks: &[i64], sample: &Sample, observed: Observed) -> Point {
         let value = |product: &Vec<Quantity>| {
             product
                 .iter()
                 .map(|quantity| match quantity {
                     Quantity::Param(at) => sample.params[*at],
-                    Quantity::Clock(depth) => op.clocks[*depth],
+                    Quantity::Clock(depth) => clocks[*depth],
                     Quantity::Trips(class, at) => self.trips(*class, *at, sample),
                     Quantity::Quotient {
                         clock,
@@ -821,7 +831,7 @@ impl Search<'_> {
                         let loops = &self.classes[of.0].flow.sites[of.1].path.loops;
                         let inner = loops[*from..].iter();
                         let by: i64 = inner.map(|at| self.trips(of.0, *at, sample)).product();
-                        let sum = op.clocks[*clock] + plus;
+                        let sum = clocks[*clock] + plus;
                         if by > 0 { sum.div_euclid(by) } else { 0 }
                     }
                 })
@@ -871,7 +881,8 @@ impl Search<'_> {
                     self.protocol.objects[this.object.0].kind,
                     ObjectKind::Mbarrier { .. }
                 );
-                let asked = self.has_bytes(class, site) || self.consistent && mbarrier;
+                let asked =
+                    self.has_bytes(class, site) || self.shows == Shows::Generations && mbarrier;
                 asked
                     && !matches!(before, Some(Kind::Expect { .. }))
                     && !self.waits_itself(class, site)
@@ -953,13 +964,13 @@ impl Search<'_> {
             });
             candidates.sort_by_key(|(covered, ..)| std::cmp::Reverse(*covered));
             let fitting = candidates.into_iter().find_map(|(_, by, wait)| {
-                let basis = self.basis(class, site, by, wait);
+                let basis = self.basis(class, Place::Site(site), by, wait);
                 let points: Vec<Point> = open
                     .iter()
                     .filter_map(|place| {
                         let observed = Observed::Exactly(self.awaited(by, wait, *place)?);
                         let sample = &self.samples[place.0];
-                        Some(self.point(&basis, &place.1.op, sample, observed))
+                        Some(self.point(&basis, &place.1.op.clocks, sample, observed))
                     })
                     .collect();
                 Some((by, wait, fit::fit(&basis, &points)?))
@@ -1002,29 +1013,44 @@ fn quotients(depth: usize, of: (usize, usize), from: usize) -> Vec<Quantity> {
         .collect()
 }
 
-/// Where every class gets to while one member is held before an operation: `None` for a class
-/// without members.
-fn closure(sample: &Sample, class: usize, place: usize) -> Vec<Option<Seen>> {
-    let mut crews: Vec<Crew<'_>> = sample
-        .steps
-        .iter()
-        .enumerate()
-        .map(|(position, steps)| Crew {
-            size: sample.sizes[position] - i64::from(position == class),
-            ops: steps,
-            at: 0,
-            held: usize::MAX,
+/// How one member is kept from what it does, by position in that.
+#[derive(Clone, Copy)]
+enum Kept {
+    /// It does not do this, nor what follows.
+    Before(usize),
+    /// This does not land.
+    Landing(usize),
+}
+
+/// Where every class gets to with one member of a class kept from something, `None` for a class
+/// without further members, and where that member gets to.
+fn closure(sample: &Sample, class: usize, kept: Kept) -> (Vec<Option<Seen>>, Seen) {
+    let crew = |position: usize, size: i64| Crew {
+        size,
+        ops: &sample.steps[position],
+        at: 0,
+        held: usize::MAX,
+        withheld: None,
+    };
+    let mut crews: Vec<Crew<'_>> = (0..sample.steps.len())
+        .map(|position| {
+            let size = sample.sizes[position] - i64::from(position == class);
+            crew(position, size)
         })
         .collect();
-    crews.push(Crew {
-        size: 1,
-        ops: &sample.steps[class],
-        at: 0,
-        held: place,
+    let one = crew(class, 1);
+    crews.push(match kept {
+        Kept::Before(held) => Crew { held, ..one },
+        Kept::Landing(at) => Crew {
+            withheld: Some(at),
+            ..one
+        },
     });
     trace::run(&mut crews);
-    crews[..sample.steps.len()]
-        .iter()
-        .map(|crew| (crew.size > 0).then_some(crew.at))
-        .collect()
+    let (one, all) = match crews.split_last() {
+        Some((one, all)) => (one.at, all),
+        None => (0, &[][..]),
+    };
+    let stops = all.iter().map(|crew| (crew.size > 0).then_some(crew.at));
+    (stops.collect(), one)
 }

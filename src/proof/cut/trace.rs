@@ -92,8 +92,28 @@ fn truth(expr: &Expr, params: &[i64], vars: &HashMap<VarId, i64>) -> Option<bool
     }
 }
 
+/// A step on data of a member at concrete parameters.
+#[derive(Debug, Clone)]
+pub struct Mark {
+    /// Its position in the class.
+    pub point: usize,
+    /// How many operations the member has done before.
+    pub at: usize,
+    /// Per enclosing loop, from the outermost, its iteration counted over the whole run.
+    pub clocks: Vec<i64>,
+}
+
 /// What a member of a class does, if it is no more than `limit` operations.
 pub fn trace(class: &Class, params: &[i64], limit: usize) -> Option<Vec<Op>> {
+    Some(walk(class, params, limit)?.ops)
+}
+
+/// Its steps on data, under the same condition.
+pub fn marks(class: &Class, params: &[i64], limit: usize) -> Option<Vec<Mark>> {
+    Some(walk(class, params, limit)?.marks)
+}
+
+fn walk<'a>(class: &'a Class, params: &'a [i64], limit: usize) -> Option<Walker<'a>> {
     let mut walker = Walker {
         class,
         params,
@@ -102,9 +122,10 @@ pub fn trace(class: &Class, params: &[i64], limit: usize) -> Option<Vec<Op>> {
         iterations: vec![0; class.flow.loops.len()],
         steps: 0,
         ops: Vec::new(),
+        marks: Vec::new(),
     };
     walker.block(&class.flow.nodes)?;
-    Some(walker.ops)
+    Some(walker)
 }
 
 struct Walker<'a> {
@@ -115,6 +136,7 @@ struct Walker<'a> {
     iterations: Vec<i64>,
     steps: usize,
     ops: Vec<Op>,
+    marks: Vec<Mark>,
 }
 
 impl Walker<'_> {
@@ -126,6 +148,7 @@ impl Walker<'_> {
             }
             match node {
                 Node::Site(at) => self.site(*at)?,
+                Node::Point(at) => self.point(*at),
                 Node::If {
                     condition,
                     then,
@@ -153,12 +176,21 @@ impl Walker<'_> {
         Some(())
     }
 
+    fn point(&mut self, at: usize) {
+        let loops = self.class.flow.points[at].path.loops.iter();
+        self.marks.push(Mark {
+            point: at,
+            at: self.ops.len(),
+            clocks: loops.map(|l| self.iterations[*l]).collect(),
+        });
+    }
+
     fn site(&mut self, at: usize) -> Option<()> {
         let site = &self.class.flow.sites[at];
         let number = |e: &Expr| value(e, self.params, &self.vars);
         let index = site.index.iter().map(number).collect::<Option<_>>()?;
         let operand = match &site.kind {
-            Kind::Arrive { weight } => number(weight)?,
+            Kind::Arrive { weight, .. } => number(weight)?,
             Kind::Register { count } => number(count)?,
             Kind::WaitParity { parity } => number(parity)?,
             Kind::WaitValue { value, .. } => number(value)?,
@@ -192,6 +224,8 @@ pub struct Crew<'a> {
     pub at: usize,
     /// The operation beyond which they may not go.
     pub held: usize,
+    /// What does not land: this operation, and every commit after it.
+    pub withheld: Option<usize>,
 }
 
 /// An operation with what it means for the unwrapped protocol.
@@ -205,6 +239,8 @@ pub struct Step {
     pub adds: Amounts,
     /// How much its element must have for it to pass; `None` if it does not block.
     pub needs: Option<Amounts>,
+    /// Whether it lands behind what was started before.
+    pub commit: bool,
 }
 
 /// What an element counts.
@@ -230,7 +266,9 @@ pub fn run(crews: &mut [Crew<'_>]) {
                 if step.needs.is_some_and(short) {
                     break;
                 }
-                if step.adds != Amounts::default() {
+                let at = crew.at;
+                let lands = |from: usize| at < from || at > from && !step.commit;
+                if step.adds != Amounts::default() && crew.withheld.is_none_or(lands) {
                     let total = arrived.entry(step.op.element.clone()).or_default();
                     total.arrivals += step.adds.arrivals * crew.size;
                     total.bytes += step.adds.bytes * crew.size;

@@ -1,0 +1,581 @@
+//! Data that no two actors touch at once.
+//!
+//! An access lasts from the point at which it is next until its *end*: a point of its member's
+//! program (the access itself; a `wait_group` for its group), or the landing of one of the
+//! member's operations (the copy that it belongs to; a later commit). While it lasts, its member
+//! stands at that point or before it, or that operation has not landed.
+//!
+//! # The conditions
+//!
+//! 1. *(in range)* every access is to an element of its buffer;
+//! 2. *(exposure)* for an end there is a cut ([`Exposure`]): with the member held at the point,
+//!    or with what it lands (and every commit of its from there on) withheld, everybody stops
+//!    where the cut says;
+//! 3. *(ordered)* for two accesses to one element, one of them a write: while one lasts, the other
+//!    lies beyond a stop of its member's. Two of one member need that where the earlier is
+//!    asynchronous, unless both are tensor-core work, which keeps its order.
+//!
+//! # Why no state has both under way
+//!
+//! A run of the protocol is a run of the unwrapped one (the rule's point (b)), in which arrivals
+//! only add up. As long as a member has not passed a point, or something of its has not landed,
+//! every step of the run is one of the system in which the member is held there, or that arrival
+//! never comes. In that system nobody ever gets beyond the stops, by the rule's point (a). What
+//! lies beyond a stop has not begun.
+//!
+//! *Withheld.* Commits of one member land in the order in which they are started and behind its
+//! copies, so while one of these is in flight, no later commit has landed. Other copies
+//! may have. Nothing is withheld of somebody who does not get as far as the operation: every stop of
+//! the member itself comes after it.
+//!
+//! *Ends.* A point or an operation ends an access if it comes after it in the text, in the same
+//! iterations and under no further condition, so that it is executed whenever the access is. A
+//! `wait_group 0` waits for the group if a `commit_group` stands between in the same way. Whatever
+//! ends an access earlier only makes it shorter. An access without such an end has no exposure.
+//!
+//! *Copies.* Where a protocol falls apart into copies (`copies.rs`), every access must be to an element
+//! of its own copy.
+
+use super::artefact::Exposure;
+use super::artefact::Moment;
+use super::class::Class;
+use super::copies;
+use super::count::Counted;
+use super::count::Place;
+use super::flow::Flow;
+use super::flow::Kind;
+use super::flow::Lasting;
+use super::flow::Path;
+use super::flow::Step;
+use super::rule::Held;
+use super::rule::Rule;
+use super::state::Group;
+use super::state::Setting;
+use super::state::Spot;
+use super::state::Withheld;
+use crate::certificate::program::Unsupported;
+use crate::certificate::term;
+use crate::certificate::term::Term;
+use crate::certificate::translate::Env;
+use crate::protocol::Expr;
+
+/// What ends an access: nothing before it does, as far as the text shows.
+pub fn end(flow: &Flow, point: usize) -> Option<Moment> {
+    let this = &flow.points[point];
+    let Step::Touch { write, lasting, .. } = &this.step else {
+        return None;
+    };
+    match lasting {
+        Lasting::Now => Some(Moment::Point(point)),
+        Lasting::Copy => Some(Moment::Landing(this.after)),
+        Lasting::Started { .. } => {
+            let group = |at: usize| {
+                let follows = executed_with(&flow.points[at].path, &this.path);
+                follows && matches!(flow.points[at].step, Step::CommitGroup)
+            };
+            let waits = |at: &usize| {
+                let there = &flow.points[*at];
+                let Step::WaitGroup { most, reads_only } = there.step else {
+                    return false;
+                };
+                most == Some(0)
+                    && !(reads_only && *write)
+                    && executed_with(&there.path, &this.path)
+                    && (point + 1..*at).any(group)
+            };
+            if let Some(wait) = (point + 1..flow.points.len()).find(waits) {
+                return Some(Moment::Point(wait));
+            }
+            let lands = |at: &usize| {
+                let there = &flow.sites[*at];
+                matches!(there.kind, Kind::Arrive { commit: true, .. })
+                    && executed_with(&there.path, &this.path)
+            };
+            let commit = (this.after..flow.sites.len()).find(lands);
+            commit.map(Moment::Landing)
+        }
+    }
+}
+
+/// Whether what stands on one path later in the text is executed, in the same iterations, whenever
+/// what stands on another is.
+fn executed_with(path: &Path, whenever: &Path) -> bool {
+    whenever.loops.starts_with(&path.loops) && whenever.conditions.starts_with(&path.conditions)
+}
+
+/// An access of a member.
+#[derive(Clone, Copy)]
+struct Access {
+    class: usize,
+    point: usize,
+    buffer: usize,
+    write: bool,
+    lasting: Lasting,
+}
+
+impl Access {
+    fn is_in_order(&self) -> bool {
+        self.lasting == (Lasting::Started { in_order: true })
+    }
+}
+
+impl<'a> Rule<'a> {
+    /// No two accesses to one element, one of them a write, are ever under way together.
+    pub fn ordered(&mut self) -> Result<(), Unsupported> {
+        self.copies_of_buffers()?;
+        let accesses = self.accesses();
+        for access in &accesses {
+            self.in_range(access)?;
+        }
+        for nth in 0..self.case.exposures.len() {
+            self.exposure(nth)?;
+        }
+        for (nth, a) in accesses.iter().enumerate() {
+            for b in &accesses[nth..] {
+                if a.buffer == b.buffer && (a.write || b.write) {
+                    self.apart(a, b)?;
+                    self.in_turn(a, b)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn accesses(&self) -> Vec<Access> {
+        let mut all = Vec::new();
+        for (class, this) in self.classes.iter().enumerate() {
+            for (point, at) in this.flow.points.iter().enumerate() {
+                if let Step::Touch {
+                    buffer,
+                    write,
+                    lasting,
+                    ..
+                } = &at.step
+                {
+                    all.push(Access {
+                        class,
+                        point,
+                        buffer: buffer.0,
+                        write: *write,
+                        lasting: *lasting,
+                    });
+                }
+            }
+        }
+        all
+    }
+
+    /// Every copy has elements of its own in every buffer.
+    fn copies_of_buffers(&mut self) -> Result<(), Unsupported> {
+        let Some(extent) = copies::copies(self.protocol).extent else {
+            return Ok(());
+        };
+        for (buffer, position) in copies::buffers(self.protocol)? {
+            let buffer = &self.protocol.buffers[buffer];
+            let mut setting = self.setting()?;
+            let copies = setting.terms.expr(&self.fix(&extent), &Env::new())?;
+            let elements = self.fix(&buffer.extents[position]);
+            let elements = setting.terms.expr(&elements, &Env::new())?;
+            self.conclude(
+                format!("copies_of_{}", buffer.name),
+                format!("`{}` has elements for every copy", buffer.name),
+                setting,
+                term::le(&copies, &elements),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// A member at a step on data, in arbitrary iterations, with arbitrary values of the indices
+    /// that operations do not tell apart.
+    fn member_at_point(
+        &self,
+        setting: &mut Setting<'a>,
+        class: usize,
+        point: usize,
+        name: &str,
+    ) -> Result<Env, Unsupported> {
+        let this = &self.classes[class];
+        let mut env = Env::new();
+        for (var, extent) in &this.free {
+            let index = setting.unknown(&format!("{name}_index"));
+            let extent = setting.terms.expr(extent, &Env::new())?;
+            let inside = term::within(&term::int(0), &index, &extent);
+            setting.facts.push(inside);
+            env.insert(*var, index);
+        }
+        for (comparison, holds) in &this.compared {
+            let comparison = setting.terms.expr(&self.fix(comparison), &env)?;
+            let fact = if *holds {
+                comparison
+            } else {
+                term::not(comparison)
+            };
+            setting.facts.push(fact);
+        }
+        self.iterations_at(setting, class, &this.flow.points[point].path, name, env)
+    }
+
+    fn iterations_at(
+        &self,
+        setting: &mut Setting<'a>,
+        class: usize,
+        path: &Path,
+        name: &str,
+        mut env: Env,
+    ) -> Result<Env, Unsupported> {
+        let (iterations, inside) = setting.iterations(&self.classes[class], path, name)?;
+        setting.facts.extend(inside);
+        env.extend(iterations);
+        let conditions = setting.conditions(path, &env)?;
+        setting.facts.extend(conditions);
+        Ok(env)
+    }
+
+    fn element_of(
+        &self,
+        setting: &mut Setting<'a>,
+        access: &Access,
+        env: &Env,
+    ) -> Result<Vec<Term>, Unsupported> {
+        let at = &self.classes[access.class].flow.points[access.point];
+        let Step::Touch { index, .. } = &at.step else {
+            return Ok(Vec::new());
+        };
+        index.iter().map(|e| setting.terms.expr(e, env)).collect()
+    }
+
+    fn in_range(&mut self, access: &Access) -> Result<(), Unsupported> {
+        let (class, point) = (access.class, access.point);
+        let at = &self.classes[class].flow.points[point];
+        let Step::Touch { whole, .. } = &at.step else {
+            return Ok(());
+        };
+        let buffer = &self.protocol.buffers[access.buffer];
+        let mut setting = self.setting_of(class)?;
+        let env = self.member_at_point(&mut setting, class, point, "at")?;
+        let mut goals = Vec::new();
+        let mut needed = Vec::new();
+        for e in whole {
+            setting.terms.well_defined(e, &env, &[], &mut needed)?;
+        }
+        goals.extend(needed.into_iter().map(|r| {
+            let given = term::and(r.given);
+            term::or([term::not(given), r.needed])
+        }));
+        let element = self.element_of(&mut setting, access, &env)?;
+        for (extent, index) in buffer.extents.iter().zip(&element) {
+            let extent = setting.terms.expr(&self.fix(extent), &Env::new())?;
+            goals.push(term::within(&term::int(0), index, &extent));
+        }
+        let what = self.quote(at.span);
+        self.conclude(
+            format!("in_buffer_c{class}_p{point}"),
+            format!(
+                "in {}, `{what}` stays in `{}`",
+                self.classes[class].name, buffer.name
+            ),
+            setting,
+            term::and(goals),
+        )
+    }
+
+    fn place_of(&self, class: usize, moment: Moment) -> Result<Place, Unsupported> {
+        let wrong = || Unsupported::whole("an exposure of something that does not exist");
+        let flow = &self.classes.get(class).ok_or_else(wrong)?.flow;
+        match moment {
+            Moment::Point(at) if at < flow.points.len() => Ok(Place::Point(at)),
+            Moment::Landing(at) => {
+                let kind = &flow.sites.get(at).ok_or_else(wrong)?.kind;
+                match kind {
+                    Kind::Deliver { .. } | Kind::Arrive { commit: true, .. } => Ok(Place::Site(at)),
+                    _ => Err(wrong()),
+                }
+            }
+            Moment::Point(_) => Err(wrong()),
+        }
+    }
+
+    /// A cut for an end: everybody is blocked where it says.
+    fn exposure(&mut self, nth: usize) -> Result<(), Unsupported> {
+        let (case, classes) = (self.case, self.classes);
+        let Exposure {
+            class,
+            at,
+            stops,
+            own,
+        } = &case.exposures[nth];
+        let place = self.place_of(*class, *at)?;
+        if stops.len() != classes.len() {
+            return Err(Unsupported::whole("an exposure that leaves out a class"));
+        }
+        let this = &classes[*class];
+        let mut setting = self.setting_of(*class)?;
+        let path = this.flow.path(place).cloned().unwrap_or_default();
+        let env = self.iterations_at(&mut setting, *class, &path, "held", Env::new())?;
+        let held = Held {
+            class: *class,
+            place,
+            env: &env,
+        };
+        let mut goals = Vec::new();
+        let mut spots = vec![Spot {
+            when: term::boolean(true),
+            place,
+            env: env.clone(),
+        }];
+        let mut withheld = None;
+        if let Moment::Landing(site) = *at {
+            spots = self.stops(&mut setting, *class, own, held)?;
+            let clock = setting.clock(this, site, &env)?;
+            for spot in &spots {
+                if spot.place == Place::End {
+                    continue;
+                }
+                let stop = Held {
+                    class: *class,
+                    place: spot.place,
+                    env: &spot.env,
+                };
+                let later = self.beyond(&mut setting, stop, site, &clock)?;
+                goals.push(term::or([term::not(spot.when.clone()), later]));
+            }
+            withheld = Some(Withheld {
+                site,
+                env: env.clone(),
+            });
+        }
+        let mut groups = vec![Group {
+            class: this,
+            size: Expr::Int(1),
+            spots,
+            spread: None,
+            withheld,
+        }];
+        // Who stops where: the class, and what holds if there is nobody.
+        let mut crews = vec![(*class, term::boolean(false))];
+        for (position, stop) in stops.iter().enumerate() {
+            let other = &classes[position];
+            let size = if position == *class {
+                super::algebra::sub(other.size.clone(), Expr::Int(1))
+            } else {
+                other.size.clone()
+            };
+            if size == Expr::Int(0) {
+                continue;
+            }
+            let count = setting.terms.expr(&size, &Env::new())?;
+            crews.push((position, term::le(&count, &term::int(0))));
+            groups.push(Group {
+                class: other,
+                spots: self.stops(&mut setting, position, stop, held)?,
+                size,
+                spread: None,
+                withheld: None,
+            });
+        }
+        for (crew, (position, none)) in crews.iter().enumerate() {
+            if crew == 0 && matches!(at, Moment::Point(_)) {
+                // It is held.
+                continue;
+            }
+            for nth in 0..groups[crew].spots.len() {
+                let spot = groups[crew].spots[nth].clone();
+                let Place::Site(site) = spot.place else {
+                    continue;
+                };
+                let stopped = (*position, site);
+                let blocked = self.lacks(&mut setting, &groups, stopped, &spot.env, 0, false)?;
+                goals.push(term::or([none.clone(), term::not(spot.when), blocked]));
+            }
+        }
+        let (name, what) = match *at {
+            Moment::Point(point) => {
+                let what = self.quote(this.flow.points[point].span);
+                let meaning = format!("a member of {} is held at `{what}`", this.name);
+                (format!("p{point}"), meaning)
+            }
+            Moment::Landing(site) => {
+                let what = self.quote(this.flow.sites[site].span);
+                let meaning = format!("`{what}` of a member of {} has not landed", this.name);
+                (format!("l{site}"), meaning)
+            }
+        };
+        self.conclude(
+            format!("exposure_c{class}_{name}"),
+            format!("while {what}, everybody stops where the cut says"),
+            setting,
+            term::and(goals),
+        )
+    }
+
+    fn exposed(&self, access: &Access) -> Option<&'a Exposure> {
+        let end = end(&self.classes[access.class].flow, access.point)?;
+        let mut all = self.case.exposures.iter();
+        all.find(|e| e.class == access.class && e.at == end)
+    }
+
+    /// Where the member of an access is while it lasts, if there is a cut for it.
+    fn held_at<'e>(&self, exposure: &Exposure, env: &'e Env) -> Result<Held<'e>, Unsupported> {
+        Ok(Held {
+            class: exposure.class,
+            place: self.place_of(exposure.class, exposure.at)?,
+            env,
+        })
+    }
+
+    /// Accesses of two members.
+    fn apart(&mut self, a: &Access, b: &Access) -> Result<(), Unsupported> {
+        let free = &self.classes[a.class].free;
+        if a.class == b.class && free.is_empty() {
+            return Ok(());
+        }
+        let mut setting = self.setting_of(a.class)?;
+        let size = &self.classes[b.class].size;
+        let size = setting.terms.expr(size, &Env::new())?;
+        setting.facts.push(term::le(&term::int(1), &size));
+        let left = self.member_at_point(&mut setting, a.class, a.point, "left")?;
+        let right = self.member_at_point(&mut setting, b.class, b.point, "right")?;
+        if a.class == b.class {
+            let same = free
+                .iter()
+                .map(|(var, _)| term::eq(&left[var], &right[var]));
+            let same: Vec<Term> = same.collect();
+            setting.facts.push(term::not(term::and(same)));
+        }
+        self.one_element(&mut setting, (a, &left), (b, &right))?;
+        let mut ways = Vec::new();
+        for ((x, env), (y, at)) in [((a, &left), (b, &right)), ((b, &right), (a, &left))] {
+            if let Some(exposure) = self.exposed(x) {
+                let held = self.held_at(exposure, env)?;
+                let other = Held {
+                    class: y.class,
+                    place: Place::Point(y.point),
+                    env: at,
+                };
+                ways.push(self.stopped(&mut setting, &exposure.stops[y.class], held, other)?);
+            }
+        }
+        self.conclude_pair("apart", a, b, setting, ways)
+    }
+
+    /// Accesses of one member.
+    fn in_turn(&mut self, a: &Access, b: &Access) -> Result<(), Unsupported> {
+        let now = |x: &Access| x.lasting == Lasting::Now;
+        if a.class != b.class || now(a) && now(b) || a.is_in_order() && b.is_in_order() {
+            return Ok(());
+        }
+        let flow = &self.classes[a.class].flow;
+        let mut setting = self.setting_of(a.class)?;
+        let left = self.member_at_point(&mut setting, a.class, a.point, "left")?;
+        let mut right = self.member_at_point(&mut setting, b.class, b.point, "right")?;
+        // The same member.
+        for (var, _) in &self.classes[a.class].free {
+            let same = term::eq(&left[var], &right[var]);
+            setting.facts.push(same);
+            right.insert(*var, left[var].clone());
+        }
+        let (x, y) = (&flow.points[a.point], &flow.points[b.point]);
+        if x.first == y.first {
+            // What one execution of a statement does is in order.
+            let loops = x.path.loops.iter().map(|l| flow.loops[*l].var);
+            let same: Vec<Term> = loops.map(|v| term::eq(&left[&v], &right[&v])).collect();
+            setting.facts.push(term::not(term::and(same)));
+        }
+        self.one_element(&mut setting, (a, &left), (b, &right))?;
+        let mut ways = Vec::new();
+        for ((x, env), (y, at)) in [((a, &left), (b, &right)), ((b, &right), (a, &left))] {
+            let other = Held {
+                class: y.class,
+                place: Place::Point(y.point),
+                env: at,
+            };
+            match (x.lasting, self.exposed(x)) {
+                (Lasting::Now, _) => ways.push(self.follows(&mut setting, other, x.point, env)?),
+                (_, Some(exposure)) => ways.push(match exposure.at {
+                    Moment::Point(point) => self.follows(&mut setting, other, point, env)?,
+                    Moment::Landing(_) => {
+                        let held = self.held_at(exposure, env)?;
+                        self.stopped(&mut setting, &exposure.own, held, other)?
+                    }
+                }),
+                _ => {}
+            }
+        }
+        self.conclude_pair("in_turn", a, b, setting, ways)
+    }
+
+    /// Assumes that both are to one element.
+    fn one_element(
+        &self,
+        setting: &mut Setting<'a>,
+        (a, left): (&Access, &Env),
+        (b, right): (&Access, &Env),
+    ) -> Result<(), Unsupported> {
+        let one = self.element_of(setting, a, left)?;
+        let other = self.element_of(setting, b, right)?;
+        for (x, y) in one.iter().zip(&other) {
+            setting.facts.push(term::eq(x, y));
+        }
+        Ok(())
+    }
+
+    /// Whether a place of a member comes after one of its steps on data in given iterations, in
+    /// which that is known not to be skipped.
+    fn follows(
+        &self,
+        setting: &mut Setting<'a>,
+        at: Held<'_>,
+        point: usize,
+        env: &Env,
+    ) -> Result<Term, Unsupported> {
+        let this = &self.classes[at.class];
+        let step = &this.flow.points[point];
+        let text = match at.place {
+            Place::Point(other) => point < other,
+            Place::Site(site) => step.after <= site,
+            Place::End => true,
+        };
+        let Some(level) = step.path.loops.last() else {
+            return Ok(term::boolean(text));
+        };
+        let counted = |place| {
+            let clock = this.flow.before(place, Counted::Iteration(*level));
+            clock.ok_or_else(|| Unsupported::at(step.span, "the number of iterations around this"))
+        };
+        let done = setting.terms.expr(&counted(at.place)?, at.env)?;
+        let own = setting.terms.expr(&counted(Place::Point(point))?, env)?;
+        let path = this.flow.path(at.place);
+        let inside = path.is_some_and(|path| path.loops.contains(level));
+        Ok(if inside && text {
+            term::le(&own, &done)
+        } else {
+            term::lt(&own, &done)
+        })
+    }
+
+    fn conclude_pair(
+        &mut self,
+        name: &str,
+        a: &Access,
+        b: &Access,
+        setting: Setting<'a>,
+        ways: Vec<Term>,
+    ) -> Result<(), Unsupported> {
+        let of = |x: &Access| -> (&'a Class, String) {
+            let class = &self.classes[x.class];
+            (class, self.quote(class.flow.points[x.point].span))
+        };
+        let ((one, what), (other, with)) = (of(a), of(b));
+        let who = match name {
+            "apart" => format!("`{what}` of {} and `{with}` of {}", one.name, other.name),
+            _ => format!("`{what}` and `{with}` of one member of {}", one.name),
+        };
+        self.conclude(
+            format!("{name}_c{}_p{}_c{}_p{}", a.class, a.point, b.class, b.point),
+            format!("{who} are never under way at one element together"),
+            setting,
+            term::or(ways),
+        )
+    }
+}

@@ -1,0 +1,111 @@
+//! How far everybody gets while an access is under way.
+
+use std::collections::BTreeSet;
+
+use super::HELD_PER_SITE;
+use super::Kept;
+use super::MAX_OPS;
+use super::Sample;
+use super::Search;
+use super::Seen;
+use super::closure;
+use super::trace;
+use crate::certificate::cut::artefact::Exposure;
+use crate::certificate::cut::artefact::Moment;
+use crate::certificate::cut::count::Place;
+use crate::certificate::cut::flow::Step;
+use crate::certificate::cut::races;
+
+/// A member kept from going on: its clocks there, and what it is kept from.
+type Occurrence = (Vec<i64>, Kept);
+
+impl Search<'_> {
+    /// A cut for every end of an access that may meet another one. Where there is none, the checker
+    /// may do without: accesses may be to different elements, or the other one's cut be enough.
+    pub(super) fn exposures(&self) -> Vec<Exposure> {
+        let mut written = BTreeSet::new();
+        for point in self.classes.iter().flat_map(|c| &c.flow.points) {
+            if let Step::Touch { buffer, write, .. } = &point.step
+                && *write
+            {
+                written.insert(buffer.0);
+            }
+        }
+        let mut ends = BTreeSet::new();
+        for (class, this) in self.classes.iter().enumerate() {
+            for (at, point) in this.flow.points.iter().enumerate() {
+                if let Step::Touch { buffer, .. } = &point.step
+                    && written.contains(&buffer.0)
+                    && let Some(end) = races::end(&this.flow, at)
+                {
+                    ends.insert((class, end));
+                }
+            }
+        }
+        let ends = ends.into_iter();
+        ends.filter_map(|(class, at)| self.exposure(class, at))
+            .collect()
+    }
+
+    fn exposure(&self, class: usize, at: Moment) -> Option<Exposure> {
+        let place = match at {
+            Moment::Point(point) => Place::Point(point),
+            Moment::Landing(site) => Place::Site(site),
+        };
+        let all: Vec<(usize, Vec<Occurrence>)> = self
+            .samples
+            .iter()
+            .enumerate()
+            .filter(|(_, sample)| sample.sizes[class] > 0)
+            .map(|(nth, sample)| (nth, self.occurrences(sample, class, at)))
+            .collect();
+        let mut seen: Vec<Vec<(usize, &[i64], Seen)>> = vec![Vec::new(); self.classes.len()];
+        let mut own = Vec::new();
+        for (nth, occurrences) in &all {
+            let stride = occurrences.len().div_ceil(HELD_PER_SITE).max(1);
+            for (clocks, kept) in occurrences.iter().step_by(stride) {
+                let (stops, reached) = closure(&self.samples[*nth], class, *kept);
+                for (position, stop) in stops.into_iter().enumerate() {
+                    if let Some(stop) = stop {
+                        seen[position].push((*nth, clocks, stop));
+                    }
+                }
+                own.push((*nth, &clocks[..], reached));
+            }
+        }
+        let mut stops = Vec::new();
+        for (position, seen) in seen.iter().enumerate() {
+            stops.push(self.stop(class, place, position, seen).ok()?);
+        }
+        let own = match at {
+            Moment::Point(_) => Vec::new(),
+            Moment::Landing(_) => self.stop(class, place, class, &own).ok()?,
+        };
+        Some(Exposure {
+            class,
+            at,
+            stops,
+            own,
+        })
+    }
+
+    fn occurrences(&self, sample: &Sample, class: usize, at: Moment) -> Vec<Occurrence> {
+        match at {
+            Moment::Point(point) => {
+                let marks = trace::marks(&self.classes[class], &sample.params, MAX_OPS);
+                let marks = marks.unwrap_or_default().into_iter();
+                marks
+                    .filter(|mark| mark.point == point)
+                    .map(|mark| (mark.clocks, Kept::Before(mark.at)))
+                    .collect()
+            }
+            Moment::Landing(site) => {
+                let steps = sample.steps[class].iter().enumerate();
+                steps
+                    .filter(|(_, step)| step.op.site == site)
+                    .map(|(at, step)| (step.op.clocks.clone(), Kept::Landing(at)))
+                    .collect()
+            }
+        }
+    }
+}
