@@ -806,15 +806,18 @@ impl Builder<'_> {
         let hi = self.evaluate(hi, values, path, stmt.span);
         if let (Expr::Int(lo), Expr::Int(hi)) = (&lo, &hi)
             && hi.saturating_sub(*lo) <= MAX_WRITTEN_OUT
-            && assigned(body).is_empty()
+            && !assigned(body).iter().any(|v| values.contains_key(v))
         {
             let mut numbers: Vec<i64> = (*lo..*hi).collect();
             if *descending {
                 numbers.reverse();
             }
+            let outside = values.clone();
             for number in numbers {
-                values.insert(var, Expr::Int(number));
-                nodes.extend(self.written_out(stmt, body, values, path)?);
+                // What an iteration declares is gone after it.
+                let mut inside = outside.clone();
+                inside.insert(var, Expr::Int(number));
+                nodes.extend(self.written_out(stmt, body, &mut inside, path)?);
             }
             return Ok(());
         }

@@ -87,6 +87,7 @@
 mod algebra;
 pub mod artefact;
 mod bytes;
+pub mod cases;
 pub mod class;
 mod copies;
 pub mod count;
@@ -103,14 +104,10 @@ use artefact::Shows;
 
 use super::obligation::Obligation;
 use super::program::Unsupported;
-use crate::protocol::Domain;
 use crate::protocol::ObjectKind;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
 use crate::verdict::Property;
-
-/// The most combinations of split parameters.
-pub const MAX_CASES: usize = 256;
 
 /// Whether the obligations of a cut that shows so much prove a property of a protocol.
 pub fn proves(protocol: &Protocol, shows: Shows, property: Property) -> bool {
@@ -138,36 +135,46 @@ pub fn proves(protocol: &Protocol, shows: Shows, property: Property) -> bool {
 ///
 /// Refuses a protocol outside the rule's side conditions and an artefact that does not fit it.
 pub fn obligations(protocol: &Protocol, cut: &Cut) -> Result<Vec<Obligation>, Unsupported> {
-    let cases = combinations(protocol, &cut.split)?;
-    let stated: Vec<&Vec<i64>> = cut.cases.iter().map(|case| &case.values).collect();
-    if stated.len() != cases.len() || stated.iter().zip(&cases).any(|(a, b)| *a != b) {
-        return Err(Unsupported::whole("cases that do not cover the domain"));
-    }
-    let mut all = Vec::new();
+    let mut all = cases::coverage(protocol, cut)?;
     for (nth, case) in cut.cases.iter().enumerate() {
-        let fixed = fixed(&cut.split, &case.values);
-        let classes = if case.empty {
-            Vec::new()
+        let prefix = if cut.cases.len() > 1 {
+            format!("case_{nth}_")
         } else {
-            class::classes(protocol, &fixed)?
+            String::new()
         };
-        let mut rule = rule::Rule {
-            protocol,
-            fixed,
-            classes: &classes,
-            case,
-            shows: cut.shows,
-            prefix: if cases.len() > 1 {
-                format!("case_{nth}_")
-            } else {
-                String::new()
-            },
-            all: Vec::new(),
-        };
-        rule.derive()?;
-        all.append(&mut rule.all);
+        all.extend(one_case(protocol, cut, case, prefix)?);
     }
     Ok(all)
+}
+
+/// The obligations of one case, with names that begin like this.
+///
+/// # Errors
+///
+/// Refuses what the rule refuses.
+pub fn one_case(
+    protocol: &Protocol,
+    cut: &Cut,
+    case: &artefact::Case,
+    prefix: String,
+) -> Result<Vec<Obligation>, Unsupported> {
+    let fixed = cases::fixed(&cut.split, case);
+    let classes = if case.empty {
+        Vec::new()
+    } else {
+        class::classes(protocol, &fixed)?
+    };
+    let mut rule = rule::Rule {
+        protocol,
+        fixed,
+        classes: &classes,
+        case,
+        shows: cut.shows,
+        prefix,
+        all: Vec::new(),
+    };
+    rule.derive()?;
+    Ok(rule.all)
 }
 
 /// That no member of a class ever gets to an operation, whatever the parameters: what a reader of
@@ -196,49 +203,4 @@ pub fn unreachable(
     rule.unreachable(class, site)?;
     let none = || Unsupported::whole("an operation whose reachability is not stated");
     rule.all.pop().ok_or_else(none)
-}
-
-/// Parameters with their values in one case.
-pub fn fixed(split: &[usize], values: &[i64]) -> Vec<(ParamId, i64)> {
-    split
-        .iter()
-        .zip(values)
-        .map(|(at, value)| (ParamId(*at), *value))
-        .collect()
-}
-
-/// All combinations of the values of these parameters, in lexicographic order.
-///
-/// # Errors
-///
-/// Refuses a parameter without a finite range, and too many combinations.
-pub fn combinations(protocol: &Protocol, split: &[usize]) -> Result<Vec<Vec<i64>>, Unsupported> {
-    let mut all = vec![Vec::new()];
-    for at in split {
-        let values: Vec<i64> = match protocol.params.get(*at).map(|p| &p.domain) {
-            Some(Domain::Range(lo, hi)) if hi.saturating_sub(*lo) < MAX_CASES as i64 => {
-                (*lo..=*hi).collect()
-            }
-            Some(Domain::Set(values)) => values.clone(),
-            _ => {
-                return Err(Unsupported::whole(
-                    "a split of a parameter that is not finite",
-                ));
-            }
-        };
-        if all.len() * values.len() > MAX_CASES {
-            return Err(Unsupported::whole("more cases than are tried"));
-        }
-        all = all
-            .into_iter()
-            .flat_map(|chosen: Vec<i64>| {
-                values.iter().map(move |value| {
-                    let mut chosen = chosen.clone();
-                    chosen.push(*value);
-                    chosen
-                })
-            })
-            .collect();
-    }
-    Ok(all)
 }

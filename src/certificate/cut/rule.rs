@@ -221,11 +221,9 @@ impl<'a> Rule<'a> {
         self.conclude(name, format!("{what} is well defined"), setting, goal)
     }
 
-    fn declarations(&mut self) -> Result<(), Unsupported> {
+    /// Every assumption is well defined where those before it hold.
+    pub fn assumptions(&mut self) -> Result<(), Unsupported> {
         let protocol = self.protocol;
-        if let Some(pattern) = protocol.patterns.first() {
-            return Err(Unsupported::at(pattern.span, "a block-sparse pattern"));
-        }
         for nth in 0..protocol.assumptions.len() {
             let mut terms = Translator::new(protocol, &self.fixed);
             let mut facts = terms.domain();
@@ -237,6 +235,15 @@ impl<'a> Rule<'a> {
             let name = format!("defined_assumption_{nth}");
             self.require_defined(setting, &[condition], &Env::new(), name, "an assumption")?;
         }
+        Ok(())
+    }
+
+    fn declarations(&mut self) -> Result<(), Unsupported> {
+        let protocol = self.protocol;
+        if let Some(pattern) = protocol.patterns.first() {
+            return Err(Unsupported::at(pattern.span, "a block-sparse pattern"));
+        }
+        self.assumptions()?;
         let mut exprs: Vec<Expr> = Vec::new();
         exprs.extend(protocol.objects.iter().flat_map(|o| o.extents.clone()));
         let indices = protocol.roles.iter().flat_map(|r| &r.indices);

@@ -2,6 +2,7 @@
 
 mod exposures;
 mod fit;
+mod refine;
 mod registrations;
 pub(super) mod trace;
 
@@ -71,30 +72,26 @@ const MAX_VALUES: i64 = 64;
 /// Looks for a proof by cuts that shows so much.
 pub fn guess(protocol: &Protocol, shows: Shows, deadline: Instant, tell: &dyn Fn(&str)) -> Guess {
     let split = split(protocol);
-    let found = cut::combinations(protocol, &split)
+    let found = cut::cases::combinations(protocol, &split)
         .map_err(|refused| Failure::new(super::uncovered(refused)))
-        .and_then(|cases| {
-            let total = cases.len();
-            let mut all = Vec::new();
-            for (nth, values) in cases.into_iter().enumerate() {
-                tell(&format!("looking for cuts, case {} of {total}", nth + 1));
-                all.push(case(protocol, &split, values, shows, deadline)?);
-            }
-            Ok(Cut {
+        .and_then(|combinations| {
+            let total = combinations.len();
+            let mut cut = Cut {
                 split,
                 shows,
-                cases: all,
-            })
+                cases: Vec::new(),
+            };
+            for (nth, values) in combinations.iter().enumerate() {
+                tell(&format!("looking for cuts, case {} of {total}", nth + 1));
+                let cases = refine::cases(protocol, &cut, values, deadline)?;
+                cut.cases.extend(cases);
+            }
+            Ok(cut)
         });
-    let cut = match found {
-        Ok(cut) => cut,
-        Err(failure) => return Guess::nothing(failure.reason),
-    };
-    let argument = Argument::Cut(cut);
     // Discharging is left to the checker: doing it twice would take twice the time.
-    match argument.obligations(protocol) {
-        Ok(_) => Guess::Fitting(argument),
-        Err(refused) => Guess::nothing(super::uncovered(refused)),
+    match found {
+        Ok(cut) => Guess::Fitting(Argument::Cut(cut)),
+        Err(failure) => Guess::nothing(failure.reason),
     }
 }
 
@@ -123,9 +120,9 @@ pub(super) fn split(protocol: &Protocol) -> Vec<usize> {
     }
     let few = finite(protocol, &used);
     let classes = |split: &[usize]| {
-        let cases = cut::combinations(protocol, split).ok()?;
+        let cases = cut::cases::combinations(protocol, split).ok()?;
         let values = cases.first()?;
-        cut::class::classes(protocol, &cut::fixed(split, values)).ok()
+        cut::class::classes(protocol, &cut::cases::pairs(split, values)).ok()
     };
     if classes(&few).is_some() {
         return few;
@@ -226,21 +223,11 @@ struct Sample {
 
 fn case(
     protocol: &Protocol,
-    split: &[usize],
-    values: Vec<i64>,
-    shows: Shows,
+    cut: &Cut,
+    mut result: Case,
     deadline: Instant,
 ) -> Result<Case, Failure> {
-    let fixed = cut::fixed(split, &values);
-    let mut result = Case {
-        values,
-        empty: false,
-        generations: Vec::new(),
-        registrations: Vec::new(),
-        holds: Vec::new(),
-        supports: Vec::new(),
-        exposures: Vec::new(),
-    };
+    let fixed = cut::cases::fixed(&cut.split, &result);
     let points = draw(protocol, &fixed);
     if points.is_empty() {
         if certificate::domain_is_empty(&narrowed(protocol, &fixed), Duration::from_secs(2)) {
@@ -283,7 +270,7 @@ fn case(
         samples: &samples,
         registrations: &result.registrations,
         holds: Vec::new(),
-        shows,
+        shows: cut.shows,
         deadline,
         places: RefCell::default(),
     };
@@ -299,7 +286,7 @@ fn case(
             result.supports.extend(search.supports(class, site)?);
         }
     }
-    if shows == Shows::Ordering {
+    if cut.shows == Shows::Ordering {
         result.exposures = search.exposures();
     }
     result.holds = search.holds;
