@@ -46,6 +46,8 @@ const LIMIT: Duration = Duration::from_secs(3);
 #[path = "support/edited.rs"]
 mod edited;
 
+#[path = "support/case_templates.rs"]
+mod case_templates;
 #[path = "support/init_templates.rs"]
 mod init_templates;
 
@@ -195,6 +197,17 @@ fn what_is_proved_with_explicit_initialisation_is_right() {
     let generate = |seed| generate_from(init_templates::TEMPLATES, seed);
     never_hangs(&generate, INIT_SEEDS, count);
     never_violated(&generate, INIT_SEEDS, count);
+}
+
+/// Seeds of the protocols that need cases, single users or surplus bytes.
+const CASE_SEEDS: u64 = 3_000_000;
+
+#[test]
+fn what_is_proved_case_by_case_is_right() {
+    let count = CASES / 5 * number("WARPLOCK_CASES", 1);
+    let generate = |seed| generate_from(case_templates::TEMPLATES, seed);
+    never_hangs(&generate, CASE_SEEDS, count);
+    never_violated(&generate, CASE_SEEDS, count);
 }
 
 /// No protocol of these seeds is proved wrongly free of deadlock.

@@ -24,7 +24,11 @@ pub const MAX_CASES: usize = 256;
 /// The parameters that have one value in a case.
 pub fn fixed(split: &[usize], case: &Case) -> Vec<(ParamId, i64)> {
     let mut all = pairs(split, &case.values);
-    all.extend(case.further.iter().map(|(at, value)| (ParamId(*at), *value)));
+    all.extend(
+        case.further
+            .iter()
+            .map(|(at, value)| (ParamId(*at), *value)),
+    );
     all
 }
 
@@ -123,9 +127,13 @@ fn covered(
         let mut equal = Vec::new();
         for (at, value) in &case.further {
             if *at >= protocol.params.len() || cut.split.contains(at) {
-                return Err(Unsupported::whole("a case of a parameter that is not there"));
+                return Err(Unsupported::whole(
+                    "a case of a parameter that is not there",
+                ));
             }
-            let param = setting.terms.expr(&Expr::Param(ParamId(*at)), &Env::new())?;
+            let param = setting
+                .terms
+                .expr(&Expr::Param(ParamId(*at)), &Env::new())?;
             equal.push(term::eq(&param, &term::int(*value)));
         }
         ways.push(term::and(equal));

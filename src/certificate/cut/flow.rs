@@ -14,6 +14,8 @@ use std::collections::BTreeSet;
 use std::collections::HashMap;
 
 use super::algebra;
+use super::class;
+use super::own::Own;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::BufferId;
@@ -202,6 +204,8 @@ pub enum Kind {
     },
     /// Initialises an mbarrier.
     Init,
+    /// Works on a semaphore that nobody else uses, see `own.rs`.
+    Own,
     /// Makes the phase in progress expect bytes.
     Expect {
         /// How many.
@@ -305,17 +309,19 @@ impl Flow {
 }
 
 /// Derives the program of a class from a role's statements. `known` are the values of indices,
-/// `fixed` those of parameters.
+/// `fixed` those of parameters, `own` the variables that stand for semaphores.
 pub fn flow(
     protocol: &Protocol,
     body: &[Stmt],
     known: &HashMap<VarId, Expr>,
     fixed: &[(ParamId, i64)],
+    own: &Own,
 ) -> Result<Flow, Unsupported> {
     let mut builder = Builder {
         protocol,
         fixed,
-        next: protocol.vars.len(),
+        own,
+        next: own.next(protocol),
         flow: Flow {
             nodes: Vec::new(),
             sites: Vec::new(),
@@ -326,6 +332,9 @@ pub fn flow(
         },
     };
     let mut values = known.clone();
+    for (var, start) in own.starts(protocol) {
+        values.insert(var, at_fixed(&start, fixed));
+    }
     let nodes = builder.block(body, &mut values, &Path::default())?;
     builder.flow.nodes = nodes;
     Ok(builder.flow)
@@ -441,6 +450,7 @@ type Values = HashMap<VarId, Expr>;
 struct Builder<'a> {
     protocol: &'a Protocol,
     fixed: &'a [(ParamId, i64)],
+    own: &'a Own,
     next: usize,
     flow: Flow,
 }
@@ -591,6 +601,11 @@ impl Builder<'_> {
                     commit: false,
                 };
                 self.site(stmt, cell, kind, values, path, nodes);
+            }
+            StmtKind::Add { .. } | StmtKind::Set { .. } | StmtKind::Wait { .. }
+                if class::cell_of(stmt).is_some_and(|c| self.own.var(c.object).is_some()) =>
+            {
+                self.own_semaphore(stmt, values, path, nodes);
             }
             StmtKind::Add { cell, amount } => {
                 let weight = self.evaluate(amount, values, path, stmt.span);
@@ -806,7 +821,7 @@ impl Builder<'_> {
         let hi = self.evaluate(hi, values, path, stmt.span);
         if let (Expr::Int(lo), Expr::Int(hi)) = (&lo, &hi)
             && hi.saturating_sub(*lo) <= MAX_WRITTEN_OUT
-            && !assigned(body).iter().any(|v| values.contains_key(v))
+            && !self.assigned(body).iter().any(|v| values.contains_key(v))
         {
             let mut numbers: Vec<i64> = (*lo..*hi).collect();
             if *descending {
@@ -844,7 +859,8 @@ impl Builder<'_> {
         });
         let mut inner = path.clone();
         inner.loops.push(position);
-        let carried: Vec<VarId> = assigned(body)
+        let carried: Vec<VarId> = self
+            .assigned(body)
             .into_iter()
             .filter(|v| values.contains_key(v))
             .collect();
@@ -856,7 +872,7 @@ impl Builder<'_> {
         let nodes_inside = self.block(body, &mut inside, &inner)?;
         let next = algebra::add(Expr::Var(nth), Expr::Int(1));
         for (v, form) in &forms {
-            let name = &self.protocol.vars[v.0].name;
+            let name = self.name(*v).to_owned();
             let start = algebra::at(form, nth, &Expr::Int(0));
             let entry = algebra::binary(BinaryOp::Eq, start, values[v].clone());
             self.claim(
@@ -878,6 +894,86 @@ impl Builder<'_> {
         self.flow.loops[position].body = nodes_inside;
         nodes.push(Node::Loop(position));
         Ok(())
+    }
+
+    /// An operation on a semaphore that nobody else uses.
+    fn own_semaphore(
+        &mut self,
+        stmt: &Stmt,
+        values: &mut Values,
+        path: &Path,
+        nodes: &mut Vec<Node>,
+    ) {
+        let Some(cell) = class::cell_of(stmt) else {
+            return;
+        };
+        let Some(var) = self.own.var(cell.object) else {
+            return;
+        };
+        let now = values[&var].clone();
+        match &stmt.kind {
+            StmtKind::Add { amount, .. } => {
+                let amount = self.evaluate(amount, values, path, stmt.span);
+                let grows = algebra::binary(BinaryOp::Ge, amount.clone(), Expr::Int(0));
+                self.claim(
+                    path,
+                    grows,
+                    "an addition is not negative".to_owned(),
+                    stmt.span,
+                );
+                values.insert(var, algebra::add(now, amount));
+            }
+            StmtKind::Set { value, .. } => {
+                let value = self.evaluate(value, values, path, stmt.span);
+                values.insert(var, value);
+            }
+            StmtKind::Wait {
+                comparison, value, ..
+            } => {
+                let value = self.evaluate(value, values, path, stmt.span);
+                let op = match comparison {
+                    Comparison::Equal => BinaryOp::Eq,
+                    Comparison::AtLeast => BinaryOp::Ge,
+                };
+                let name = &self.protocol.objects[cell.object.0].name;
+                let about = format!("`{name}`, which nobody else uses, has what is waited for");
+                self.claim(path, algebra::binary(op, now, value), about, stmt.span);
+            }
+            _ => {}
+        }
+        self.site(stmt, cell, Kind::Own, values, path, nodes);
+    }
+
+    /// The name of a variable of the text, or of the object that it stands for.
+    fn name(&self, var: VarId) -> &str {
+        match self.own.object(var) {
+            Some(object) => &self.protocol.objects[object.0].name,
+            None => &self.protocol.vars[var.0].name,
+        }
+    }
+
+    /// The variables a block assigns to, in a fixed order.
+    fn assigned(&self, body: &[Stmt]) -> BTreeSet<VarId> {
+        let mut all = BTreeSet::new();
+        for stmt in body {
+            match &stmt.kind {
+                StmtKind::Assign { var, .. } => {
+                    all.insert(*var);
+                }
+                StmtKind::Add { cell, .. } | StmtKind::Set { cell, .. } => {
+                    all.extend(self.own.var(cell.object));
+                }
+                StmtKind::If {
+                    then, otherwise, ..
+                } => {
+                    all.extend(self.assigned(then));
+                    all.extend(self.assigned(otherwise));
+                }
+                StmtKind::For { body, .. } => all.extend(self.assigned(body)),
+                _ => {}
+            }
+        }
+        all
     }
 
     /// One iteration of a loop that is written out.
@@ -922,6 +1018,7 @@ impl Builder<'_> {
         let mut dry = Builder {
             protocol: self.protocol,
             fixed: self.fixed,
+            own: self.own,
             next: self.next,
             flow: self.flow.clone(),
         };
@@ -948,7 +1045,7 @@ impl Builder<'_> {
                 .collect();
             if found.is_empty() {
                 let var = carried.iter().find(|v| symbols.contains_key(v));
-                let name = var.map_or("?", |v| self.protocol.vars[v.0].name.as_str());
+                let name = var.map_or("?", |v| self.name(*v));
                 return Err(Unsupported::at(
                     stmt.span,
                     format!("the way this loop changes `{name}`"),
@@ -1155,25 +1252,4 @@ fn returns(body: &[Stmt]) -> Option<Span> {
         StmtKind::For { body, .. } => returns(body),
         _ => None,
     })
-}
-
-/// The variables a block assigns to, in a fixed order.
-fn assigned(body: &[Stmt]) -> BTreeSet<VarId> {
-    let mut all = BTreeSet::new();
-    for stmt in body {
-        match &stmt.kind {
-            StmtKind::Assign { var, .. } => {
-                all.insert(*var);
-            }
-            StmtKind::If {
-                then, otherwise, ..
-            } => {
-                all.extend(assigned(then));
-                all.extend(assigned(otherwise));
-            }
-            StmtKind::For { body, .. } => all.extend(assigned(body)),
-            _ => {}
-        }
-    }
-    all
 }

@@ -78,7 +78,7 @@
 //!
 //! # Side conditions
 //!
-//! Refused with the construct named: patterns and row loops, resets, `break`, `return` inside a
+//! Refused with the construct named: patterns and row loops, resets of what several members use, `break`, `return` inside a
 //! loop, arrivals of more than one, a wait at a split-phase barrier that does not follow its
 //! arrival in the same block, indices that move in ways other than `x`, `x % m` with `x` the
 //! number of the iteration up to a constant, index values of unknown extent used otherwise than in
@@ -93,6 +93,7 @@ mod copies;
 pub mod count;
 pub mod flow;
 mod init;
+mod own;
 mod polynomial;
 mod pools;
 pub mod races;

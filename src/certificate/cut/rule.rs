@@ -391,7 +391,8 @@ impl<'a> Rule<'a> {
                 goals.push(term::eq(&rest, &zero));
             }
             (Kind::Register { .. }, ObjectKind::Barrier { .. })
-            | (Kind::Init, ObjectKind::Mbarrier { .. }) => {}
+            | (Kind::Init, ObjectKind::Mbarrier { .. })
+            | (Kind::Own, ObjectKind::Semaphore(_)) => {}
             (Kind::Expect { bytes } | Kind::Deliver { bytes }, ObjectKind::Mbarrier { .. }) => {
                 let bytes = setting.terms.expr(bytes, &env)?;
                 goals.push(term::le(&zero, &bytes));

@@ -532,7 +532,7 @@ impl Numbering<'_> {
             }
             Kind::Expect { .. } => generation = earlier.arrivals + 1,
             // Cuts let acquisitions pass.
-            Kind::Acquire { .. } | Kind::Release { .. } | Kind::Init => {}
+            Kind::Acquire { .. } | Kind::Release { .. } | Kind::Init | Kind::Own => {}
             Kind::Deliver { .. } => {
                 adds.bytes = op.operand;
                 let nth = earlier.deliveries.entry(op.site).or_default();

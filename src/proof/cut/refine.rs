@@ -40,16 +40,19 @@ pub(super) fn cases(
         values,
         deadline,
     };
-    search.attempt(&[]).map(|case| vec![case]).or_else(|failure| {
-        let fixed = cut::cases::pairs(&cut.split, values);
-        let mut found = Vec::new();
-        let domain = narrowed(protocol, &fixed);
-        if search.refine(&domain, &mut Vec::new(), &mut found) {
-            Ok(found)
-        } else {
-            Err(failure)
-        }
-    })
+    search
+        .attempt(&[])
+        .map(|case| vec![case])
+        .or_else(|failure| {
+            let fixed = cut::cases::pairs(&cut.split, values);
+            let mut found = Vec::new();
+            let domain = narrowed(protocol, &fixed);
+            if search.refine(&domain, &mut Vec::new(), &mut found) {
+                Ok(found)
+            } else {
+                Err(failure)
+            }
+        })
 }
 
 struct Refinement<'a> {
