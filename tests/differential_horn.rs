@@ -26,6 +26,8 @@ use warplock::semantics::unfold::Limits;
 use warplock::text;
 use z3::SatResult;
 
+#[path = "support/cut_templates.rs"]
+mod cut_templates;
 #[path = "support/edited.rs"]
 mod edited;
 #[path = "support/interactions.rs"]
@@ -198,7 +200,10 @@ fn spacer_contradicts_nobody_on_random_protocols() {
     let seeds = first..first + CASES * number("WARPLOCK_CASES", 1);
     let mut tally = Tally::default();
     for seed in seeds.clone() {
-        let texts = [edited::generate(seed), Some(interactions::protocol(seed))];
+        let texts = [
+            edited::generate(&cut_templates::KERNELS, seed),
+            Some(interactions::protocol(seed)),
+        ];
         for source in texts.into_iter().flatten() {
             let protocol = text::load(source.as_bytes()).unwrap();
             tally.compare(&format!("seed {seed}"), &protocol);

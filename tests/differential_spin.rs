@@ -29,6 +29,8 @@ use warplock::semantics::unfold;
 use warplock::semantics::unfold::Limits;
 use warplock::text;
 
+#[path = "support/cut_templates.rs"]
+mod cut_templates;
 #[path = "support/edited.rs"]
 mod edited;
 // The other tests use the rest.
@@ -62,7 +64,7 @@ struct Verdict {
 fn source(kind: &str, seed: u64) -> Option<String> {
     match kind {
         "semaphores" => Some(generator::protocol(seed)),
-        "edited kernels" => edited::generate(seed),
+        "edited kernels" => edited::generate(&cut_templates::KERNELS, seed),
         _ => Some(interactions::protocol(seed)),
     }
 }

@@ -1,7 +1,15 @@
 //! Protocols that need cases, semaphores of single members or bytes left over, and work, before they
 //! are mutated.
 
-pub const TEMPLATES: &[&str] = &[
+use super::edited::Kernels;
+
+/// What is edited.
+pub const KERNELS: Kernels = Kernels {
+    templates: TEMPLATES,
+    replacements: &[],
+};
+
+const TEMPLATES: &[&str] = &[
     // The last k-tile of a tile is not released: one tile, or few stages in use.
     "param S in 1..=3
 param N in 0..

@@ -1,6 +1,14 @@
 //! Protocols that work, before they are mutated.
 
-pub const TEMPLATES: &[&str] = &[
+use super::edited::Kernels;
+
+/// Synchronization only.
+pub const KERNELS: Kernels = Kernels {
+    templates: TEMPLATES,
+    replacements: &[],
+};
+
+const TEMPLATES: &[&str] = &[
     // A ring with pipeline states.
     "param S in 1..=3
 param T in 1..

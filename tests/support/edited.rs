@@ -9,10 +9,11 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use warplock::text;
 
-#[path = "cut_templates.rs"]
-mod cut_templates;
-
-use cut_templates::TEMPLATES;
+/// Texts to edit, and what their pieces may become beside [`REPLACEMENTS`].
+pub struct Kernels {
+    pub templates: &'static [&'static str],
+    pub replacements: &'static [(&'static str, &'static [&'static str])],
+}
 
 /// A statement or a declaration: a line, or a header with a block.
 #[derive(Clone, Debug)]
@@ -115,9 +116,9 @@ const REPLACEMENTS: &[(&str, &[&str])] = &[
 ];
 
 /// Replaces one of the places of a text in a line.
-fn replace(line: &str, rng: &mut ChaCha8Rng) -> Option<String> {
+fn replace(line: &str, kernels: &Kernels, rng: &mut ChaCha8Rng) -> Option<String> {
     let mut places: Vec<(usize, &str, &[&str])> = Vec::new();
-    for (from, to) in REPLACEMENTS {
+    for (from, to) in REPLACEMENTS.iter().chain(kernels.replacements) {
         for (at, _) in line.match_indices(from) {
             // Whole words and numbers only.
             let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
@@ -194,7 +195,7 @@ fn block<'n>(nodes: &'n mut Vec<Node>, path: &[usize]) -> &'n mut Vec<Node> {
     }
 }
 
-fn mutate(nodes: &mut Vec<Node>, rng: &mut ChaCha8Rng) {
+fn mutate(nodes: &mut Vec<Node>, kernels: &Kernels, rng: &mut ChaCha8Rng) {
     let mut all = Vec::new();
     places(nodes, false, &mut Vec::new(), &mut all);
     if all.is_empty() {
@@ -207,14 +208,14 @@ fn mutate(nodes: &mut Vec<Node>, rng: &mut ChaCha8Rng) {
         0..4 => {
             let at = rng.random_range(0..nodes.len());
             if !nodes[at].text.starts_with("param")
-                && let Some(text) = replace(&nodes[at].text, rng)
+                && let Some(text) = replace(&nodes[at].text, kernels, rng)
             {
                 nodes[at].text = text;
             }
         }
         4..12 => {
             let node = &mut block(nodes, &path)[last];
-            if let Some(text) = replace(&node.text, rng) {
+            if let Some(text) = replace(&node.text, kernels, rng) {
                 node.text = text;
             }
         }
@@ -273,17 +274,12 @@ fn mutate(nodes: &mut Vec<Node>, rng: &mut ChaCha8Rng) {
 }
 
 /// The text of this seed, if it is a protocol.
-pub fn generate(seed: u64) -> Option<String> {
-    generate_from(TEMPLATES, seed)
-}
-
-/// The same with other protocols to begin with.
-pub fn generate_from(templates: &[&str], seed: u64) -> Option<String> {
+pub fn generate(kernels: &Kernels, seed: u64) -> Option<String> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let template = pick(&mut rng, templates);
+    let template = pick(&mut rng, kernels.templates);
     let mut nodes = parse(&mut template.lines().peekable());
     for _ in 0..rng.random_range(0..=4) {
-        mutate(&mut nodes, &mut rng);
+        mutate(&mut nodes, kernels, &mut rng);
     }
     let mut source = String::from("protocol random\n");
     print(&nodes, 0, &mut source);

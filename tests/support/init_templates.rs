@@ -1,6 +1,14 @@
 //! Protocols with explicit initialisation that work, before they are mutated.
 
-pub const TEMPLATES: &[&str] = &[
+use super::edited::Kernels;
+
+/// What is edited.
+pub const KERNELS: Kernels = Kernels {
+    templates: TEMPLATES,
+    replacements: &[],
+};
+
+const TEMPLATES: &[&str] = &[
     // One thread initialises, a barrier of all orders that before the uses.
     "param T in 1..
 param N in 0..

@@ -8,8 +8,9 @@
 //!    `g`th arrival finds generation `g - 1` completed (as a registration does) and generation `g`
 //!    not yet full without it;
 //! 3. *(deliveries)* a member's `g`th delivery by one operation is made after generation `g - 1`
-//!    has completed;
-//! 4. *(balance)* what the operations deliver per generation is what is expected per generation.
+//!    has completed; where all of a member's deliveries come directly after an arrival of its, and
+//!    equally many bytes each time, they are numbered with these arrivals instead;
+//! 4. *(balance)* what the operations, or the members with their arrivals, deliver per generation is what is expected per generation.
 //!
 //! By 2 each completed generation has one arrival of every participant, so by 1 it has been told
 //! to expect the sum of theirs. By 3 and 4 what has landed by the time generation `g - 1` is
@@ -162,11 +163,48 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
+    /// What a member delivers with each of its arrivals at elements that a site may work on, if all
+    /// its deliveries there come directly after an arrival, and each time the same number of bytes.
+    fn with_arrivals(&self, class: usize, at: &Site) -> Result<Option<Expr>, Unsupported> {
+        let sites = &self.classes[class].flow.sites;
+        let mut each: Option<Expr> = None;
+        let mut found = 0;
+        for arrival in self.arrivals_of(class, at) {
+            let start = &sites[arrival];
+            let mut sum = Expr::Int(0);
+            for (nth, there) in sites.iter().enumerate().skip(arrival + 1) {
+                let Kind::Deliver { bytes } = &there.kind else {
+                    break;
+                };
+                if there.path != start.path
+                    || there.object != start.object
+                    || there.index != start.index
+                {
+                    break;
+                }
+                self.steady(class, nth, bytes)?;
+                sum = super::algebra::add(sum, bytes.clone());
+                found += 1;
+            }
+            if each.as_ref().is_some_and(|known| *known != sum) {
+                return Ok(None);
+            }
+            each = Some(sum);
+        }
+        let delivers = |s: &&Site| s.may_meet(at) && matches!(s.kind, Kind::Deliver { .. });
+        Ok(each.filter(|_| found == sites.iter().filter(delivers).count()))
+    }
+
     /// Bytes delivered per generation at the elements an operation may work on.
     pub fn landing_bytes(&self, class: usize, site: usize) -> Result<Expr, Unsupported> {
         let at = &self.classes[class].flow.sites[site];
         let mut delivered = Expr::Int(0);
         for (other, this) in self.classes.iter().enumerate() {
+            if let Some(bytes) = self.with_arrivals(other, at)? {
+                let all = super::algebra::mul(this.size.clone(), bytes);
+                delivered = super::algebra::add(delivered, all);
+                continue;
+            }
             for (nth, there) in this.flow.sites.iter().enumerate() {
                 let Kind::Deliver { bytes } = &there.kind else {
                     continue;
@@ -307,6 +345,9 @@ impl<'a> Rule<'a> {
         let at = &this.flow.sites[site];
         if self.arrivals_of(class, at).is_empty() {
             return self.joins(class, site);
+        }
+        if self.with_arrivals(class, at)?.is_some() {
+            return Ok(());
         }
         let moves = || Unsupported::at(at.span, "the way the element of this operation moves");
         let arrive = |k: &Kind| matches!(k, Kind::Arrive { .. });

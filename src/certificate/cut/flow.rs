@@ -557,7 +557,9 @@ impl Builder<'_> {
         let condition = in_domain(self.protocol, &condition);
         let side = |holds: Expr| {
             let mut inner = path.clone();
-            inner.conditions.push(holds);
+            if holds != Expr::Bool(true) {
+                inner.conditions.push(holds);
+            }
             inner
         };
         let mut left = values.clone();

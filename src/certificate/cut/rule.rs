@@ -742,7 +742,10 @@ impl<'a> Rule<'a> {
             .collect();
         if !supports.is_empty() {
             self.supported(&supports)
-        } else if matches!(at.kind, Kind::Arrive { .. }) {
+        } else if matches!(
+            at.kind,
+            Kind::Arrive { .. } | Kind::Expect { .. } | Kind::Deliver { .. }
+        ) {
             self.waited_or_once(class, site)
         } else {
             self.only_once(class, site)

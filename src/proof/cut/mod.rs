@@ -40,6 +40,7 @@ use crate::certificate::cut::artefact::Support;
 use crate::certificate::cut::class;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::count::Place;
+use crate::certificate::cut::flow;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::manifest::Argument;
 use crate::protocol::BinaryOp;
@@ -862,7 +863,7 @@ impl Search<'_> {
         let before = site.checked_sub(1).map(|at| &flow.sites[at].kind);
         match &this.kind {
             Kind::Register { .. } => !flow.always_awaits(site) || self.skips(class, site),
-            Kind::Expect { .. } => true,
+            Kind::Expect { .. } => !self.waits_itself(class, site),
             Kind::Arrive { .. } => {
                 let mbarrier = matches!(
                     self.protocol.objects[this.object.0].kind,
@@ -874,10 +875,11 @@ impl Search<'_> {
                     && !matches!(before, Some(Kind::Expect { .. }))
                     && !self.waits_itself(class, site)
             }
-            Kind::Deliver { .. } => !flow
-                .sites
-                .iter()
-                .any(|s| s.may_meet(this) && matches!(s.kind, Kind::Arrive { .. })),
+            Kind::Deliver { .. } => {
+                let arrives =
+                    |s: &flow::Site| s.may_meet(this) && matches!(s.kind, Kind::Arrive { .. });
+                !flow.sites.iter().any(arrives) && !self.waits_itself(class, site)
+            }
             _ => false,
         }
     }
