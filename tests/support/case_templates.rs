@@ -6,7 +6,14 @@ use super::edited::Kernels;
 /// What is edited.
 pub const KERNELS: Kernels = Kernels {
     templates: TEMPLATES,
-    replacements: &[],
+    replacements: &[
+        ("break", &["return"]),
+        (
+            "i >= K",
+            &["i == K", "i < K", "i > K", "K >= i", "i + 1 == N"],
+        ),
+        ("i == K", &["i >= K", "i == N - 1", "i <= K", "K == 1"]),
+    ],
 };
 
 const TEMPLATES: &[&str] = &[
@@ -141,5 +148,73 @@ async copy x completes full 1 + T
 }
 role math[t in 0..T] {
 wait full 0
+}",
+    // Loops that are left early, by both sides or in the last iteration.
+    "param S in 1..=3
+param N in 0..
+param K in 0..
+mbarrier full[S] { arrivals: 1 }
+mbarrier empty[S] { arrivals: 1 }
+role load {
+var p = producer(S)
+for i in 0..N {
+if i >= K {
+break
+}
+wait empty[p.index] p.phase
+arrive full[p.index]
+advance p
+}
+}
+role math {
+var c = consumer(S)
+for i in 0..N {
+if i >= K {
+break
+}
+wait full[c.index] c.phase
+arrive empty[c.index]
+advance c
+}
+}",
+    "param N in 1..
+param K in 0..
+mbarrier full { arrivals: 1 }
+mbarrier empty { arrivals: 1 }
+role load {
+for i in 0..N {
+arrive full
+if i == K {
+read x
+break
+}
+wait empty i % 2
+}
+}
+role math {
+for i in 0..N {
+wait full i % 2
+if i == K {
+break
+}
+arrive empty
+}
+}",
+    // A return out of a loop, in all threads, and something after it.
+    "param T in 1..
+param N in 0..
+param K in 0..
+barrier cta { arrivals: T }
+mbarrier done { arrivals: T }
+role thread[t in 0..T] {
+for i in 0..N {
+if i >= K {
+sync cta
+return
+}
+arrive done
+wait done i % 2
+}
+sync cta
 }",
 ];

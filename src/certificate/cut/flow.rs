@@ -15,7 +15,9 @@ use std::collections::HashMap;
 
 use super::algebra;
 use super::class;
+use super::leave;
 use super::own::Own;
+use super::polynomial::Polynomial;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::BufferId;
@@ -405,6 +407,12 @@ fn assumed_least(condition: &Expr, id: ParamId) -> Option<i64> {
     }
 }
 
+/// Whether one expression over parameters is never less than another.
+fn never_less(protocol: &Protocol, a: &Expr, b: &Expr) -> bool {
+    let difference = Polynomial::of(a).minus(&Polynomial::of(b)).to_expr();
+    difference.is_some_and(|d| never_negative(protocol, &d))
+}
+
 /// An expression over parameters with maxima and comparisons decided where the domain does.
 pub fn in_domain(protocol: &Protocol, expr: &Expr) -> Expr {
     let go = |e: &Expr| in_domain(protocol, e);
@@ -415,7 +423,14 @@ pub fn in_domain(protocol: &Protocol, expr: &Expr) -> Expr {
             {
                 e
             }
+            (a, b) if never_less(protocol, &a, &b) => a,
+            (a, b) if never_less(protocol, &b, &a) => b,
             (a, b) => algebra::max(a, b),
+        },
+        Expr::Binary(BinaryOp::Min, a, b) => match (go(a), go(b)) {
+            (a, b) if never_less(protocol, &a, &b) => b,
+            (a, b) if never_less(protocol, &b, &a) => a,
+            (a, b) => algebra::min(a, b),
         },
         Expr::Binary(op, a, b) => {
             let (a, b) = (go(a), go(b));
@@ -504,6 +519,11 @@ impl Builder<'_> {
     ) -> Result<Vec<Node>, Unsupported> {
         let mut nodes = Vec::new();
         for (nth, stmt) in body.iter().enumerate() {
+            if let Some(mut rest) = leave::unfolded(stmt)? {
+                rest.extend_from_slice(&body[nth + 1..]);
+                nodes.extend(self.block(&rest, values, path)?);
+                break;
+            }
             match &stmt.kind {
                 StmtKind::Return if path.loops.is_empty() => break,
                 StmtKind::Return => {
@@ -821,6 +841,7 @@ impl Builder<'_> {
         };
         let lo = self.evaluate(lo, values, path, stmt.span);
         let hi = self.evaluate(hi, values, path, stmt.span);
+        let (lo, hi) = (in_domain(self.protocol, &lo), in_domain(self.protocol, &hi));
         if let (Expr::Int(lo), Expr::Int(hi)) = (&lo, &hi)
             && hi.saturating_sub(*lo) <= MAX_WRITTEN_OUT
             && !self.assigned(body).iter().any(|v| values.contains_key(v))

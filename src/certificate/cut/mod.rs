@@ -78,11 +78,11 @@
 //!
 //! # Side conditions
 //!
-//! Refused with the construct named: patterns and row loops, resets of what several members use, `break`, `return` inside a
-//! loop, arrivals of more than one, a wait at a split-phase barrier that does not follow its
-//! arrival in the same block, indices that move in ways other than `x`, `x % m` with `x` the
-//! number of the iteration up to a constant, index values of unknown extent used otherwise than in
-//! comparisons with values over parameters.
+//! Refused with the construct named: patterns and row loops, resets of what several members use,
+//! ways of leaving a loop that `leave.rs` does not cover, arrivals of more than one, a wait at a
+//! split-phase barrier that does not follow its arrival in the same block, indices that move in
+//! ways other than `x`, `x % m` with `x` the number of the iteration up to a constant, index values
+//! of unknown extent used otherwise than in comparisons with values over parameters.
 
 mod algebra;
 pub mod artefact;
@@ -93,6 +93,7 @@ mod copies;
 pub mod count;
 pub mod flow;
 mod init;
+mod leave;
 mod own;
 mod polynomial;
 mod pools;
