@@ -41,6 +41,15 @@ pub fn pairs(split: &[usize], values: &[i64]) -> Vec<(ParamId, i64)> {
         .collect()
 }
 
+/// The case that an obligation with this name is about; `None` if it is about all.
+pub fn case_of<'a>(cut: &'a Cut, obligation: &str) -> Option<&'a Case> {
+    if let [only] = &cut.cases[..] {
+        return Some(only);
+    }
+    let (number, _) = obligation.strip_prefix("case_")?.split_once('_')?;
+    cut.cases.get(number.parse::<usize>().ok()?)
+}
+
 /// All combinations of the values of these parameters, in lexicographic order.
 ///
 /// # Errors

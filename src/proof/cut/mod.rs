@@ -304,6 +304,7 @@ fn narrowed(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Protocol {
 
 /// Parameter values in the domain: all small ones first, then random larger ones.
 pub(super) fn draw(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Vec<Vec<i64>> {
+    let protocol = &protocol.tightened();
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     let mut found: Vec<Vec<i64>> = Vec::new();
     let scales = [1, 2, 3, 4, 6, 9, 14, 40];
@@ -328,6 +329,7 @@ pub(super) fn draw(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Vec<Vec<i64
                 match &param.domain {
                     Domain::AtLeast(lo) => lo + rng.random_range(0..=scale),
                     Domain::Range(lo, hi) => rng.random_range(*lo..=(*hi).min(lo + scale)),
+                    Domain::Set(values) if values.is_empty() => 0,
                     Domain::Set(values) => values[rng.random_range(0..values.len())],
                 }
             })
