@@ -114,6 +114,10 @@ impl Strategy<'_> {
             return Ok(Some(hang));
         }
         let watch = hunter.watch((self.remaining() / FAR_SHARE).min(FAR_TIME));
+        if let Some(hang) = hunter.named(&watch)? {
+            return Ok(Some(hang));
+        }
+        let watch = hunter.watch((self.remaining() / FAR_SHARE).min(FAR_TIME));
         hunter.boxes(QUICK_RADIUS + 1..=LARGE_RADIUS, &watch)
     }
 

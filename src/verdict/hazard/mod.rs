@@ -165,6 +165,10 @@ impl Strategy<'_> {
             return Ok(Some(hang));
         }
         let watch = hunter.watch(self.remaining().min(share));
+        if let Some(hang) = hunter.named(&watch)? {
+            return Ok(Some(hang));
+        }
+        let watch = hunter.watch(self.remaining().min(share));
         hunter.boxes(QUICK_RADIUS + 1..=LARGE_RADIUS, &watch)
     }
 
