@@ -4,12 +4,16 @@
 //! The protocols are those of `support/edited.rs`. Seeds count from 0. For longer runs see
 //! `support/cut_rule.rs`.
 
+#[path = "support/case_templates.rs"]
+mod case_templates;
 #[path = "support/cut_rule.rs"]
 mod cut_rule;
 #[path = "support/cut_templates.rs"]
 mod cut_templates;
 #[path = "support/edited.rs"]
 mod edited;
+#[path = "support/init_templates.rs"]
+mod init_templates;
 
 use warplock::certificate::cut::artefact::Shows;
 use warplock::proof::Layer;
@@ -27,6 +31,7 @@ use cut_rule::log;
 use cut_rule::number;
 use cut_rule::proved_by;
 use cut_templates::KERNELS;
+use edited::Kernels;
 use edited::generate;
 
 /// Cases of one run.
@@ -75,12 +80,27 @@ fn proved(source: &str, protocol: &Protocol) -> bool {
 
 #[test]
 fn what_is_proved_never_hangs() {
-    let first = number("WARPLOCK_SEED", 0);
-    let count = CASES * number("WARPLOCK_CASES", 1);
+    never_hangs(&KERNELS, 0, CASES);
+}
+
+#[test]
+fn what_is_proved_with_explicit_initialisation_never_hangs() {
+    never_hangs(&init_templates::KERNELS, 2_000_000, CASES / 5);
+}
+
+#[test]
+fn what_is_proved_case_by_case_never_hangs() {
+    never_hangs(&case_templates::KERNELS, 3_000_000, CASES / 5);
+}
+
+/// No protocol of these seeds is proved wrongly.
+fn never_hangs(kernels: &Kernels, seeds: u64, count: u64) {
+    let first = seeds + number("WARPLOCK_SEED", 0);
+    let count = count * number("WARPLOCK_CASES", 1);
     let (mut texts, mut good, mut bad, mut proofs) = (0, 0, 0, 0);
     let mut failures = Vec::new();
     for seed in first..first + count {
-        let Some(source) = generate(&KERNELS, seed) else {
+        let Some(source) = generate(kernels, seed) else {
             continue;
         };
         texts += 1;

@@ -4,12 +4,16 @@
 //! The protocols are those of `support/edited.rs`. Seeds count from 1,000,000. For longer runs see
 //! `support/cut_rule.rs`.
 
+#[path = "support/case_templates.rs"]
+mod case_templates;
 #[path = "support/cut_rule.rs"]
 mod cut_rule;
 #[path = "support/cut_templates.rs"]
 mod cut_templates;
 #[path = "support/edited.rs"]
 mod edited;
+#[path = "support/init_templates.rs"]
+mod init_templates;
 #[path = "support/violations.rs"]
 mod violations;
 
@@ -23,6 +27,7 @@ use cut_rule::log;
 use cut_rule::number;
 use cut_rule::proved_by;
 use cut_templates::KERNELS;
+use edited::Kernels;
 use edited::generate;
 use violations::violated;
 
@@ -34,8 +39,23 @@ const HAZARD_SEEDS: u64 = 1_000_000;
 
 #[test]
 fn what_a_consistent_cut_proves_is_never_violated() {
-    let first = HAZARD_SEEDS + number("WARPLOCK_SEED", 0);
-    let count = CASES * number("WARPLOCK_CASES", 1);
+    never_violated(&KERNELS, HAZARD_SEEDS, CASES);
+}
+
+#[test]
+fn what_is_proved_with_explicit_initialisation_is_never_violated() {
+    never_violated(&init_templates::KERNELS, 2_000_000, CASES / 3);
+}
+
+#[test]
+fn what_is_proved_case_by_case_is_never_violated() {
+    never_violated(&case_templates::KERNELS, 3_000_000, CASES / 3);
+}
+
+/// No protocol of these seeds is proved wrongly.
+fn never_violated(kernels: &Kernels, seeds: u64, count: u64) {
+    let first = seeds + number("WARPLOCK_SEED", 0);
+    let count = count * number("WARPLOCK_CASES", 1);
     let (mut proofs, mut searched, mut violations) = (0_u64, 0, 0_u64);
     let mut failures = Vec::new();
     let layers = [
@@ -45,6 +65,7 @@ fn what_a_consistent_cut_proves_is_never_violated() {
                 Property::EarlyPass,
                 Property::LappedWait,
                 Property::OverArrival,
+                Property::Uninitialized,
             ][..],
         ),
         (
@@ -53,7 +74,7 @@ fn what_a_consistent_cut_proves_is_never_violated() {
         ),
     ];
     for seed in first..first + count {
-        let Some(source) = generate(&KERNELS, seed) else {
+        let Some(source) = generate(kernels, seed) else {
             continue;
         };
         let protocol = text::load(source.as_bytes()).unwrap();

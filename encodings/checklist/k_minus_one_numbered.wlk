@@ -32,4 +32,4 @@ role mma {
 expect deadlock: refuted at S = 1, TILES = 2, K = 1
 expect deadlock: refuted assuming TILES == 2, K >= S
 expect deadlock: refuted assuming TILES * K >= K + S
-expect deadlock: bounded assuming TILES * K < K + S
+expect deadlock: proved assuming TILES * K < K + S

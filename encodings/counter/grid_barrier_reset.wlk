@@ -20,5 +20,5 @@ grid cta[g in 0..G] resident all {
 
 expect deadlock: refuted at G = 2, I = 1
 expect deadlock: refuted assuming G >= 2, I >= 1
-expect deadlock: bounded assuming G <= 1
+expect deadlock: proved assuming G <= 1
 expect lapped_wait: refuted at G = 2

@@ -15,4 +15,5 @@ role thread[t in 0..T] {
     wait done 0
 }
 
-expect uninitialized: bounded
+expect deadlock: proved
+expect uninitialized: proved

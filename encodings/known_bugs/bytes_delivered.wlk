@@ -35,5 +35,5 @@ role math {
 
 expect deadlock: refuted at S = 1, N = 2, EXPECTED = 1, DELIVERED = 3
 expect deadlock: refuted assuming (ceil_div(N, S) - 1) * (DELIVERED - EXPECTED) > EXPECTED
-expect deadlock: bounded assuming N <= S
+expect deadlock: proved assuming N <= S
 expect tx_mismatch: refuted at S = 1, N = 1, EXPECTED = 1, DELIVERED = 2

@@ -10,6 +10,7 @@ pub mod cut;
 pub mod discharge;
 pub mod grid;
 pub mod manifest;
+pub mod model;
 pub mod obligation;
 pub mod program;
 pub mod term;

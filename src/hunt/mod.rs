@@ -10,6 +10,7 @@ pub mod grid;
 pub mod held;
 mod ladder;
 mod least;
+mod named;
 pub mod schedules;
 mod shorten;
 #[cfg(test)]

@@ -7,6 +7,7 @@
 pub mod counting;
 mod cut;
 pub mod sample;
+pub mod suspects;
 mod ticket;
 mod turns;
 pub mod vacuity;

@@ -44,12 +44,12 @@ pub fn never_reached(protocol: &Protocol, limit: Duration) -> Vec<Span> {
     for role in &protocol.roles {
         synchronizing(&role.body, &mut open);
     }
-    let Ok(cases) = cut::combinations(protocol, &split(protocol)) else {
+    let Ok(cases) = cut::cases::combinations(protocol, &split(protocol)) else {
         return Vec::new();
     };
     let mut parts = Vec::new();
     for values in cases {
-        let fixed = cut::fixed(&split(protocol), &values);
+        let fixed = cut::cases::pairs(&split(protocol), &values);
         let Ok(classes) = class::classes(protocol, &fixed) else {
             return Vec::new();
         };

@@ -6,6 +6,7 @@
 
 mod expr;
 mod memory;
+mod tightened;
 
 pub use expr::BinaryOp;
 pub use expr::Expr;

@@ -56,11 +56,19 @@ fn summary(protocol: &Protocol, cut: &Cut) -> Vec<String> {
             .iter()
             .filter_map(|at| protocol.params.get(*at).map(|p| p.name.as_str()))
             .collect();
-        lines.push(format!(
-            "Proved separately for each of the {} values of {}; everything else is symbolic.",
-            cut.cases.len(),
-            names.join(", ")
-        ));
+        let further = cut.cases.iter().any(|case| !case.further.is_empty());
+        lines.push(if further {
+            format!(
+                "Proved separately in {} cases; what has no value in a case is symbolic there.",
+                cut.cases.len()
+            )
+        } else {
+            format!(
+                "Proved separately for each of the {} values of {}; everything else is symbolic.",
+                cut.cases.len(),
+                names.join(", ")
+            )
+        });
     }
     lines
 }
@@ -68,7 +76,7 @@ fn summary(protocol: &Protocol, cut: &Cut) -> Vec<String> {
 fn details(protocol: &Protocol, cut: &Cut) -> Vec<String> {
     let mut lines = Vec::new();
     for case in &cut.cases {
-        let fixed = cut::fixed(&cut.split, &case.values);
+        let fixed = cut::cases::fixed(&cut.split, case);
         let Ok(classes) = class::classes(protocol, &fixed) else {
             continue;
         };

@@ -6,6 +6,7 @@ use crate::certificate::discharge::Solver;
 use crate::certificate::manifest;
 use crate::certificate::manifest::Argument;
 use crate::certificate::manifest::Rejection;
+use crate::proof::suspects;
 use crate::protocol::Protocol;
 use crate::text::Narrowing;
 
@@ -21,8 +22,13 @@ pub(super) enum Checked {
         /// Which rule.
         engine: &'static str,
     },
-    /// Why an obligation was left open, as a lowercase fragment.
-    Open(String),
+    /// An obligation was left open.
+    Open {
+        /// Why, as a lowercase fragment.
+        reason: String,
+        /// Parameter values at which it fails, if it does: counterexamples perhaps.
+        suspects: Vec<Vec<i64>>,
+    },
 }
 
 /// Writes an argument down and has the checker decide, with so much time for each obligation.
@@ -47,7 +53,8 @@ pub(super) fn check(
     };
     let (certificate, obligations) =
         manifest::issue(&protocol.source, narrowing, property.name(), argument)?;
-    match manifest::check(&certificate, &Solver::BuiltIn, each, tell) {
+    let found = manifest::check(&certificate, &Solver::BuiltIn, each, tell);
+    match found {
         Ok(_) => Ok(Checked::Proved {
             proof: Box::new(Proof {
                 certificate,
@@ -56,11 +63,20 @@ pub(super) fn check(
             engine,
         }),
         Err(Rejection::Open {
-            meaning, reason, ..
-        }) => Ok(Checked::Open(format!(
-            "it could not be shown that {} ({reason})",
-            meaning.trim_end_matches('.')
-        ))),
+            name,
+            meaning,
+            reason,
+        }) => {
+            let open = obligations.iter().find(|o| o.name == name);
+            let suspects = open.map(|o| suspects::suspects(protocol, &certificate.argument, o));
+            Ok(Checked::Open {
+                reason: format!(
+                    "it could not be shown that {} ({reason})",
+                    meaning.trim_end_matches('.')
+                ),
+                suspects: suspects.unwrap_or_default(),
+            })
+        }
         Err(other) => Err(other),
     }
 }

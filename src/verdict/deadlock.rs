@@ -388,7 +388,10 @@ impl Strategy<'_> {
                         Checked::Proved { proof, engine } => {
                             return Ok(Ok(self.proved(proof, engine, notes.to_vec())));
                         }
-                        Checked::Open(why) => why,
+                        Checked::Open { reason, suspects } => {
+                            failure.suspects.extend(suspects);
+                            reason
+                        }
                     }
                 }
                 Guess::Nothing { reason, suspects } => {

@@ -12,7 +12,8 @@ pub struct Cut {
     /// What it shows beside that nobody hangs.
     #[serde(default, skip_serializing_if = "Shows::is_nothing")]
     pub shows: Shows,
-    /// One case for each combination of their values, in lexicographic order.
+    /// One case for each combination of their values, in lexicographic order, or several that cover
+    /// it.
     pub cases: Vec<Case>,
 }
 
@@ -51,6 +52,9 @@ impl Shows {
 pub struct Case {
     /// The values, in the order of [`Cut::split`].
     pub values: Vec<i64>,
+    /// Further parameters, by position, that have one value in this case.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub further: Vec<(usize, i64)>,
     /// Whether no parameter values satisfy the assumptions in this case.
     pub empty: bool,
     /// Which generation each wait by parity stands for.

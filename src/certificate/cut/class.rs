@@ -14,6 +14,8 @@ use super::copies;
 use super::copies::Copies;
 use super::flow;
 use super::flow::Flow;
+use super::own;
+use super::own::Members;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Cell;
@@ -63,34 +65,43 @@ pub struct Class {
 pub fn classes(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Result<Vec<Class>, Unsupported> {
     let mut all = Vec::new();
     let copies = copies::copies(protocol);
+    let mut found = Vec::new();
     for (position, role) in protocol.roles.iter().enumerate() {
-        for part in parts(protocol, role, &copies, fixed)? {
-            let mut part = part;
+        for mut part in parts(protocol, role, &copies, fixed)? {
             part.size = flow::in_domain(protocol, &part.size);
             if matches!(part.size, Expr::Int(size) if size <= 0) {
                 continue;
             }
             let body = decided(&role.body, &part.decided);
-            let flow = flow::flow(protocol, &body, &part.known, fixed)?;
-            let free = role.indices.iter();
-            let free = free.filter(|index| !part.known.contains_key(&index.var));
-            let free = free.map(|index| (index.var, flow::at_fixed(&index.extent, fixed)));
-            all.push(Class {
-                role: position,
-                name: part.name,
-                size: part.size,
-                compared: part.decided,
-                free: free.collect(),
-                known: part.known,
-                flow,
-            });
-            if all.len() > MAX_CLASSES {
+            found.push((position, part, body));
+            if found.len() > MAX_CLASSES {
                 return Err(Unsupported::at(
                     role.span,
                     format!("more than {MAX_CLASSES} kinds of members"),
                 ));
             }
         }
+    }
+    let members = found.iter().map(|(_, part, body)| Members {
+        size: &part.size,
+        known: &part.known,
+        body,
+    });
+    let own = own::own(protocol, fixed, &members.collect::<Vec<_>>());
+    for (position, part, body) in found {
+        let flow = flow::flow(protocol, &body, &part.known, fixed, &own)?;
+        let free = protocol.roles[position].indices.iter();
+        let free = free.filter(|index| !part.known.contains_key(&index.var));
+        let free = free.map(|index| (index.var, flow::at_fixed(&index.extent, fixed)));
+        all.push(Class {
+            role: position,
+            name: part.name,
+            size: part.size,
+            compared: part.decided,
+            free: free.collect(),
+            known: part.known,
+            flow,
+        });
     }
     Ok(all)
 }

@@ -14,6 +14,10 @@ use std::collections::BTreeSet;
 use std::collections::HashMap;
 
 use super::algebra;
+use super::class;
+use super::leave;
+use super::own::Own;
+use super::polynomial::Polynomial;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::BufferId;
@@ -208,6 +212,10 @@ pub enum Kind {
         /// How much.
         amount: Expr,
     },
+    /// Initialises an mbarrier.
+    Init,
+    /// Works on a semaphore that nobody else uses, see `own.rs`.
+    Own,
     /// Makes the phase in progress expect bytes.
     Expect {
         /// How many.
@@ -311,17 +319,19 @@ impl Flow {
 }
 
 /// Derives the program of a class from a role's statements. `known` are the values of indices,
-/// `fixed` those of parameters.
+/// `fixed` those of parameters, `own` the variables that stand for semaphores.
 pub fn flow(
     protocol: &Protocol,
     body: &[Stmt],
     known: &HashMap<VarId, Expr>,
     fixed: &[(ParamId, i64)],
+    own: &Own,
 ) -> Result<Flow, Unsupported> {
     let mut builder = Builder {
         protocol,
         fixed,
-        next: protocol.vars.len(),
+        own,
+        next: own.next(protocol),
         flow: Flow {
             nodes: Vec::new(),
             sites: Vec::new(),
@@ -332,6 +342,9 @@ pub fn flow(
         },
     };
     let mut values = known.clone();
+    for (var, start) in own.starts(protocol) {
+        values.insert(var, at_fixed(&start, fixed));
+    }
     let nodes = builder.block(body, &mut values, &Path::default())?;
     builder.flow.nodes = nodes;
     Ok(builder.flow)
@@ -402,6 +415,12 @@ fn assumed_least(condition: &Expr, id: ParamId) -> Option<i64> {
     }
 }
 
+/// Whether one expression over parameters is never less than another.
+fn never_less(protocol: &Protocol, a: &Expr, b: &Expr) -> bool {
+    let difference = Polynomial::of(a).minus(&Polynomial::of(b)).to_expr();
+    difference.is_some_and(|d| never_negative(protocol, &d))
+}
+
 /// An expression over parameters with maxima and comparisons decided where the domain does.
 pub fn in_domain(protocol: &Protocol, expr: &Expr) -> Expr {
     let go = |e: &Expr| in_domain(protocol, e);
@@ -412,7 +431,14 @@ pub fn in_domain(protocol: &Protocol, expr: &Expr) -> Expr {
             {
                 e
             }
+            (a, b) if never_less(protocol, &a, &b) => a,
+            (a, b) if never_less(protocol, &b, &a) => b,
             (a, b) => algebra::max(a, b),
+        },
+        Expr::Binary(BinaryOp::Min, a, b) => match (go(a), go(b)) {
+            (a, b) if never_less(protocol, &a, &b) => b,
+            (a, b) if never_less(protocol, &b, &a) => a,
+            (a, b) => algebra::min(a, b),
         },
         Expr::Binary(op, a, b) => {
             let (a, b) = (go(a), go(b));
@@ -447,6 +473,7 @@ type Values = HashMap<VarId, Expr>;
 struct Builder<'a> {
     protocol: &'a Protocol,
     fixed: &'a [(ParamId, i64)],
+    own: &'a Own,
     next: usize,
     flow: Flow,
 }
@@ -500,6 +527,11 @@ impl Builder<'_> {
     ) -> Result<Vec<Node>, Unsupported> {
         let mut nodes = Vec::new();
         for (nth, stmt) in body.iter().enumerate() {
+            if let Some(mut rest) = leave::unfolded(stmt)? {
+                rest.extend_from_slice(&body[nth + 1..]);
+                nodes.extend(self.block(&rest, values, path)?);
+                break;
+            }
             match &stmt.kind {
                 StmtKind::Return if path.loops.is_empty() => break,
                 StmtKind::Return => {
@@ -600,6 +632,11 @@ impl Builder<'_> {
                 };
                 self.site(stmt, cell, kind, values, path, nodes);
             }
+            StmtKind::Add { .. } | StmtKind::Set { .. } | StmtKind::Wait { .. }
+                if class::cell_of(stmt).is_some_and(|c| self.own.var(c.object).is_some()) =>
+            {
+                self.own_semaphore(stmt, values, path, nodes);
+            }
             StmtKind::Add { cell, amount } => {
                 let weight = self.evaluate(amount, values, path, stmt.span);
                 let kind = Kind::Arrive {
@@ -676,9 +713,7 @@ impl Builder<'_> {
                 let amount = self.evaluate(amount, values, path, stmt.span);
                 self.site(stmt, cell, Kind::Release { amount }, values, path, nodes);
             }
-            StmtKind::Init { .. } => {
-                return Err(Unsupported::at(stmt.span, "an explicit initialisation"));
-            }
+            StmtKind::Init { cell } => self.site(stmt, cell, Kind::Init, values, path, nodes),
             StmtKind::Access { verb, work, .. } => {
                 self.work(stmt, verb, work, values, path, nodes);
             }
@@ -822,17 +857,21 @@ impl Builder<'_> {
         };
         let lo = self.evaluate(lo, values, path, stmt.span);
         let hi = self.evaluate(hi, values, path, stmt.span);
+        let (lo, hi) = (in_domain(self.protocol, &lo), in_domain(self.protocol, &hi));
         if let (Expr::Int(lo), Expr::Int(hi)) = (&lo, &hi)
             && hi.saturating_sub(*lo) <= MAX_WRITTEN_OUT
-            && assigned(body).is_empty()
+            && !self.assigned(body).iter().any(|v| values.contains_key(v))
         {
             let mut numbers: Vec<i64> = (*lo..*hi).collect();
             if *descending {
                 numbers.reverse();
             }
+            let outside = values.clone();
             for number in numbers {
-                values.insert(var, Expr::Int(number));
-                nodes.extend(self.written_out(stmt, body, values, path)?);
+                // What an iteration declares is gone after it.
+                let mut inside = outside.clone();
+                inside.insert(var, Expr::Int(number));
+                nodes.extend(self.written_out(stmt, body, &mut inside, path)?);
             }
             return Ok(());
         }
@@ -859,7 +898,8 @@ impl Builder<'_> {
         });
         let mut inner = path.clone();
         inner.loops.push(position);
-        let carried: Vec<VarId> = assigned(body)
+        let carried: Vec<VarId> = self
+            .assigned(body)
             .into_iter()
             .filter(|v| values.contains_key(v))
             .collect();
@@ -871,7 +911,7 @@ impl Builder<'_> {
         let nodes_inside = self.block(body, &mut inside, &inner)?;
         let next = algebra::add(Expr::Var(nth), Expr::Int(1));
         for (v, form) in &forms {
-            let name = &self.protocol.vars[v.0].name;
+            let name = self.name(*v).to_owned();
             let start = algebra::at(form, nth, &Expr::Int(0));
             let entry = algebra::binary(BinaryOp::Eq, start, values[v].clone());
             self.claim(
@@ -893,6 +933,86 @@ impl Builder<'_> {
         self.flow.loops[position].body = nodes_inside;
         nodes.push(Node::Loop(position));
         Ok(())
+    }
+
+    /// An operation on a semaphore that nobody else uses.
+    fn own_semaphore(
+        &mut self,
+        stmt: &Stmt,
+        values: &mut Values,
+        path: &Path,
+        nodes: &mut Vec<Node>,
+    ) {
+        let Some(cell) = class::cell_of(stmt) else {
+            return;
+        };
+        let Some(var) = self.own.var(cell.object) else {
+            return;
+        };
+        let now = values[&var].clone();
+        match &stmt.kind {
+            StmtKind::Add { amount, .. } => {
+                let amount = self.evaluate(amount, values, path, stmt.span);
+                let grows = algebra::binary(BinaryOp::Ge, amount.clone(), Expr::Int(0));
+                self.claim(
+                    path,
+                    grows,
+                    "an addition is not negative".to_owned(),
+                    stmt.span,
+                );
+                values.insert(var, algebra::add(now, amount));
+            }
+            StmtKind::Set { value, .. } => {
+                let value = self.evaluate(value, values, path, stmt.span);
+                values.insert(var, value);
+            }
+            StmtKind::Wait {
+                comparison, value, ..
+            } => {
+                let value = self.evaluate(value, values, path, stmt.span);
+                let op = match comparison {
+                    Comparison::Equal => BinaryOp::Eq,
+                    Comparison::AtLeast => BinaryOp::Ge,
+                };
+                let name = &self.protocol.objects[cell.object.0].name;
+                let about = format!("`{name}`, which nobody else uses, has what is waited for");
+                self.claim(path, algebra::binary(op, now, value), about, stmt.span);
+            }
+            _ => {}
+        }
+        self.site(stmt, cell, Kind::Own, values, path, nodes);
+    }
+
+    /// The name of a variable of the text, or of the object that it stands for.
+    fn name(&self, var: VarId) -> &str {
+        match self.own.object(var) {
+            Some(object) => &self.protocol.objects[object.0].name,
+            None => &self.protocol.vars[var.0].name,
+        }
+    }
+
+    /// The variables a block assigns to, in a fixed order.
+    fn assigned(&self, body: &[Stmt]) -> BTreeSet<VarId> {
+        let mut all = BTreeSet::new();
+        for stmt in body {
+            match &stmt.kind {
+                StmtKind::Assign { var, .. } => {
+                    all.insert(*var);
+                }
+                StmtKind::Add { cell, .. } | StmtKind::Set { cell, .. } => {
+                    all.extend(self.own.var(cell.object));
+                }
+                StmtKind::If {
+                    then, otherwise, ..
+                } => {
+                    all.extend(self.assigned(then));
+                    all.extend(self.assigned(otherwise));
+                }
+                StmtKind::For { body, .. } => all.extend(self.assigned(body)),
+                _ => {}
+            }
+        }
+        all
     }
 
     /// One iteration of a loop that is written out.
@@ -937,6 +1057,7 @@ impl Builder<'_> {
         let mut dry = Builder {
             protocol: self.protocol,
             fixed: self.fixed,
+            own: self.own,
             next: self.next,
             flow: self.flow.clone(),
         };
@@ -963,7 +1084,7 @@ impl Builder<'_> {
                 .collect();
             if found.is_empty() {
                 let var = carried.iter().find(|v| symbols.contains_key(v));
-                let name = var.map_or("?", |v| self.protocol.vars[v.0].name.as_str());
+                let name = var.map_or("?", |v| self.name(*v));
                 return Err(Unsupported::at(
                     stmt.span,
                     format!("the way this loop changes `{name}`"),
@@ -1170,25 +1291,4 @@ fn returns(body: &[Stmt]) -> Option<Span> {
         StmtKind::For { body, .. } => returns(body),
         _ => None,
     })
-}
-
-/// The variables a block assigns to, in a fixed order.
-fn assigned(body: &[Stmt]) -> BTreeSet<VarId> {
-    let mut all = BTreeSet::new();
-    for stmt in body {
-        match &stmt.kind {
-            StmtKind::Assign { var, .. } => {
-                all.insert(*var);
-            }
-            StmtKind::If {
-                then, otherwise, ..
-            } => {
-                all.extend(assigned(then));
-                all.extend(assigned(otherwise));
-            }
-            StmtKind::For { body, .. } => all.extend(assigned(body)),
-            _ => {}
-        }
-    }
-    all
 }

@@ -62,7 +62,7 @@
 //! have completed, and a counter has not passed the value of a strict wait, so what can pass stays
 //! so (`lapped_wait`). Nothing undefined happens (`over_arrival`; giving back too much). Whoever
 //! comes to an acquisition of more than the pool has would stay there, which (c) excludes
-//! (`resources`). Explicit initialisation is refused (`uninitialized`).
+//! (`resources`). Nobody comes to an mbarrier before its initialisation (`uninitialized`, `init.rs`).
 //!
 //! For `early_completion`, registrations join generation `g` in every run. Where
 //! [`artefact::Shows::Generations`] is asked for, arrivals at mbarriers do: a member's `g`th arrival at an
@@ -80,19 +80,23 @@
 //!
 //! # Side conditions
 //!
-//! Refused with the construct named: patterns and row loops, resets, `break`, `return` inside a
-//! loop, arrivals of more than one, a wait at a split-phase barrier that does not follow its
-//! arrival in the same block, indices that move in ways other than `x`, `x % m` with `x` the
-//! number of the iteration up to a constant, index values of unknown extent used otherwise than in
-//! comparisons with values over parameters.
+//! Refused with the construct named: patterns and row loops, resets of what several members use,
+//! ways of leaving a loop that `leave.rs` does not cover, arrivals of more than one, a wait at a
+//! split-phase barrier that does not follow its arrival in the same block, indices that move in
+//! ways other than `x`, `x % m` with `x` the number of the iteration up to a constant, index values
+//! of unknown extent used otherwise than in comparisons with values over parameters.
 
 mod algebra;
 pub mod artefact;
 mod bytes;
+pub mod cases;
 pub mod class;
 mod copies;
 pub mod count;
 pub mod flow;
+mod init;
+mod leave;
+mod own;
 mod polynomial;
 mod pools;
 pub mod races;
@@ -105,14 +109,10 @@ use artefact::Shows;
 
 use super::obligation::Obligation;
 use super::program::Unsupported;
-use crate::protocol::Domain;
 use crate::protocol::ObjectKind;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
 use crate::verdict::Property;
-
-/// The most combinations of split parameters.
-pub const MAX_CASES: usize = 256;
 
 /// Whether the obligations of a cut that shows so much prove a property of a protocol.
 pub fn proves(protocol: &Protocol, shows: Shows, property: Property) -> bool {
@@ -141,36 +141,46 @@ pub fn proves(protocol: &Protocol, shows: Shows, property: Property) -> bool {
 ///
 /// Refuses a protocol outside the rule's side conditions and an artefact that does not fit it.
 pub fn obligations(protocol: &Protocol, cut: &Cut) -> Result<Vec<Obligation>, Unsupported> {
-    let cases = combinations(protocol, &cut.split)?;
-    let stated: Vec<&Vec<i64>> = cut.cases.iter().map(|case| &case.values).collect();
-    if stated.len() != cases.len() || stated.iter().zip(&cases).any(|(a, b)| *a != b) {
-        return Err(Unsupported::whole("cases that do not cover the domain"));
-    }
-    let mut all = Vec::new();
+    let mut all = cases::coverage(protocol, cut)?;
     for (nth, case) in cut.cases.iter().enumerate() {
-        let fixed = fixed(&cut.split, &case.values);
-        let classes = if case.empty {
-            Vec::new()
+        let prefix = if cut.cases.len() > 1 {
+            format!("case_{nth}_")
         } else {
-            class::classes(protocol, &fixed)?
+            String::new()
         };
-        let mut rule = rule::Rule {
-            protocol,
-            fixed,
-            classes: &classes,
-            case,
-            shows: cut.shows,
-            prefix: if cases.len() > 1 {
-                format!("case_{nth}_")
-            } else {
-                String::new()
-            },
-            all: Vec::new(),
-        };
-        rule.derive()?;
-        all.append(&mut rule.all);
+        all.extend(one_case(protocol, cut, case, prefix)?);
     }
     Ok(all)
+}
+
+/// The obligations of one case, with names that begin like this.
+///
+/// # Errors
+///
+/// Refuses what the rule refuses.
+pub fn one_case(
+    protocol: &Protocol,
+    cut: &Cut,
+    case: &artefact::Case,
+    prefix: String,
+) -> Result<Vec<Obligation>, Unsupported> {
+    let fixed = cases::fixed(&cut.split, case);
+    let classes = if case.empty {
+        Vec::new()
+    } else {
+        class::classes(protocol, &fixed)?
+    };
+    let mut rule = rule::Rule {
+        protocol,
+        fixed,
+        classes: &classes,
+        case,
+        shows: cut.shows,
+        prefix,
+        all: Vec::new(),
+    };
+    rule.derive()?;
+    Ok(rule.all)
 }
 
 /// That no member of a class ever gets to an operation, whatever the parameters: what a reader of
@@ -199,49 +209,4 @@ pub fn unreachable(
     rule.unreachable(class, site)?;
     let none = || Unsupported::whole("an operation whose reachability is not stated");
     rule.all.pop().ok_or_else(none)
-}
-
-/// Parameters with their values in one case.
-pub fn fixed(split: &[usize], values: &[i64]) -> Vec<(ParamId, i64)> {
-    split
-        .iter()
-        .zip(values)
-        .map(|(at, value)| (ParamId(*at), *value))
-        .collect()
-}
-
-/// All combinations of the values of these parameters, in lexicographic order.
-///
-/// # Errors
-///
-/// Refuses a parameter without a finite range, and too many combinations.
-pub fn combinations(protocol: &Protocol, split: &[usize]) -> Result<Vec<Vec<i64>>, Unsupported> {
-    let mut all = vec![Vec::new()];
-    for at in split {
-        let values: Vec<i64> = match protocol.params.get(*at).map(|p| &p.domain) {
-            Some(Domain::Range(lo, hi)) if hi.saturating_sub(*lo) < MAX_CASES as i64 => {
-                (*lo..=*hi).collect()
-            }
-            Some(Domain::Set(values)) => values.clone(),
-            _ => {
-                return Err(Unsupported::whole(
-                    "a split of a parameter that is not finite",
-                ));
-            }
-        };
-        if all.len() * values.len() > MAX_CASES {
-            return Err(Unsupported::whole("more cases than are tried"));
-        }
-        all = all
-            .into_iter()
-            .flat_map(|chosen: Vec<i64>| {
-                values.iter().map(move |value| {
-                    let mut chosen = chosen.clone();
-                    chosen.push(*value);
-                    chosen
-                })
-            })
-            .collect();
-    }
-    Ok(all)
 }

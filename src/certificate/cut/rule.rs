@@ -222,11 +222,9 @@ impl<'a> Rule<'a> {
         self.conclude(name, format!("{what} is well defined"), setting, goal)
     }
 
-    fn declarations(&mut self) -> Result<(), Unsupported> {
+    /// Every assumption is well defined where those before it hold.
+    pub fn assumptions(&mut self) -> Result<(), Unsupported> {
         let protocol = self.protocol;
-        if let Some(pattern) = protocol.patterns.first() {
-            return Err(Unsupported::at(pattern.span, "a block-sparse pattern"));
-        }
         for nth in 0..protocol.assumptions.len() {
             let mut terms = Translator::new(protocol, &self.fixed);
             let mut facts = terms.domain();
@@ -238,6 +236,15 @@ impl<'a> Rule<'a> {
             let name = format!("defined_assumption_{nth}");
             self.require_defined(setting, &[condition], &Env::new(), name, "an assumption")?;
         }
+        Ok(())
+    }
+
+    fn declarations(&mut self) -> Result<(), Unsupported> {
+        let protocol = self.protocol;
+        if let Some(pattern) = protocol.patterns.first() {
+            return Err(Unsupported::at(pattern.span, "a block-sparse pattern"));
+        }
+        self.assumptions()?;
         let mut exprs: Vec<Expr> = Vec::new();
         exprs.extend(protocol.objects.iter().flat_map(|o| o.extents.clone()));
         let indices = protocol.roles.iter().flat_map(|r| &r.indices);
@@ -251,15 +258,10 @@ impl<'a> Rule<'a> {
                         "a semaphore with an open initial value",
                     ));
                 }
-                ObjectKind::Mbarrier {
-                    arrivals,
-                    explicit_init: false,
+                ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
+                    exprs.push(arrivals.clone());
                 }
-                | ObjectKind::Barrier { arrivals } => exprs.push(arrivals.clone()),
                 ObjectKind::Named => {}
-                ObjectKind::Mbarrier { .. } => {
-                    return Err(Unsupported::at(object.span, "an explicit initialisation"));
-                }
                 ObjectKind::Pool { capacity } => exprs.push(capacity.clone()),
             }
         }
@@ -389,7 +391,9 @@ impl<'a> Rule<'a> {
                 goals.push(term::le(&warp, &count));
                 goals.push(term::eq(&rest, &zero));
             }
-            (Kind::Register { .. }, ObjectKind::Barrier { .. }) => {}
+            (Kind::Register { .. }, ObjectKind::Barrier { .. })
+            | (Kind::Init, ObjectKind::Mbarrier { .. })
+            | (Kind::Own, ObjectKind::Semaphore(_)) => {}
             (Kind::Expect { bytes } | Kind::Deliver { bytes }, ObjectKind::Mbarrier { .. }) => {
                 let bytes = setting.terms.expr(bytes, &env)?;
                 goals.push(term::le(&zero, &bytes));
@@ -577,6 +581,13 @@ impl<'a> Rule<'a> {
     fn window(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
         let classes = self.classes;
         let this = &classes[class].flow.sites[site];
+        if matches!(this.kind, Kind::Init) {
+            self.initialised_once(class, site)?;
+            return self.hold(class, site, None);
+        }
+        if self.has_to_be_initialised(class, site) {
+            self.initialised_before(class, site)?;
+        }
         match &this.kind {
             Kind::WaitParity { .. } => {
                 if self.has_bytes(class, site) {
@@ -953,7 +964,7 @@ impl<'a> Rule<'a> {
     }
 
     /// The cut for an operation: the only one that is looked at anywhere.
-    fn held(&self, class: usize, site: usize) -> Option<&'a Hold> {
+    pub fn held(&self, class: usize, site: usize) -> Option<&'a Hold> {
         let classes = self.classes.len();
         let mut holds = self.case.holds.iter();
         holds.find(|h| h.class == class && h.site == site && h.stops.len() == classes)

@@ -26,7 +26,7 @@
 //! the fence: as seen through the async proxy). The ignorant events of a member come before all others of its.
 //! They are a run of the system of the exposure, in which the member is held, or its landing
 //! withheld: whatever counted towards an ignorant wait was ignorant, since by 2 the wait has heard of it.
-//! (At an mbarrier or a semaphore a wait hears of everything since the beginning: resets are refused. At a
+//! (At an mbarrier or a semaphore a wait hears of everything since the beginning: only what one member uses alone is ever reset. At a
 //! named or split-phase barrier it hears of its own generation; but who registers for a
 //! generation has heard of the one before, since it waited for it itself or, where another member's wait
 //! supports that, is beyond a stop while that one is held: this same argument. Deliveries do not

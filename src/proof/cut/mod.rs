@@ -2,6 +2,7 @@
 
 mod exposures;
 mod fit;
+mod refine;
 mod registrations;
 pub(super) mod trace;
 
@@ -72,30 +73,26 @@ const MAX_VALUES: i64 = 64;
 /// Looks for a proof by cuts that shows so much.
 pub fn guess(protocol: &Protocol, shows: Shows, deadline: Instant, tell: &dyn Fn(&str)) -> Guess {
     let split = split(protocol);
-    let found = cut::combinations(protocol, &split)
+    let found = cut::cases::combinations(protocol, &split)
         .map_err(|refused| Failure::new(super::uncovered(refused)))
-        .and_then(|cases| {
-            let total = cases.len();
-            let mut all = Vec::new();
-            for (nth, values) in cases.into_iter().enumerate() {
-                tell(&format!("looking for cuts, case {} of {total}", nth + 1));
-                all.push(case(protocol, &split, values, shows, deadline)?);
-            }
-            Ok(Cut {
+        .and_then(|combinations| {
+            let total = combinations.len();
+            let mut cut = Cut {
                 split,
                 shows,
-                cases: all,
-            })
+                cases: Vec::new(),
+            };
+            for (nth, values) in combinations.iter().enumerate() {
+                tell(&format!("looking for cuts, case {} of {total}", nth + 1));
+                let cases = refine::cases(protocol, &cut, values, deadline)?;
+                cut.cases.extend(cases);
+            }
+            Ok(cut)
         });
-    let cut = match found {
-        Ok(cut) => cut,
-        Err(failure) => return Guess::nothing(failure.reason),
-    };
-    let argument = Argument::Cut(cut);
     // Discharging is left to the checker: doing it twice would take twice the time.
-    match argument.obligations(protocol) {
-        Ok(_) => Guess::Fitting(argument),
-        Err(refused) => Guess::nothing(super::uncovered(refused)),
+    match found {
+        Ok(cut) => Guess::Fitting(Argument::Cut(cut)),
+        Err(failure) => Guess::nothing(failure.reason),
     }
 }
 
@@ -124,9 +121,9 @@ pub(super) fn split(protocol: &Protocol) -> Vec<usize> {
     }
     let few = finite(protocol, &used);
     let classes = |split: &[usize]| {
-        let cases = cut::combinations(protocol, split).ok()?;
+        let cases = cut::cases::combinations(protocol, split).ok()?;
         let values = cases.first()?;
-        cut::class::classes(protocol, &cut::fixed(split, values)).ok()
+        cut::class::classes(protocol, &cut::cases::pairs(split, values)).ok()
     };
     if classes(&few).is_some() {
         return few;
@@ -227,21 +224,11 @@ struct Sample {
 
 fn case(
     protocol: &Protocol,
-    split: &[usize],
-    values: Vec<i64>,
-    shows: Shows,
+    cut: &Cut,
+    mut result: Case,
     deadline: Instant,
 ) -> Result<Case, Failure> {
-    let fixed = cut::fixed(split, &values);
-    let mut result = Case {
-        values,
-        empty: false,
-        generations: Vec::new(),
-        registrations: Vec::new(),
-        holds: Vec::new(),
-        supports: Vec::new(),
-        exposures: Vec::new(),
-    };
+    let fixed = cut::cases::fixed(&cut.split, &result);
     let points = draw(protocol, &fixed);
     if points.is_empty() {
         if certificate::domain_is_empty(&narrowed(protocol, &fixed), Duration::from_secs(2)) {
@@ -284,7 +271,7 @@ fn case(
         samples: &samples,
         registrations: &result.registrations,
         holds: Vec::new(),
-        shows,
+        shows: cut.shows,
         deadline,
         places: RefCell::default(),
     };
@@ -300,7 +287,7 @@ fn case(
             result.supports.extend(search.supports(class, site)?);
         }
     }
-    if matches!(shows, Shows::Ordering | Shows::Visibility) {
+    if matches!(cut.shows, Shows::Ordering | Shows::Visibility) {
         result.exposures = search.exposures();
     }
     result.holds = search.holds;
@@ -317,6 +304,7 @@ fn narrowed(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Protocol {
 
 /// Parameter values in the domain: all small ones first, then random larger ones.
 pub(super) fn draw(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Vec<Vec<i64>> {
+    let protocol = &protocol.tightened();
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     let mut found: Vec<Vec<i64>> = Vec::new();
     let scales = [1, 2, 3, 4, 6, 9, 14, 40];
@@ -341,6 +329,7 @@ pub(super) fn draw(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Vec<Vec<i64
                 match &param.domain {
                     Domain::AtLeast(lo) => lo + rng.random_range(0..=scale),
                     Domain::Range(lo, hi) => rng.random_range(*lo..=(*hi).min(lo + scale)),
+                    Domain::Set(values) if values.is_empty() => 0,
                     Domain::Set(values) => values[rng.random_range(0..values.len())],
                 }
             })
@@ -546,7 +535,7 @@ impl Numbering<'_> {
             }
             Kind::Expect { .. } => generation = earlier.arrivals + 1,
             // Cuts let acquisitions pass.
-            Kind::Acquire { .. } | Kind::Release { .. } => {}
+            Kind::Acquire { .. } | Kind::Release { .. } | Kind::Init | Kind::Own => {}
             Kind::Deliver { .. } => {
                 adds.bytes = op.operand;
                 let nth = earlier.deliveries.entry(op.site).or_default();
@@ -635,7 +624,7 @@ impl Search<'_> {
     /// Whether the rule asks for a cut here.
     fn guarded(&self, class: usize, site: usize) -> bool {
         match &self.classes[class].flow.sites[site].kind {
-            Kind::WaitParity { .. } | Kind::Register { .. } => true,
+            Kind::WaitParity { .. } | Kind::Register { .. } | Kind::Init => true,
             Kind::Arrive { .. } => self.has_bytes(class, site),
             Kind::WaitValue { comparison, .. } => *comparison == Comparison::Equal,
             _ => false,

@@ -196,7 +196,7 @@ impl Walker<'_> {
             Kind::WaitValue { value, .. } => number(value)?,
             Kind::Expect { bytes } | Kind::Deliver { bytes } => number(bytes)?,
             Kind::Acquire { amount } | Kind::Release { amount } => number(amount)?,
-            Kind::Await => 0,
+            Kind::Await | Kind::Init | Kind::Own => 0,
         };
         let rounds = match self.class.flow.rounds(at) {
             Some(rounds) => number(&rounds)?,

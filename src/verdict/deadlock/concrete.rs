@@ -72,7 +72,9 @@ impl Strategy<'_> {
     pub(super) fn concrete(&self, notes: Vec<String>) -> Result<Decision, Internal> {
         let tell = |what: &str| (self.settings.tell)(what);
         let order = order(self.protocol, &self.objectives);
-        let mut hunter = Hunter::new(self.protocol, order, self.settings.cancel, &tell);
+        // Small values are those that plain assumptions allow.
+        let tight = self.protocol.tightened();
+        let mut hunter = Hunter::new(&tight, order, self.settings.cancel, &tell);
         let quick = hunter.watch((self.remaining() / QUICK_SHARE).min(QUICK_TIME));
         match hunter.boxes(0..=QUICK_RADIUS, &quick) {
             Ok(Some(hang)) => return self.refute_at(&mut hunter, hang, SCHEDULES, notes),
@@ -95,7 +97,7 @@ impl Strategy<'_> {
             Ok(None) => {}
             Err(at) => return Ok(self.ill_defined(&at, notes)),
         }
-        self.exhaust(&mut hunter, reason, notes)
+        self.exhaust(&tight, &mut hunter, reason, notes)
     }
 
     fn suspected(&self, hunter: &Hunter<'_>, suspects: &[Vec<i64>]) -> Option<Hang> {
@@ -112,12 +114,17 @@ impl Strategy<'_> {
             return Ok(Some(hang));
         }
         let watch = hunter.watch((self.remaining() / FAR_SHARE).min(FAR_TIME));
+        if let Some(hang) = hunter.named(&watch)? {
+            return Ok(Some(hang));
+        }
+        let watch = hunter.watch((self.remaining() / FAR_SHARE).min(FAR_TIME));
         hunter.boxes(QUICK_RADIUS + 1..=LARGE_RADIUS, &watch)
     }
 
     /// Explores boxes that grow, as far as time allows.
     fn exhaust(
         &self,
+        tight: &Protocol,
         hunter: &mut Hunter<'_>,
         reason: String,
         mut notes: Vec<String>,
@@ -129,7 +136,7 @@ impl Strategy<'_> {
         let mut done: Option<String> = None;
         let mut states = 0;
         'growing: for radius in 0..=EXPLORE_RADIUS {
-            for params in grid::points(self.protocol, radius) {
+            for params in grid::points(tight, radius) {
                 let time = match &undefined {
                     Some(_) => time.min(HOPELESS_TIME),
                     None => time,
@@ -147,7 +154,7 @@ impl Strategy<'_> {
                     max_initial: LARGEST_START,
                     ..Bounds::default()
                 };
-                match explore::explore_all(self.protocol, &params, &bounds, &options) {
+                match explore::explore_all(tight, &params, &bounds, &options) {
                     Ok(found) => {
                         states += found.states;
                         if let Some((input, schedule)) = found.stuck {
@@ -171,8 +178,8 @@ impl Strategy<'_> {
             } else {
                 String::new()
             };
-            done = Some(format!("{}{starts}", grid::describe(self.protocol, radius)));
-            if grid::covers_domain(self.protocol, radius) {
+            done = Some(format!("{}{starts}", grid::describe(tight, radius)));
+            if grid::covers_domain(tight, radius) {
                 break;
             }
         }

@@ -110,7 +110,9 @@ impl Strategy<'_> {
         }
         let tell = |what: &str| (self.settings.tell)(what);
         let order = order(self.protocol, &self.objectives);
-        let hunter = Hunter::new(self.protocol, order, self.settings.cancel, &tell);
+        // Small values are those that plain assumptions allow.
+        let tight = self.protocol.tightened();
+        let hunter = Hunter::new(&tight, order, self.settings.cancel, &tell);
         let mut hunter = hunter.looking_for(self.property);
         let quick = hunter.watch(self.settings.timeout / QUICK_SHARE);
         match hunter.boxes(0..=QUICK_RADIUS, &quick) {
@@ -125,21 +127,29 @@ impl Strategy<'_> {
             self.remaining() / 2,
             self.settings,
         )?;
-        let reason = match proved {
+        let (reason, suspects) = match proved {
             prove::Attempt::Proved { proof, engine } => {
                 let assumptions = proof.certificate.assumptions.clone();
                 let mut decision = self.decision(Verdict::Proved(proof), engine);
                 decision.assumptions = assumptions;
                 return Ok(decision);
             }
-            prove::Attempt::Nothing(reason) => reason,
+            prove::Attempt::Nothing { reason, suspects } => (reason, suspects),
         };
+        let watch = hunter.watch(self.remaining() / FAR_SHARE);
+        for params in suspects {
+            match hunter.point(&params, &watch) {
+                Ok(Some(hang)) => return self.refuted(&mut hunter, hang, HELD),
+                Ok(None) => {}
+                Err(at) => return Ok(self.ill_defined(&at)),
+            }
+        }
         match self.far(&mut hunter) {
             Ok(Some(hang)) => return self.refuted(&mut hunter, hang, HELD),
             Ok(None) => {}
             Err(at) => return Ok(self.ill_defined(&at)),
         }
-        self.exhaust(&mut hunter, reason)
+        self.exhaust(&tight, &mut hunter, reason)
     }
 
     fn remaining(&self) -> Duration {
@@ -153,18 +163,27 @@ impl Strategy<'_> {
             return Ok(Some(hang));
         }
         let watch = hunter.watch(self.remaining().min(share));
+        if let Some(hang) = hunter.named(&watch)? {
+            return Ok(Some(hang));
+        }
+        let watch = hunter.watch(self.remaining().min(share));
         hunter.boxes(QUICK_RADIUS + 1..=LARGE_RADIUS, &watch)
     }
 
     /// Searches boxes that grow, as far as time allows.
-    fn exhaust(&self, hunter: &mut Hunter<'_>, reason: String) -> Result<Decision, Internal> {
+    fn exhaust(
+        &self,
+        tight: &Protocol,
+        hunter: &mut Hunter<'_>,
+        reason: String,
+    ) -> Result<Decision, Internal> {
         (self.settings.tell)("searching small values exhaustively");
         let share = self.settings.timeout / EXPLORE_SHARE;
         let deadline = Instant::now() + self.remaining().min(share);
         let mut done: Option<String> = None;
         let mut states = 0;
         'growing: for radius in 0..=EXPLORE_RADIUS {
-            for params in grid::points(self.protocol, radius) {
+            for params in grid::points(tight, radius) {
                 if Instant::now() >= deadline || self.settings.cancel.load(Ordering::Relaxed) {
                     break 'growing;
                 }
@@ -185,8 +204,8 @@ impl Strategy<'_> {
                     Err(at) => return Ok(self.ill_defined(&at)),
                 }
             }
-            done = Some(grid::describe(self.protocol, radius));
-            if grid::covers_domain(self.protocol, radius) {
+            done = Some(grid::describe(tight, radius));
+            if grid::covers_domain(tight, radius) {
                 break;
             }
         }

@@ -22,8 +22,13 @@ pub(super) enum Attempt {
         /// Which rule.
         engine: &'static str,
     },
-    /// Why there is none, as a lowercase fragment.
-    Nothing(String),
+    /// There is none.
+    Nothing {
+        /// Why, as a lowercase fragment.
+        reason: String,
+        /// Parameter values at which a violation is suspected.
+        suspects: Vec<Vec<i64>>,
+    },
 }
 
 /// Tries to prove the property for the whole domain in so much time.
@@ -39,6 +44,7 @@ pub(super) fn prove(
     settings: &Settings<'_>,
 ) -> Result<Attempt, Internal> {
     let deadline = Instant::now() + time;
+    let mut suspects = Vec::new();
     let mut reason = format!("no proof rule covers `{}`", property.name());
     for layer in proof::layers_for(protocol, property) {
         (settings.tell)(&format!("looking for a proof by the {} rule", layer.name()));
@@ -57,11 +63,17 @@ pub(super) fn prove(
                     Checked::Proved { proof, engine } => {
                         return Ok(Attempt::Proved { proof, engine });
                     }
-                    Checked::Open(why) => reason = why,
+                    Checked::Open {
+                        reason: why,
+                        suspects: at,
+                    } => {
+                        reason = why;
+                        suspects = at;
+                    }
                 }
             }
             proof::Guess::Nothing { reason: why, .. } => reason = why,
         }
     }
-    Ok(Attempt::Nothing(reason))
+    Ok(Attempt::Nothing { reason, suspects })
 }

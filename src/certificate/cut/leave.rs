@@ -1,0 +1,198 @@
+//! Loops that are left early, as loops that are not.
+//!
+//! `for i in lo..hi { A if c { P break } B }` breaks in the first iteration in which `c` holds. If
+//! `c` looks at `i` and at what the loop does not change, and holds on an interval `from..to` of
+//! numbers, that is `first = max(lo, from)`, if it is below `hi` and `to`. So the loop is the same as
+//!
+//! ```text
+//! for i in lo..(if first < min(hi, to) then first else hi) { A B }
+//! if first < min(hi, to) { A P }        // with first for i
+//! ```
+//!
+//! With `return` in place of `break` the second part ends with it. The condition is still evaluated
+//! where it was, so that it has to be well defined there. Anything else is refused.
+
+use super::algebra;
+use super::algebra::Interval;
+use super::class;
+use crate::certificate::program::Unsupported;
+use crate::protocol::BinaryOp;
+use crate::protocol::Expr;
+use crate::protocol::Iteration;
+use crate::protocol::Span;
+use crate::protocol::Stmt;
+use crate::protocol::StmtKind;
+use crate::protocol::VarId;
+
+/// The statements that do the same as a loop that is left early; `None` if it is not.
+///
+/// # Errors
+///
+/// Names the way of leaving that is not covered.
+pub fn unfolded(stmt: &Stmt) -> Result<Option<Vec<Stmt>>, Unsupported> {
+    let StmtKind::For { var, over, body } = &stmt.kind else {
+        return Ok(None);
+    };
+    let Some((word, span)) = leaving(body) else {
+        return Ok(None);
+    };
+    let refuse = |what: &str| Err(Unsupported::at(span, format!("a `{word}` {what}")));
+    let Iteration::Range { lo, hi, descending } = over else {
+        return refuse("out of a loop over a pattern's row");
+    };
+    if *descending {
+        return refuse("out of a loop that runs backwards");
+    }
+    let own = body
+        .iter()
+        .position(|s| leaving(std::slice::from_ref(s)).is_some());
+    let Some((nth, at, exit)) = own.and_then(|nth| Some((nth, &body[nth], exit(&body[nth])?)))
+    else {
+        return refuse("that is not the end of a branch of the loop's own block");
+    };
+    let (before, after) = (&body[..nth], &body[nth + 1..]);
+    let others = [before, exit.first, exit.stays, after];
+    if others.iter().any(|block| leaving(block).is_some()) {
+        return refuse("beside another one in one loop");
+    }
+    let changed = changed(body);
+    let looks = |e: &Expr| changed.iter().any(|v| class::mentions(e, *v));
+    if looks(&exit.condition) || looks(lo) || looks(hi) {
+        return refuse("that depends on what the loop changes");
+    }
+    let Some((first, leaves, open)) = first(&exit.condition, *var, lo, hi) else {
+        return refuse("under a condition that is not a range of the loop's variable");
+    };
+    let with = |kind: StmtKind| Stmt { kind, ..at.clone() };
+    let condition = |otherwise: &[Stmt]| {
+        with(StmtKind::If {
+            condition: exit.condition.clone(),
+            then: Vec::new(),
+            otherwise: otherwise.to_vec(),
+        })
+    };
+    let mut round = before.to_vec();
+    round.push(condition(exit.stays));
+    round.extend_from_slice(after);
+    let end = match open {
+        // The same, in a form that is easier to count with.
+        true => algebra::min(hi.clone(), first.clone()),
+        false => algebra::choose(leaves.clone(), first.clone(), hi.clone()),
+    };
+    let shortened = Stmt {
+        kind: StmtKind::For {
+            var: *var,
+            over: Iteration::Range {
+                lo: lo.clone(),
+                hi: end,
+                descending: false,
+            },
+            body: round,
+        },
+        ..stmt.clone()
+    };
+    let mut last = vec![with(StmtKind::Assign {
+        var: *var,
+        value: first,
+    })];
+    last.extend_from_slice(before);
+    last.push(condition(&[]));
+    last.extend_from_slice(exit.first);
+    if word == "return" {
+        last.push(with(StmtKind::Return));
+    }
+    let left = with(StmtKind::If {
+        condition: leaves,
+        then: last,
+        otherwise: Vec::new(),
+    });
+    Ok(Some(vec![shortened, left]))
+}
+
+/// A branch that leaves a loop.
+struct Exit<'a> {
+    /// When it is taken.
+    condition: Expr,
+    /// What it does first.
+    first: &'a [Stmt],
+    /// The other branch.
+    stays: &'a [Stmt],
+}
+
+fn exit(stmt: &Stmt) -> Option<Exit<'_>> {
+    let StmtKind::If {
+        condition,
+        then,
+        otherwise,
+    } = &stmt.kind
+    else {
+        return None;
+    };
+    let ends = |block: &[Stmt]| {
+        let last = block.last().map(|s| &s.kind);
+        matches!(last, Some(StmtKind::Break | StmtKind::Return))
+    };
+    let without_last = |block: &'_ [Stmt]| block.len() - 1;
+    if ends(then) {
+        Some(Exit {
+            condition: condition.clone(),
+            first: &then[..without_last(then)],
+            stays: otherwise,
+        })
+    } else if ends(otherwise) {
+        Some(Exit {
+            condition: algebra::not(condition.clone()),
+            first: &otherwise[..without_last(otherwise)],
+            stays: then,
+        })
+    } else {
+        None
+    }
+}
+
+/// The first iteration at which a condition holds, whether there is one, and whether it holds from
+/// there on.
+fn first(condition: &Expr, var: VarId, lo: &Expr, hi: &Expr) -> Option<(Expr, Expr, bool)> {
+    let below = |a: Expr, b: Expr| algebra::binary(BinaryOp::Lt, a, b);
+    if !class::mentions(condition, var) {
+        let leaves = Expr::all([condition.clone(), below(lo.clone(), hi.clone())]);
+        return Some((lo.clone(), leaves, false));
+    }
+    let Interval { lo: from, hi: to } = algebra::interval(condition, var)?;
+    let first = from.map_or(lo.clone(), |from| algebra::max(lo.clone(), from));
+    let open = to.is_none();
+    let limit = to.map_or(hi.clone(), |to| algebra::min(hi.clone(), to));
+    Some((first.clone(), below(first, limit), open))
+}
+
+/// The first statement that leaves the loop of this body, or the program from inside it.
+fn leaving(body: &[Stmt]) -> Option<(&'static str, Span)> {
+    body.iter().find_map(|stmt| match &stmt.kind {
+        StmtKind::Break => Some(("break", stmt.span)),
+        StmtKind::Return => Some(("return", stmt.span)),
+        StmtKind::If {
+            then, otherwise, ..
+        } => leaving(then).or_else(|| leaving(otherwise)),
+        StmtKind::For { body, .. } => leaving(body).filter(|(word, _)| *word == "return"),
+        _ => None,
+    })
+}
+
+/// The variables a block assigns to.
+fn changed(body: &[Stmt]) -> Vec<VarId> {
+    let mut all = Vec::new();
+    for stmt in body {
+        match &stmt.kind {
+            StmtKind::Assign { var, .. } => all.push(*var),
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                all.extend(changed(then));
+                all.extend(changed(otherwise));
+            }
+            StmtKind::For { body, .. } => all.extend(changed(body)),
+            _ => {}
+        }
+    }
+    all
+}

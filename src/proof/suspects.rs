@@ -1,0 +1,47 @@
+//! Where a proof that does not hold suspects a counterexample.
+
+use std::time::Duration;
+
+use crate::certificate::cut::cases;
+use crate::certificate::manifest::Argument;
+use crate::certificate::model;
+use crate::certificate::obligation::Obligation;
+use crate::protocol::Domain;
+use crate::protocol::Protocol;
+
+/// Time for naming parameter values.
+const LIMIT: Duration = Duration::from_secs(3);
+
+/// Parameter values at which this obligation of a proof by cuts fails, none of them checked.
+pub fn suspects(protocol: &Protocol, argument: &Argument, open: &Obligation) -> Vec<Vec<i64>> {
+    let Argument::Cut(cut) = argument else {
+        return Vec::new();
+    };
+    let Some(case) = cases::case_of(cut, &open.name) else {
+        return Vec::new();
+    };
+    let fixed = cases::fixed(&cut.split, case);
+    let names: Vec<String> = protocol
+        .params
+        .iter()
+        .map(|param| format!("param_{}", param.name))
+        .collect();
+    let tight = protocol.tightened();
+    let whole = |values: Vec<Option<i64>>| -> Option<Vec<i64>> {
+        let each = values.into_iter().enumerate().map(|(at, value)| {
+            let known = fixed.iter().find(|(id, _)| id.0 == at);
+            known.map(|(_, value)| *value).or(value).or_else(|| {
+                // The obligation does not care.
+                match &tight.params[at].domain {
+                    Domain::AtLeast(lo) | Domain::Range(lo, _) => Some(*lo),
+                    Domain::Set(all) => all.first().copied(),
+                }
+            })
+        });
+        each.collect()
+    };
+    model::failing(open, &names, LIMIT)
+        .into_iter()
+        .filter_map(whole)
+        .collect()
+}
