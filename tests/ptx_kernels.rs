@@ -120,6 +120,66 @@ fn a_grid_barrier_with_all_ctas() {
     ");
 }
 
+#[test]
+fn a_hopper_gemm() {
+    insta::assert_snapshot!(check("hopper_gemm.ptx", &["--entry", "hopper_gemm"]), @"
+    exit 0
+    --- stdout
+    hopper_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823 and schedule, assuming ctaid_x < nctaid_x: all 96 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+#[test]
+fn hopper_gemms_that_hang() {
+    for (entry, expected) in [
+        ("multiplies_half_the_steps", "waits for empty_bar["),
+        ("counts_threads", "waits for empty_bar["),
+        ("takes_more_registers", "of registers, but"),
+        ("releases_only_the_last", "waits for empty_bar["),
+    ] {
+        let name = format!("hopper_gemm_{entry}");
+        let found = check("hopper_gemm.ptx", &["--entry", &name]);
+        assert!(found.starts_with("exit 1\n"), "{name}: {found}");
+        assert!(
+            found.contains("deadlock: REFUTED at param_3 = "),
+            "{name}: {found}"
+        );
+        assert!(found.contains(expected), "{name}: {found}");
+    }
+}
+
+#[test]
+fn a_blackwell_gemm_on_two_ctas() {
+    insta::assert_snapshot!(check("blackwell_gemm.ptx", &["--entry", "blackwell_gemm"]), @"
+    exit 0
+    --- stdout
+    blackwell_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, clusterid_x in 0..=1073741822, nctaid_x in 2..=1073741823 and schedule, assuming 2 * clusterid_x < nctaid_x: all 111 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+#[test]
+fn blackwell_gemms_that_hang() {
+    for (entry, expected) in [
+        (
+            "frees_the_leader_only",
+            "cta1_warp0 waits for empty_bar[1][",
+        ),
+        ("one_accumulator_barrier", "waits for done_bar["),
+        ("drained_at_home", "waits for drained_bar[0]["),
+    ] {
+        let name = format!("blackwell_gemm_{entry}");
+        let found = check("blackwell_gemm.ptx", &["--entry", &name]);
+        assert!(found.starts_with("exit 1\n"), "{name}: {found}");
+        assert!(
+            found.contains("deadlock: REFUTED at param_3 = "),
+            "{name}: {found}"
+        );
+        assert!(found.contains(expected), "{name}: {found}");
+    }
+}
+
 /// The whole report: the place is one of the protocol, the source line stands behind it.
 #[test]
 fn the_report_of_a_stencil() {
@@ -244,25 +304,25 @@ fn the_protocol_of_a_persistent_kernel() {
     named cta_bar[16]
 
     role warp0 warp {
-        sync cta_bar[0] 160     // bulk_ring.cu:90
-        if ctaid_x < param_2 {  // bulk_ring.cu:90
+        sync cta_bar[0] 160     // bulk_ring.cu:67
+        if ctaid_x < param_2 {  // bulk_ring.cu:67
             for i in 0..(param_2 - ctaid_x - 1) / nctaid_x + 1 {  // line 232
                 for j in 0..param_3 {  // sync.cuh:6
-                    wait memory_bar_16416[(j + param_3 * i) % 4] ((j + param_3 * i) / 4 + 1) % 2  // bulk_ring.cu:56
-                    arrive_expect_tx memory_bar[(j + param_3 * i) % 4] 4096                       // bulk_ring.cu:57
-                    async copy tile completes memory_bar[(j + param_3 * i) % 4] 4096              // bulk_ring.cu:58
+                    wait memory_bar_16416[(j + param_3 * i) % 4] ((j + param_3 * i) / 4 + 1) % 2  // bulk_ring.cu:33
+                    arrive_expect_tx memory_bar[(j + param_3 * i) % 4] 4096                       // bulk_ring.cu:34
+                    async copy tile completes memory_bar[(j + param_3 * i) % 4] 4096              // bulk_ring.cu:35
                 }
             }
         }
     }
 
     role warps1_4[w in 0..4] warp {
-        sync cta_bar[0] 160     // bulk_ring.cu:90
-        if ctaid_x < param_2 {  // bulk_ring.cu:90
+        sync cta_bar[0] 160     // bulk_ring.cu:67
+        if ctaid_x < param_2 {  // bulk_ring.cu:67
             for i in 0..(param_2 - ctaid_x - 1) / nctaid_x + 1 {  // line 118
-                for j in 0..param_3 {  // bulk_ring.cu:90
-                    wait memory_bar[(j + param_3 * i) % 4] (j + param_3 * i) / 4 % 2  // bulk_ring.cu:71
-                    arrive memory_bar_16416[(j + param_3 * i) % 4]                    // bulk_ring.cu:74
+                for j in 0..param_3 {  // bulk_ring.cu:67
+                    wait memory_bar[(j + param_3 * i) % 4] (j + param_3 * i) / 4 % 2  // bulk_ring.cu:48
+                    arrive memory_bar_16416[(j + param_3 * i) % 4]                    // bulk_ring.cu:51
                 }
             }
         }

@@ -138,8 +138,10 @@ impl Walker<'_, '_, '_> {
         let depth = self.depth;
         let assumed = self.machine.assumptions.clone();
         let guessing = self.machine.guessing;
+        let cycling = std::mem::replace(&mut self.cycling, true);
         let summary = self.summarized(one, state);
         self.machine.guessing = guessing;
+        self.cycling = cycling;
         let first = match summary {
             Ok((after, statements)) => {
                 out.extend(statements);

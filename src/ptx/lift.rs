@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::ast::Function;
 use super::ast::Module;
+use super::boxes::Boxes;
 use super::family::Family;
 use super::family::barrier;
 use super::family::families;
@@ -15,8 +16,10 @@ use super::program::Program;
 use super::program::each;
 use super::program::follow;
 use super::program::skeleton;
+use super::settled::settle_waits;
 use super::statement::Action;
 use super::statement::Obstacle;
+use super::statement::Pool;
 use super::write::Writer;
 use crate::protocol::Span;
 use crate::text;
@@ -56,11 +59,13 @@ pub fn lift(
     options: &Options,
 ) -> Result<String, Failure> {
     let launch = launch(function, options)?;
-    let followed = follow(module, function, &launch)?;
+    let mut followed = follow(module, function, &launch)?;
+    let covered = settle_waits(&mut followed, &launch);
     let mut families = families(&followed.programs, &followed.unknowns)?;
     settle(&mut families, &followed, &launch)?;
     whole(&followed, &launch)?;
     allocations(&followed)?;
+    let boxes = Boxes::of(&followed.programs, &followed.unknowns);
     let mut writer = Writer {
         module,
         function,
@@ -68,6 +73,8 @@ pub fn lift(
         given: options.threads.is_some(),
         followed: &followed,
         families: &families,
+        boxes: &boxes,
+        covered,
         out: String::new(),
         loops: Vec::new(),
         used: BTreeSet::new(),
@@ -121,7 +128,12 @@ fn launch(function: &Function<'_>, options: &Options) -> Result<Launch, Failure>
         }
     };
     let cluster = function.cluster.or(options.cluster).unwrap_or([1; 3]);
-    let launch = Launch { threads, cluster };
+    let launch = Launch {
+        threads,
+        cluster,
+        most_registers: function.registers_per_thread,
+        ctas: function.ctas_per_sm.unwrap_or(1),
+    };
     if launch.count() == 0 || launch.count() > 1024 {
         return Err(fail(
             format!("a CTA of {} threads cannot be launched", launch.count()),
@@ -268,20 +280,23 @@ fn whole(followed: &Followed, launch: &Launch) -> Result<(), Obstacle> {
 /// CTAs on one SM share its tensor memory. One allocation each always finds its turn; more may not,
 /// and how many CTAs there are is not known.
 fn allocations(followed: &Followed) -> Result<(), Obstacle> {
+    let mut found = Vec::new();
     for program in &followed.programs {
-        let mut found = Vec::new();
         let mut looped = false;
         each(&program.statements, &mut |s| match &s.action {
-            Action::Acquire(_) => found.push(s.at),
+            Action::Acquire(Pool::Columns, _) => {
+                found.extend(program.warps.iter().map(|_| (program.rank, s.at)));
+            }
             Action::For(_, _, body) => {
                 each(body, &mut |s| {
-                    looped |= matches!(s.action, Action::Acquire(_))
+                    looped |= matches!(s.action, Action::Acquire(Pool::Columns, _));
                 });
             }
             _ => {}
         });
-        if let Some(at) = found.last()
-            && (looped || found.len() > 1 || program.warps.len() > 1)
+        let own = found.iter().filter(|(rank, _)| *rank == program.rank);
+        if let Some((_, at)) = found.last()
+            && (looped || own.count() > 1)
         {
             let reason = "more than one allocation of tensor memory: whether CTAs on one SM hold \
                           what others wait for is not modelled";

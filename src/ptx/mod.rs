@@ -9,6 +9,7 @@
 
 mod ast;
 mod bits;
+mod boxes;
 mod cycle;
 mod evaluate;
 mod facts;
@@ -21,6 +22,7 @@ mod operations;
 mod parse;
 mod program;
 mod rewrite;
+mod settled;
 mod statement;
 mod term;
 mod token;

@@ -4,11 +4,12 @@
 use super::ast::Instruction;
 use super::ast::Operand;
 use super::ast::Register;
-use super::evaluate::targets;
+use super::evaluate::destinations;
 use super::machine::Meaning;
 use super::machine::State;
 use super::statement::Action;
 use super::statement::Obstacle;
+use super::statement::Pool;
 use super::statement::Statement;
 use super::term::Condition;
 use super::term::Sum;
@@ -25,11 +26,7 @@ pub(super) fn touches(instruction: &Instruction<'_>, counters: bool) -> bool {
     match first {
         "bar" | "barrier" => true,
         "mbarrier" => !instruction.has("inval"),
-        "cp" => {
-            instruction.has("mbarrier")
-                || instruction.opcode.contains("mbarrier::")
-                || instruction.opcode.contains("wait_")
-        }
+        "cp" => instruction.has("mbarrier") || instruction.opcode.contains("mbarrier::"),
         "tcgen05" => ["commit", "alloc", "dealloc"]
             .iter()
             .any(|p| instruction.has(p)),
@@ -107,10 +104,10 @@ impl Walker<'_, '_, '_> {
             ["tcgen05", ..] => self.tensor(instruction, &parts, count, state, out),
             ["red" | "atom", ..] => self.atomic(instruction, &parts, lanes, state, out),
             ["st", ..] => self.store(instruction, lanes, state, out),
-            [
-                "setmaxnreg" | "clusterlaunchcontrol" | "call" | "brx" | "multimem",
-                ..,
-            ] if touches(instruction, self.has_counters()) => {
+            ["setmaxnreg", ..] => self.registers(instruction, lanes, state, out),
+            ["clusterlaunchcontrol" | "call" | "brx" | "multimem", ..]
+                if touches(instruction, self.has_counters()) =>
+            {
                 self.refuse(instruction, "this instruction is not modelled")
             }
             _ => {
@@ -202,6 +199,8 @@ impl Walker<'_, '_, '_> {
                 "an operand differs between the lanes of a warp",
             )?;
         }
+        // What is known here may decide what was open where it was computed.
+        let first = state.facts.rewritten(&first);
         self.followed(instruction, &first)?;
         Ok(first)
     }
@@ -420,27 +419,9 @@ impl Walker<'_, '_, '_> {
             self.push(out, instruction, Action::Commit(barrier, count));
             return Ok(());
         }
-        if parts.iter().any(|p| matches!(*p, "commit_group")) {
-            self.push(out, instruction, Action::CommitGroup);
-            return Ok(());
-        }
-        if parts
-            .iter()
-            .any(|p| matches!(*p, "wait_group" | "wait_all"))
-        {
-            let groups = match instruction.operands.first() {
-                Some(operand) => self.uniform(instruction, Some(operand), state)?,
-                None => Sum::of(0),
-            };
-            let read = parts.contains(&"read");
-            self.push(out, instruction, Action::WaitGroup(groups, read));
-            return Ok(());
-        }
+        // Groups of copies that no mbarrier is told of end by themselves: waiting for them ends, too.
         if !instruction.opcode.contains("mbarrier::complete_tx") {
             return Ok(());
-        }
-        if instruction.opcode.contains("multicast") {
-            return self.refuse(instruction, "multicast is not modelled");
         }
         if count != 1 {
             return self.refuse(instruction, "more than one lane starts the copy");
@@ -457,8 +438,102 @@ impl Walker<'_, '_, '_> {
         } else {
             Some(self.uniform(instruction, instruction.operands.get(2), state)?)
         };
-        self.push(out, instruction, Action::Copy(barrier, bytes));
+        // The mask of a multicast comes behind the mbarrier.
+        let places = instruction.operands.iter().enumerate();
+        let place = places
+            .filter(|(_, o)| matches!(o, Operand::Address { .. }))
+            .nth(2);
+        let mask = place.and_then(|(index, _)| instruction.operands.get(index + 1));
+        for barrier in self.everywhere(instruction, barrier, mask, state)? {
+            self.push(out, instruction, Action::Copy(barrier, bytes.clone()));
+        }
         Ok(())
+    }
+
+    /// The mbarrier at the same place in every CTA of a multicast's mask; itself if there is no
+    /// multicast.
+    fn everywhere(
+        &mut self,
+        instruction: &Instruction<'_>,
+        barrier: Sum,
+        mask: Option<&Operand<'_>>,
+        state: &mut State,
+    ) -> Result<Vec<Sum>, Obstacle> {
+        if !instruction.opcode.contains("multicast") {
+            return Ok(vec![barrier]);
+        }
+        let mask = self.uniform(instruction, mask, state)?;
+        let ranks = self.machine.launch.ranks();
+        let Some(mask) = mask
+            .as_constant()
+            .and_then(|m| u32::try_from(m).ok())
+            .filter(|m| *m > 0 && m >> ranks == 0)
+        else {
+            self.refuse(
+                instruction,
+                "the mask of CTAs is no constant of this cluster",
+            )?;
+            return Ok(Vec::new());
+        };
+        let there = (0..ranks).filter(|rank| mask >> rank & 1 == 1);
+        Ok(there
+            .map(|rank| self.machine.in_peer(&barrier, rank, state))
+            .collect())
+    }
+
+    /// Two CTAs that work as a pair allocate and free tensor memory together.
+    fn paired(
+        &self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        out: &mut Vec<Statement>,
+    ) -> Done {
+        if !parts.contains(&"cta_group::2") {
+            return Ok(());
+        }
+        if !self.machine.launch.ranks().is_multiple_of(2) {
+            return self.refuse(
+                instruction,
+                "a pair of CTAs needs a cluster of an even number",
+            );
+        }
+        self.push(out, instruction, Action::Pair);
+        Ok(())
+    }
+
+    /// Registers given back to the CTA, or taken from it once there are enough.
+    fn registers(
+        &mut self,
+        instruction: &Instruction<'_>,
+        lanes: u32,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Done {
+        self.together(instruction, lanes, state)?;
+        let wanted = self.uniform(instruction, instruction.operands.first(), state)?;
+        let Some(wanted) = wanted.as_constant() else {
+            return self.refuse(instruction, "the number of registers is not a constant");
+        };
+        let Some(held) = state.held.filter(|_| !self.cycling) else {
+            return self.refuse(
+                instruction,
+                "how many registers the warp has here is not followed",
+            );
+        };
+        let more = wanted - held;
+        let takes = instruction.has("inc");
+        if takes != instruction.has("dec") && (more == 0 || takes == (more > 0)) {
+            state.held = Some(wanted);
+            let size = Sum::of(more.abs());
+            match more {
+                0 => {}
+                1.. => self.push(out, instruction, Action::Acquire(Pool::Registers, size)),
+                _ => self.push(out, instruction, Action::Release(Pool::Registers, size)),
+            }
+            return Ok(());
+        }
+        let reason = format!("the warp has {held} registers per thread here, so this is undefined");
+        self.refuse(instruction, &reason)
     }
 
     fn tensor(
@@ -471,19 +546,21 @@ impl Walker<'_, '_, '_> {
     ) -> Done {
         match parts.get(1).copied() {
             Some("commit") => {
-                if instruction.opcode.contains("multicast") {
-                    return self.refuse(instruction, "multicast is not modelled");
-                }
                 let barrier = self.uniform(instruction, instruction.operands.first(), state)?;
-                self.push(out, instruction, Action::Commit(barrier, count));
+                let mask = instruction.operands.get(1);
+                for barrier in self.everywhere(instruction, barrier, mask, state)? {
+                    self.push(out, instruction, Action::Commit(barrier, count));
+                }
             }
             Some("alloc") => {
                 let columns = self.uniform(instruction, instruction.operands.get(1), state)?;
-                self.push(out, instruction, Action::Acquire(columns));
+                self.paired(instruction, parts, out)?;
+                self.push(out, instruction, Action::Acquire(Pool::Columns, columns));
             }
             Some("dealloc") => {
                 let columns = self.uniform(instruction, instruction.operands.get(1), state)?;
-                self.push(out, instruction, Action::Release(columns));
+                self.paired(instruction, parts, out)?;
+                self.push(out, instruction, Action::Release(Pool::Columns, columns));
             }
             _ => self.machine.compute(instruction, state),
         }
@@ -630,6 +707,5 @@ impl Walker<'_, '_, '_> {
 
 /// The registers that an instruction writes.
 fn written(instruction: &Instruction<'_>) -> Vec<Register> {
-    let first = instruction.operands.first().map(targets);
-    first.unwrap_or_default().into_iter().flatten().collect()
+    destinations(instruction).into_iter().flatten().collect()
 }

@@ -311,15 +311,16 @@ impl<'a> Parser<'a, '_> {
     /// What follows `.shared`: alignment, type, names with extents.
     fn variables(&mut self) -> Parsed<Vec<Variable<'a>>> {
         let mut width = 1;
+        let mut align = 1;
         let mut found = Vec::new();
         loop {
             let word = self.word("a type or a name")?;
             if word == ".align" {
-                self.integer("an alignment")?;
+                align = u64::try_from(self.integer("an alignment")?).unwrap_or(1);
                 continue;
             }
             if let Some(bytes) = width_of(word) {
-                width = bytes;
+                (width, align) = (bytes, align.max(bytes));
                 continue;
             }
             if word.starts_with('.') {
@@ -335,7 +336,11 @@ impl<'a> Parser<'a, '_> {
                 bytes = bytes.saturating_mul(u64::try_from(extent).unwrap_or(0));
                 self.expect(Token::CloseBracket, "`]`")?;
             }
-            found.push(Variable { name: word, bytes });
+            found.push(Variable {
+                name: word,
+                bytes,
+                align,
+            });
             if self.eat(Token::Comma) {
                 continue;
             }
@@ -425,6 +430,8 @@ impl<'a> Parser<'a, '_> {
                 Some(Token::Word) => match self.word("a directive")? {
                     ".reqntid" => function.reqntid = Some(self.triple()?),
                     ".maxntid" => function.maxntid = Some(self.triple()?),
+                    ".maxnreg" => function.registers_per_thread = Some(self.triple()?[0]),
+                    ".minnctapersm" => function.ctas_per_sm = Some(self.triple()?[0]),
                     ".reqnctapercluster" => function.cluster = Some(self.triple()?),
                     ".pragma" => self.skip_past(Token::Semicolon, "`;`")?,
                     _ => {}

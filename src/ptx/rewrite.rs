@@ -31,16 +31,15 @@ pub(super) fn replaced(
                 Action::CounterAdd(a, b) => Action::CounterAdd(sum(a), sum(b)),
                 Action::CounterSet(a, b) => Action::CounterSet(sum(a), sum(b)),
                 Action::CounterWait(a, exact, b) => Action::CounterWait(sum(a), *exact, sum(b)),
-                Action::Acquire(a) => Action::Acquire(sum(a)),
-                Action::Release(a) => Action::Release(sum(a)),
-                Action::WaitGroup(a, read) => Action::WaitGroup(sum(a), *read),
+                Action::Acquire(pool, a) => Action::Acquire(*pool, sum(a)),
+                Action::Release(pool, a) => Action::Release(*pool, sum(a)),
                 Action::For(u, n, body) => Action::For(*u, sum(n), replaced(body, facts, with)),
                 Action::If(c, a, b) => Action::If(
                     facts.replaced_in(c, with),
                     replaced(a, facts, with),
                     replaced(b, facts, with),
                 ),
-                other @ (Action::ClusterArrive | Action::ClusterWait | Action::CommitGroup) => {
+                other @ (Action::ClusterArrive | Action::ClusterWait | Action::Pair) => {
                     other.clone()
                 }
             },

@@ -52,6 +52,15 @@ fn instruction(module: &Module<'_>, at: usize) -> String {
     text.chars().filter(|c| !c.is_control()).take(100).collect()
 }
 
+/// What runs out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pool {
+    /// Columns of tensor memory.
+    Columns,
+    /// Registers, of each thread of a warp.
+    Registers,
+}
+
 /// What a statement does. Addresses are sums of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Action {
@@ -76,11 +85,11 @@ pub(super) enum Action {
     CounterSet(Sum, Sum),
     /// Waits for a counter: exactly this value, or at least this.
     CounterWait(Sum, bool, Sum),
-    /// Tensor memory columns.
-    Acquire(Sum),
-    Release(Sum),
-    CommitGroup,
-    WaitGroup(Sum, bool),
+    /// Takes from a pool, and gives back to it.
+    Acquire(Pool, Sum),
+    Release(Pool, Sum),
+    /// Meets the warp of the other CTA of a pair that does the same.
+    Pair,
     /// The loop body, so often.
     For(Unknown, Sum, Vec<Statement>),
     If(Condition, Vec<Statement>, Vec<Statement>),

@@ -9,7 +9,7 @@ use super::ast::Instruction;
 use super::ast::Location;
 use super::ast::Operand;
 use super::ast::Register;
-use super::evaluate::targets;
+use super::evaluate::destinations;
 use super::flow::End;
 use super::flow::Flow;
 use super::machine::Machine;
@@ -50,6 +50,8 @@ pub(super) struct Walker<'w, 'm, 'a> {
     pub tests: Vec<Test>,
     pub steps: usize,
     pub depth: usize,
+    /// Whether this is inside a loop.
+    pub cycling: bool,
     /// Bounds of what loops carry, learnt from the loops inside.
     pub hints: Vec<(Register, i128)>,
 }
@@ -143,10 +145,7 @@ impl<'m> Walker<'_, 'm, '_> {
         state: &mut State,
         out: &mut Vec<Statement>,
     ) -> Result<(), Obstacle> {
-        let writes = instruction
-            .operands
-            .first()
-            .is_some_and(|o| !targets(o).is_empty());
+        let writes = !destinations(instruction).is_empty();
         if let Some((guard, negated)) = instruction.guard
             && !writes
             && touches(instruction, self.has_counters())
@@ -258,13 +257,7 @@ impl<'m> Walker<'_, 'm, '_> {
         let value = self
             .machine
             .value(&Operand::Register(guard), state, instruction.at);
-        let value = match value {
-            Value::Same(condition) => match state.facts.decide(&condition) {
-                Some(known) => Value::Same(Condition::Constant(known)),
-                None => Value::Same(condition),
-            },
-            other => other,
-        };
+        let value = value.seen(state.active, &state.facts);
         if negated { value.negated() } else { value }
     }
 
@@ -297,8 +290,9 @@ impl<'m> Walker<'_, 'm, '_> {
             ));
         };
         match value {
-            Value::Mask(mask) => {
-                let after = self.apart(mask, (yes, no, join), state, instruction, out)?;
+            Value::Mask(_) | Value::Parted(_) => {
+                let parts = value.parts().unwrap_or_default();
+                let after = self.apart(&parts, (yes, no, join), state, instruction, out)?;
                 Ok((join, after))
             }
             Value::Same(condition) => {
@@ -350,18 +344,16 @@ impl<'m> Walker<'_, 'm, '_> {
         let mut written = BTreeSet::new();
         for block in blocks {
             for instruction in self.code(*block) {
-                if let Some(first) = instruction.operands.first() {
-                    written.extend(targets(first).into_iter().flatten());
-                }
+                written.extend(destinations(instruction).into_iter().flatten());
             }
         }
         written
     }
 
-    /// Some lanes go one way and the others another.
+    /// Some lanes go one way and the others another, or one way or another depending on the launch.
     fn apart(
         &mut self,
-        mask: u32,
+        parts: &[(u32, Condition)],
         (yes, no, join): (usize, usize, usize),
         state: State,
         instruction: &Instruction<'_>,
@@ -369,7 +361,11 @@ impl<'m> Walker<'_, 'm, '_> {
     ) -> Result<State, Obstacle> {
         let ending = join == self.flow.exit();
         let mut sides = Vec::new();
-        for (way, lanes) in [(yes, mask & state.active), (no, !mask & state.active)] {
+        for (group, condition) in parts {
+            let lanes = group & state.active;
+            if lanes == 0 {
+                continue;
+            }
             let mut side = state.clone();
             side.active = lanes;
             if ending {
@@ -377,33 +373,40 @@ impl<'m> Walker<'_, 'm, '_> {
                 side.whole = lanes;
             }
             let mut statements = Vec::new();
-            let after = self.region(way, join, None, side, &mut statements)?;
-            sides.push((after, statements));
+            let after = match condition {
+                Condition::Constant(taken) => {
+                    let way = if *taken { yes } else { no };
+                    self.region(way, join, None, side, &mut statements)?
+                }
+                condition => {
+                    let ways = (yes, no, join);
+                    self.fork(condition.clone(), ways, side, instruction, &mut statements)?
+                }
+            };
+            sides.push((lanes, after, statements));
         }
-        let (Some((second, below)), Some((first, above))) = (sides.pop(), sides.pop()) else {
-            return Ok(state);
-        };
-        if !above.is_empty() && !below.is_empty() {
+        if sides.iter().filter(|(_, _, s)| !s.is_empty()).count() > 1 {
             let reason = "lanes of one warp take different ways, and both take part in \
                           synchronization";
             return Err(Obstacle::new(instruction.at, reason));
         }
-        out.extend(above);
-        out.extend(below);
         let mut merged = state;
-        merged.apart = both(first.apart, second.apart);
-        let taken = mask & merged.active;
-        for (index, slot) in merged.registers.iter_mut().enumerate() {
-            let (Some(a), Some(b)) = (first.registers.get(index), second.registers.get(index))
-            else {
-                continue;
-            };
-            *slot = if a == b {
-                a.clone()
-            } else {
-                Value::by_lane(taken, a, b, instruction.at)
-            };
+        let Some((_, first, _)) = sides.first() else {
+            return Ok(merged);
+        };
+        merged.registers.clone_from(&first.registers);
+        merged.apart = first.apart;
+        merged.held = first.held;
+        for (lanes, side, _) in sides.iter().skip(1) {
+            merged.apart = both(merged.apart, side.apart);
+            merged.held = merged.held.filter(|held| side.held == Some(*held));
+            for (slot, other) in merged.registers.iter_mut().zip(&side.registers) {
+                if slot != other {
+                    *slot = Value::by_lane(*lanes, other, slot, instruction.at);
+                }
+            }
         }
+        out.extend(sides.into_iter().flat_map(|(_, _, statements)| statements));
         Ok(merged)
     }
 
@@ -445,6 +448,7 @@ impl<'m> Walker<'_, 'm, '_> {
         }
         let mut merged = state;
         merged.apart = both(first.apart, second.apart);
+        merged.held = first.held.filter(|held| second.held == Some(*held));
         for (index, slot) in merged.registers.iter_mut().enumerate() {
             let (Some(a), Some(b)) = (first.registers.get(index), second.registers.get(index))
             else {

@@ -3,6 +3,8 @@
 use super::ast::Function;
 use super::ast::Location;
 use super::ast::Module;
+use super::boxes::Boxes;
+use super::boxes::local;
 use super::family::Family;
 use super::lift::of_all;
 use super::machine::Launch;
@@ -14,6 +16,7 @@ use super::program::each;
 use super::program::skeleton;
 use super::statement::Action;
 use super::statement::Obstacle;
+use super::statement::Pool;
 use super::statement::Statement;
 use super::term::Atom;
 use super::term::Condition;
@@ -33,6 +36,10 @@ pub(super) struct Writer<'w, 'a> {
     pub given: bool,
     pub followed: &'w Followed,
     pub families: &'w [Family],
+    /// Which copies fill what mbarriers expect.
+    pub boxes: &'w Boxes,
+    /// Whether warps take registers that others have certainly given back.
+    pub covered: bool,
     pub out: String,
     pub loops: Vec<Unknown>,
     /// The unknowns that have to be declared.
@@ -64,6 +71,27 @@ impl Writer<'_, '_> {
             _ => "",
         };
         let _ = writeln!(head, "//! {x} x {y} x {z} threads per CTA{most}{clusters}.");
+        let registers = |a: &Action| matches!(a, Action::Acquire(Pool::Registers, _));
+        let mut given = self.covered;
+        for program in &self.followed.programs {
+            each(&program.statements, &mut |s| given |= registers(&s.action));
+        }
+        if given {
+            let each = self.launch.registers();
+            let why = match self.launch.most_registers {
+                Some(_) => "as .maxnreg says",
+                None => "as many as fit",
+            };
+            let _ = writeln!(head, "//! {each} registers per thread at launch, {why}.");
+        }
+        if self.covered {
+            head.push_str(
+                "//! What `setmaxnreg` takes has been given back before, and is left out.\n",
+            );
+        }
+        if !self.boxes.is_empty() {
+            head.push_str("//! Tensor copies are taken to fill what their mbarriers expect.\n");
+        }
         let grid = self.followed.counters;
         if grid {
             head.push_str("//! Counters in memory are taken not to wrap around.\n");
@@ -90,7 +118,8 @@ impl Writer<'_, '_> {
                     let _ = writeln!(head, "param {name} in 0..={most}");
                 }
                 Some(Meaning::Blocks(axis)) => {
-                    let _ = writeln!(head, "param nctaid_{} in 1..={MOST_PARAMETER}", AXES[*axis]);
+                    let (name, least) = (AXES[*axis], self.launch.cluster[*axis]);
+                    let _ = writeln!(head, "param nctaid_{name} in {least}..={MOST_PARAMETER}");
                 }
                 Some(Meaning::Block(axis)) if !grid => {
                     let index = if cluster > 1 { "clusterid" } else { "ctaid" };
@@ -162,13 +191,28 @@ impl Writer<'_, '_> {
             let members = cluster * self.launch.warps();
             let _ = writeln!(head, "barrier cluster_bar {{ arrivals: {members} }}");
         }
-        if has(&|a| matches!(a, Action::Acquire(_) | Action::Release(_))) {
-            let own = if cluster > 1 {
-                format!("[{cluster}]")
-            } else {
-                String::new()
-            };
+        let own = if cluster > 1 {
+            format!("[{cluster}]")
+        } else {
+            String::new()
+        };
+        let uses = |a: &Action, pool: Pool| matches!(a, Action::Acquire(p, _) | Action::Release(p, _) if *p == pool);
+        if has(&|a| uses(a, Pool::Columns)) {
             let _ = writeln!(head, "pool tensor_columns{own} = 512");
+        }
+        if has(&|a| matches!(a, Action::Pair)) {
+            let _ = writeln!(
+                head,
+                "barrier tensor_pair[{}] {{ arrivals: 2 }}",
+                cluster / 2
+            );
+        }
+        if has(&|a| uses(a, Pool::Registers)) {
+            let all = self.launch.registers() * self.launch.warps();
+            let _ = writeln!(
+                head,
+                "pool registers{own} = {all}  // of a thread of each warp"
+            );
         }
         let counters = self.counters()?;
         for (name, elements) in counters {
@@ -298,8 +342,6 @@ impl Writer<'_, '_> {
             Action::CounterAdd(..)
             | Action::CounterSet(..)
             | Action::CounterWait(..)
-            | Action::CommitGroup
-            | Action::WaitGroup(..)
             | Action::For(..)
             | Action::If(..) => {}
             _ if keep(&s.action) => {}
@@ -389,11 +431,23 @@ impl Writer<'_, '_> {
                 index += 2;
                 continue;
             }
-            let sizes = boxes(statements, index);
+            let sizes = self.share(statements, index, rank);
             self.statement(statement, rank, sizes)?;
             index += 1;
         }
         Ok(())
+    }
+
+    /// The bytes of a copy that does not say how many it delivers.
+    fn share(&self, statements: &[Statement], index: usize, rank: u32) -> Option<Sum> {
+        let Action::Copy(barrier, None) = &statements.get(index)?.action else {
+            return None;
+        };
+        let unknowns = &self.followed.unknowns;
+        match self.boxes.share(barrier, rank, &self.loops, unknowns) {
+            Some(share) => share,
+            None => local(statements, index),
+        }
     }
 
     fn line(&mut self, words: &str, statement: &Statement) {
@@ -501,8 +555,9 @@ impl Writer<'_, '_> {
                     self.sum(b, at)?
                 )
             }
-            Action::Acquire(n) | Action::Release(n) => {
-                let verb = if matches!(statement.action, Action::Acquire(_)) {
+            Action::Pair => format!("sync tensor_pair[{}]", rank / 2),
+            Action::Acquire(pool, n) | Action::Release(pool, n) => {
+                let verb = if matches!(statement.action, Action::Acquire(..)) {
                     "acquire"
                 } else {
                     "release"
@@ -512,12 +567,11 @@ impl Writer<'_, '_> {
                 } else {
                     String::new()
                 };
-                format!("{verb} tensor_columns{own} {}", self.sum(n, at)?)
-            }
-            Action::CommitGroup => "commit_group".to_owned(),
-            Action::WaitGroup(n, read) => {
-                let read = if *read { " read" } else { "" };
-                format!("wait_group {}{read}", self.sum(n, at)?)
+                let name = match pool {
+                    Pool::Columns => "tensor_columns",
+                    Pool::Registers => "registers",
+                };
+                format!("{verb} {name}{own} {}", self.sum(n, at)?)
             }
             Action::For(variable, times, body) => {
                 let times = self.sum(times, at)?;
@@ -550,51 +604,5 @@ impl Writer<'_, '_> {
             self.line(&words, statement);
         }
         Ok(())
-    }
-}
-
-/// What is expected on an mbarrier is divided among the copies to it that do not say their size:
-/// that their boxes fill it is assumed. The share of the copy at this place.
-fn boxes(statements: &[Statement], index: usize) -> Option<Sum> {
-    let Action::Copy(barrier, None) = &statements.get(index)?.action else {
-        return None;
-    };
-    let expects = |s: &Statement| match &s.action {
-        Action::ArriveExpectTx(b, bytes) | Action::ExpectTx(b, bytes) if b == barrier => {
-            Some(bytes.clone())
-        }
-        _ => None,
-    };
-    let from = (0..index)
-        .rev()
-        .find(|k| expects(&statements[*k]).is_some())?;
-    let mut left = expects(&statements[from])?;
-    let (mut open, mut last) = (0i128, index);
-    for (number, statement) in statements.iter().enumerate().skip(from + 1) {
-        if expects(statement).is_some() {
-            break;
-        }
-        match &statement.action {
-            Action::Copy(b, None) if b == barrier => {
-                open += 1;
-                last = number;
-            }
-            Action::Copy(b, Some(bytes)) if b == barrier => left = left.minus(bytes),
-            _ => {}
-        }
-    }
-    let total = left.as_constant();
-    match (open, total) {
-        (1, _) => Some(left),
-        (_, Some(total)) => {
-            let share = total / open;
-            let mine = if index == last {
-                total - share * (open - 1)
-            } else {
-                share
-            };
-            (share > 0).then(|| Sum::of(mine))
-        }
-        _ => None,
     }
 }
