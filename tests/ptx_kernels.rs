@@ -180,6 +180,71 @@ fn blackwell_gemms_that_hang() {
     }
 }
 
+/// A mask and the rows of a sparse matrix are inputs; ranks that come from memory are not followed.
+#[test]
+fn a_block_sparse_reduction() {
+    insta::assert_snapshot!(check("block_sparse.ptx", &["--assume", "R >= nctaid_x"]), @"
+    exit 1
+    --- stdout
+    block_sparse.ptx:every_block_takes_its_turn: deadlock: PROVED for every param_3 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming param_3 * nctaid_x < 4294967297, R >= nctaid_x: all 8 obligations of the ticket rule hold
+    block_sparse.ptx:blocks_skip_what_they_do_not_visit: deadlock: REFUTED at param_3 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: cta[1] waits for at_param_1[0] == 1, but at_param_1[0] is 0 and stays 0: nobody else adds to it
+    block_sparse.ptx:blocks_add_twice: deadlock: REFUTED at param_3 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_1[1] == 1, but at_param_1[1] is 2 and never goes down: cta[0] added 2
+    block_sparse.ptx:rows_take_turns_by_block: deadlock: REFUTED at nctaid_x = 2, columns_param_1 = 1, R = 2, rows_param_0_param_1 = {(1, 0)}: cta[1] waits for at_param_3[0] == 1, but at_param_3[0] is 0 and stays 0: nobody else adds to it
+    block_sparse.ptx:rows_take_turns_by_rank: deadlock: UNKNOWN line 498, `ld.acquire.gpu.global.s32 %r9, [%rd14]`: it depends on memory that is read
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_reduction_in_the_order_of_launch() {
+    let entry = ["--entry", "every_block_takes_its_turn"];
+    insta::assert_snapshot!(
+        check("block_sparse.ptx", &[&entry[..], &["--launch", "ascending"]].concat()), @"
+    exit 0
+    --- stdout
+    block_sparse.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule, assuming param_3 * nctaid_x < 4294967297: all 7 obligations of the ticket rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(
+        check("block_sparse.ptx", &[&entry[..], &["--launch", "descending"]].concat()), @"
+    exit 1
+    --- stdout
+    block_sparse.ptx: deadlock: REFUTED at param_3 = 1, nctaid_x = 2, R = 1: cta[1] waits for at_param_1[0] == 1, but at_param_1[0] is 0 and stays 0: cta[0], which still adds to it, cannot start: cta[1] holds the only place
+    --- stderr
+    ");
+}
+
+#[test]
+fn the_protocol_of_a_sparse_matrix() {
+    let folder = Folder::new();
+    kernel(&folder, "block_sparse.ptx");
+    let entry = "rows_take_turns_by_block";
+    insta::assert_snapshot!(folder.run(&["lift", "block_sparse.ptx", "--entry", entry]), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `rows_take_turns_by_block` of a PTX 9.5 text for sm_90a.
+    //! 128 x 1 x 1 threads per CTA, the most that .maxntid allows.
+    //! Counters in memory are taken not to wrap around.
+    protocol rows_take_turns_by_block
+
+    param nctaid_x in 1..=1073741823
+
+    param columns_param_1 in 0..=1073741823
+    // what each row lists, every column at most once
+    pattern rows_param_0_param_1[nctaid_x, columns_param_1]
+    semaphore at_param_3[columns_param_1] = 0  // taken to be cleared before the launch
+
+    // Axes of the grid that the kernel never looks at have one CTA.
+    grid cta[ctaid_x in 0..nctaid_x] launch any resident 1.. {
+        for i in row(rows_param_0_param_1, ctaid_x) {  // block_sparse.cu:74
+            wait at_param_3[i] == ctaid_x  // block_sparse.cu:50
+            at_param_3[i] += 1             // block_sparse.cu:56
+        }
+    }
+    --- stderr
+    ");
+}
+
 /// The whole report: the place is one of the protocol, the source line stands behind it.
 #[test]
 fn the_report_of_a_stencil() {

@@ -13,11 +13,13 @@ use super::machine::Meaning;
 use super::machine::State;
 use super::machine::wrap;
 use super::term::Atom;
+use super::term::Cell;
 use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
 use super::value::Integer;
 use super::value::Value;
+use std::rc::Rc;
 
 impl Machine<'_, '_> {
     /// Carries an instruction out that only computes.
@@ -184,6 +186,14 @@ impl Machine<'_, '_> {
             ("ld", [Value::Integer(address)])
                 if address.lanes.is_none() && !parts.contains(&"shared") =>
             {
+                // Memory that the kernel promises to be constant is the same whenever it is read.
+                if parts.contains(&"nc")
+                    && let Some((signed, bits)) = parts.last().and_then(kind_of)
+                {
+                    let address = state.facts.rewritten(&address.sum);
+                    let cell = Atom::Cell(Rc::new(address), Cell::of(signed, bits));
+                    return Value::Integer(Integer::same(Sum::atom(cell)));
+                }
                 if !matches!(bits_of(parts), Some(32 | 64)) {
                     return lost();
                 }

@@ -215,7 +215,7 @@ fn size_in(sum: &Sum, own: Unknown) -> Option<i128> {
             .or_else(|| size_in(yes, own))
             .or_else(|| size_in(no, own)),
         Atom::Quotient(dividend, _) => size_in(dividend, own),
-        Atom::Unknown(_) | Atom::Product(_) => None,
+        Atom::Unknown(_) | Atom::Product(_) | Atom::Cell(..) => None,
     })
 }
 

@@ -11,6 +11,7 @@ use super::family::barrier;
 use super::family::families;
 use super::family::place;
 use super::machine::Launch;
+use super::memory::Memory;
 use super::program::Followed;
 use super::program::Program;
 use super::program::each;
@@ -32,6 +33,20 @@ pub struct Options {
     pub threads: Option<[u32; 3]>,
     /// CTAs per cluster, where the kernel does not say.
     pub cluster: Option<[u32; 3]>,
+    /// In which order CTAs start.
+    pub order: Order,
+}
+
+/// In which order the CTAs of a launch start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Whichever the machine picks.
+    #[default]
+    Any,
+    /// By ascending index.
+    Ascending,
+    /// By descending index.
+    Descending,
 }
 
 /// Why there is no protocol.
@@ -71,12 +86,15 @@ pub fn lift(
         function,
         launch: &launch,
         given: options.threads.is_some(),
+        order: options.order,
         followed: &followed,
         families: &families,
         boxes: &boxes,
         covered,
         out: String::new(),
         loops: Vec::new(),
+        times: Vec::new(),
+        memory: Memory::default(),
         used: BTreeSet::new(),
     };
     let body = writer.roles()?;

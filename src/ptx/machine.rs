@@ -368,14 +368,59 @@ impl Machine<'_, '_> {
                 Some(Meaning::Parameter(..) | Meaning::Blocks(_))
             )
         };
-        if integer.sum.as_constant().is_some() || integer.sum.mentions(&fixed) {
+        if integer.sum.as_constant().is_some() || integer.sum.reads_memory() {
             return missing.is_empty();
+        }
+        if integer.sum.mentions(&fixed) {
+            // Where the most that it can be is one of parameters, that it fits is assumed.
+            let Some(most) = self.most(&integer.sum, state) else {
+                return missing.is_empty();
+            };
+            if !state.facts.is_positive(&integer.sum.plus_constant(-low)) {
+                return false;
+            }
+            let above = Sum::of(high).minus(&most);
+            if !missing.is_empty() && !state.facts.is_positive(&above) {
+                state.facts.assume_positive(&above);
+                self.assumptions.insert((above, at));
+            }
+            return true;
         }
         for sum in missing {
             state.facts.assume_positive(&sum);
             self.assumptions.insert((sum, at));
         }
         true
+    }
+
+    /// The most that a sum can be, over parameters, from what is known of blocks and iterations.
+    fn most(&self, sum: &Sum, state: &State) -> Option<Sum> {
+        let fixed = |u: Unknown| {
+            matches!(
+                self.unknowns.meaning(u),
+                Some(Meaning::Parameter(..) | Meaning::Blocks(_))
+            )
+        };
+        let mut most = sum.clone();
+        for _ in 0..8 {
+            let moving = std::cell::Cell::new(None);
+            most.mentions(&|u| {
+                // The innermost loop first: it has the largest number.
+                if !fixed(u) && moving.get().is_none_or(|m: Unknown| m < u) {
+                    moving.set(Some(u));
+                }
+                false
+            });
+            let Some(unknown) = moving.get() else {
+                return Some(most);
+            };
+            let (slope, rest) = most.split(unknown)?;
+            if state.facts.range(&slope).0 < 0 {
+                return None;
+            }
+            most = rest.plus(&slope.times(&state.facts.most(unknown)?));
+        }
+        None
     }
 
     /// The integer with its bits read as a signed or unsigned number.

@@ -3,6 +3,7 @@
 use super::facts::Facts;
 use super::statement::Action;
 use super::statement::Statement;
+use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
 use std::collections::BTreeMap;
@@ -13,7 +14,17 @@ pub(super) fn replaced(
     facts: &Facts,
     with: &dyn Fn(Unknown) -> Option<Sum>,
 ) -> Vec<Statement> {
-    let sum = |s: &Sum| facts.replaced(s, with);
+    mapped(statements, &|s| facts.replaced(s, with), &|c| {
+        facts.replaced_in(c, with)
+    })
+}
+
+/// Statements with every sum and every condition replaced.
+pub(super) fn mapped(
+    statements: &[Statement],
+    sum: &dyn Fn(&Sum) -> Sum,
+    condition: &dyn Fn(&Condition) -> Condition,
+) -> Vec<Statement> {
     statements
         .iter()
         .map(|statement| Statement {
@@ -33,11 +44,11 @@ pub(super) fn replaced(
                 Action::CounterWait(a, exact, b) => Action::CounterWait(sum(a), *exact, sum(b)),
                 Action::Acquire(pool, a) => Action::Acquire(*pool, sum(a)),
                 Action::Release(pool, a) => Action::Release(*pool, sum(a)),
-                Action::For(u, n, body) => Action::For(*u, sum(n), replaced(body, facts, with)),
+                Action::For(u, n, body) => Action::For(*u, sum(n), mapped(body, sum, condition)),
                 Action::If(c, a, b) => Action::If(
-                    facts.replaced_in(c, with),
-                    replaced(a, facts, with),
-                    replaced(b, facts, with),
+                    condition(c),
+                    mapped(a, sum, condition),
+                    mapped(b, sum, condition),
                 ),
                 other @ (Action::ClusterArrive | Action::ClusterWait | Action::Pair) => {
                     other.clone()

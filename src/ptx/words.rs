@@ -3,6 +3,7 @@
 use super::family::Family;
 use super::family::place;
 use super::machine::Meaning;
+use super::memory::decided_by_memory;
 use super::statement::Obstacle;
 use super::term::Atom;
 use super::term::Condition;
@@ -13,17 +14,6 @@ use super::write::Writer;
 use std::fmt::Write as _;
 
 impl Writer<'_, '_> {
-    pub fn semaphore(&self, address: &Sum, at: usize) -> Result<String, Obstacle> {
-        let (name, index) = self.counter(address, at)?;
-        let all = self.counters()?;
-        let single = all.iter().any(|(n, elements)| *n == name && *elements == 1);
-        Ok(if single {
-            name
-        } else {
-            format!("{name}[{index}]")
-        })
-    }
-
     pub fn element(
         &mut self,
         address: &Sum,
@@ -176,6 +166,9 @@ impl Writer<'_, '_> {
                 }
                 words.join(" * ")
             }
+            Atom::Cell(..) => {
+                return Err(Obstacle::new(at, "it depends on memory that is read"));
+            }
             Atom::Choice(c, a, b) => format!(
                 "if {} then {} else {}",
                 self.condition(c, at)?,
@@ -188,6 +181,11 @@ impl Writer<'_, '_> {
     pub fn condition(&mut self, condition: &Condition, at: usize) -> Result<String, Obstacle> {
         Ok(match condition {
             Condition::Constant(value) => value.to_string(),
+            Condition::Zero(sum) if sum.reads_memory() => format!("!{}", self.visited(sum, at)?),
+            Condition::Not(inner) if decided_by_memory(inner) => match &**inner {
+                Condition::Zero(sum) => self.visited(sum, at)?,
+                other => format!("!({})", self.condition(other, at)?),
+            },
             Condition::Negative(sum) => {
                 let (left, right) = sides(sum);
                 let (left, right, relation) = if right.constant == 1 && left.constant == 0 {

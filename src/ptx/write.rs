@@ -6,10 +6,12 @@ use super::ast::Module;
 use super::boxes::Boxes;
 use super::boxes::local;
 use super::family::Family;
+use super::lift::Order;
 use super::lift::of_all;
 use super::machine::Launch;
 use super::machine::MOST_PARAMETER;
 use super::machine::Meaning;
+use super::memory::Memory;
 use super::program::Followed;
 use super::program::Program;
 use super::program::each;
@@ -18,7 +20,6 @@ use super::statement::Action;
 use super::statement::Obstacle;
 use super::statement::Pool;
 use super::statement::Statement;
-use super::term::Atom;
 use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
@@ -34,6 +35,7 @@ pub(super) struct Writer<'w, 'a> {
     pub launch: &'w Launch,
     /// Whether the thread count was asked for.
     pub given: bool,
+    pub order: Order,
     pub followed: &'w Followed,
     pub families: &'w [Family],
     /// Which copies fill what mbarriers expect.
@@ -42,6 +44,9 @@ pub(super) struct Writer<'w, 'a> {
     pub covered: bool,
     pub out: String,
     pub loops: Vec<Unknown>,
+    /// How often each of these loops runs.
+    pub times: Vec<Sum>,
+    pub memory: Memory,
     /// The unknowns that have to be declared.
     pub used: BTreeSet<Unknown>,
 }
@@ -214,64 +219,9 @@ impl Writer<'_, '_> {
                 "pool registers{own} = {all}  // of a thread of each warp"
             );
         }
-        let counters = self.counters()?;
-        for (name, elements) in counters {
-            let extent = if elements > 1 {
-                format!("[{elements}]")
-            } else {
-                String::new()
-            };
-            let _ = writeln!(
-                head,
-                "semaphore {name}{extent} = 0  // taken to be cleared before the launch"
-            );
-        }
+        head.push_str(&self.memory_words());
         head.push('\n');
         Ok(head)
-    }
-
-    /// The counters and how many elements each has.
-    pub fn counters(&self) -> Result<Vec<(String, i128)>, Obstacle> {
-        let mut found: Vec<(String, i128)> = Vec::new();
-        for program in &self.followed.programs {
-            let mut failed = None;
-            each(&program.statements, &mut |s| {
-                if let Action::CounterAdd(a, _)
-                | Action::CounterSet(a, _)
-                | Action::CounterWait(a, ..) = &s.action
-                {
-                    match self.counter(a, s.at) {
-                        Ok((name, index)) => match found.iter_mut().find(|(n, _)| *n == name) {
-                            Some(entry) => entry.1 = entry.1.max(index + 1),
-                            None => found.push((name, index + 1)),
-                        },
-                        Err(obstacle) => failed = Some(obstacle),
-                    }
-                }
-            });
-            if let Some(obstacle) = failed {
-                return Err(obstacle);
-            }
-        }
-        Ok(found)
-    }
-
-    /// A counter's name and which of its elements.
-    pub fn counter(&self, address: &Sum, at: usize) -> Result<(String, i128), Obstacle> {
-        let mut terms = address.terms.iter();
-        if let (Some((Atom::Unknown(unknown), 1)), None) = (terms.next(), terms.next())
-            && let Some(Meaning::Parameter(..)) = self.followed.unknowns.meaning(*unknown)
-            && address.constant >= 0
-            && address.constant % 4 == 0
-            && address.constant < 1 << 16
-        {
-            let name = format!("at_{}", self.unknown(*unknown, at)?);
-            return Ok((name, address.constant / 4));
-        }
-        Err(Obstacle::new(
-            at,
-            "which counter in global memory this is depends on the launch",
-        ))
     }
 
     /// The roles or the grid.
@@ -379,7 +329,12 @@ impl Writer<'_, '_> {
             let reason = "the kernel waits for memory, but never asks how large the grid is";
             return Err(Obstacle::new(place(Some(main)), reason));
         }
-        let _ = writeln!(text, " launch any resident 1.. {{\n{body}}}");
+        let order = match self.order {
+            Order::Any => "any",
+            Order::Ascending => "ascending",
+            Order::Descending => "descending",
+        };
+        let _ = writeln!(text, " launch {order} resident 1.. {{\n{body}}}");
         Ok(text)
     }
 
@@ -574,14 +529,28 @@ impl Writer<'_, '_> {
                 format!("{verb} {name}{own} {}", self.sum(n, at)?)
             }
             Action::For(variable, times, body) => {
-                let times = self.sum(times, at)?;
-                self.loops.push(*variable);
-                let name = self.unknown(*variable, at)?;
                 let source = self.source(at, statement.location);
-                let _ = writeln!(self.out, "for {name} in 0..{times} {{  // {source}");
+                if times.reads_memory() {
+                    let (entry, body, words) = self.row(*variable, times, body, at)?;
+                    self.loops.push(entry);
+                    self.times.push(times.clone());
+                    let name = self.unknown(entry, at)?;
+                    let _ = writeln!(self.out, "for {name} in {words} {{  // {source}");
+                    self.statements(&body, rank)?;
+                    self.out.push_str("}\n");
+                    self.loops.pop();
+                    self.times.pop();
+                    return Ok(());
+                }
+                let words = self.sum(times, at)?;
+                self.loops.push(*variable);
+                self.times.push(times.clone());
+                let name = self.unknown(*variable, at)?;
+                let _ = writeln!(self.out, "for {name} in 0..{words} {{  // {source}");
                 self.statements(body, rank)?;
                 self.out.push_str("}\n");
                 self.loops.pop();
+                self.times.pop();
                 return Ok(());
             }
             Action::If(condition, yes, no) => {

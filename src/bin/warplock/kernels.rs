@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::Args;
+use clap::ValueEnum;
 use warplock::ptx;
 use warplock::ptx::Options;
 use warplock::report::style::Style;
@@ -27,6 +28,20 @@ pub struct Kernels {
     /// CTAs per cluster, where the kernel does not say
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
     pub cluster: Option<[u32; 3]>,
+    /// In which order the CTAs of a kernel that waits for memory start
+    #[arg(long, value_name = "ORDER", value_enum, default_value = "any")]
+    pub launch: Order,
+}
+
+/// Orders in which CTAs start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// Whichever the machine picks.
+    Any,
+    /// By ascending index.
+    Ascending,
+    /// By descending index.
+    Descending,
 }
 
 /// An entry and its protocol.
@@ -72,6 +87,11 @@ impl Kernels {
         let options = Options {
             threads: self.threads,
             cluster: self.cluster,
+            order: match self.launch {
+                Order::Any => ptx::Order::Any,
+                Order::Ascending => ptx::Order::Ascending,
+                Order::Descending => ptx::Order::Descending,
+            },
         };
         let mut lifted = Vec::new();
         for function in wanted {
