@@ -279,6 +279,7 @@ fn the_report_of_a_stencil() {
       minimal:
         smallest by (param_2) among param_2 in 0..=4; the only smaller one was explored exhaustively
       notes:
+        stuck in the source: warp0 at stencil.cu:17, warps1_3 at stencil.cu:31
         lines are those of the protocol that `warplock lift` prints
       assumptions:
         0 <= param_2 <= 1073741823

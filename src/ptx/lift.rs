@@ -116,7 +116,7 @@ fn refused(function: &Function<'_>, findings: &[Diagnostic]) -> Failure {
     ))
 }
 
-fn launch(function: &Function<'_>, options: &Options) -> Result<Launch, Failure> {
+pub(super) fn launch(function: &Function<'_>, options: &Options) -> Result<Launch, Failure> {
     let fail = |message: String, hint: &str| {
         let span = Span {
             start: function.at.start,
@@ -175,7 +175,11 @@ pub(super) fn of_all(action: &Action, launch: &Launch) -> bool {
 
 /// Decides which mbarriers are there from the beginning: those that one warp initialises once,
 /// before a barrier of all that comes before any use.
-fn settle(families: &mut [Family], followed: &Followed, launch: &Launch) -> Result<(), Obstacle> {
+pub(super) fn settle(
+    families: &mut [Family],
+    followed: &Followed,
+    launch: &Launch,
+) -> Result<(), Obstacle> {
     let unknowns = &followed.unknowns;
     for family in families.iter_mut() {
         let mut initialised: Vec<(u32, i128)> = Vec::new();
@@ -269,7 +273,7 @@ fn program_without(program: &Program, family: &Family, followed: &Followed) -> b
 }
 
 /// Warps that have left do not count at a barrier of all: then it depends on when they left.
-fn whole(followed: &Followed, launch: &Launch) -> Result<(), Obstacle> {
+pub(super) fn whole(followed: &Followed, launch: &Launch) -> Result<(), Obstacle> {
     let kept: [&dyn Fn(&Action) -> bool; 2] = [
         &|a| of_all(a, launch) && matches!(a, Action::Sync(_, _, false)),
         &|a| matches!(a, Action::ClusterArrive | Action::ClusterWait),

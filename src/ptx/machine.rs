@@ -462,11 +462,13 @@ impl Machine<'_, '_> {
                 at,
                 reason: self.because(operand, &loss),
                 from: Some(loss.at),
+                rule: None,
             }),
             Value::Same(_) | Value::Mask(_) | Value::Parted(_) => Err(Obstacle {
                 at,
                 reason: "a predicate stands where an integer is needed".to_owned(),
                 from: None,
+                rule: None,
             }),
         }
     }

@@ -10,6 +10,7 @@ use super::machine::State;
 use super::statement::Action;
 use super::statement::Obstacle;
 use super::statement::Pool;
+use super::statement::Rule;
 use super::statement::Statement;
 use super::term::Condition;
 use super::term::Sum;
@@ -118,8 +119,12 @@ impl Walker<'_, '_, '_> {
     }
 
     fn refuse(&self, instruction: &Instruction<'_>, why: &str) -> Done {
+        Err(self.obstacle(instruction, why))
+    }
+
+    fn obstacle(&self, instruction: &Instruction<'_>, why: &str) -> Obstacle {
         let reason = format!("`{}`: {why}", instruction.opcode);
-        Err(Obstacle::new(instruction.at, reason))
+        Obstacle::new(instruction.at, reason)
     }
 
     fn push(&self, out: &mut Vec<Statement>, instruction: &Instruction<'_>, action: Action) {
@@ -377,7 +382,9 @@ impl Walker<'_, '_, '_> {
         };
         let (low, high) = state.facts.range(&id);
         if low < 0 || high > 15 {
-            return self.refuse(instruction, "the barrier may be other than 0 to 15");
+            let mut obstacle = self.obstacle(instruction, "the barrier may be other than 0 to 15");
+            obstacle.rule = (low > 15).then_some(Rule::BarrierId);
+            return Err(obstacle);
         }
         let given = integers.get(1).is_some();
         let threads = match integers.get(1) {
@@ -385,7 +392,10 @@ impl Walker<'_, '_, '_> {
             None => Sum::of(all),
         };
         if threads.as_constant().is_none_or(|t| t <= 0 || t % 32 != 0) {
-            return self.refuse(instruction, "the thread count is no known multiple of 32");
+            let why = "the thread count is no known multiple of 32";
+            let mut obstacle = self.obstacle(instruction, why);
+            obstacle.rule = threads.as_constant().map(|_| Rule::BarrierCount);
+            return Err(obstacle);
         }
         match kind {
             "sync" | "red" => {

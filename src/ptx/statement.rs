@@ -15,6 +15,33 @@ pub struct Obstacle {
     pub reason: String,
     /// The byte where the instruction begins that is at the bottom of it.
     pub from: Option<usize>,
+    /// The rule that it breaks, where the hardware has no such thing.
+    pub(super) rule: Option<Rule>,
+}
+
+/// Rules that an instruction can break by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// A named barrier has a number from 0 to 15.
+    BarrierId,
+    /// The thread count of a named barrier is a multiple of 32.
+    BarrierCount,
+}
+
+impl Rule {
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::BarrierId => "barrier-id",
+            Rule::BarrierCount => "barrier-count",
+        }
+    }
+
+    pub fn hint(self) -> &'static str {
+        match self {
+            Rule::BarrierId => "a CTA has 16 named barriers",
+            Rule::BarrierCount => "warps come to a named barrier as a whole: count 32 for each",
+        }
+    }
 }
 
 impl Obstacle {
@@ -23,6 +50,7 @@ impl Obstacle {
             at,
             reason: reason.into(),
             from: None,
+            rule: None,
         }
     }
 

@@ -317,6 +317,7 @@ impl<'m> Walker<'_, 'm, '_> {
                             Value::Lost(loss) => Some(loss.at),
                             _ => None,
                         },
+                        rule: None,
                     });
                 }
                 self.give_up(

@@ -1,5 +1,7 @@
 //! Sums, conditions and places as words of the language.
 
+use super::ast::Location;
+use super::ast::Module;
 use super::family::Family;
 use super::family::place;
 use super::machine::Meaning;
@@ -279,4 +281,17 @@ pub(super) fn clean(name: &str) -> String {
 /// Text that can stand in a comment.
 pub(super) fn visible(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
+}
+
+/// Where a statement comes from, in the source if the PTX says it.
+pub(super) fn source(module: &Module<'_>, at: usize, location: Option<Location>) -> String {
+    match location.filter(|l| l.line > 0) {
+        Some(location) => {
+            let file = module.files.iter().find(|(n, _)| *n == location.file);
+            let path = file.map_or("source", |(_, path)| path);
+            let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+            format!("{}:{}", visible(name), location.line)
+        }
+        None => format!("line {}", module.line_of(at)),
+    }
 }

@@ -24,6 +24,7 @@ use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
 use super::words::clean;
+use super::words::source;
 use super::words::visible;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -361,15 +362,7 @@ impl Writer<'_, '_> {
     }
 
     fn source(&self, at: usize, location: Option<Location>) -> String {
-        match location.filter(|l| l.line > 0) {
-            Some(location) => {
-                let file = self.module.files.iter().find(|(n, _)| *n == location.file);
-                let path = file.map_or("source", |(_, path)| path);
-                let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-                format!("{}:{}", visible(name), location.line)
-            }
-            None => format!("line {}", self.module.line_of(at)),
-        }
+        source(self.module, at, location)
     }
 
     fn statements(&mut self, statements: &[Statement], rank: u32) -> Result<(), Obstacle> {

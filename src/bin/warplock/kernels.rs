@@ -5,9 +5,14 @@ use std::path::Path;
 use clap::Args;
 use clap::ValueEnum;
 use warplock::ptx;
+use warplock::ptx::Function;
+use warplock::ptx::Lint;
+use warplock::ptx::Module;
 use warplock::ptx::Options;
+use warplock::report::finding::Finding;
 use warplock::report::style::Style;
 use warplock::report::text::visible;
+use warplock::text::Diagnostic;
 
 use crate::failure::Failure;
 use crate::sources;
@@ -52,6 +57,14 @@ pub struct Lifted {
     pub protocol: Result<String, String>,
 }
 
+/// An entry and what is worth looking at in it.
+pub struct Linted {
+    /// The name of the entry.
+    pub entry: String,
+    /// The findings, or why its synchronization could not be recovered.
+    pub lints: Result<Vec<Lint>, String>,
+}
+
 impl Kernels {
     /// Reads a kernel file and recovers the protocols.
     pub fn lift(
@@ -60,6 +73,45 @@ impl Kernels {
         style: Style,
         tell: &dyn Fn(&str),
     ) -> Result<Vec<Lifted>, Failure> {
+        let mut lifted = Vec::new();
+        self.each(path, style, tell, &mut |module, function, options| {
+            let protocol = recovered(module, ptx::lift(module, function, options))?;
+            lifted.push(Lifted {
+                entry: function.name.to_owned(),
+                protocol,
+            });
+            Ok(())
+        })?;
+        Ok(lifted)
+    }
+
+    /// Reads a kernel file and looks it through.
+    pub fn lint(
+        &self,
+        path: &Path,
+        style: Style,
+        tell: &dyn Fn(&str),
+    ) -> Result<Vec<Linted>, Failure> {
+        let mut linted = Vec::new();
+        self.each(path, style, tell, &mut |module, function, options| {
+            let lints = recovered(module, ptx::lint(module, function, options))?;
+            linted.push(Linted {
+                entry: function.name.to_owned(),
+                lints,
+            });
+            Ok(())
+        })?;
+        Ok(linted)
+    }
+
+    /// Reads a kernel file and does something with each entry that is asked for.
+    fn each(
+        &self,
+        path: &Path,
+        style: Style,
+        tell: &dyn Fn(&str),
+        with: &mut Doing<'_>,
+    ) -> Result<(), Failure> {
         let bytes = sources::read_up_to(path, ptx::MAX_SOURCE_BYTES)?;
         let name = sources::name_of(path);
         let source = || String::from_utf8_lossy(&bytes);
@@ -93,23 +145,46 @@ impl Kernels {
                 Order::Descending => ptx::Order::Descending,
             },
         };
-        let mut lifted = Vec::new();
         for function in wanted {
             tell(&format!("following {}", function.name));
-            let protocol = match ptx::lift(&module, function, &options) {
-                Ok(text) => Ok(text),
-                Err(ptx::Failure::Obstacle(obstacle)) => Err(obstacle.words(&module)),
-                Err(ptx::Failure::Input(finding)) => {
-                    return Err(Failure::text(&[finding], &name, &source(), style));
-                }
-            };
-            lifted.push(Lifted {
-                entry: function.name.to_owned(),
-                protocol,
-            });
+            with(&module, function, &options)
+                .map_err(|finding| Failure::text(&[*finding], &name, &source(), style))?;
         }
-        Ok(lifted)
+        Ok(())
     }
+}
+
+/// What is done with an entry. Fails where something is missing that the user can give.
+type Doing<'d> =
+    dyn FnMut(&Module<'_>, &Function<'_>, &Options) -> Result<(), Box<Diagnostic>> + 'd;
+
+/// What was found, or why it could not be recovered.
+fn recovered<T>(
+    module: &Module<'_>,
+    found: Result<T, ptx::Failure>,
+) -> Result<Result<T, String>, Box<Diagnostic>> {
+    match found {
+        Ok(found) => Ok(Ok(found)),
+        Err(ptx::Failure::Obstacle(obstacle)) => Ok(Err(obstacle.words(module))),
+        Err(ptx::Failure::Input(finding)) => Err(Box::new(finding)),
+    }
+}
+
+/// Where members are stuck, in the source that the lifted protocol names behind each line.
+pub fn stuck_in_source(finding: &Finding) -> Option<String> {
+    let counterexample = finding.counterexample.as_ref()?;
+    let mut places: Vec<String> = Vec::new();
+    for blocked in &counterexample.stuck.blocked {
+        let line = finding.source.lines().nth(blocked.line.checked_sub(1)?)?;
+        let (_, place) = line.rsplit_once("// ")?;
+        // Members of one role that are stuck at the same place are named once.
+        let role = blocked.member.split('[').next().unwrap_or_default();
+        let words = format!("{role} at {place}");
+        if !places.contains(&words) {
+            places.push(words);
+        }
+    }
+    (!places.is_empty()).then(|| format!("stuck in the source: {}", places.join(", ")))
 }
 
 /// Whether a file is a kernel rather than a protocol.
