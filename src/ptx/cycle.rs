@@ -71,6 +71,11 @@ impl Walker<'_, '_, '_> {
         }
         let touching = self.touching(&blocks);
         let at = self.place(header).0;
+        let mut state = state;
+        // Whose arrival was the last is not known behind a loop that arrives, nor in its rounds.
+        if self.arrives(&blocks) {
+            state.arrivals.clear();
+        }
         if let [(leaving, outside)] = ways.as_slice() {
             let inside = self.flow.next(*leaving);
             let inside = inside.into_iter().find(|b| blocks.contains(b));
@@ -127,6 +132,11 @@ impl Walker<'_, '_, '_> {
             &mut after,
         );
         Ok((join, after))
+    }
+
+    fn arrives(&self, blocks: &BTreeSet<usize>) -> bool {
+        let mut code = blocks.iter().flat_map(|b| self.code(*b));
+        code.any(|i| i.opcode.starts_with("mbarrier.arrive") || i.opcode.starts_with("call"))
     }
 
     fn followed_loop(
@@ -378,7 +388,7 @@ impl Walker<'_, '_, '_> {
         let action = match &until {
             Condition::Passed(number) => {
                 let test = self.tests.get(*number as usize)?;
-                Action::Wait(test.barrier.clone(), test.parity.clone())
+                test.wait()
             }
             Condition::Zero(sum) | Condition::Negative(sum) => {
                 let mut read = sum.terms.iter().filter_map(|(atom, factor)| match atom {
@@ -408,6 +418,7 @@ impl Walker<'_, '_, '_> {
             _ => return None,
         };
         let moves = match &action {
+            Action::WaitOwn(a) => a.mentions(&inside),
             Action::Wait(a, b) | Action::CounterWait(a, _, b) => {
                 let reads =
                     |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_)));

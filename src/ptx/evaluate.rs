@@ -630,7 +630,9 @@ fn select(condition: &Value, yes: &Value, no: &Value, state: &State, at: usize) 
         }
         Value::Same(condition) => Value::choice(condition, yes, no, &state.facts, at),
         Value::Lost(_) => condition.clone(),
-        Value::Integer(_) => Value::lost(at, "an integer stands where a predicate is needed"),
+        Value::Integer(_) | Value::Token(_) => {
+            Value::lost(at, "an integer stands where a predicate is needed")
+        }
     }
 }
 

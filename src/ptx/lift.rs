@@ -10,6 +10,7 @@ use super::family::Family;
 use super::family::barrier;
 use super::family::families;
 use super::family::place;
+use super::family::splits;
 use super::machine::Launch;
 use super::memory::Memory;
 use super::program::Followed;
@@ -78,6 +79,7 @@ pub fn lift(
     let covered = settle_waits(&mut followed, &launch);
     let mut families = families(&followed.programs, &followed.unknowns)?;
     settle(&mut families, &followed, &launch)?;
+    splits(&mut families, &followed.programs, &followed.unknowns)?;
     whole(&followed, &launch)?;
     allocations(&followed)?;
     let boxes = Boxes::of(&followed.programs, &followed.unknowns);

@@ -341,7 +341,7 @@ impl Search<'_, '_> {
         for program in &self.followed.programs {
             for one in self.uses(program, family) {
                 let slot = match &one.statement.action {
-                    Action::Wait(..) => &mut waits,
+                    Action::Wait(..) | Action::WaitOwn(..) => &mut waits,
                     Action::Arrive(..) | Action::Commit(..) | Action::ArriveExpectTx(..) => {
                         &mut arrivals
                     }

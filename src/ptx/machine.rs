@@ -121,6 +121,8 @@ pub(super) struct State {
     pub whole: u32,
     /// Which lanes of the warp waited, as long as the others may be ahead of them.
     pub apart: Option<u32>,
+    /// The last arrival at each mbarrier: its address, its number and the lanes.
+    pub arrivals: Vec<(Sum, u32, u32)>,
     /// The registers that each thread has, if that is known.
     pub held: Option<i128>,
 }
@@ -157,6 +159,7 @@ impl Machine<'_, '_> {
             active,
             whole: active,
             apart: None,
+            arrivals: Vec::new(),
             held: Some(i128::from(self.launch.registers())),
         }
     }
@@ -462,6 +465,12 @@ impl Machine<'_, '_> {
                 at,
                 reason: self.because(operand, &loss),
                 from: Some(loss.at),
+                rule: None,
+            }),
+            Value::Token(_) => Err(Obstacle {
+                at,
+                reason: "a phase token stands where an integer is needed".to_owned(),
+                from: None,
                 rule: None,
             }),
             Value::Same(_) | Value::Mask(_) | Value::Parted(_) => Err(Obstacle {

@@ -249,7 +249,6 @@ impl Walker<'_, '_, '_> {
         state: &mut State,
         out: &mut Vec<Statement>,
     ) -> Done {
-        let at = instruction.at;
         let count = i128::from(lanes.count_ones());
         let kind = parts.get(1).copied().unwrap_or_default();
         let place = instruction
@@ -308,18 +307,29 @@ impl Walker<'_, '_, '_> {
                     let Some(times) = times.as_constant().filter(|t| *t > 0) else {
                         return self.refuse(instruction, "the count is not a constant");
                     };
-                    self.push(
-                        out,
-                        instruction,
-                        Action::Arrive(barrier.clone(), times * count),
-                    );
+                    let times = times * count;
+                    let action = if raised(out, &barrier, times) {
+                        // What was raised and this arrival cancel out: the later one is left.
+                        out.truncate(out.len() - 2);
+                        Action::Commit(barrier.clone(), times)
+                    } else {
+                        Action::Arrive(barrier.clone(), times)
+                    };
+                    self.push(out, instruction, action);
                 }
                 // The token that comes back stands for the phase of this arrival.
+                self.arrived += 1;
+                let number = self.arrived;
+                let elsewhere = |other: &Sum| {
+                    let apart = barrier.minus(other).as_constant();
+                    apart.is_some_and(|bytes| bytes != 0)
+                };
+                state.arrivals.retain(|(other, _, _)| elsewhere(other));
+                state.arrivals.push((barrier, number, lanes));
                 if place > 0 {
                     for register in written(instruction) {
-                        let why = "a phase token of `mbarrier.arrive` is not followed";
                         self.machine
-                            .write(instruction, register, Value::lost(at, why), state);
+                            .write(instruction, register, Value::Token(number), state);
                     }
                 }
             }
@@ -332,14 +342,17 @@ impl Walker<'_, '_, '_> {
                 self.push(out, instruction, Action::CompleteTx(barrier, bytes));
             }
             "try_wait" | "test_wait" => {
-                if !parts.contains(&"parity") {
-                    return self.refuse(instruction, "waiting by a phase token is not modelled");
-                }
-                let parity = self.uniform(instruction, after, &mut seen)?;
-                let (low, high) = state.facts.range(&parity);
-                if low < 0 || high > 1 {
-                    return self.refuse(instruction, "the parity may be other than 0 and 1");
-                }
+                let parity = if parts.contains(&"parity") {
+                    let parity = self.uniform(instruction, after, &mut seen)?;
+                    let (low, high) = state.facts.range(&parity);
+                    if low < 0 || high > 1 {
+                        return self.refuse(instruction, "the parity may be other than 0 and 1");
+                    }
+                    Some(parity)
+                } else {
+                    self.own_phase(instruction, &barrier, after, lanes, state)?;
+                    None
+                };
                 let number = self.test(barrier, parity);
                 let passed = Value::Same(Condition::Passed(number));
                 for register in written(instruction) {
@@ -350,6 +363,37 @@ impl Walker<'_, '_, '_> {
             _ => return self.refuse(instruction, "this form is not modelled"),
         }
         Ok(())
+    }
+
+    /// Refuses unless a phase token is that of the last arrival of these lanes at this mbarrier.
+    fn own_phase(
+        &mut self,
+        instruction: &Instruction<'_>,
+        barrier: &Sum,
+        token: Option<&Operand<'_>>,
+        lanes: u32,
+        state: &mut State,
+    ) -> Done {
+        let Some(operand) = token else {
+            return self.refuse(instruction, "an operand is missing");
+        };
+        match self.machine.value(operand, state, instruction.at) {
+            Value::Token(number) => {
+                let last = |(at, latest, arrived): &(Sum, u32, u32)| {
+                    at == barrier && *latest == number && lanes & !arrived == 0
+                };
+                if state.arrivals.iter().any(last) {
+                    return Ok(());
+                }
+                let why = "its phase token is not certainly that of the last arrival here";
+                self.refuse(instruction, why)
+            }
+            Value::Lost(loss) => {
+                let why = self.machine.because(operand, &loss);
+                self.refuse(instruction, &why)
+            }
+            _ => self.refuse(instruction, "its phase token comes from no arrival"),
+        }
     }
 
     fn barrier(
@@ -419,14 +463,17 @@ impl Walker<'_, '_, '_> {
         out: &mut Vec<Statement>,
     ) -> Done {
         if parts.contains(&"mbarrier") {
-            if !parts.contains(&"noinc") {
-                return self.refuse(
-                    instruction,
-                    "the form that also raises the pending count is not modelled",
-                );
-            }
             let barrier = self.uniform(instruction, instruction.operands.first(), state)?;
-            self.push(out, instruction, Action::Commit(barrier, count));
+            if parts.contains(&"noinc") {
+                self.push(out, instruction, Action::Commit(barrier, count));
+            } else {
+                // One arrival more is awaited until the copies have landed, which is then made: as a
+                // byte that is expected and delivered.
+                let bytes = Sum::of(count);
+                let expected = Action::ExpectTx(barrier.clone(), bytes.clone());
+                self.push(out, instruction, expected);
+                self.push(out, instruction, Action::Copy(barrier, Some(bytes)));
+            }
             return Ok(());
         }
         // Groups of copies that no mbarrier is told of end by themselves: waiting for them ends, too.
@@ -713,6 +760,18 @@ impl Walker<'_, '_, '_> {
         self.push(out, instruction, Action::CounterSet(counter, value));
         Ok(())
     }
+}
+
+/// Whether the same lanes have just raised the count of an mbarrier by this much, for an arrival that
+/// comes once their copies have landed.
+fn raised(out: &[Statement], barrier: &Sum, times: i128) -> bool {
+    let [.., expected, delivered] = out else {
+        return false;
+    };
+    let bytes = Sum::of(times);
+    expected.at == delivered.at
+        && expected.action == Action::ExpectTx(barrier.clone(), bytes.clone())
+        && delivered.action == Action::Copy(barrier.clone(), Some(bytes))
 }
 
 /// The registers that an instruction writes.

@@ -73,6 +73,7 @@ pub(super) fn follow(
                     counters: &counters,
                     waited: BTreeSet::new(),
                     tests: Vec::new(),
+                    arrived: 0,
                     steps,
                     depth: 0,
                     cycling: false,

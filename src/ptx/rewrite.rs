@@ -37,6 +37,7 @@ pub(super) fn mapped(
                 Action::Copy(a, b) => Action::Copy(sum(a), b.as_ref().map(sum)),
                 Action::Commit(a, n) => Action::Commit(sum(a), *n),
                 Action::Wait(a, b) => Action::Wait(sum(a), sum(b)),
+                Action::WaitOwn(a) => Action::WaitOwn(sum(a)),
                 Action::Sync(a, b, given) => Action::Sync(sum(a), sum(b), *given),
                 Action::ArriveNamed(a, b) => Action::ArriveNamed(sum(a), sum(b)),
                 Action::CounterAdd(a, b) => Action::CounterAdd(sum(a), sum(b)),

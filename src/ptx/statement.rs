@@ -104,6 +104,8 @@ pub(super) enum Action {
     Commit(Sum, i128),
     /// Waits for a phase.
     Wait(Sum, Sum),
+    /// Waits for the phase of the warp's last arrival.
+    WaitOwn(Sum),
     /// A barrier of the CTA: its id and thread count; whether the instruction gave the count.
     Sync(Sum, Sum, bool),
     ArriveNamed(Sum, Sum),

@@ -20,6 +20,8 @@ pub(super) enum Value {
     Mask(u32),
     /// A predicate with a condition for each of several groups of lanes: every lane is in one.
     Parted(Rc<[(u32, Condition)]>),
+    /// The phase of an mbarrier that an arrival took part in, by the number of the arrival.
+    Token(u32),
     /// Nothing that is followed.
     Lost(Rc<Loss>),
 }
@@ -214,7 +216,7 @@ impl Value {
                 (!mask, Condition::Constant(false)),
             ]),
             Value::Parted(parts) => Some(parts.to_vec()),
-            Value::Integer(_) | Value::Lost(_) => None,
+            Value::Integer(_) | Value::Token(_) | Value::Lost(_) => None,
         }
     }
 

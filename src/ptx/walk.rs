@@ -36,7 +36,18 @@ const MOST_DEPTH: usize = 60;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Test {
     pub barrier: Sum,
-    pub parity: Sum,
+    /// The parity of the phase; none if it is that of the warp's last arrival.
+    pub parity: Option<Sum>,
+}
+
+impl Test {
+    /// Waiting for what is tested.
+    pub fn wait(&self) -> Action {
+        match &self.parity {
+            Some(parity) => Action::Wait(self.barrier.clone(), parity.clone()),
+            None => Action::WaitOwn(self.barrier.clone()),
+        }
+    }
 }
 
 /// Follows one warp.
@@ -48,6 +59,8 @@ pub(super) struct Walker<'w, 'm, 'a> {
     /// Those met on this walk.
     pub waited: BTreeSet<Unknown>,
     pub tests: Vec<Test>,
+    /// How many arrivals have been met.
+    pub arrived: u32,
     pub steps: usize,
     pub depth: usize,
     /// Whether this is inside a loop.
@@ -69,7 +82,7 @@ impl<'m> Walker<'_, 'm, '_> {
         !self.counters.is_empty()
     }
 
-    pub fn test(&mut self, barrier: Sum, parity: Sum) -> u32 {
+    pub fn test(&mut self, barrier: Sum, parity: Option<Sum>) -> u32 {
         let test = Test { barrier, parity };
         let found = self.tests.iter().position(|t| *t == test);
         let index = found.unwrap_or_else(|| {
@@ -299,7 +312,7 @@ impl<'m> Walker<'_, 'm, '_> {
                 let after = self.fork(condition, (yes, no, join), state, instruction, out)?;
                 Ok((join, after))
             }
-            Value::Lost(_) | Value::Integer(_) => {
+            Value::Lost(_) | Value::Integer(_) | Value::Token(_) => {
                 let mut blocks = self.flow.between(yes, join);
                 blocks.extend(self.flow.between(no, join));
                 if self.touching(&blocks) {
@@ -398,9 +411,11 @@ impl<'m> Walker<'_, 'm, '_> {
         merged.registers.clone_from(&first.registers);
         merged.apart = first.apart;
         merged.held = first.held;
+        merged.arrivals.clone_from(&first.arrivals);
         for (lanes, side, _) in sides.iter().skip(1) {
             merged.apart = both(merged.apart, side.apart);
             merged.held = merged.held.filter(|held| side.held == Some(*held));
+            merged.arrivals.retain(|a| side.arrivals.contains(a));
             for (slot, other) in merged.registers.iter_mut().zip(&side.registers) {
                 if slot != other {
                     *slot = Value::by_lane(*lanes, other, slot, instruction.at);
@@ -450,6 +465,8 @@ impl<'m> Walker<'_, 'm, '_> {
         let mut merged = state;
         merged.apart = both(first.apart, second.apart);
         merged.held = first.held.filter(|held| second.held == Some(*held));
+        merged.arrivals = first.arrivals.clone();
+        merged.arrivals.retain(|a| second.arrivals.contains(a));
         for (index, slot) in merged.registers.iter_mut().enumerate() {
             let (Some(a), Some(b)) = (first.registers.get(index), second.registers.get(index))
             else {
@@ -483,11 +500,7 @@ impl<'m> Walker<'_, 'm, '_> {
         };
         let test = self.tests.get(*number as usize)?;
         match (waiting, other) {
-            ([one], [])
-                if one.action == Action::Wait(test.barrier.clone(), test.parity.clone()) =>
-            {
-                Some(one.clone())
-            }
+            ([one], []) if one.action == test.wait() => Some(one.clone()),
             _ => None,
         }
     }

@@ -172,9 +172,10 @@ impl Writer<'_, '_> {
             } else {
                 String::new()
             };
+            let kind = if family.split { "barrier" } else { "mbarrier" };
             let _ = writeln!(
                 head,
-                "mbarrier {}{indices} {{ arrivals: {}{explicit} }}{group}",
+                "{kind} {}{indices} {{ arrivals: {}{explicit} }}{group}",
                 family.name, family.arrivals
             );
         }
@@ -463,6 +464,7 @@ impl Writer<'_, '_> {
                     self.sum(&bytes, at)?
                 )
             }
+            Action::WaitOwn(a) => format!("wait {}", self.element(a, rank, at)?.1),
             Action::Wait(a, parity) => {
                 format!(
                     "wait {} {}",
