@@ -279,3 +279,86 @@ fn registers_that_move_between_warps() {
     --- stderr
     ");
 }
+
+/// A producer warp and as many consumer warps as there are, which meet among themselves.
+fn any_threads(expected: u32) -> String {
+    format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry kernel(.param .u32 n)\n\
+         .maxntid 512, 1, 1\n{{\n.reg .pred %p<16>;\n.reg .b32 %r<64>;\n\
+         .shared .align 8 .b64 full;\n.shared .align 8 .b64 empty;\n\
+         ld.param.u32 %r9, [n];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %ntid.x;\n\
+         sub.u32 %r3, %r2, 32;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra I;\n\
+         mbarrier.init.shared.b64 [full], {expected};\nmbarrier.init.shared.b64 [empty], %r3;\n\
+         I:\nbar.sync 0;\nsetp.eq.u32 %p4, %r9, 0;\n@%p4 bra END;\nmov.u32 %r5, 0;\n\
+         mov.u32 %r6, 0;\nsetp.lt.u32 %p2, %r1, 32;\n@%p2 bra P;\n\
+         C:\nmbarrier.try_wait.parity.shared.b64 %p3, [full], %r6;\n@!%p3 bra C;\n\
+         bar.sync 1, %r3;\nmbarrier.arrive.shared.b64 _, [empty];\nxor.b32 %r6, %r6, 1;\n\
+         add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p5, %r5, %r9;\n@%p5 bra C;\nbra END;\n\
+         P:\nxor.b32 %r7, %r6, 1;\nW2:\nmbarrier.try_wait.parity.shared.b64 %p3, [empty], %r7;\n\
+         @!%p3 bra W2;\nmbarrier.arrive.shared.b64 _, [full];\nxor.b32 %r6, %r6, 1;\n\
+         add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p5, %r5, %r9;\n@%p5 bra P;\nEND:\nret;\n}}\n"
+    )
+}
+
+#[test]
+fn any_number_of_threads() {
+    let any = "--symbolic-threads";
+    insta::assert_snapshot!(run(any_threads(32), &["lift", any]), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `kernel` of a PTX 8.0 text for sm_90.
+    //! (32 * warps) x 1 x 1 threads per CTA.
+    //! Recovered for 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 warps, each number by itself.
+    protocol kernel
+
+    param warps in 2..=16
+
+    param p_n in 0..=1073741823
+
+    mbarrier empty_bar { arrivals: warps - 1 }  // counted in groups of 32 threads
+    mbarrier full_bar { arrivals: 1 }           // counted in groups of 32 threads
+    named cta_bar[16]
+
+    role group0[w in 0..1] warp {
+        sync cta_bar[0] 32 * warps  // line 20
+        for i in 0..p_n {           // line 38
+            wait empty_bar (i + 1) % 2  // line 40
+            arrive full_bar             // line 42
+        }
+    }
+
+    role group1[w in 0..warps - 1] warp {
+        sync cta_bar[0] 32 * warps  // line 20
+        for i in 0..p_n {           // line 28
+            wait full_bar i % 2              // line 28
+            sync cta_bar[1] 32 * warps - 32  // line 30
+            arrive empty_bar                 // line 31
+        }
+    }
+    --- stderr
+    ");
+    insta::assert_snapshot!(run(any_threads(32), &["check", "-q", any]), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every warps in 2..=16, p_n in 0..=1073741823 and schedule: all 20 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(run(any_threads(64), &["check", "-q", any]), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at warps = 2, p_n = 1: group1[0] waits for full_bar to leave phase 0, but full_bar is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (group0[0] did and will not again)
+    --- stderr
+    ");
+    insta::assert_snapshot!(run(entry(64, 64, "", ""), &["check", "-q", any]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    Error: the number of threads of `kernel` is given
+       ╭─[ kernel.ptx:4:17 ]
+       │
+     4 │ .visible .entry kernel(.param .u32 n, .param .u64 p)
+       │ 
+       │ Help: leave --symbolic-threads out, or --threads if that gives the number
+    ───╯
+    ");
+}

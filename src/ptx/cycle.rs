@@ -71,6 +71,9 @@ impl Walker<'_, '_, '_> {
         }
         let touching = self.touching(&blocks);
         let at = self.place(header).0;
+        if self.rounds.contains(&header) {
+            return Err(Obstacle::new(at, "two loops begin at the same place"));
+        }
         let mut state = state;
         // Whose arrival was the last is not known behind a loop that arrives, nor in its rounds.
         if self.arrives(&blocks) {
@@ -87,7 +90,10 @@ impl Walker<'_, '_, '_> {
                 blocks,
             };
             let depth = self.depth;
-            match self.followed_loop(&one, &state, out) {
+            self.rounds.push(header);
+            let followed = self.followed_loop(&one, &state, out);
+            self.rounds.pop();
+            match followed {
                 Ok(after) => return Ok((one.outside, after)),
                 Err(obstacle) if touching => return Err(obstacle),
                 Err(_) => self.depth = depth,

@@ -22,6 +22,7 @@ use super::settled::settle_waits;
 use super::statement::Action;
 use super::statement::Obstacle;
 use super::statement::Pool;
+use super::threads::lift_for_all_threads;
 use super::write::Writer;
 use crate::protocol::Span;
 use crate::text;
@@ -36,6 +37,10 @@ pub struct Options {
     pub cluster: Option<[u32; 3]>,
     /// In which order CTAs start.
     pub order: Order,
+    /// Whether the number of threads is a parameter.
+    pub symbolic_threads: bool,
+    /// Whether this is one of several numbers of threads whose texts are compared.
+    pub(super) symbolic: bool,
 }
 
 /// In which order the CTAs of a launch start.
@@ -74,6 +79,21 @@ pub fn lift(
     function: &Function<'_>,
     options: &Options,
 ) -> Result<String, Failure> {
+    if options.symbolic_threads {
+        return lift_for_all_threads(module, function, options);
+    }
+    let whole = written(module, function, options)?;
+    let laid_out = text::format(&whole).map_err(|findings| refused(function, &findings))?;
+    text::load(laid_out.as_bytes()).map_err(|findings| refused(function, &findings))?;
+    Ok(laid_out)
+}
+
+/// The text before it is laid out and checked.
+pub(super) fn written(
+    module: &Module<'_>,
+    function: &Function<'_>,
+    options: &Options,
+) -> Result<String, Failure> {
     let launch = launch(function, options)?;
     let mut followed = follow(module, function, &launch)?;
     let covered = settle_waits(&mut followed, &launch);
@@ -89,6 +109,7 @@ pub fn lift(
         launch: &launch,
         given: options.threads.is_some(),
         order: options.order,
+        symbolic: options.symbolic,
         followed: &followed,
         families: &families,
         boxes: &boxes,
@@ -101,10 +122,7 @@ pub fn lift(
     };
     let body = writer.roles()?;
     let head = writer.head()?;
-    let whole = format!("{head}{body}");
-    let laid_out = text::format(&whole).map_err(|findings| refused(function, &findings))?;
-    text::load(laid_out.as_bytes()).map_err(|findings| refused(function, &findings))?;
-    Ok(laid_out)
+    Ok(format!("{head}{body}"))
 }
 
 fn refused(function: &Function<'_>, findings: &[Diagnostic]) -> Failure {

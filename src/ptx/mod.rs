@@ -27,6 +27,7 @@ mod rewrite;
 mod settled;
 mod statement;
 mod term;
+mod threads;
 mod token;
 mod value;
 mod walk;

@@ -77,6 +77,7 @@ pub(super) fn follow(
                     steps,
                     depth: 0,
                     cycling: false,
+                    rounds: Vec::new(),
                     hints: Vec::new(),
                 };
                 let done = walker.run();

@@ -63,6 +63,8 @@ pub(super) struct Walker<'w, 'm, 'a> {
     pub arrived: u32,
     pub steps: usize,
     pub depth: usize,
+    /// The headers of the loops that are being followed.
+    pub rounds: Vec<usize>,
     /// Whether this is inside a loop.
     pub cycling: bool,
     /// Bounds of what loops carry, learnt from the loops inside.

@@ -37,6 +37,8 @@ pub(super) struct Writer<'w, 'a> {
     /// Whether the thread count was asked for.
     pub given: bool,
     pub order: Order,
+    /// Whether roles are named by their order, as for other numbers of threads.
+    pub symbolic: bool,
     pub followed: &'w Followed,
     pub families: &'w [Family],
     /// Which copies fill what mbarriers expect.
@@ -232,7 +234,7 @@ impl Writer<'_, '_> {
             return self.grid();
         }
         let all = &self.followed.programs;
-        for program in all {
+        for (number, program) in all.iter().enumerate() {
             let mut name = String::new();
             if self.launch.ranks() > 1 {
                 let _ = write!(name, "cta{}_", program.rank);
@@ -241,14 +243,16 @@ impl Writer<'_, '_> {
             let first = program.warps.first().copied().unwrap_or(0);
             let last = program.warps.last().copied().unwrap_or(0);
             let consecutive = program.warps.windows(2).all(|w| w[1] == w[0] + 1);
-            if count == 1 {
+            if self.symbolic {
+                let _ = write!(name, "group{number}");
+            } else if count == 1 {
                 let _ = write!(name, "warp{first}");
             } else if consecutive {
                 let _ = write!(name, "warps{first}_{last}");
             } else {
                 let _ = write!(name, "warps{first}_and_{}_more", count - 1);
             }
-            let index = if count > 1 {
+            let index = if count > 1 || self.symbolic {
                 format!("[w in 0..{count}]")
             } else {
                 String::new()

@@ -30,6 +30,10 @@ pub struct Kernels {
     /// Threads per CTA, where the kernel has no launch bounds or is launched with fewer
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
     pub threads: Option<[u32; 3]>,
+    /// Let the number of threads per CTA be a parameter: every number of whole warps up to the
+    /// launch bounds
+    #[arg(long, conflicts_with = "threads")]
+    pub symbolic_threads: bool,
     /// CTAs per cluster, where the kernel does not say
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
     pub cluster: Option<[u32; 3]>,
@@ -136,14 +140,14 @@ impl Kernels {
                     .hint(format!("its entries: {}", visible(&names.join(", ")))),
             });
         }
-        let options = Options {
-            threads: self.threads,
-            cluster: self.cluster,
-            order: match self.launch {
-                Order::Any => ptx::Order::Any,
-                Order::Ascending => ptx::Order::Ascending,
-                Order::Descending => ptx::Order::Descending,
-            },
+        let mut options = Options::default();
+        options.threads = self.threads;
+        options.cluster = self.cluster;
+        options.symbolic_threads = self.symbolic_threads;
+        options.order = match self.launch {
+            Order::Any => ptx::Order::Any,
+            Order::Ascending => ptx::Order::Ascending,
+            Order::Descending => ptx::Order::Descending,
         };
         for function in wanted {
             tell(&format!("following {}", function.name));
