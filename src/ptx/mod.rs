@@ -9,8 +9,11 @@
 
 mod ast;
 mod bits;
+mod body;
 mod boxes;
+mod counters;
 mod cycle;
+mod engines;
 mod evaluate;
 mod facts;
 mod family;
@@ -24,6 +27,7 @@ mod operations;
 mod parse;
 mod program;
 mod rewrite;
+mod scope;
 mod settled;
 mod statement;
 mod term;

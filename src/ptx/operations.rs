@@ -9,7 +9,6 @@ use super::machine::Meaning;
 use super::machine::State;
 use super::statement::Action;
 use super::statement::Obstacle;
-use super::statement::Pool;
 use super::statement::Rule;
 use super::statement::Statement;
 use super::term::Condition;
@@ -60,7 +59,7 @@ pub(super) fn watches(instruction: &Instruction<'_>) -> bool {
     }
 }
 
-type Done = Result<(), Obstacle>;
+pub(super) type Done = Result<(), Obstacle>;
 
 impl Walker<'_, '_, '_> {
     /// Carries one instruction out. Branches are not its business.
@@ -118,7 +117,7 @@ impl Walker<'_, '_, '_> {
         }
     }
 
-    fn refuse(&self, instruction: &Instruction<'_>, why: &str) -> Done {
+    pub fn refuse(&self, instruction: &Instruction<'_>, why: &str) -> Done {
         Err(self.obstacle(instruction, why))
     }
 
@@ -127,7 +126,7 @@ impl Walker<'_, '_, '_> {
         Obstacle::new(instruction.at, reason)
     }
 
-    fn push(&self, out: &mut Vec<Statement>, instruction: &Instruction<'_>, action: Action) {
+    pub fn push(&self, out: &mut Vec<Statement>, instruction: &Instruction<'_>, action: Action) {
         out.push(Statement {
             action,
             at: instruction.at,
@@ -170,7 +169,7 @@ impl Walker<'_, '_, '_> {
     }
 
     /// The value of an operand that is the same in all lanes.
-    fn uniform(
+    pub fn uniform(
         &mut self,
         instruction: &Instruction<'_>,
         operand: Option<&Operand<'_>>,
@@ -190,7 +189,7 @@ impl Walker<'_, '_, '_> {
         self.one(instruction, &integer, state)
     }
 
-    fn one(
+    pub fn one(
         &self,
         instruction: &Instruction<'_>,
         integer: &Integer,
@@ -221,7 +220,12 @@ impl Walker<'_, '_, '_> {
     }
 
     /// Refuses unless all lanes of the warp are here.
-    fn together(&mut self, instruction: &Instruction<'_>, lanes: u32, state: &mut State) -> Done {
+    pub fn together(
+        &mut self,
+        instruction: &Instruction<'_>,
+        lanes: u32,
+        state: &mut State,
+    ) -> Done {
         if lanes != state.whole {
             return self.refuse(instruction, "only some lanes of the warp are here");
         }
@@ -451,313 +455,6 @@ impl Walker<'_, '_, '_> {
             "arrive" => self.push(out, instruction, Action::ArriveNamed(id, threads)),
             _ => return self.refuse(instruction, "this form is not modelled"),
         }
-        Ok(())
-    }
-
-    fn copy(
-        &mut self,
-        instruction: &Instruction<'_>,
-        parts: &[&str],
-        count: i128,
-        state: &mut State,
-        out: &mut Vec<Statement>,
-    ) -> Done {
-        if parts.contains(&"mbarrier") {
-            let barrier = self.uniform(instruction, instruction.operands.first(), state)?;
-            if parts.contains(&"noinc") {
-                self.push(out, instruction, Action::Commit(barrier, count));
-            } else {
-                // One arrival more is awaited until the copies have landed, which is then made: as a
-                // byte that is expected and delivered.
-                let bytes = Sum::of(count);
-                let expected = Action::ExpectTx(barrier.clone(), bytes.clone());
-                self.push(out, instruction, expected);
-                self.push(out, instruction, Action::Copy(barrier, Some(bytes)));
-            }
-            return Ok(());
-        }
-        // Groups of copies that no mbarrier is told of end by themselves: waiting for them ends, too.
-        if !instruction.opcode.contains("mbarrier::complete_tx") {
-            return Ok(());
-        }
-        if count != 1 {
-            return self.refuse(instruction, "more than one lane starts the copy");
-        }
-        let tensor = parts.contains(&"tensor");
-        let addresses: Vec<&Operand<'_>> = instruction
-            .operands
-            .iter()
-            .filter(|o| matches!(o, Operand::Address { .. }))
-            .collect();
-        let barrier = self.uniform(instruction, addresses.get(2).copied(), state)?;
-        let bytes = if tensor {
-            None
-        } else {
-            Some(self.uniform(instruction, instruction.operands.get(2), state)?)
-        };
-        // The mask of a multicast comes behind the mbarrier.
-        let places = instruction.operands.iter().enumerate();
-        let place = places
-            .filter(|(_, o)| matches!(o, Operand::Address { .. }))
-            .nth(2);
-        let mask = place.and_then(|(index, _)| instruction.operands.get(index + 1));
-        for barrier in self.everywhere(instruction, barrier, mask, state)? {
-            self.push(out, instruction, Action::Copy(barrier, bytes.clone()));
-        }
-        Ok(())
-    }
-
-    /// The mbarrier at the same place in every CTA of a multicast's mask; itself if there is no
-    /// multicast.
-    fn everywhere(
-        &mut self,
-        instruction: &Instruction<'_>,
-        barrier: Sum,
-        mask: Option<&Operand<'_>>,
-        state: &mut State,
-    ) -> Result<Vec<Sum>, Obstacle> {
-        if !instruction.opcode.contains("multicast") {
-            return Ok(vec![barrier]);
-        }
-        let mask = self.uniform(instruction, mask, state)?;
-        let ranks = self.machine.launch.ranks();
-        let Some(mask) = mask
-            .as_constant()
-            .and_then(|m| u32::try_from(m).ok())
-            .filter(|m| *m > 0 && m >> ranks == 0)
-        else {
-            self.refuse(
-                instruction,
-                "the mask of CTAs is no constant of this cluster",
-            )?;
-            return Ok(Vec::new());
-        };
-        let there = (0..ranks).filter(|rank| mask >> rank & 1 == 1);
-        Ok(there
-            .map(|rank| self.machine.in_peer(&barrier, rank, state))
-            .collect())
-    }
-
-    /// Two CTAs that work as a pair allocate and free tensor memory together.
-    fn paired(
-        &self,
-        instruction: &Instruction<'_>,
-        parts: &[&str],
-        out: &mut Vec<Statement>,
-    ) -> Done {
-        if !parts.contains(&"cta_group::2") {
-            return Ok(());
-        }
-        if !self.machine.launch.ranks().is_multiple_of(2) {
-            return self.refuse(
-                instruction,
-                "a pair of CTAs needs a cluster of an even number",
-            );
-        }
-        self.push(out, instruction, Action::Pair);
-        Ok(())
-    }
-
-    /// Registers given back to the CTA, or taken from it once there are enough.
-    fn registers(
-        &mut self,
-        instruction: &Instruction<'_>,
-        lanes: u32,
-        state: &mut State,
-        out: &mut Vec<Statement>,
-    ) -> Done {
-        self.together(instruction, lanes, state)?;
-        let wanted = self.uniform(instruction, instruction.operands.first(), state)?;
-        let Some(wanted) = wanted.as_constant() else {
-            return self.refuse(instruction, "the number of registers is not a constant");
-        };
-        let Some(held) = state.held.filter(|_| !self.cycling) else {
-            return self.refuse(
-                instruction,
-                "how many registers the warp has here is not followed",
-            );
-        };
-        let more = wanted - held;
-        let takes = instruction.has("inc");
-        if takes != instruction.has("dec") && (more == 0 || takes == (more > 0)) {
-            state.held = Some(wanted);
-            let size = Sum::of(more.abs());
-            match more {
-                0 => {}
-                1.. => self.push(out, instruction, Action::Acquire(Pool::Registers, size)),
-                _ => self.push(out, instruction, Action::Release(Pool::Registers, size)),
-            }
-            return Ok(());
-        }
-        let reason = format!("the warp has {held} registers per thread here, so this is undefined");
-        self.refuse(instruction, &reason)
-    }
-
-    fn tensor(
-        &mut self,
-        instruction: &Instruction<'_>,
-        parts: &[&str],
-        count: i128,
-        state: &mut State,
-        out: &mut Vec<Statement>,
-    ) -> Done {
-        match parts.get(1).copied() {
-            Some("commit") => {
-                let barrier = self.uniform(instruction, instruction.operands.first(), state)?;
-                let mask = instruction.operands.get(1);
-                for barrier in self.everywhere(instruction, barrier, mask, state)? {
-                    self.push(out, instruction, Action::Commit(barrier, count));
-                }
-            }
-            Some("alloc") => {
-                let columns = self.uniform(instruction, instruction.operands.get(1), state)?;
-                self.paired(instruction, parts, out)?;
-                self.push(out, instruction, Action::Acquire(Pool::Columns, columns));
-            }
-            Some("dealloc") => {
-                let columns = self.uniform(instruction, instruction.operands.get(1), state)?;
-                self.paired(instruction, parts, out)?;
-                self.push(out, instruction, Action::Release(Pool::Columns, columns));
-            }
-            _ => self.machine.compute(instruction, state),
-        }
-        Ok(())
-    }
-
-    /// The address of a counter, if this is one that the kernel waits for.
-    fn counter(
-        &mut self,
-        instruction: &Instruction<'_>,
-        operand: Option<&Operand<'_>>,
-        state: &mut State,
-    ) -> Result<Option<Sum>, Obstacle> {
-        let at = instruction.at;
-        let Some(operand) = operand else {
-            return Ok(None);
-        };
-        if !self.has_counters() {
-            return Ok(None);
-        }
-        let value = self.machine.value(operand, state, at);
-        let pointer = match &value {
-            Value::Integer(integer) => self.pointer(&integer.sum),
-            _ => None,
-        };
-        let (Some(pointer), Value::Integer(integer)) = (pointer, value) else {
-            // A weak store is taken to be one of data.
-            let strong = ["release", "relaxed", "volatile", "acq_rel", "mmio"];
-            let weak =
-                instruction.opcode.starts_with("st.") && !strong.iter().any(|p| instruction.has(p));
-            if !weak {
-                self.refuse(
-                    instruction,
-                    "its address is not followed, and it may be the memory that the kernel waits for",
-                )?;
-            }
-            return Ok(None);
-        };
-        if !self.counters.contains(&pointer) {
-            return Ok(None);
-        }
-        self.one(instruction, &integer, state).map(Some)
-    }
-
-    fn atomic(
-        &mut self,
-        instruction: &Instruction<'_>,
-        parts: &[&str],
-        lanes: u32,
-        state: &mut State,
-        out: &mut Vec<Statement>,
-    ) -> Done {
-        if parts.contains(&"async") {
-            return self.refuse(instruction, "this form is not modelled");
-        }
-        let place = usize::from(parts.first() == Some(&"atom"));
-        let shared = instruction.opcode.contains("shared");
-        let address = instruction.operands.get(place);
-        let operand = instruction.operands.get(place + 1);
-        let mut seen = State {
-            active: lanes,
-            ..state.clone()
-        };
-        let found = if shared {
-            None
-        } else {
-            self.counter(instruction, address, &mut seen)?
-        };
-        let reads = matches!(operand, Some(Operand::Integer(0)))
-            && parts
-                .iter()
-                .any(|p| matches!(*p, "add" | "or" | "xor" | "max"));
-        if reads && place == 1 {
-            // An atomic operation that changes nothing is a read.
-            if let Some(Operand::Register(register)) = instruction.operands.first()
-                && let Some(Value::Integer(address)) =
-                    address.map(|a| self.machine.value(a, state, instruction.at))
-            {
-                let unknown = self.machine.unknowns.fresh(Meaning::Read(address.sum));
-                state.facts.bound(unknown, 0, i128::from(i32::MAX));
-                let value = Value::Integer(Integer::same(Sum::unknown(unknown)));
-                self.machine.write(instruction, *register, value, state);
-            }
-            return Ok(());
-        }
-        if let Some(counter) = found {
-            let relative = matches!(parts.last(), Some(&("u32" | "s32" | "u64" | "s64")));
-            if !parts.contains(&"add") || !relative {
-                return self.refuse(
-                    instruction,
-                    "only additions to a counter that is waited for are modelled",
-                );
-            }
-            let Some(operand) = operand else {
-                return self.refuse(instruction, "an operand is missing");
-            };
-            let value = self.uniform(instruction, Some(operand), &mut seen)?;
-            if !state.facts.is_positive(&value) {
-                return self.refuse(instruction, "what is added to the counter may be negative");
-            }
-            let all = value.scaled(i128::from(lanes.count_ones()));
-            self.push(out, instruction, Action::CounterAdd(counter, all));
-        }
-        self.machine.compute(instruction, state);
-        if let Some(Operand::Register(register)) = instruction.operands.first()
-            && place == 1
-        {
-            let value = Value::lost(
-                instruction.at,
-                "what an atomic operation found is not followed",
-            );
-            self.machine.write(instruction, *register, value, state);
-        }
-        Ok(())
-    }
-
-    fn store(
-        &mut self,
-        instruction: &Instruction<'_>,
-        lanes: u32,
-        state: &mut State,
-        out: &mut Vec<Statement>,
-    ) -> Done {
-        let mut seen = State {
-            active: lanes,
-            ..state.clone()
-        };
-        if instruction.has("async") {
-            return self.refuse(instruction, "this store is not modelled");
-        }
-        let elsewhere = |p: &str| instruction.opcode.contains(p);
-        if ["shared", "local", "param"].into_iter().any(elsewhere) {
-            return Ok(());
-        }
-        let Some(counter) = self.counter(instruction, instruction.operands.first(), &mut seen)?
-        else {
-            return Ok(());
-        };
-        let value = self.uniform(instruction, instruction.operands.get(1), &mut seen)?;
-        self.push(out, instruction, Action::CounterSet(counter, value));
         Ok(())
     }
 }
