@@ -122,7 +122,7 @@ fn a_grid_barrier_with_all_ctas() {
 
 #[test]
 fn a_hopper_gemm() {
-    insta::assert_snapshot!(check("hopper_gemm.ptx", &["--entry", "hopper_gemm"]), @"
+    insta::assert_snapshot!(check("hopper_gemm.ptx", &["--entry", "hopper_gemm", "--timeout", "300"]), @"
     exit 0
     --- stdout
     hopper_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823 and schedule, assuming ctaid_x < nctaid_x: all 96 obligations of the cut rule hold
@@ -151,7 +151,7 @@ fn hopper_gemms_that_hang() {
 
 #[test]
 fn a_blackwell_gemm_on_two_ctas() {
-    insta::assert_snapshot!(check("blackwell_gemm.ptx", &["--entry", "blackwell_gemm"]), @"
+    insta::assert_snapshot!(check("blackwell_gemm.ptx", &["--entry", "blackwell_gemm", "--timeout", "300"]), @"
     exit 0
     --- stdout
     blackwell_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, clusterid_x in 0..=1073741822, nctaid_x in 2..=1073741823 and schedule, assuming 2 * clusterid_x < nctaid_x: all 111 obligations of the cut rule hold

@@ -136,6 +136,8 @@ pub(super) struct Machine<'m, 'a> {
     pub unknowns: &'m mut Unknowns,
     /// Sums over parameters that are assumed to be 0 or more, so that nothing wraps around.
     pub assumptions: &'m mut BTreeSet<(Sum, usize)>,
+    /// Whether it may be assumed that sums over blocks and iterations do not wrap around.
+    pub generous: bool,
     /// Whether a guess is being made, so that nothing has to fit: it is checked afterwards.
     pub guessing: bool,
     /// The shared variables.
@@ -375,6 +377,9 @@ impl Machine<'_, '_> {
             return missing.is_empty();
         }
         if integer.sum.mentions(&fixed) {
+            if !self.generous {
+                return missing.is_empty();
+            }
             // Where the most that it can be is one of parameters, that it fits is assumed.
             let Some(most) = self.most(&integer.sum, state) else {
                 return missing.is_empty();

@@ -50,6 +50,8 @@ pub(super) fn follow(
     let shared: Vec<Variable<'_>> = shared.cloned().collect();
     let mut unknowns = Unknowns::default();
     let mut counters = BTreeSet::new();
+    // What was in the way without assumptions on blocks and iterations.
+    let mut first: Option<Obstacle> = None;
     loop {
         let mut assumptions = BTreeSet::new();
         let mut programs: Vec<Program> = Vec::new();
@@ -66,6 +68,7 @@ pub(super) fn follow(
                         rank,
                         unknowns: &mut unknowns,
                         assumptions: &mut assumptions,
+                        generous: first.is_some(),
                         guessing: false,
                         shared: &shared,
                     },
@@ -97,8 +100,13 @@ pub(super) fn follow(
             counters.extend(waited);
             continue;
         }
-        if let Some(obstacle) = failed {
-            return Err(obstacle);
+        match (failed, first) {
+            (None, _) => {}
+            (Some(obstacle), None) => {
+                first = Some(obstacle);
+                continue;
+            }
+            (Some(_), Some(before)) => return Err(before),
         }
         launched(&mut programs, function, launch);
         return Ok(Followed {
