@@ -27,7 +27,7 @@ use race_templates::KERNELS;
 use violations::violated;
 
 /// Cases of one run.
-const CASES: u64 = 150;
+const CASES: u64 = 100;
 
 #[test]
 fn what_is_proved_never_races() {

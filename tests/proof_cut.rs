@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use warplock::certificate::cut::artefact::Shows;
 use warplock::certificate::discharge::Solver;
 use warplock::certificate::manifest;
 use warplock::certificate::manifest::Argument;
@@ -17,7 +18,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// What the search proposes, or why nothing.
 fn proposal(source: &str) -> Result<Argument, String> {
-    proposal_by(Layer::Cuts, source)
+    proposal_by(Layer::Cuts(Shows::Nothing), source)
 }
 
 fn proposal_by(layer: Layer, source: &str) -> Result<Argument, String> {
@@ -336,9 +337,9 @@ fn early_completion_takes_a_consistent_cut() {
     let Argument::Cut(mut claimed) = plain else {
         panic!("not a cut");
     };
-    claimed.consistent = true;
+    claimed.shows = Shows::Generations;
     accepted_for("early_completion", &jacobi("phase"), Argument::Cut(claimed)).unwrap_err();
-    proposal_by(Layer::ConsistentCuts, &jacobi("phase"))
+    proposal_by(Layer::Cuts(Shows::Generations), &jacobi("phase"))
         .map(|found| accepted_for("early_completion", &jacobi("phase"), found).unwrap_err())
         .ok();
 
@@ -347,7 +348,7 @@ fn early_completion_takes_a_consistent_cut() {
         "wait bar[cta] phase
                 wait bar[1 - cta] phase",
     );
-    let found = proposal_by(Layer::ConsistentCuts, &both).unwrap();
+    let found = proposal_by(Layer::Cuts(Shows::Generations), &both).unwrap();
     accepted_for("early_completion", &both, found).unwrap();
 }
 
@@ -376,10 +377,10 @@ fn bytes_have_to_agree_in_the_end_too() {
             }}"
         )
     };
-    let found = proposal_by(Layer::ConsistentCuts, &source("")).unwrap();
+    let found = proposal_by(Layer::Cuts(Shows::Generations), &source("")).unwrap();
     accepted_for("tx_mismatch", &source(""), found).unwrap();
     let over = source("arrive_expect_tx full 16");
-    let refused = proposal_by(Layer::ConsistentCuts, &over)
+    let refused = proposal_by(Layer::Cuts(Shows::Generations), &over)
         .map_err(Rejection::Mismatch)
         .and_then(|found| accepted_for("tx_mismatch", &over, found));
     refused.unwrap_err();

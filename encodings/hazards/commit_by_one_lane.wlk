@@ -36,4 +36,4 @@ role mma[lane in 0..LANES] {
 }
 
 expect early_completion: proved
-expect race: bounded
+expect race: proved

@@ -23,4 +23,4 @@ role consumer[c in 0..C] cluster (c + 1) % C {
 }
 
 expect stale_read: refuted at C = 2, N = 1
-expect race: bounded
+expect race: proved

@@ -22,5 +22,5 @@ role consumer[c in 0..C] cluster (c + 1) % C {
     }
 }
 
-expect stale_read: bounded
-expect race: bounded
+expect stale_read: proved
+expect race: proved

@@ -18,10 +18,12 @@ role writer {
     }
 }
 
-role reader[tile in 0..TILES] {
-    wait ready[tile] >= 1
-    read out[tile]
+role reader {
+    for tile in 0..TILES {
+        wait ready[tile] >= 1
+        read out[tile]
+    }
 }
 
-expect race: bounded
-expect stale_read: bounded
+expect race: proved
+expect stale_read: proved

@@ -77,7 +77,7 @@ role next[t in 0..T] cluster 1 {
     }
 }
 
-expect race: bounded
-expect stale_read: bounded
+expect race: proved
+expect stale_read: proved
 expect tx_mismatch: proved
 expect early_completion: proved

@@ -23,4 +23,4 @@ role thread[cta in 0..2][t in 0..T] {
 
 expect deadlock: proved
 expect early_completion: proved
-expect race: bounded
+expect race: proved

@@ -20,9 +20,11 @@ role writer {
     }
 }
 
-role reader[tile in 0..TILES] {
-    wait ready[tile] >= 1
-    read out[tile]
+role reader {
+    for tile in 0..TILES {
+        wait ready[tile] >= 1
+        read out[tile]
+    }
 }
 
 expect race: refuted at TILES = 1

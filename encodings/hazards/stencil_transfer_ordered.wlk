@@ -28,4 +28,4 @@ role thread[t in 0..T] {
     }
 }
 
-expect race: bounded
+expect race: proved

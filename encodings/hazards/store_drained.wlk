@@ -24,5 +24,5 @@ role thread[t in 0..T] {
     }
 }
 
-expect race: bounded
-expect stale_read: bounded
+expect race: proved
+expect stale_read: proved

@@ -205,17 +205,19 @@ pub fn issue(
     argument: Argument,
 ) -> Result<(Certificate, Vec<Obligation>), Rejection> {
     let protocol = load(source, narrowing)?;
+    let unknown = || Rejection::Mismatch(format!("there is no property `{property}`"));
+    let property = Property::from_name(property).ok_or_else(unknown)?;
     let obligations = derive(&protocol, &argument)?;
     let certificate = Certificate {
         schema: SCHEMA,
         tool: "warplock".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: protocol.name.clone(),
-        property: property.to_owned(),
+        property: property.name().to_owned(),
         sha256: digest(source),
         source: source.to_owned(),
         narrowing: narrowing.clone(),
-        assumptions: assumptions(&protocol, &argument),
+        assumptions: assumptions(&protocol, property, &argument),
         argument,
         obligations: obligations
             .iter()
@@ -324,14 +326,15 @@ fn verify(certificate: &Certificate) -> Result<Vec<Obligation>, Rejection> {
         ));
     }
     let property = Property::from_name(&certificate.property);
-    if !property.is_some_and(|p| certificate.argument.proves(&protocol, p)) {
+    let proves = |p: &Property| certificate.argument.proves(&protocol, *p);
+    let Some(property) = property.filter(proves) else {
         return mismatch(format!(
             "this argument by the {} rule does not prove `{}`",
             certificate.argument.rule(),
             certificate.property
         ));
-    }
-    if assumptions(&protocol, &certificate.argument) != certificate.assumptions {
+    };
+    if assumptions(&protocol, property, &certificate.argument) != certificate.assumptions {
         return mismatch("the recorded assumptions are not those of the proof".to_owned());
     }
     let obligations = derive(&protocol, &certificate.argument)?;
@@ -464,8 +467,8 @@ pub fn read(path: &Path) -> Result<Certificate, Rejection> {
 }
 
 /// What a proof by this argument rests on beyond the protocol's text.
-pub fn assumptions(protocol: &Protocol, argument: &Argument) -> Vec<String> {
-    let mut all = super::environment(protocol);
+pub fn assumptions(protocol: &Protocol, property: Property, argument: &Argument) -> Vec<String> {
+    let mut all = super::environment(protocol, property);
     let grid = protocol.roles.iter().any(|role| role.launch.is_some());
     match argument.residency() {
         Some(Residency::LaunchOrder) => all.push(super::LAUNCH_ORDER.to_owned()),

@@ -21,15 +21,18 @@ pub mod turns;
 use std::time::Duration;
 
 use crate::protocol::Domain;
+use crate::protocol::Place;
 use crate::protocol::Protocol;
+use crate::protocol::Role;
+use crate::verdict::Property;
 
 /// The assumption under which CTAs that have not started do no harm.
 pub const LAUNCH_ORDER: &str =
     "CTAs start in the declared launch order, which CUDA does not promise";
 
-/// What every verdict about a protocol rests on: its domain and its assumptions, and that the
-/// machine makes progress.
-pub fn environment(protocol: &Protocol) -> Vec<String> {
+/// What every verdict about a property of a protocol rests on: its domain and its assumptions, that
+/// the machine makes progress, and how it orders memory where that matters.
+pub fn environment(protocol: &Protocol, property: Property) -> Vec<String> {
     let mut all = Vec::new();
     for param in &protocol.params {
         all.push(match &param.domain {
@@ -49,6 +52,18 @@ pub fn environment(protocol: &Protocol) -> Vec<String> {
     );
     all.push("a resident CTA that can go on eventually does".to_owned());
     all.push("semaphore operations are atomic and seen in one order by everyone".to_owned());
+    if property == Property::StaleRead {
+        all.push(
+            "memory is causally ordered as in PTX, as far as docs/memory_model.md says".to_owned(),
+        );
+        let nowhere = |role: &&Role| role.place == Place::default() && role.launch.is_none();
+        let nowhere = protocol.roles.iter().filter(nowhere);
+        let names: Vec<&str> = nowhere.map(|role| role.name.as_str()).collect();
+        if !names.is_empty() {
+            let names = names.join(", ");
+            all.push(format!("the members of {names} are threads of one CTA"));
+        }
+    }
     all
 }
 

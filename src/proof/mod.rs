@@ -110,7 +110,7 @@ pub fn layers_for(protocol: &Protocol, property: Property) -> Vec<Layer> {
     if !protocol.patterns.is_empty() {
         return Vec::new();
     }
-    let mut all = [Shows::Nothing, Shows::Generations, Shows::Ordering].into_iter();
+    let mut all = Shows::ALL.into_iter();
     let least = all.find(|shows| certificate::cut::proves(protocol, *shows, property));
     least.map(Layer::Cuts).into_iter().collect()
 }

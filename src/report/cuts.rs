@@ -5,9 +5,13 @@ use crate::certificate::cut;
 use crate::certificate::cut::artefact::Case;
 use crate::certificate::cut::artefact::Cut;
 use crate::certificate::cut::artefact::Form;
+use crate::certificate::cut::artefact::Moment;
 use crate::certificate::cut::artefact::Quantity;
+use crate::certificate::cut::artefact::Shows;
+use crate::certificate::cut::artefact::Stop;
 use crate::certificate::cut::class;
 use crate::certificate::cut::class::Class;
+use crate::certificate::cut::count::Place;
 use crate::protocol::Expr;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
@@ -32,6 +36,19 @@ fn summary(protocol: &Protocol, cut: &Cut) -> Vec<String> {
              phase of its barrier, so a parity bit is never mistaken for another."
                 .to_owned(),
         );
+    }
+    match cut.shows {
+        Shows::Nothing | Shows::Generations => {}
+        Shows::Ordering => lines.push(
+            "While an access is under way, nobody gets far enough to begin another one to the same \
+             element, unless both read."
+                .to_owned(),
+        ),
+        Shows::Visibility => lines.push(
+            "Until a write is known to others, nobody gets far enough to begin a read of the same \
+             element, and whatever lets them go on tells them of it."
+                .to_owned(),
+        ),
     }
     if cut.cases.len() > 1 {
         let names: Vec<&str> = cut
@@ -75,49 +92,110 @@ fn details(protocol: &Protocol, cut: &Cut) -> Vec<String> {
             continue;
         }
         lines.extend(generations(protocol, &classes, case));
+        let told = Told {
+            protocol,
+            classes: &classes,
+        };
         for hold in &case.holds {
-            let Some(held) = classes.get(hold.class) else {
+            let place = Place::Site(hold.site);
+            let Some(held) = told.at(hold.class, place) else {
                 continue;
             };
-            let Some(site) = held.flow.sites.get(hold.site) else {
+            let Some(text) = told.text(hold.class, place) else {
                 continue;
             };
+            let name = &held.name;
             lines.push(format!(
-                "  while {} stands before `{}` in iteration n:",
-                held.name,
-                quote(protocol, site.span)
+                "  while {name} stands before `{text}` in iteration n:"
             ));
-            for (position, stop) in hold.stops.iter().enumerate() {
-                let Some(other) = classes.get(position) else {
-                    continue;
-                };
-                if position == hold.class && other.size == Expr::Int(1) {
-                    continue;
+            told.stops((hold.class, place), &hold.stops, &mut lines);
+        }
+        for exposure in &case.exposures {
+            let place = match exposure.at {
+                Moment::Point(at) => Place::Point(at),
+                Moment::Landing(at) => Place::Site(at),
+            };
+            let Some(held) = told.at(exposure.class, place) else {
+                continue;
+            };
+            let Some(text) = told.text(exposure.class, place) else {
+                continue;
+            };
+            let name = &held.name;
+            lines.push(match exposure.at {
+                Moment::Point(_) => {
+                    format!("  until {name} has gone on from `{text}` in iteration n:")
                 }
-                let name = if position == hold.class {
-                    format!("the others of {}", other.name)
-                } else {
-                    other.name.clone()
-                };
-                let places: Vec<String> = stop
-                    .iter()
-                    .filter_map(|stop| {
-                        let at = other.flow.sites.get(stop.site)?;
-                        let number = form(protocol, &classes, held, hold.site, &stop.clock);
-                        let text = quote(protocol, at.span);
-                        Some(format!("`{text}` in iteration {number}"))
-                    })
-                    .collect();
-                lines.push(if places.is_empty() {
-                    format!("    {name}: may run to the end")
-                } else {
-                    let places = places.join(", or if there is none, ");
-                    format!("    {name}: no further than {places}")
-                });
+                Moment::Landing(_) => {
+                    format!("  until `{text}` of {name} in iteration n has landed:")
+                }
+            });
+            if matches!(exposure.at, Moment::Landing(_)) {
+                let itself = told.places((exposure.class, place), exposure.class, &exposure.own);
+                lines.push(format!("    {name} itself: {itself}"));
             }
+            told.stops((exposure.class, place), &exposure.stops, &mut lines);
         }
     }
     lines
+}
+
+/// What cuts are told with.
+struct Told<'a> {
+    protocol: &'a Protocol,
+    classes: &'a [Class],
+}
+
+impl Told<'_> {
+    /// The class of a place, if there is such a place.
+    fn at(&self, class: usize, place: Place) -> Option<&Class> {
+        let class = self.classes.get(class)?;
+        let there = match place {
+            Place::Site(at) => at < class.flow.sites.len(),
+            Place::Point(at) => at < class.flow.points.len(),
+            Place::End => true,
+        };
+        there.then_some(class)
+    }
+
+    fn text(&self, class: usize, place: Place) -> Option<String> {
+        let span = self.at(class, place)?.flow.span(place);
+        Some(quote(self.protocol, span))
+    }
+
+    /// Where every class stops while a member is held.
+    fn stops(&self, held: (usize, Place), stops: &[Vec<Stop>], lines: &mut Vec<String>) {
+        for (position, stop) in stops.iter().enumerate() {
+            let Some(other) = self.classes.get(position) else {
+                continue;
+            };
+            if position == held.0 && other.size == Expr::Int(1) {
+                continue;
+            }
+            let name = if position == held.0 {
+                format!("the others of {}", other.name)
+            } else {
+                other.name.clone()
+            };
+            let places = self.places(held, position, stop);
+            lines.push(format!("    {name}: {places}"));
+        }
+    }
+
+    fn places(&self, held: (usize, Place), class: usize, stops: &[Stop]) -> String {
+        let places: Vec<String> = stops
+            .iter()
+            .filter_map(|stop| {
+                let text = self.text(class, Place::Site(stop.site))?;
+                let number = form(self.protocol, self.classes, held, &stop.clock);
+                Some(format!("`{text}` in iteration {number}"))
+            })
+            .collect();
+        if places.is_empty() {
+            return "may run to the end".to_owned();
+        }
+        format!("no further than {}", places.join(", or if there is none, "))
+    }
 }
 
 fn generations(protocol: &Protocol, classes: &[Class], case: &Case) -> Vec<String> {
@@ -140,8 +218,9 @@ fn generations(protocol: &Protocol, classes: &[Class], case: &Case) -> Vec<Strin
         .collect()
 }
 
-fn form(protocol: &Protocol, classes: &[Class], held: &Class, site: usize, form: &Form) -> String {
-    let depth = held.flow.sites[site].path.loops.len();
+fn form(protocol: &Protocol, classes: &[Class], held: (usize, Place), form: &Form) -> String {
+    let path = classes.get(held.0).and_then(|c| c.flow.path(held.1));
+    let depth = path.map_or(0, |path| path.loops.len());
     let clock = |at: usize| {
         if at + 1 == depth {
             "n".to_owned()

@@ -474,7 +474,7 @@ impl Strategy<'_> {
 
     /// What a verdict other than PROVED rests on; a proof says so itself.
     fn assumptions(&self) -> Vec<String> {
-        let mut all = certificate::environment(self.protocol);
+        let mut all = certificate::environment(self.protocol, Property::Deadlock);
         let launches = self
             .protocol
             .roles

@@ -117,8 +117,20 @@ const REPLACEMENTS: &[(&str, &[&str])] = &[
 
 /// Replaces one of the places of a text in a line.
 fn replace(line: &str, kernels: &Kernels, rng: &mut ChaCha8Rng) -> Option<String> {
+    // What is special about these kernels as often as everything else.
+    if !kernels.replacements.is_empty() && rng.random_bool(0.5) {
+        return replace_by(line, kernels.replacements, rng);
+    }
+    replace_by(line, REPLACEMENTS, rng)
+}
+
+fn replace_by(
+    line: &str,
+    replacements: &[(&'static str, &'static [&'static str])],
+    rng: &mut ChaCha8Rng,
+) -> Option<String> {
     let mut places: Vec<(usize, &str, &[&str])> = Vec::new();
-    for (from, to) in REPLACEMENTS.iter().chain(kernels.replacements) {
+    for (from, to) in replacements {
         for (at, _) in line.match_indices(from) {
             // Whole words and numbers only.
             let word = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
@@ -273,12 +285,35 @@ fn mutate(nodes: &mut Vec<Node>, kernels: &Kernels, rng: &mut ChaCha8Rng) {
     }
 }
 
+/// Replaces what is special about these kernels in some lines.
+fn weaken(nodes: &mut Vec<Node>, kernels: &Kernels, rng: &mut ChaCha8Rng) {
+    let mut all = Vec::new();
+    places(nodes, true, &mut Vec::new(), &mut all);
+    for path in all {
+        let node = &mut block(nodes, &path)[*path.last().unwrap()];
+        if rng.random_bool(0.08)
+            && !node.text.starts_with("param")
+            && let Some(text) = replace_by(&node.text, kernels.replacements, rng)
+        {
+            node.text = text;
+        }
+    }
+}
+
 /// The text of this seed, if it is a protocol.
 pub fn generate(kernels: &Kernels, seed: u64) -> Option<String> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let template = pick(&mut rng, kernels.templates);
     let mut nodes = parse(&mut template.lines().peekable());
-    for _ in 0..rng.random_range(0..=4) {
+    if !kernels.replacements.is_empty() {
+        weaken(&mut nodes, kernels, &mut rng);
+    }
+    let edits = if kernels.replacements.is_empty() {
+        4
+    } else {
+        2
+    };
+    for _ in 0..rng.random_range(0..=edits) {
         mutate(&mut nodes, kernels, &mut rng);
     }
     let mut source = String::from("protocol random\n");

@@ -14,7 +14,11 @@ use super::cut_rule::grid;
 /// search came to its end.
 pub fn violated(protocol: &Protocol, property: Property) -> (Option<String>, usize) {
     let options = Options {
-        max_states: MAX_STATES,
+        // What is known makes states of these searches large.
+        max_states: match property {
+            Property::StaleRead => MAX_STATES / 10,
+            _ => MAX_STATES,
+        },
         ..Options::default()
     };
     let mut complete = 0;

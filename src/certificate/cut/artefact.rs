@@ -28,9 +28,19 @@ pub enum Shows {
     Generations,
     /// Accesses to one element, one of them a write, are ordered.
     Ordering,
+    /// Reads see the writes that are ordered before them.
+    Visibility,
 }
 
 impl Shows {
+    /// Each of them, from the least.
+    pub const ALL: [Shows; 4] = [
+        Shows::Nothing,
+        Shows::Generations,
+        Shows::Ordering,
+        Shows::Visibility,
+    ];
+
     fn is_nothing(&self) -> bool {
         *self == Shows::Nothing
     }

@@ -49,6 +49,8 @@ pub struct Class {
     pub size: Expr,
     /// The comparisons that were decided to tell these members from others, and their outcomes.
     pub compared: Vec<(Expr, bool)>,
+    /// The values of the indices that are told apart.
+    pub known: HashMap<VarId, Expr>,
     /// The indices that no operation tells them apart by, with their extents.
     pub free: Vec<(VarId, Expr)>,
     /// What they do.
@@ -97,6 +99,7 @@ pub fn classes(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Result<Vec<Clas
             size: part.size,
             compared: part.decided,
             free: free.collect(),
+            known: part.known,
             flow,
         });
     }

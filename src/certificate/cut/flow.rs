@@ -25,10 +25,12 @@ use crate::protocol::Cell;
 use crate::protocol::Comparison;
 use crate::protocol::Domain;
 use crate::protocol::Expr;
+use crate::protocol::Fence;
 use crate::protocol::Iteration;
 use crate::protocol::ObjectId;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
+use crate::protocol::Qualifiers;
 use crate::protocol::Span;
 use crate::protocol::Stmt;
 use crate::protocol::StmtId;
@@ -116,6 +118,8 @@ pub struct Site {
     pub object: ObjectId,
     /// Which element of it.
     pub index: Vec<Expr>,
+    /// How it orders memory, as far as the text says so.
+    pub memory: Qualifiers,
     /// What it does.
     pub kind: Kind,
 }
@@ -150,7 +154,11 @@ pub enum Step {
         write: bool,
         /// How long it lasts.
         lasting: Lasting,
+        /// Whether it goes through the async proxy.
+        bulk: bool,
     },
+    /// Orders the generic and the async proxy.
+    ProxyFence,
     /// What is under way becomes a group.
     CommitGroup,
     /// Groups are waited for.
@@ -681,7 +689,8 @@ impl Builder<'_> {
                 touches,
                 ..
             } => {
-                self.touches(stmt, touches, Lasting::Copy, values, path, nodes);
+                let how = (Lasting::Copy, true);
+                self.touches(stmt, touches, how, values, path, nodes);
                 let bytes = self.evaluate(bytes, values, path, stmt.span);
                 self.site(stmt, cell, Kind::Deliver { bytes }, values, path, nodes);
             }
@@ -746,6 +755,7 @@ impl Builder<'_> {
             path: path.clone(),
             object: cell.object,
             index,
+            memory: stmt.memory,
             kind,
         });
     }
@@ -762,12 +772,13 @@ impl Builder<'_> {
     ) {
         match work {
             Work::Now(touches) => {
-                self.touches(stmt, touches, Lasting::Now, values, path, nodes);
+                self.touches(stmt, touches, (Lasting::Now, false), values, path, nodes);
             }
             Work::Async(touches) => {
                 let in_order = verb == "async mma";
-                let lasting = Lasting::Started { in_order };
-                self.touches(stmt, touches, lasting, values, path, nodes);
+                // Without an mbarrier that it completes, a copy is no bulk copy.
+                let how = (Lasting::Started { in_order }, verb != "async copy");
+                self.touches(stmt, touches, how, values, path, nodes);
             }
             Work::CommitGroup => {
                 let first = self.flow.points.len();
@@ -782,8 +793,12 @@ impl Builder<'_> {
                 let step = Step::WaitGroup { most, reads_only };
                 self.point(stmt, self.flow.points.len(), step, path, nodes);
             }
-            // Neither moves anybody's data.
-            Work::Assert(_) | Work::Fence(_) => {}
+            Work::Fence(Fence::ProxyAsync) => {
+                let first = self.flow.points.len();
+                self.point(stmt, first, Step::ProxyFence, path, nodes);
+            }
+            // No rule uses these.
+            Work::Assert(_) | Work::Fence(Fence::Threads(..)) => {}
         }
     }
 
@@ -791,7 +806,7 @@ impl Builder<'_> {
         &mut self,
         stmt: &Stmt,
         touches: &[Touch],
-        lasting: Lasting,
+        (lasting, bulk): (Lasting, bool),
         values: &Values,
         path: &Path,
         nodes: &mut Vec<Node>,
@@ -806,6 +821,7 @@ impl Builder<'_> {
                 whole,
                 write: touch.write,
                 lasting,
+                bulk: bulk && !self.protocol.buffers[touch.buffer.0].tensor,
             };
             self.point(stmt, first, step, path, nodes);
         }

@@ -65,7 +65,7 @@
 //! (`resources`). Nobody comes to an mbarrier before its initialisation (`uninitialized`, `init.rs`).
 //!
 //! For `early_completion`, registrations join generation `g` in every run. Where
-//! [`artefact::Cut::consistent`] says so, arrivals at mbarriers do: a member's `g`th arrival at an
+//! [`artefact::Shows::Generations`] is asked for, arrivals at mbarriers do: a member's `g`th arrival at an
 //! element is made after generation `g - 1` has completed (4, by a wait of its own or by a
 //! support), and as many members arrive there as arrivals are expected, so that before generation
 //! `g` completes at most `g` arrivals of each have been made, and all of these are needed. That holds
@@ -73,8 +73,10 @@
 //!
 //! For `tx_mismatch`: when phase `g` completes, all expectations of the first `g` generations have
 //! been made, and what has been delivered is no more than these (`bytes.rs`), so a delivery never
-//! brings more than is missing. A consistent cut shows too that in the end as many bytes have been
+//! brings more than is missing. Such a cut shows too that in the end as many bytes have been
 //! delivered to an element as were expected there.
+//!
+//! For `race` and `stale_read` see [`races`] and [`visible`].
 //!
 //! # Side conditions
 //!
@@ -100,6 +102,7 @@ mod pools;
 pub mod races;
 mod rule;
 mod state;
+pub mod visible;
 
 use artefact::Cut;
 use artefact::Shows;
@@ -127,7 +130,8 @@ pub fn proves(protocol: &Protocol, shows: Shows, property: Property) -> bool {
         }
         Property::TxMismatch => consistent,
         Property::Race => shows == Shows::Ordering,
-        Property::StaleRead | Property::Assertion => false,
+        Property::StaleRead => shows == Shows::Visibility,
+        Property::Assertion => false,
     }
 }
 

@@ -99,18 +99,19 @@ pub fn end(flow: &Flow, point: usize) -> Option<Moment> {
 
 /// Whether what stands on one path later in the text is executed, in the same iterations, whenever
 /// what stands on another is.
-fn executed_with(path: &Path, whenever: &Path) -> bool {
+pub(super) fn executed_with(path: &Path, whenever: &Path) -> bool {
     whenever.loops.starts_with(&path.loops) && whenever.conditions.starts_with(&path.conditions)
 }
 
 /// An access of a member.
 #[derive(Clone, Copy)]
-struct Access {
-    class: usize,
-    point: usize,
-    buffer: usize,
-    write: bool,
-    lasting: Lasting,
+pub(super) struct Access {
+    pub(super) class: usize,
+    pub(super) point: usize,
+    pub(super) buffer: usize,
+    pub(super) write: bool,
+    pub(super) lasting: Lasting,
+    pub(super) bulk: bool,
 }
 
 impl Access {
@@ -122,14 +123,7 @@ impl Access {
 impl<'a> Rule<'a> {
     /// No two accesses to one element, one of them a write, are ever under way together.
     pub fn ordered(&mut self) -> Result<(), Unsupported> {
-        self.copies_of_buffers()?;
-        let accesses = self.accesses();
-        for access in &accesses {
-            self.in_range(access)?;
-        }
-        for nth in 0..self.case.exposures.len() {
-            self.exposure(nth)?;
-        }
+        let accesses = self.exposed_accesses()?;
         for (nth, a) in accesses.iter().enumerate() {
             for b in &accesses[nth..] {
                 if a.buffer == b.buffer && (a.write || b.write) {
@@ -141,6 +135,19 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
+    /// Every access, with what is stated of them shown.
+    pub(super) fn exposed_accesses(&mut self) -> Result<Vec<Access>, Unsupported> {
+        self.copies_of_buffers()?;
+        let accesses = self.accesses();
+        for access in &accesses {
+            self.in_range(access)?;
+        }
+        for nth in 0..self.case.exposures.len() {
+            self.exposure(nth)?;
+        }
+        Ok(accesses)
+    }
+
     fn accesses(&self) -> Vec<Access> {
         let mut all = Vec::new();
         for (class, this) in self.classes.iter().enumerate() {
@@ -149,6 +156,7 @@ impl<'a> Rule<'a> {
                     buffer,
                     write,
                     lasting,
+                    bulk,
                     ..
                 } = &at.step
                 {
@@ -158,6 +166,7 @@ impl<'a> Rule<'a> {
                         buffer: buffer.0,
                         write: *write,
                         lasting: *lasting,
+                        bulk: *bulk,
                     });
                 }
             }
@@ -188,7 +197,7 @@ impl<'a> Rule<'a> {
 
     /// A member at a step on data, in arbitrary iterations, with arbitrary values of the indices
     /// that operations do not tell apart.
-    fn member_at_point(
+    pub(super) fn member_at_point(
         &self,
         setting: &mut Setting<'a>,
         class: usize,
@@ -196,6 +205,17 @@ impl<'a> Rule<'a> {
         name: &str,
     ) -> Result<Env, Unsupported> {
         let this = &self.classes[class];
+        let env = self.free_indices(setting, this, name)?;
+        self.iterations_at(setting, class, &this.flow.points[point].path, name, env)
+    }
+
+    /// Arbitrary values of the indices that operations do not tell apart.
+    pub(super) fn free_indices(
+        &self,
+        setting: &mut Setting<'a>,
+        this: &Class,
+        name: &str,
+    ) -> Result<Env, Unsupported> {
         let mut env = Env::new();
         for (var, extent) in &this.free {
             let index = setting.unknown(&format!("{name}_index"));
@@ -213,10 +233,10 @@ impl<'a> Rule<'a> {
             };
             setting.facts.push(fact);
         }
-        self.iterations_at(setting, class, &this.flow.points[point].path, name, env)
+        Ok(env)
     }
 
-    fn iterations_at(
+    pub(super) fn iterations_at(
         &self,
         setting: &mut Setting<'a>,
         class: usize,
@@ -409,14 +429,24 @@ impl<'a> Rule<'a> {
         )
     }
 
-    fn exposed(&self, access: &Access) -> Option<&'a Exposure> {
+    /// The cut for an access.
+    pub(super) fn exposed(&self, access: &Access) -> Option<&'a Exposure> {
         let end = end(&self.classes[access.class].flow, access.point)?;
+        self.exposed_until(access.class, end)
+    }
+
+    /// The cut for an end.
+    pub(super) fn exposed_until(&self, class: usize, end: Moment) -> Option<&'a Exposure> {
         let mut all = self.case.exposures.iter();
-        all.find(|e| e.class == access.class && e.at == end)
+        all.find(|e| e.class == class && e.at == end)
     }
 
     /// Where the member of an access is while it lasts, if there is a cut for it.
-    fn held_at<'e>(&self, exposure: &Exposure, env: &'e Env) -> Result<Held<'e>, Unsupported> {
+    pub(super) fn held_at<'e>(
+        &self,
+        exposure: &Exposure,
+        env: &'e Env,
+    ) -> Result<Held<'e>, Unsupported> {
         Ok(Held {
             class: exposure.class,
             place: self.place_of(exposure.class, exposure.at)?,
@@ -426,24 +456,10 @@ impl<'a> Rule<'a> {
 
     /// Accesses of two members.
     fn apart(&mut self, a: &Access, b: &Access) -> Result<(), Unsupported> {
-        let free = &self.classes[a.class].free;
-        if a.class == b.class && free.is_empty() {
+        if self.only_one(a, b) {
             return Ok(());
         }
-        let mut setting = self.setting_of(a.class)?;
-        let size = &self.classes[b.class].size;
-        let size = setting.terms.expr(size, &Env::new())?;
-        setting.facts.push(term::le(&term::int(1), &size));
-        let left = self.member_at_point(&mut setting, a.class, a.point, "left")?;
-        let right = self.member_at_point(&mut setting, b.class, b.point, "right")?;
-        if a.class == b.class {
-            let same = free
-                .iter()
-                .map(|(var, _)| term::eq(&left[var], &right[var]));
-            let same: Vec<Term> = same.collect();
-            setting.facts.push(term::not(term::and(same)));
-        }
-        self.one_element(&mut setting, (a, &left), (b, &right))?;
+        let (mut setting, left, right) = self.two_members(a, b)?;
         let mut ways = Vec::new();
         for ((x, env), (y, at)) in [((a, &left), (b, &right)), ((b, &right), (a, &left))] {
             if let Some(exposure) = self.exposed(x) {
@@ -465,24 +481,7 @@ impl<'a> Rule<'a> {
         if a.class != b.class || now(a) && now(b) || a.is_in_order() && b.is_in_order() {
             return Ok(());
         }
-        let flow = &self.classes[a.class].flow;
-        let mut setting = self.setting_of(a.class)?;
-        let left = self.member_at_point(&mut setting, a.class, a.point, "left")?;
-        let mut right = self.member_at_point(&mut setting, b.class, b.point, "right")?;
-        // The same member.
-        for (var, _) in &self.classes[a.class].free {
-            let same = term::eq(&left[var], &right[var]);
-            setting.facts.push(same);
-            right.insert(*var, left[var].clone());
-        }
-        let (x, y) = (&flow.points[a.point], &flow.points[b.point]);
-        if x.first == y.first {
-            // What one execution of a statement does is in order.
-            let loops = x.path.loops.iter().map(|l| flow.loops[*l].var);
-            let same: Vec<Term> = loops.map(|v| term::eq(&left[&v], &right[&v])).collect();
-            setting.facts.push(term::not(term::and(same)));
-        }
-        self.one_element(&mut setting, (a, &left), (b, &right))?;
+        let (mut setting, left, right) = self.one_member(a, b)?;
         let mut ways = Vec::new();
         for ((x, env), (y, at)) in [((a, &left), (b, &right)), ((b, &right), (a, &left))] {
             let other = Held {
@@ -505,6 +504,60 @@ impl<'a> Rule<'a> {
         self.conclude_pair("in_turn", a, b, setting, ways)
     }
 
+    /// Whether both are accesses of a class that has one member only.
+    pub(super) fn only_one(&self, a: &Access, b: &Access) -> bool {
+        a.class == b.class && self.classes[a.class].free.is_empty()
+    }
+
+    /// Two members at these accesses, to one element.
+    pub(super) fn two_members(
+        &self,
+        a: &Access,
+        b: &Access,
+    ) -> Result<(Setting<'a>, Env, Env), Unsupported> {
+        let mut setting = self.setting_of(a.class)?;
+        let size = &self.classes[b.class].size;
+        let size = setting.terms.expr(size, &Env::new())?;
+        setting.facts.push(term::le(&term::int(1), &size));
+        let left = self.member_at_point(&mut setting, a.class, a.point, "left")?;
+        let right = self.member_at_point(&mut setting, b.class, b.point, "right")?;
+        if a.class == b.class {
+            let free = self.classes[a.class].free.iter();
+            let same = free.map(|(var, _)| term::eq(&left[var], &right[var]));
+            let same: Vec<Term> = same.collect();
+            setting.facts.push(term::not(term::and(same)));
+        }
+        self.one_element(&mut setting, (a, &left), (b, &right))?;
+        Ok((setting, left, right))
+    }
+
+    /// One member at these accesses, to one element, in two executions of statements.
+    pub(super) fn one_member(
+        &self,
+        a: &Access,
+        b: &Access,
+    ) -> Result<(Setting<'a>, Env, Env), Unsupported> {
+        let flow = &self.classes[a.class].flow;
+        let mut setting = self.setting_of(a.class)?;
+        let left = self.member_at_point(&mut setting, a.class, a.point, "left")?;
+        let mut right = self.member_at_point(&mut setting, b.class, b.point, "right")?;
+        // The same member.
+        for (var, _) in &self.classes[a.class].free {
+            let same = term::eq(&left[var], &right[var]);
+            setting.facts.push(same);
+            right.insert(*var, left[var].clone());
+        }
+        let (x, y) = (&flow.points[a.point], &flow.points[b.point]);
+        if x.first == y.first {
+            // What one execution of a statement does is in order.
+            let loops = x.path.loops.iter().map(|l| flow.loops[*l].var);
+            let same: Vec<Term> = loops.map(|v| term::eq(&left[&v], &right[&v])).collect();
+            setting.facts.push(term::not(term::and(same)));
+        }
+        self.one_element(&mut setting, (a, &left), (b, &right))?;
+        Ok((setting, left, right))
+    }
+
     /// Assumes that both are to one element.
     fn one_element(
         &self,
@@ -522,7 +575,7 @@ impl<'a> Rule<'a> {
 
     /// Whether a place of a member comes after one of its steps on data in given iterations, in
     /// which that is known not to be skipped.
-    fn follows(
+    pub(super) fn follows(
         &self,
         setting: &mut Setting<'a>,
         at: Held<'_>,
@@ -554,7 +607,7 @@ impl<'a> Rule<'a> {
         })
     }
 
-    fn conclude_pair(
+    pub(super) fn conclude_pair(
         &mut self,
         name: &str,
         a: &Access,

@@ -90,6 +90,7 @@ impl<'a> Rule<'a> {
             Shows::Nothing => {}
             Shows::Generations => self.balanced_at_the_end()?,
             Shows::Ordering => self.ordered()?,
+            Shows::Visibility => self.visible()?,
         }
         self.progress()
     }

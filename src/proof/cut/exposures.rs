@@ -12,9 +12,11 @@ use super::closure;
 use super::trace;
 use crate::certificate::cut::artefact::Exposure;
 use crate::certificate::cut::artefact::Moment;
+use crate::certificate::cut::artefact::Shows;
 use crate::certificate::cut::count::Place;
 use crate::certificate::cut::flow::Step;
 use crate::certificate::cut::races;
+use crate::certificate::cut::visible;
 
 /// A member kept from going on: its clocks there, and what it is kept from.
 type Occurrence = (Vec<i64>, Kept);
@@ -39,6 +41,9 @@ impl Search<'_> {
                     && let Some(end) = races::end(&this.flow, at)
                 {
                     ends.insert((class, end));
+                    let fence = visible::fence_after(&this.flow, at);
+                    let fence = fence.filter(|_| self.shows == Shows::Visibility);
+                    ends.extend(fence.map(|fence| (class, Moment::Point(fence))));
                 }
             }
         }

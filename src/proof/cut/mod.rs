@@ -287,7 +287,7 @@ fn case(
             result.supports.extend(search.supports(class, site)?);
         }
     }
-    if cut.shows == Shows::Ordering {
+    if matches!(cut.shows, Shows::Ordering | Shows::Visibility) {
         result.exposures = search.exposures();
     }
     result.holds = search.holds;

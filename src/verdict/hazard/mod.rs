@@ -21,9 +21,7 @@ use crate::hunt::Hunter;
 use crate::hunt::IllDefined;
 use crate::hunt::LARGEST_START;
 use crate::hunt::grid;
-use crate::protocol::Place;
 use crate::protocol::Protocol;
-use crate::protocol::Role;
 use crate::protocol::Span;
 use crate::semantics::explore;
 use crate::semantics::explore::SearchEnd;
@@ -302,36 +300,13 @@ impl Strategy<'_> {
         }
     }
 
-    fn assumptions(&self) -> Vec<String> {
-        let mut all = certificate::environment(self.protocol);
-        if self.property == Property::StaleRead {
-            all.push(
-                "memory is causally ordered as in PTX, as far as docs/memory_model.md says"
-                    .to_owned(),
-            );
-            let nowhere = |role: &Role| role.place == Place::default() && role.launch.is_none();
-            let nowhere: Vec<&str> = self
-                .protocol
-                .roles
-                .iter()
-                .filter(|role| nowhere(role))
-                .map(|role| role.name.as_str())
-                .collect();
-            if !nowhere.is_empty() {
-                let names = nowhere.join(", ");
-                all.push(format!("the members of {names} are threads of one CTA"));
-            }
-        }
-        all
-    }
-
     fn decision(&self, verdict: Verdict, engine: &'static str) -> Decision {
         Decision {
             property: self.property,
             verdict,
             engine,
             elapsed: self.started.elapsed(),
-            assumptions: self.assumptions(),
+            assumptions: certificate::environment(self.protocol, self.property),
             notes: Vec::new(),
         }
     }

@@ -25,6 +25,7 @@ use warplock::repro::family::Family;
 use warplock::repro::family::Finding;
 use warplock::repro::family::TileSizes;
 use warplock::text::Narrowing;
+use warplock::verdict::Property;
 use warplock::verdict::deadlock;
 use warplock::verdict::decision::Verdict;
 
@@ -353,7 +354,7 @@ impl Work {
             "engine": found.engine,
             "seconds": started.elapsed().as_secs_f64(),
             "parameters": hang.map(|hang| &hang.witness.parameters),
-            "assumptions": certificate::environment(protocol),
+            "assumptions": certificate::environment(protocol, Property::Deadlock),
             "certificate": null,
             "witness": null,
             "family": self.arguments.family.map(Family::name),
