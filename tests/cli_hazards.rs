@@ -188,7 +188,7 @@ fn one_line_says_what_is_wrong() {
     --- stderr
     exit 1
     --- stdout
-    read_wait_before_publishing.wlk: race: REFUTED at TILES = 1: the asynchronous write that writer starts at line 16 and the read by reader[0] at line 25 of out[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` (without `read`), and an arrival after it that reader[0] waits for, before line 25 would order them
+    read_wait_before_publishing.wlk: race: REFUTED at TILES = 1: the asynchronous write that writer starts at line 16 and the read by reader at line 26 of out[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` (without `read`), and an arrival after it that reader waits for, before line 26 would order them
     --- stderr
     exit 1
     --- stdout

@@ -94,7 +94,7 @@ fn verdicts_of_the_library_survive_rewriting() {
             .join(file);
         let lines = mutants::lines(&fs::read_to_string(path).unwrap());
         let source = lines.join("\n") + "\n";
-        let timeout = Duration::from_secs(20);
+        let timeout = Duration::from_secs(60);
         let before = said(&source, timeout);
         let mut all = rewrite::all(&lines);
         all.extend(rewrite::doubled(&lines).map(|text| ("doubled", text)));

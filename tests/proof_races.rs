@@ -322,3 +322,46 @@ fn both_scopes_have_to_reach() {
         "stale_read"
     ));
 }
+
+#[test]
+fn a_fence_before_a_copy_is_complete_shows_nothing() {
+    // Copies by threads go through the generic proxy, and are complete when their group is.
+    let source = |before: &str, after: &str| {
+        format!(
+            "protocol copied
+            param N in 0..
+            mbarrier full {{ arrivals: 1 }}
+            mbarrier empty {{ arrivals: 1 }}
+            buffer tile
+            role load {{
+                var p = producer(1)
+                for i in 0..N {{
+                    wait empty p.phase
+                    async copy tile
+                    {before}
+                    commit_group
+                    wait_group 0
+                    {after}
+                    arrive full
+                    advance p
+                }}
+            }}
+            role math {{
+                var c = consumer(1)
+                for i in 0..N {{
+                    wait full c.phase
+                    async mma reads tile
+                    commit empty
+                    advance c
+                }}
+            }}"
+        )
+    };
+    let fence = "fence.proxy.async";
+    assert!(proved(&source("", fence), "race"));
+    assert!(proved(&source("", fence), "stale_read"));
+    assert!(!proved(&source("", ""), "stale_read"));
+    assert!(!proved(&source(fence, ""), "stale_read"));
+    let by_reader = source("", "").replace("async mma", "fence.proxy.async\n async mma");
+    assert!(proved(&by_reader, "stale_read"));
+}

@@ -8,38 +8,42 @@
 //! # The conditions
 //!
 //! 1. *(exposures)* as for races (`races.rs`), also for points at fences;
-//! 2. *(edges)* whatever counts towards a wait is a release of its member, the wait an acquire, and
-//!    the scope of each contains the other's member; a copy's landing reaches at cluster scope;
-//! 3. *(deliveries)* a member's deliveries come directly after an arrival of its at the same element,
-//!    with nothing of its on data between but the deliveries' own;
-//! 4. *(pairs)* for a write and a read of one element: the read lies beyond a stop of its
-//!    member's as long as the write lasts, or the write lies beyond a stop as long as the read
-//!    does. Where the write goes through the generic proxy and the read through the async one, the
-//!    former holds as long as the writer has not passed a fence after the write, or holds of a
-//!    fence before the read. Of one member: the read comes first in its program, or after
-//!    what ends the write and, if need be, a fence.
+//! 2. *(edges)* whatever counts towards a wait is a release of its member, the wait an acquire,
+//!    and the scope of each contains the other's member; a copy's landing reaches at cluster
+//!    scope;
+//! 3. *(deliveries)* a member's deliveries come directly after an arrival of its at the same
+//!    element, with nothing of its on data between but the deliveries' own;
+//! 4. *(pairs)* for a write and a read of one element: the read lies beyond a stop of its member's
+//!    as long as the write lasts, or the write lies beyond a stop as long as the read does. Where
+//!    the write goes through the generic proxy and the read through the async one, the former
+//!    holds as long as the writer has not passed a fence after the end of the write, or holds of a
+//!    fence before the read. Of one member: the read comes first in its program, or
+//!    after what ends the write and, if need be, a fence.
 //!
 //! # Why every read sees
 //!
-//! Take a run, a write `w` with its end (or a fence after it), and call an event *ignorant* if what it
-//! knows, by program order and along releases and acquires, does not hold `w` as seen (at
-//! the fence: as seen through the async proxy). The ignorant events of a member come before all others of its.
-//! They are a run of the system of the exposure, in which the member is held, or its landing
-//! withheld: whatever counted towards an ignorant wait was ignorant, since by 2 the wait has heard of it.
-//! (At an mbarrier or a semaphore a wait hears of everything since the beginning: resets are refused. At a
-//! named or split-phase barrier it hears of its own generation; but who registers for a
-//! generation has heard of the one before, since it waited for it itself or, where another member's wait
-//! supports that, is beyond a stop while that one is held: this same argument. Deliveries do not
-//! carry what their member knows; by 3 each counts with an arrival that does.) So by point (a) of
-//! the rule no ignorant event lies beyond the stops. A read that does is not ignorant: it sees `w`.
-//! If the write lies beyond a stop as long as the read lasts, it is not before the read in any run.
+//! Take a run, a write `w` with its end (or a fence after it), and call an event *ignorant* if
+//! what it knows, by program order and along releases and acquires, does not hold `w` as seen (at
+//! the fence: as seen through the async proxy). The ignorant events of a member come before all
+//! others of its. They are a run of the system of the exposure, in which the member is held, or its
+//! landing withheld: whatever counted towards an ignorant wait was ignorant, since by 2 the wait
+//! has heard of it. So by point (a) of the rule no ignorant event lies beyond the stops. A read
+//! that does is not ignorant: it sees `w`. If the write lies beyond a stop as long as the read
+//! lasts, it is not before the read in any run.
+//!
+//! *What a wait has heard of.* At an mbarrier or a semaphore, everything since the beginning: only
+//! what one member uses alone is ever set. At a named or split-phase barrier, its own generation;
+//! but who registers for a generation has heard of the one before, since it waited for it itself
+//! or, where another member's wait supports that, is beyond a stop while that one is held: this
+//! same argument. Deliveries do not carry what their member knows; by 3 each counts with an
+//! arrival that does.
 //!
 //! A member's own write it knows from the write itself, or from what ends it.
 //!
 //! # Side conditions
 //!
-//! Relaxed operations, also with fences of threads, and orders through a pool count for nothing here: the
-//! former are refused, the latter order nobody in a cut.
+//! Relaxed operations, also with fences of threads, are refused. What is ordered through a pool
+//! counts for nothing: acquisitions hold nobody back in a cut.
 
 use super::artefact::Moment;
 use super::class::Class;
@@ -51,6 +55,7 @@ use super::flow::Lasting;
 use super::flow::Site;
 use super::flow::Step;
 use super::races::Access;
+use super::races::end;
 use super::races::executed_with;
 use super::rule::Held;
 use super::rule::Rule;
@@ -64,10 +69,14 @@ use crate::protocol::MemoryOrder;
 use crate::protocol::ObjectKind;
 use crate::protocol::Scope;
 
-/// The first fence between the proxies that is executed after an access, whenever that is.
+/// The first fence between the proxies that is executed after what ends an access, whenever the
+/// access is. What is not complete when the fence is executed is not shown by it.
 pub fn fence_after(flow: &Flow, point: usize) -> Option<usize> {
+    let Some(Moment::Point(from)) = end(flow, point) else {
+        return None;
+    };
     let path = &flow.points[point].path;
-    let mut later = point + 1..flow.points.len();
+    let mut later = from + 1..flow.points.len();
     later.find(|at| is_fence(flow, *at) && executed_with(&flow.points[*at].path, path))
 }
 
@@ -413,12 +422,12 @@ impl<'a> Rule<'a> {
             env: &left,
         };
         let mut ways = vec![self.follows(&mut setting, writes, read.point, &right)?];
-        if write.lasting == Lasting::Now {
+        if fence {
             let after = fence_after(&self.classes[write.class].flow, write.point);
             if let Some(after) = after {
                 ways.push(self.follows(&mut setting, reads, after, &left)?);
             }
-        } else if let Some(exposure) = self.exposed(write).filter(|_| !fence) {
+        } else if let Some(exposure) = self.exposed(write) {
             ways.push(match exposure.at {
                 Moment::Point(wait) => self.follows(&mut setting, reads, wait, &left)?,
                 Moment::Landing(_) => {
