@@ -11,7 +11,7 @@ param N in 1..=2
 semaphore a = 0
 grid cta[n in 0..N] launch ascending resident all {
     for i in 0..2 {
-        if i == 1 {
+        if i % 2 == 1 {
             break
         }
         a += 1
@@ -559,9 +559,9 @@ fn a_bounded_protocol() {
     insta::assert_snapshot!(folder.run(&["check", "bounded.wlk"]), @"
     exit 3
     --- stdout
-    bounded.wlk: deadlock: BOUNDED no violation for inputs with at most 32 values per index, entries per row and iterations per loop, whatever the other parameters; no proof: the proof rules do not cover `break`
+    bounded.wlk: deadlock: BOUNDED no violation for inputs with at most 32 values per index, entries per row and iterations per loop, whatever the other parameters; no proof: the proof rules do not cover a `break` under a condition that is not a range of the loop's variable
       notes:
-        also tried: the ticket rule, for the same reason; the turn rule, for the same reason; the counting rule, for the same reason
+        also tried: the ticket rule: the proof rules do not cover `break`; the turn rule: the proof rules do not cover `break`; the counting rule: the proof rules do not cover `break`
       assumptions:
         1 <= N <= 2
         a resident CTA that can go on eventually does

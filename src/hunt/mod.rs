@@ -49,14 +49,14 @@ pub use schedules::Watch;
 pub const LARGEST_START: i64 = 3;
 
 /// How many members the schedules of one instance look at, at most.
-const WORK: u64 = 4_000_000;
+const WORK: u64 = 20_000_000;
 
 /// How many inputs are tried at one point, where patterns, row orders or initial values are open.
 const INPUTS: usize = 256;
 
 /// The largest instance that is tried.
 const LARGEST: Limits = Limits {
-    ops: 20_000,
+    ops: 100_000,
     members: 4_096,
     cells: 20_000,
     work: 4_000_000,

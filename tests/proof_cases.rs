@@ -1,0 +1,187 @@
+//! What the cut rule proves beyond the plain case: explicit initialisation, parameters that assumptions
+//! bound, semaphores of one member, loops that are left early, surplus bytes; and what it must not.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use warplock::certificate::cut::artefact::Shows;
+use warplock::certificate::discharge::Solver;
+use warplock::certificate::manifest;
+use warplock::certificate::manifest::Argument;
+use warplock::certificate::manifest::Rejection;
+use warplock::proof;
+use warplock::proof::Guess;
+use warplock::proof::Layer;
+use warplock::text;
+use warplock::text::Narrowing;
+use warplock::verdict;
+use warplock::verdict::Property;
+use warplock::verdict::deadlock::Settings;
+use warplock::verdict::decision::Verdict;
+
+fn proposal(source: &str) -> Result<Argument, String> {
+    let protocol = text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{e:?}\n{source}"));
+    let limit = Duration::from_secs(60);
+    match proof::search(&protocol, Layer::Cuts(Shows::Nothing), limit, None, &|_| {}) {
+        Guess::Found(argument) | Guess::Fitting(argument) => Ok(argument),
+        Guess::Nothing { reason, .. } => Err(reason),
+    }
+}
+
+fn accepted(source: &str, argument: Argument) -> Result<usize, Rejection> {
+    let (certificate, _) = manifest::issue(source, &Narrowing::default(), "deadlock", argument)?;
+    let each = Duration::from_secs(60);
+    manifest::check(&certificate, &Solver::BuiltIn, each, &|_| {}).map(|c| c.obligations)
+}
+
+fn proved(source: &str) -> bool {
+    proposal(source).is_ok_and(|argument| accepted(source, argument).is_ok())
+}
+
+/// Who initialises, what comes between that and the use, and what the user does first.
+fn initialised(init: &str, between: &str, first: &str) -> String {
+    format!(
+        "protocol p param S in 1..=2 param T in 1.. param N in 0..
+        barrier cta {{ arrivals: T + 1 }}
+        mbarrier full[S] {{ arrivals: 1, init: explicit }}
+        role load {{ {init} {between} for i in 0..N {{ arrive full[i % S]
+            if i >= 0 {{ sync cta }} }} }}
+        role math[t in 0..T] {{ {first} for i in 0..N {{ wait full[i % S] i / S % 2 sync cta }} }}"
+    )
+}
+
+#[test]
+fn initialisation_has_to_come_first_and_once() {
+    let all = "for s in 0..S { init full[s] }";
+    assert!(proved(&initialised(all, "sync cta", "sync cta")));
+    // The loader has initialised what it uses itself; nothing orders the others.
+    assert!(!proved(&initialised(all, "", "")));
+    // One element is missing.
+    assert!(!proved(&initialised(
+        "init full[0]",
+        "sync cta",
+        "sync cta"
+    )));
+    // Twice.
+    let twice = format!("{all} init full[0]");
+    assert!(!proved(&initialised(&twice, "sync cta", "sync cta")));
+    // After the barrier.
+    assert!(!proved(&initialised("sync cta", all, "sync cta")));
+}
+
+/// One tile, or so few that no stage of the last k-tile is needed again.
+const BOUNDED: &str = "protocol p param TILES in 0.. param K in 1..
+    assume TILES * K < K + 3
+    mbarrier full[3] { arrivals: 1 } mbarrier empty[3] { arrivals: 1 }
+    role load { for tile in 0..TILES { for k in 0..K { var it = tile * K + k
+        wait empty[it % 3] (it / 3 + 1) % 2 arrive full[it % 3] } } }
+    role mma { for tile in 0..TILES { for k in 0..K - 1 { var it = tile * K + k
+        wait full[it % 3] it / 3 % 2 commit empty[it % 3] } } }";
+
+#[test]
+fn cases_have_to_cover_the_domain() {
+    let Argument::Cut(cut) = proposal(BOUNDED).unwrap() else {
+        panic!("not a cut");
+    };
+    accepted(BOUNDED, Argument::Cut(cut.clone())).unwrap();
+    assert!(cut.cases.iter().all(|case| !case.further.is_empty()));
+    for at in 0..cut.cases.len() {
+        let mut fewer = cut.clone();
+        fewer.cases.remove(at);
+        accepted(BOUNDED, Argument::Cut(fewer)).unwrap_err();
+    }
+    let mut beyond = cut.clone();
+    beyond.cases[0].further.push((7, 0));
+    accepted(BOUNDED, Argument::Cut(beyond)).unwrap_err();
+    // One tile more, and it hangs.
+    assert!(!proved(&BOUNDED.replace("K + 3", "K + 4")));
+}
+
+#[test]
+fn a_semaphore_of_one_member_is_a_variable() {
+    let source = |reset: &str, others: &str| {
+        format!(
+            "protocol p param N in 0.. semaphore turn = 2
+            role lead {{ for i in 0..N {{ turn += 1 wait turn == 3 turn = {reset} }} }}
+            role other {{ {others} }}"
+        )
+    };
+    assert!(proved(&source("2", "")));
+    assert!(!proved(&source("1", "")));
+    assert!(!proved(&source("i", "")));
+    assert!(!proved(&source("2", "turn += 1")));
+}
+
+#[test]
+fn loops_may_be_left_early() {
+    let source = |load: &str, math: &str| {
+        format!(
+            "protocol p param N in 0.. param M in 0..
+            mbarrier full {{ arrivals: 1 }} mbarrier empty {{ arrivals: 1 }}
+            role load {{ for i in 0..N {{ {load} wait empty (i + 1) % 2 arrive full }} }}
+            role math {{ for i in 0..N {{ {math} wait full i % 2 arrive empty }} }}"
+        )
+    };
+    let leave = "if i >= M { break }";
+    assert!(proved(&source(leave, leave)));
+    assert!(proved(&source(leave, "if i >= M { return }")));
+    assert!(proved(&source("if i == M { break }", leave)));
+    // One round more may be loaded than is used, but not the other way round.
+    assert!(proved(&source("if i > M { break }", leave)));
+    assert!(!proved(&source(leave, "if i > M { break }")));
+    assert!(!proved(&source("if i > M + 1 { break }", leave)));
+}
+
+#[test]
+fn surplus_bytes_are_harmless_only_where_a_stage_is_used_once() {
+    let source = |bound: &str, order: &str| {
+        format!(
+            "protocol p param N in 0.. param D in 3.. assume N <= {bound}
+            mbarrier full[2] {{ arrivals: 1 }}
+            role load {{ for i in 0..N {{ {order} }} }}
+            role math {{ for i in 0..N {{ wait full[i % 2] i / 2 % 2 }} }}"
+        )
+    };
+    let arrives_first = "arrive_expect_tx full[i % 2] 2 complete_tx full[i % 2] D";
+    let delivers_first = "complete_tx full[i % 2] D arrive_expect_tx full[i % 2] 2";
+    assert!(proved(&source("2", arrives_first)));
+    assert!(!proved(&source("3", arrives_first)));
+    assert!(!proved(&source("2", delivers_first)));
+}
+
+#[test]
+fn hangs_that_need_large_values_are_found() {
+    let cases = [
+        (
+            "param T in 1.. mbarrier done { arrivals: T }
+            role thread[t in 0..T] { if t < 200 { arrive done } wait done 0 }",
+            vec![201],
+        ),
+        (
+            "param N in 0.. mbarrier full { arrivals: 1 } mbarrier empty { arrivals: 1 }
+            role load { for i in 0..N { wait empty (i + 1) % 2 arrive full } }
+            role math { for i in 0..min(N, 1000) { wait full i % 2 arrive empty } }",
+            vec![1002],
+        ),
+        (
+            "param T in 1.. assume T >= 128 mbarrier done { arrivals: T + 1 }
+            role thread[t in 0..T] { arrive done wait done 0 }",
+            vec![128],
+        ),
+    ];
+    for (text, least) in cases {
+        let protocol = text::load(format!("protocol p {text}").as_bytes()).unwrap();
+        let settings = Settings {
+            timeout: Duration::from_secs(120),
+            objectives: None,
+            cancel: &AtomicBool::new(false),
+            tell: &|_| {},
+        };
+        let narrowing = Narrowing::default();
+        let found = verdict::decide(&protocol, &narrowing, Property::Deadlock, &settings).unwrap();
+        let Verdict::Refuted(refutation) = found.verdict else {
+            panic!("{:?}", found.verdict);
+        };
+        assert_eq!(refutation.input.params, least, "{text}");
+    }
+}
