@@ -13,6 +13,7 @@ use std::time::Instant;
 use z3::SatResult;
 
 use super::obligation::Obligation;
+use crate::fresh;
 
 /// Which solver decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -106,8 +107,7 @@ fn one(obligation: &Obligation, solver: &Solver, time: Duration, seed: u32) -> A
 /// Decides in a context of its own: a reused one gives run-dependent results.
 fn attempt(script: &str, expected: usize, limit: Duration, seed: u32) -> Answer {
     let milliseconds = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX).max(1);
-    let script = script.to_owned();
-    z3::with_z3_config(&z3::Config::new(), move || {
+    fresh::context(|| {
         let solver = z3::Solver::new();
         let mut params = z3::Params::new();
         params.set_u32("timeout", milliseconds);
