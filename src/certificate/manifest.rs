@@ -48,7 +48,7 @@ const MAX_MANIFEST_BYTES: u64 = 16 << 20;
 
 /// Obligations that are all discharged this soon need one worker: each other one would take more
 /// time to get its memory than it saves.
-const ALONE: Duration = Duration::from_millis(50);
+const ALONE: Duration = Duration::from_millis(100);
 
 /// The name of the manifest in a certificate's folder.
 pub const MANIFEST: &str = "manifest.json";
