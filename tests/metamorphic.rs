@@ -27,7 +27,7 @@ use warplock::text::Narrowing;
 use warplock::verdict::decision::Verdict;
 
 /// The library's protocols that take part: fast ones of every kind.
-const FILES: [&str; 16] = [
+const FILES: [&str; 19] = [
     "block_sparse/dense.wlk",
     "block_sparse/lock_n_block.wlk",
     "block_sparse/lock_rank.wlk",
@@ -36,14 +36,17 @@ const FILES: [&str; 16] = [
     "checklist/start_phases_fixed.wlk",
     "counter/cluster_counter.wlk",
     "counter/cooperative_grid.wlk",
+    "counter/grid_barrier.wlk",
     "counter/grid_barrier_reset.wlk",
     "known_bugs/named_count.wlk",
     "known_bugs/named_count_fixed.wlk",
     "known_bugs/zero_tile_mainloop_fixed.wlk",
+    "hazards/jacobi_halo_fixed.wlk",
     "mbarrier/jacobi.wlk",
     "mbarrier/jacobi_fixed_phase.wlk",
     "named/double_buffer.wlk",
     "named/third_participant.wlk",
+    "pipeline/ring.wlk",
 ];
 
 /// A verdict, with the least values where it is known that they are the least.

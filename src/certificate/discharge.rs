@@ -115,7 +115,7 @@ const CORE: Duration = Duration::from_millis(50);
 const PROGRAM: Duration = Duration::from_secs(10);
 
 /// How often and how long an obligation that can be split is tried as a whole.
-const SEEDS_BEFORE_SPLITTING: u32 = 4;
+const SEEDS_BEFORE_SPLITTING: u32 = 2;
 const BEFORE_SPLITTING: Duration = Duration::from_millis(700);
 
 /// Nonlinear arithmetic is a matter of luck: an attempt that finds nothing soon is given up for
