@@ -27,7 +27,7 @@ use warplock::text::Narrowing;
 use warplock::verdict::decision::Verdict;
 
 /// The library's protocols that take part: fast ones of every kind.
-const FILES: [&str; 19] = [
+const FILES: [&str; 18] = [
     "block_sparse/dense.wlk",
     "block_sparse/lock_n_block.wlk",
     "block_sparse/lock_rank.wlk",
@@ -46,7 +46,6 @@ const FILES: [&str; 19] = [
     "mbarrier/jacobi_fixed_phase.wlk",
     "named/double_buffer.wlk",
     "named/third_participant.wlk",
-    "pipeline/ring.wlk",
 ];
 
 /// A verdict, with the least values where it is known that they are the least.
@@ -97,7 +96,7 @@ fn verdicts_of_the_library_survive_rewriting() {
             .join(file);
         let lines = mutants::lines(&fs::read_to_string(path).unwrap());
         let source = lines.join("\n") + "\n";
-        let timeout = Duration::from_secs(20);
+        let timeout = Duration::from_secs(60);
         let before = said(&source, timeout);
         let mut all = rewrite::all(&lines);
         all.extend(rewrite::doubled(&lines).map(|text| ("doubled", text)));
