@@ -15,6 +15,7 @@
 pub mod certificate;
 pub mod encoding;
 pub mod export;
+mod fresh;
 pub mod hunt;
 pub mod proof;
 pub mod protocol;

@@ -62,24 +62,6 @@ fn worded(path: &[String]) -> String {
     named.cloned().collect::<Vec<_>>().join(".")
 }
 
-/// The text of a value, an argument's rule before its artefact, as a reader of one expects it.
-fn written(value: &Value) -> String {
-    let text = |key: &str, part: &Value| format!("{}:{}", Value::from(key), written(part));
-    match value {
-        Value::Array(all) => {
-            let all: Vec<String> = all.iter().map(written).collect();
-            format!("[{}]", all.join(","))
-        }
-        Value::Object(all) => {
-            let mut keys: Vec<&String> = all.keys().collect();
-            keys.sort_by_key(|key| *key != "rule");
-            let all: Vec<String> = keys.iter().map(|key| text(key, &all[*key])).collect();
-            format!("{{{}}}", all.join(","))
-        }
-        _ => value.to_string(),
-    }
-}
-
 /// Every path in a value.
 fn paths(value: &Value, path: &mut Vec<String>, into: &mut Vec<Vec<String>>) {
     into.push(path.clone());
@@ -184,11 +166,11 @@ fn a_changed_manifest_is_refused() {
         let certificate = certificate(file);
         let whole = serde_json::to_value(&certificate).unwrap();
         let accepted = |damaged: &Value| {
-            serde_json::from_str::<Certificate>(&written(damaged))
+            serde_json::from_str::<Certificate>(&damaged.to_string())
                 .is_ok_and(|read| read != certificate && certified(&read))
         };
         let (unnoticed, tried) = unnoticed(&whole, stride, &accepted);
-        let read: Certificate = serde_json::from_str(&written(&whole)).unwrap();
+        let read: Certificate = serde_json::from_str(&whole.to_string()).unwrap();
         assert!(read == certificate && certified(&certificate));
         // An argument that leads to the same obligations, to the letter, is as good.
         let found = unnoticed.iter().map(String::as_str);
@@ -196,6 +178,44 @@ fn a_changed_manifest_is_refused() {
         assert_eq!(found, ["tool", "version"], "{file}");
         assert!(tried >= 40, "{file}: {tried}");
     }
+}
+
+/// The text of a value with its keys in ascending or descending order.
+fn sorted(value: &Value, descending: bool) -> String {
+    let text =
+        |key: &str, part: &Value| format!("{}:{}", Value::from(key), sorted(part, descending));
+    match value {
+        Value::Array(all) => {
+            let all: Vec<String> = all.iter().map(|part| sorted(part, descending)).collect();
+            format!("[{}]", all.join(","))
+        }
+        Value::Object(all) => {
+            let mut keys: Vec<&String> = all.keys().collect();
+            keys.sort();
+            if descending {
+                keys.reverse();
+            }
+            let all: Vec<String> = keys.iter().map(|key| text(key, &all[*key])).collect();
+            format!("{{{}}}", all.join(","))
+        }
+        _ => value.to_string(),
+    }
+}
+
+#[test]
+fn the_order_of_keys_says_nothing() {
+    for file in ["block_sparse/lock_rank.wlk", "mbarrier/jacobi.wlk"] {
+        let certificate = certificate(file);
+        let value = serde_json::to_value(&certificate).unwrap();
+        for descending in [false, true] {
+            let read: Certificate = serde_json::from_str(&sorted(&value, descending)).unwrap();
+            assert_eq!(read, certificate, "{file}");
+        }
+    }
+    let mut value = serde_json::to_value(certificate("block_sparse/lock_rank.wlk")).unwrap();
+    value["argument"]["artefact"]["counted"] = serde_json::json!({"0": [0], "00": [0]});
+    let error = serde_json::from_value::<Certificate>(value).unwrap_err();
+    assert_eq!(error.to_string(), "`00` is not a number");
 }
 
 #[test]
@@ -252,7 +272,7 @@ fn no_argument_certifies_a_protocol_that_hangs() {
         let bad_source = source(bad);
         let whole = serde_json::to_value(&argument).unwrap();
         let accepted = |damaged: &Value| {
-            let Ok(argument) = serde_json::from_str::<Argument>(&written(damaged)) else {
+            let Ok(argument) = serde_json::from_str::<Argument>(&damaged.to_string()) else {
                 return false;
             };
             let none = Narrowing::default();

@@ -12,7 +12,10 @@ use std::time::Instant;
 
 use z3::SatResult;
 
+use super::ground;
+use super::linear;
 use super::obligation::Obligation;
+use crate::fresh;
 
 /// Which solver decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,22 +37,45 @@ pub enum Answer {
     Unknown(String),
 }
 
-/// Has one obligation decided within a time limit: as a whole if that is soon done, and otherwise
-/// part by part where it says how to split it.
+/// Has one obligation decided within a time limit: without its products if that will do, as a whole
+/// if that is soon done, and otherwise part by part where it says how to split it.
 pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> Answer {
     let deadline = Instant::now() + limit;
+    if *solver == Solver::BuiltIn && ground::truth(&obligation.goal) == Some(true) {
+        return Answer::Discharged;
+    }
+    // A failure of what implies it is none of its own.
+    if let Some(linear) = linear::linear(obligation)
+        && first(&linear, solver, limit) == Answer::Discharged
+    {
+        return Answer::Discharged;
+    }
+    if *solver == Solver::BuiltIn {
+        let answer = first(obligation, solver, left(deadline));
+        if !matches!(answer, Answer::Unknown(_)) {
+            return answer;
+        }
+    }
     if obligation.split.is_empty() {
         return persist(obligation, solver, deadline);
     }
-    for seed in 0..SEEDS_BEFORE_SPLITTING {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let answer = one(obligation, solver, BEFORE_SPLITTING.min(left), seed);
+    let seeds = match solver {
+        Solver::BuiltIn => SEEDS_BEFORE_SPLITTING,
+        Solver::Program(_) => 1,
+    };
+    for seed in 0..seeds {
+        let answer = one(
+            obligation,
+            solver,
+            BEFORE_SPLITTING.min(left(deadline)),
+            seed,
+        );
         if !matches!(answer, Answer::Unknown(_)) {
             return answer;
         }
     }
     for part in obligation.parts() {
-        let left = deadline.saturating_duration_since(Instant::now());
+        let left = left(deadline);
         if left.is_zero() {
             return Answer::Unknown("timeout".to_owned());
         }
@@ -61,8 +87,35 @@ pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> A
     Answer::Discharged
 }
 
+fn left(deadline: Instant) -> Duration {
+    deadline.saturating_duration_since(Instant::now())
+}
+
+/// A first attempt, which has most answers.
+fn first(obligation: &Obligation, solver: &Solver, limit: Duration) -> Answer {
+    match solver {
+        Solver::BuiltIn => attempt(obligation, Engine::Core, CORE.min(limit), 0),
+        Solver::Program(program) => external(obligation, program, PROGRAM.min(limit / 4)),
+    }
+}
+
+/// Which part of Z3 is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Engine {
+    /// Its core alone, which has most answers soonest.
+    Core,
+    /// Whatever it chooses for the problem, after it has looked at it.
+    Chosen,
+}
+
+/// How long the core alone is asked.
+const CORE: Duration = Duration::from_millis(50);
+
+/// And how long another program.
+const PROGRAM: Duration = Duration::from_secs(10);
+
 /// How often and how long an obligation that can be split is tried as a whole.
-const SEEDS_BEFORE_SPLITTING: u32 = 4;
+const SEEDS_BEFORE_SPLITTING: u32 = 2;
 const BEFORE_SPLITTING: Duration = Duration::from_millis(700);
 
 /// Nonlinear arithmetic is a matter of luck: an attempt that finds nothing soon is given up for
@@ -82,7 +135,7 @@ fn persist(obligation: &Obligation, solver: &Solver, deadline: Instant) -> Answe
     };
     let mut seed = 0;
     loop {
-        let left = deadline.saturating_duration_since(Instant::now());
+        let left = left(deadline);
         let time = attempts.get(seed).copied().unwrap_or(left).min(left);
         let answer = one(obligation, solver, time, seed as u32);
         let timed_out = matches!(&answer, Answer::Unknown(_)) && time < left;
@@ -95,27 +148,28 @@ fn persist(obligation: &Obligation, solver: &Solver, deadline: Instant) -> Answe
 
 fn one(obligation: &Obligation, solver: &Solver, time: Duration, seed: u32) -> Answer {
     match solver {
-        Solver::BuiltIn => {
-            let expected = obligation.asserted().len();
-            attempt(&obligation.script(), expected, time, seed)
-        }
+        Solver::BuiltIn => attempt(obligation, Engine::Chosen, time, seed),
         Solver::Program(program) => external(obligation, program, time),
     }
 }
 
 /// Decides in a context of its own: a reused one gives run-dependent results.
-fn attempt(script: &str, expected: usize, limit: Duration, seed: u32) -> Answer {
+fn attempt(obligation: &Obligation, engine: Engine, limit: Duration, seed: u32) -> Answer {
+    let expected = obligation.asserted().len();
+    let script = obligation.script();
     let milliseconds = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX).max(1);
-    let script = script.to_owned();
-    z3::with_z3_config(&z3::Config::new(), move || {
-        let solver = z3::Solver::new();
+    fresh::context(|| {
+        let solver = match engine {
+            Engine::Core => z3::Tactic::new("smt").solver(),
+            Engine::Chosen => z3::Solver::new(),
+        };
         let mut params = z3::Params::new();
         params.set_u32("timeout", milliseconds);
         params.set_u32("random_seed", seed);
         // Z3 would take the signal away from the program, which then gets an answer that is none.
         params.set_bool("ctrl_c", false);
         solver.set_params(&params);
-        solver.from_string(script);
+        solver.from_string(script.as_str());
         // The C interface swallows parse errors and would answer about an empty problem.
         let read = solver.get_assertions().len();
         if read != expected {

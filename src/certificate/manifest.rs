@@ -46,6 +46,10 @@ pub const SCHEMA: u32 = 1;
 /// The largest manifest that is read, in bytes.
 const MAX_MANIFEST_BYTES: u64 = 16 << 20;
 
+/// Obligations that are all discharged this soon need one worker: each other one would take more
+/// time to get its memory than it saves.
+const ALONE: Duration = Duration::from_millis(100);
+
 /// The name of the manifest in a certificate's folder.
 pub const MANIFEST: &str = "manifest.json";
 
@@ -267,31 +271,37 @@ fn discharge_all(
     // Everything up to the first failure is decided, so that the report does not depend on luck.
     let first_failure = AtomicUsize::new(usize::MAX);
     let failures = Mutex::new(BTreeMap::new());
-    std::thread::scope(|scope| {
-        for _ in 0..workers.min(obligations.len()) {
-            scope.spawn(|| {
-                loop {
-                    let at = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(obligation) = obligations.get(at) else {
-                        return;
-                    };
-                    if at > first_failure.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    tell(&obligation.meaning);
-                    let reason = match discharge::discharge(obligation, solver, each) {
-                        Answer::Discharged => continue,
-                        Answer::Fails => "the solver found a counterexample to it".to_owned(),
-                        Answer::Unknown(reason) => reason,
-                    };
-                    first_failure.fetch_min(at, Ordering::Relaxed);
-                    failures
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .insert(at, reason);
-                }
-            });
+    let work = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(obligation) = obligations.get(at) else {
+                return;
+            };
+            if at > first_failure.load(Ordering::Relaxed) {
+                return;
+            }
+            tell(&obligation.meaning);
+            let reason = match discharge::discharge(obligation, solver, each) {
+                Answer::Discharged => continue,
+                Answer::Fails => "the solver found a counterexample to it".to_owned(),
+                Answer::Unknown(reason) => reason,
+            };
+            first_failure.fetch_min(at, Ordering::Relaxed);
+            failures
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .insert(at, reason);
         }
+    };
+    std::thread::scope(|scope| {
+        let helper = || {
+            std::thread::park_timeout(ALONE);
+            work();
+        };
+        let helpers = 1..workers.min(obligations.len());
+        let helpers: Vec<_> = helpers.map(|_| scope.spawn(helper)).collect();
+        work();
+        helpers.iter().for_each(|helper| helper.thread().unpark());
     });
     let failures = failures
         .into_inner()

@@ -30,6 +30,7 @@ use super::unroll::Refused;
 use super::unroll::Unrolled;
 use super::value::Num;
 use super::value::Truth;
+use crate::fresh;
 use crate::protocol::Domain;
 use crate::protocol::Expr;
 use crate::protocol::ParamId;
@@ -301,8 +302,11 @@ fn attempt(
     objectives: &[Objective],
     limits: &Limits<'_>,
 ) -> (Found, bool) {
-    // A context of its own: results do not depend on what was solved before.
-    z3::with_z3_config(&z3::Config::new(), || {
+    if let Err(construct) = unroll::covered(protocol) {
+        return (Found::Unsupported(construct.to_owned()), false);
+    }
+    // Results do not depend on what was solved before.
+    fresh::context(|| {
         let mut evaluator = Evaluator::new(protocol, fixed, size, relative);
         let restricted = restriction.map(|it| it.restrict(&mut evaluator));
         let unrolled = match unroll::unroll(&mut evaluator) {

@@ -149,6 +149,21 @@ const MAX_STATEMENTS: usize = 30_000;
 /// and every wait with every addition. A million pairs take about a gigabyte.
 const MAX_PAIRS: usize = 400_000;
 
+/// Whether the encoding knows a protocol's objects: seen before anything is written out.
+///
+/// # Errors
+///
+/// Names what it does not know, by a lowercase fragment.
+pub fn covered(protocol: &Protocol) -> Result<(), &'static str> {
+    // Their declarations have conditions of their own, even where no operation is in the box.
+    let semaphore = |object: &Object| matches!(object.kind, ObjectKind::Semaphore(_));
+    if protocol.objects.iter().all(semaphore) {
+        Ok(())
+    } else {
+        Err("objects other than semaphores")
+    }
+}
+
 /// Writes a protocol out.
 ///
 /// # Errors
@@ -174,11 +189,7 @@ pub fn unroll(evaluator: &mut Evaluator<'_>) -> Result<Unrolled, Refused> {
         waits: 0,
         adds: 0,
     };
-    // Their declarations have conditions of their own, even where no operation is in the box.
-    let semaphore = |object: &Object| matches!(object.kind, ObjectKind::Semaphore(_));
-    if !protocol.objects.iter().all(semaphore) {
-        return Err("objects other than semaphores".into());
-    }
+    covered(protocol)?;
     for role in 0..protocol.roles.len() {
         unroll.role(role)?;
     }

@@ -51,6 +51,9 @@ pub const LARGEST_START: i64 = 3;
 /// How many members the schedules of one instance look at, at most.
 const WORK: u64 = 20_000_000;
 
+/// And as long as there is something better to try first.
+const HURRIED_WORK: u64 = 500_000;
+
 /// How many inputs are tried at one point, where patterns, row orders or initial values are open.
 const INPUTS: usize = 256;
 
@@ -159,6 +162,10 @@ pub struct Hunter<'a> {
     order: Vec<usize>,
     cancel: &'a AtomicBool,
     tell: &'a dyn Fn(&str),
+    /// How much work each input is worth.
+    work: u64,
+    /// Whether there was more to try at the last point than the work that it is worth now.
+    left_over: bool,
     /// The first undefined operation met.
     pub undefined: Option<Undefined>,
     /// Points at which the schedules found nothing.
@@ -180,6 +187,8 @@ impl<'a> Hunter<'a> {
             order,
             cancel,
             tell,
+            work: WORK,
+            left_over: false,
             undefined: None,
             clear: FxHashSet::default(),
         }
@@ -188,6 +197,12 @@ impl<'a> Hunter<'a> {
     /// The same, but looking for a violation of this property rather than for a deadlock.
     pub fn looking_for(self, property: Property) -> Hunter<'a> {
         Hunter { property, ..self }
+    }
+
+    /// Whether inputs are worth only part of the work: what is left over of a point is tried when it
+    /// comes up again.
+    pub fn hurried(&mut self, hurried: bool) {
+        self.work = if hurried { HURRIED_WORK } else { WORK };
     }
 
     /// Ends after a time.
@@ -241,10 +256,11 @@ impl<'a> Hunter<'a> {
         if self.clear.contains(params) || unfold::check_params(self.protocol, params).is_err() {
             return Ok(None);
         }
+        self.left_over = false;
         match self.inputs(params, watch) {
             Ok(Some(hang)) => Ok(Some(hang)),
             Ok(None) => {
-                if !watch.over() {
+                if !watch.over() && !self.left_over {
                     self.clear.insert(params.to_vec());
                 }
                 Ok(None)
@@ -272,7 +288,8 @@ impl<'a> Hunter<'a> {
                     None => continue,
                 }
             }
-            let met = schedules::run(&instance, WORK, watch);
+            let met = schedules::run(&instance, self.work, watch);
+            self.left_over |= met.cut_short && self.work < WORK;
             if let (None, Some(violation)) = (&self.undefined, &met.violation) {
                 self.undefined = Some(Undefined::new(params, &instance, violation));
             }

@@ -55,6 +55,8 @@ pub struct Met {
     pub stuck: Option<Vec<Action>>,
     /// The first operation whose effect is undefined.
     pub violation: Option<Violation>,
+    /// Whether work or time ran out before all of them had been tried.
+    pub cut_short: bool,
 }
 
 /// Runs the schedules until one gets stuck. `work` bounds how many members are looked at, so the
@@ -206,7 +208,10 @@ impl<'a> Tries<'a> {
                 End::Violation(found) => {
                     self.met.violation.get_or_insert(found);
                 }
-                End::Over => return,
+                End::Over => {
+                    self.met.cut_short = true;
+                    return;
+                }
             }
             if first_only && self.met.stuck.is_some() {
                 return;

@@ -5,11 +5,15 @@ use std::time::Duration;
 use std::time::Instant;
 
 use warplock::hunt::grid;
+use warplock::protocol::BinaryOp;
+use warplock::protocol::Domain;
+use warplock::protocol::Expr;
 use warplock::protocol::Protocol;
 use warplock::semantics::explore::Options;
 use warplock::semantics::explore::SearchEnd;
 use warplock::semantics::explore::explore_all;
 use warplock::semantics::inputs::Bounds;
+use warplock::semantics::unfold;
 use warplock::semantics::unfold::Limits;
 use warplock::text::Narrowing;
 use warplock::verdict;
@@ -52,7 +56,45 @@ fn bounds() -> Bounds {
     }
 }
 
-/// Searches the values near the origin of the domain, the nearest first.
+/// Parameter values that assumptions leave far from the origin: those that are equated with a number
+/// have it, the others are so far from their least.
+fn pinned(protocol: &Protocol, radius: i64) -> Option<Vec<i64>> {
+    let mut equal = Vec::new();
+    let mut open: Vec<&Expr> = protocol.assumptions.iter().map(|a| &a.condition).collect();
+    while let Some(condition) = open.pop() {
+        match condition {
+            Expr::Binary(BinaryOp::And, a, b) => open.extend([&**a, &**b]),
+            Expr::Binary(BinaryOp::Eq, a, b) => {
+                if let (Expr::Param(id), Expr::Int(value)) = (&**a, &**b) {
+                    equal.push((id.0, *value));
+                }
+            }
+            _ => {}
+        }
+    }
+    // Near the origin they have been searched anyway.
+    let least = |domain: &Domain| match domain {
+        Domain::AtLeast(lo) | Domain::Range(lo, _) => *lo,
+        Domain::Set(values) => values.first().copied().unwrap_or(0),
+    };
+    let far = |&(at, value): &(usize, i64)| value > least(&protocol.params[at].domain) + radius;
+    equal.iter().any(far).then_some(())?;
+    let each = protocol.params.iter().enumerate();
+    let params: Vec<i64> = each
+        .map(|(at, param)| {
+            let known = equal.iter().find(|(known, _)| *known == at);
+            known.map_or(least(&param.domain) + radius, |(_, value)| *value)
+        })
+        .collect();
+    let open = params.len() > equal.len();
+    (open || radius == 0).then_some(())?;
+    unfold::check_params(protocol, &params)
+        .is_ok()
+        .then_some(params)
+}
+
+/// Searches the values near the origin of the domain, the nearest first, and those that assumptions
+/// leave.
 pub fn small(protocol: &Protocol, effort: Effort) -> Small {
     let deadline = Instant::now() + effort.time;
     let options = Options {
@@ -62,7 +104,9 @@ pub fn small(protocol: &Protocol, effort: Effort) -> Small {
     };
     let mut small = Small::default();
     for radius in 0..=effort.radius {
-        for params in grid::points(protocol, radius) {
+        let near = grid::points(protocol, radius);
+        let all = near.into_iter().chain(pinned(protocol, radius));
+        for params in all {
             if Instant::now() >= deadline {
                 return small;
             }

@@ -10,6 +10,7 @@ mod failure;
 mod files;
 mod interrupt;
 mod kernels;
+mod memory;
 mod options;
 mod panics;
 mod progress;
@@ -32,6 +33,7 @@ use crate::session::Session;
 
 fn main() {
     panics::install();
+    memory::keep_freed();
     let exit = match arguments() {
         Ok(cli) => {
             let session = Session::new(cli.output);

@@ -923,8 +923,13 @@ impl<'a> Rule<'a> {
         Ok(term::or(ways))
     }
 
-    /// Whether a place comes after a stop in a given iteration, in which the stop is known not
-    /// to be skipped.
+    /// Whether a place comes after a stop in a given iteration. Only asked where the stop exists in
+    /// that iteration: it is one of its loop's, and the stop is not skipped in it.
+    ///
+    /// Inside loops, an iteration that the member has completed contained the stop. Outside loops,
+    /// the iteration can only be number 0, and `done` is how often the member has executed the stop
+    /// by then, conditions included: 1 if the stop is on its way to the place, and 0 if it comes
+    /// later, is skipped or stands in the other branch. So nothing has to be known about conditions.
     pub fn beyond(
         &self,
         setting: &mut Setting<'a>,
@@ -940,12 +945,7 @@ impl<'a> Rule<'a> {
             .ok_or_else(|| state::uncounted(this, stop))?;
         let done = setting.terms.expr(&done, at.env)?;
         let Counted::Iteration(level) = clock else {
-            // Outside loops: done once, unless skipped, which the cut excludes.
-            let skipped = this.flow.sites[stop].path.conditions.is_empty();
-            return Ok(term::and([
-                term::boolean(skipped),
-                term::lt(iteration, &done),
-            ]));
+            return Ok(term::lt(iteration, &done));
         };
         let path = this.flow.path(at.place);
         let inside = path.is_some_and(|path| path.loops.contains(&level));

@@ -67,7 +67,9 @@ use std::ops::Deref;
 use std::ops::DerefMut;
 
 use serde::Deserialize;
+use serde::Deserializer;
 use serde::Serialize;
+use serde::de::Error;
 
 use super::grid;
 use super::grid::Frame;
@@ -89,11 +91,31 @@ pub struct Ticket {
     pub residency: Residency,
     /// Per semaphore family (by position in the protocol's objects): the indices of the grid in
     /// which the CTAs of one element may differ, the most significant first.
+    #[serde(deserialize_with = "numbered")]
     pub counted: BTreeMap<usize, Vec<usize>>,
     /// Per wait (by statement number): why its value is the wanted sum.
+    #[serde(deserialize_with = "numbered")]
     pub tallies: BTreeMap<usize, Tally>,
     /// Whether parameters with a listed set of values are treated one combination at a time.
     pub split: bool,
+}
+
+/// Reads a map by number. JSON has texts for keys, and does not say in which order the parts of an
+/// argument come: where the rule's name comes last, nobody knows yet that numbers are meant.
+fn numbered<'de, D, T>(from: D) -> Result<BTreeMap<usize, T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let texts: BTreeMap<String, T> = BTreeMap::deserialize(from)?;
+    let number = |text: String| match text.parse::<usize>() {
+        // One number has one text, so that none is there twice.
+        Ok(number) if number.to_string() == text => Ok(number),
+        _ => Err(D::Error::custom(format!("`{text}` is not a number"))),
+    };
+    let each = texts.into_iter();
+    each.map(|(text, value)| Ok((number(text)?, value)))
+        .collect()
 }
 
 /// A key of an order on CTAs.

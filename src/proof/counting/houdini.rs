@@ -23,6 +23,7 @@ use crate::certificate::counting::System;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
+use crate::fresh;
 use crate::protocol::Protocol;
 
 /// With more candidates than this no search ends in time.
@@ -86,9 +87,7 @@ pub fn search(
         Err(lack) => return Ok(Outcome::Lacking(lack)),
     };
     let scripts = scripts(protocol, component, window, depth, facts)?;
-    Ok(z3::with_z3_config(&z3::Config::new(), move || {
-        solve(scripts, window, depth, limits)
-    }))
+    Ok(fresh::context(|| solve(&scripts, window, depth, limits)))
 }
 
 /// The candidate's truth in a state.
@@ -245,8 +244,8 @@ fn refuted(model: &Model, label: &Bool) -> bool {
     model.eval(label, true).and_then(|value| value.as_bool()) == Some(false)
 }
 
-fn solve(scripts: Scripts, window: usize, depth: usize, limits: Limits<'_>) -> Outcome {
-    match fixpoint(&scripts, window, depth, limits) {
+fn solve(scripts: &Scripts, window: usize, depth: usize, limits: Limits<'_>) -> Outcome {
+    match fixpoint(scripts, window, depth, limits) {
         Ok(facts) => Outcome::Enough(Invariant {
             window,
             depth,

@@ -410,12 +410,23 @@ fn generations(
             });
         }
     }
-    // Waits of one member at one object are numbered together if one of them has to be.
-    let together: HashSet<(usize, usize)> = all
-        .iter()
-        .filter(|g| g.all)
-        .map(|g| (g.class, classes[g.class].flow.sites[g.site].object.0))
-        .collect();
+    // Waits of one member at one object are numbered together if one of them has to be, or if they
+    // would not come one after the other: a parity is only half of what is asked for.
+    let object = |g: &Generation| (g.class, classes[g.class].flow.sites[g.site].object.0);
+    let mut together: HashSet<(usize, usize)> = all.iter().filter(|g| g.all).map(object).collect();
+    for generation in &all {
+        let (class, id) = object(generation);
+        let there = all.iter().copied();
+        let there: Vec<Generation> = there.filter(|g| object(g) == (class, id)).collect();
+        let fit = |g: &Generation| {
+            [0, 1]
+                .iter()
+                .any(|first| fits(g.class, g.site, true, *first))
+        };
+        if !ascending(&there, traced) && there.iter().all(fit) {
+            together.insert((class, id));
+        }
+    }
     for generation in &mut all {
         let (class, site) = (generation.class, generation.site);
         let object = classes[class].flow.sites[site].object.0;
@@ -428,6 +439,28 @@ fn generations(
         }
     }
     Ok(all)
+}
+
+/// Whether a member waits for one generation after the other, by the waits of a class at an object
+/// that are numbered by operation.
+fn ascending(waits: &[Generation], traced: &[(Vec<i64>, Vec<Vec<Op>>)]) -> bool {
+    let Some(class) = waits.first().map(|g| g.class) else {
+        return true;
+    };
+    traced.iter().all(|(_, ops)| {
+        let mut latest: HashMap<&trace::Element, i64> = HashMap::new();
+        ops[class].iter().all(|op| {
+            let known = waits.iter().find(|g| g.site == op.site && !g.all);
+            let Some(known) = known else {
+                return true;
+            };
+            let latest = latest.entry(&op.element).or_default();
+            let generation = op.rounds + known.first;
+            let next = (*latest..=*latest + 1).contains(&generation);
+            *latest = generation;
+            next
+        })
+    })
 }
 
 fn sample(

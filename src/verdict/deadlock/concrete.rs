@@ -1,6 +1,6 @@
 //! What the symbolic search does not know yet, decided at concrete values where there is no proof.
 //!
-//! 1. Adversarial schedules run at small values for a few seconds.
+//! 1. Adversarial schedules run at small values for a few seconds, where members are many only some.
 //! 2. The proof rules are tried. Where one names values at which it suspects a hang, these are
 //!    tried next.
 //! 3. The schedules run in larger boxes and at far values.
@@ -76,7 +76,10 @@ impl Strategy<'_> {
         let tight = self.protocol.tightened();
         let mut hunter = Hunter::new(&tight, order, self.settings.cancel, &tell);
         let quick = hunter.watch((self.remaining() / QUICK_SHARE).min(QUICK_TIME));
-        match hunter.boxes(0..=QUICK_RADIUS, &quick) {
+        hunter.hurried(true);
+        let small = hunter.boxes(0..=QUICK_RADIUS, &quick);
+        hunter.hurried(false);
+        match small {
             Ok(Some(hang)) => return self.refute_at(&mut hunter, hang, SCHEDULES, notes),
             Ok(None) => {}
             Err(at) => return Ok(self.ill_defined(&at, notes)),
