@@ -18,6 +18,7 @@ fn the_top_level_help() {
     Commands:
       check        Decide the properties of protocols
       lift         Print the protocol that a compiled kernel follows
+      lint         Look a compiled kernel through for what a reader with a checklist looks for
       certify      Check certificates again, without the prover
       csr          Say whether a kernel that takes turns by a lock hangs on concrete block-sparse
                    tensors

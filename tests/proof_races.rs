@@ -365,3 +365,80 @@ fn a_fence_before_a_copy_is_complete_shows_nothing() {
     let by_reader = source("", "").replace("async mma", "fence.proxy.async\n async mma");
     assert!(proved(&by_reader, "stale_read"));
 }
+
+/// What no run at small values shows: the number of copies, or a parameter, is where it matters
+/// only when it is large.
+#[test]
+fn what_matters_for_large_values_only_is_not_overlooked() {
+    // `wait_group c / 50` waits for nothing from the 50th copy on.
+    let copies = |most: &str| {
+        format!(
+            "protocol copies
+            param C in 1..
+            mbarrier m[C] {{ arrivals: 1 }}
+            buffer a[C]
+            buffer o[C]
+            role r[c in 0..C] {{
+                arrive m[c]
+                async store reads a[c] writes o[c]
+                commit_group
+                wait_group {most}
+                write a[c]
+            }}"
+        )
+    };
+    assert!(proved(&copies("0"), "race"));
+    assert!(!proved(&copies("c / 50"), "race"));
+    assert!(!proved(&copies("c / 50"), "stale_read"));
+    // A fence before a copy has landed.
+    let landing = |fence: &str| {
+        format!(
+            "protocol landing
+            param Z in 1..
+            mbarrier full {{ arrivals: 1 }}
+            mbarrier done {{ arrivals: 1 }}
+            buffer a[2]
+            buffer acc
+            role w {{
+                async copy a[1]
+                commit full
+                {fence}
+                arrive done
+            }}
+            role r {{
+                wait full 0
+                wait done 0
+                async mma reads a[min(Z / 300, 1)] writes acc
+            }}"
+        )
+    };
+    assert!(!proved(&landing("fence.proxy.async"), "stale_read"));
+    // Undefined for large values: a number of groups, a place, an extent.
+    let defined = |group: &str, place: &str, extent: &str| {
+        format!(
+            "protocol defined
+            param N in 1..
+            semaphore s = 0
+            buffer a[{extent}]
+            role w cta {place} {{
+                async store writes a[0]
+                commit_group
+                wait_group 0
+                wait_group {group}
+                red.release.gpu s += 1
+            }}
+            role r cta 1 {{
+                wait.acquire.gpu s >= 1
+                read a[0]
+            }}"
+        )
+    };
+    let undefined = "1 / max(500 - N, 0)";
+    assert!(proved(&defined("0", "0", "2"), "race"));
+    assert!(!proved(&defined(undefined, "0", "2"), "race"));
+    assert!(!proved(&defined("0", undefined, "2"), "race"));
+    assert!(!proved(
+        &defined("0", "0", &format!("1 + {undefined}")),
+        "race"
+    ));
+}

@@ -120,6 +120,131 @@ fn a_grid_barrier_with_all_ctas() {
     ");
 }
 
+#[test]
+fn a_hopper_gemm() {
+    insta::assert_snapshot!(check("hopper_gemm.ptx", &["--entry", "hopper_gemm", "--timeout", "300"]), @"
+    exit 0
+    --- stdout
+    hopper_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823 and schedule, assuming ctaid_x < nctaid_x: all 96 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+#[test]
+fn hopper_gemms_that_hang() {
+    for (entry, expected) in [
+        ("multiplies_half_the_steps", "waits for empty_bar["),
+        ("counts_threads", "waits for empty_bar["),
+        ("takes_more_registers", "of registers, but"),
+        ("releases_only_the_last", "waits for empty_bar["),
+    ] {
+        let name = format!("hopper_gemm_{entry}");
+        let found = check("hopper_gemm.ptx", &["--entry", &name]);
+        assert!(found.starts_with("exit 1\n"), "{name}: {found}");
+        assert!(
+            found.contains("deadlock: REFUTED at param_3 = "),
+            "{name}: {found}"
+        );
+        assert!(found.contains(expected), "{name}: {found}");
+    }
+}
+
+#[test]
+fn a_blackwell_gemm_on_two_ctas() {
+    insta::assert_snapshot!(check("blackwell_gemm.ptx", &["--entry", "blackwell_gemm", "--timeout", "300"]), @"
+    exit 0
+    --- stdout
+    blackwell_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, clusterid_x in 0..=1073741822, nctaid_x in 2..=1073741823 and schedule, assuming 2 * clusterid_x < nctaid_x: all 111 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+#[test]
+fn blackwell_gemms_that_hang() {
+    for (entry, expected) in [
+        (
+            "frees_the_leader_only",
+            "cta1_warp0 waits for empty_bar[1][",
+        ),
+        ("one_accumulator_barrier", "waits for done_bar["),
+        ("drained_at_home", "waits for drained_bar[0]["),
+    ] {
+        let name = format!("blackwell_gemm_{entry}");
+        let found = check("blackwell_gemm.ptx", &["--entry", &name]);
+        assert!(found.starts_with("exit 1\n"), "{name}: {found}");
+        assert!(
+            found.contains("deadlock: REFUTED at param_3 = "),
+            "{name}: {found}"
+        );
+        assert!(found.contains(expected), "{name}: {found}");
+    }
+}
+
+/// A mask and the rows of a sparse matrix are inputs; ranks that come from memory are not followed.
+#[test]
+fn a_block_sparse_reduction() {
+    insta::assert_snapshot!(check("block_sparse.ptx", &["--assume", "R >= nctaid_x"]), @"
+    exit 1
+    --- stdout
+    block_sparse.ptx:every_block_takes_its_turn: deadlock: PROVED for every param_3 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming param_3 * nctaid_x < 4294967297, R >= nctaid_x: all 8 obligations of the ticket rule hold
+    block_sparse.ptx:blocks_skip_what_they_do_not_visit: deadlock: REFUTED at param_3 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: cta[1] waits for at_param_1[0] == 1, but at_param_1[0] is 0 and stays 0: nobody else adds to it
+    block_sparse.ptx:blocks_add_twice: deadlock: REFUTED at param_3 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_1[1] == 1, but at_param_1[1] is 2 and never goes down: cta[0] added 2
+    block_sparse.ptx:rows_take_turns_by_block: deadlock: REFUTED at nctaid_x = 2, columns_param_1 = 1, R = 2, rows_param_0_param_1 = {(1, 0)}: cta[1] waits for at_param_3[0] == 1, but at_param_3[0] is 0 and stays 0: nobody else adds to it
+    block_sparse.ptx:rows_take_turns_by_rank: deadlock: UNKNOWN line 498, `ld.acquire.gpu.global.s32 %r9, [%rd14]`: it depends on memory that is read
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_reduction_in_the_order_of_launch() {
+    let entry = ["--entry", "every_block_takes_its_turn"];
+    insta::assert_snapshot!(
+        check("block_sparse.ptx", &[&entry[..], &["--launch", "ascending"]].concat()), @"
+    exit 0
+    --- stdout
+    block_sparse.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule, assuming param_3 * nctaid_x < 4294967297: all 7 obligations of the ticket rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(
+        check("block_sparse.ptx", &[&entry[..], &["--launch", "descending"]].concat()), @"
+    exit 1
+    --- stdout
+    block_sparse.ptx: deadlock: REFUTED at param_3 = 1, nctaid_x = 2, R = 1: cta[1] waits for at_param_1[0] == 1, but at_param_1[0] is 0 and stays 0: cta[0], which still adds to it, cannot start: cta[1] holds the only place
+    --- stderr
+    ");
+}
+
+#[test]
+fn the_protocol_of_a_sparse_matrix() {
+    let folder = Folder::new();
+    kernel(&folder, "block_sparse.ptx");
+    let entry = "rows_take_turns_by_block";
+    insta::assert_snapshot!(folder.run(&["lift", "block_sparse.ptx", "--entry", entry]), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `rows_take_turns_by_block` of a PTX 9.5 text for sm_90a.
+    //! 128 x 1 x 1 threads per CTA, the most that .maxntid allows.
+    //! Counters in memory are taken not to wrap around.
+    protocol rows_take_turns_by_block
+
+    param nctaid_x in 1..=1073741823
+
+    param columns_param_1 in 0..=1073741823
+    // what each row lists, every column at most once
+    pattern rows_param_0_param_1[nctaid_x, columns_param_1]
+    semaphore at_param_3[columns_param_1] = 0  // taken to be cleared before the launch
+
+    // Axes of the grid that the kernel never looks at have one CTA.
+    grid cta[ctaid_x in 0..nctaid_x] launch any resident 1.. {
+        for i in row(rows_param_0_param_1, ctaid_x) {  // block_sparse.cu:74
+            wait at_param_3[i] == ctaid_x  // block_sparse.cu:50
+            at_param_3[i] += 1             // block_sparse.cu:56
+        }
+    }
+    --- stderr
+    ");
+}
+
 /// The whole report: the place is one of the protocol, the source line stands behind it.
 #[test]
 fn the_report_of_a_stencil() {
@@ -154,6 +279,7 @@ fn the_report_of_a_stencil() {
       minimal:
         smallest by (param_2) among param_2 in 0..=4; the only smaller one was explored exhaustively
       notes:
+        stuck in the source: warp0 at stencil.cu:17, warps1_3 at stencil.cu:31
         lines are those of the protocol that `warplock lift` prints
       assumptions:
         0 <= param_2 <= 1073741823
@@ -244,25 +370,25 @@ fn the_protocol_of_a_persistent_kernel() {
     named cta_bar[16]
 
     role warp0 warp {
-        sync cta_bar[0] 160     // bulk_ring.cu:90
-        if ctaid_x < param_2 {  // bulk_ring.cu:90
+        sync cta_bar[0] 160     // bulk_ring.cu:67
+        if ctaid_x < param_2 {  // bulk_ring.cu:67
             for i in 0..(param_2 - ctaid_x - 1) / nctaid_x + 1 {  // line 232
                 for j in 0..param_3 {  // sync.cuh:6
-                    wait memory_bar_16416[(j + param_3 * i) % 4] ((j + param_3 * i) / 4 + 1) % 2  // bulk_ring.cu:56
-                    arrive_expect_tx memory_bar[(j + param_3 * i) % 4] 4096                       // bulk_ring.cu:57
-                    async copy tile completes memory_bar[(j + param_3 * i) % 4] 4096              // bulk_ring.cu:58
+                    wait memory_bar_16416[(j + param_3 * i) % 4] ((j + param_3 * i) / 4 + 1) % 2  // bulk_ring.cu:33
+                    arrive_expect_tx memory_bar[(j + param_3 * i) % 4] 4096                       // bulk_ring.cu:34
+                    async copy tile completes memory_bar[(j + param_3 * i) % 4] 4096              // bulk_ring.cu:35
                 }
             }
         }
     }
 
     role warps1_4[w in 0..4] warp {
-        sync cta_bar[0] 160     // bulk_ring.cu:90
-        if ctaid_x < param_2 {  // bulk_ring.cu:90
+        sync cta_bar[0] 160     // bulk_ring.cu:67
+        if ctaid_x < param_2 {  // bulk_ring.cu:67
             for i in 0..(param_2 - ctaid_x - 1) / nctaid_x + 1 {  // line 118
-                for j in 0..param_3 {  // bulk_ring.cu:90
-                    wait memory_bar[(j + param_3 * i) % 4] (j + param_3 * i) / 4 % 2  // bulk_ring.cu:71
-                    arrive memory_bar_16416[(j + param_3 * i) % 4]                    // bulk_ring.cu:74
+                for j in 0..param_3 {  // bulk_ring.cu:67
+                    wait memory_bar[(j + param_3 * i) % 4] (j + param_3 * i) / 4 % 2  // bulk_ring.cu:48
+                    arrive memory_bar_16416[(j + param_3 * i) % 4]                    // bulk_ring.cu:51
                 }
             }
         }

@@ -27,6 +27,8 @@ pub struct Variable<'a> {
     pub name: &'a str,
     /// Its size in bytes; 0 where the launch decides.
     pub bytes: u64,
+    /// Its alignment in bytes.
+    pub align: u64,
 }
 
 /// A parameter of a kernel.
@@ -55,6 +57,10 @@ pub struct Function<'a> {
     pub reqntid: Option<[u32; 3]>,
     /// `.maxntid`, the most threads that a launch may have.
     pub maxntid: Option<[u32; 3]>,
+    /// `.maxnreg`, the registers of a thread.
+    pub registers_per_thread: Option<u32>,
+    /// `.minnctapersm`, the CTAs that have to fit on an SM.
+    pub ctas_per_sm: Option<u32>,
     /// `.reqnctapercluster`, the CTAs of a cluster.
     pub cluster: Option<[u32; 3]>,
     /// Shared variables declared in it.

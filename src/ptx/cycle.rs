@@ -71,6 +71,14 @@ impl Walker<'_, '_, '_> {
         }
         let touching = self.touching(&blocks);
         let at = self.place(header).0;
+        if self.rounds.contains(&header) {
+            return Err(Obstacle::new(at, "two loops begin at the same place"));
+        }
+        let mut state = state;
+        // Whose arrival was the last is not known behind a loop that arrives, nor in its rounds.
+        if self.arrives(&blocks) {
+            state.arrivals.clear();
+        }
         if let [(leaving, outside)] = ways.as_slice() {
             let inside = self.flow.next(*leaving);
             let inside = inside.into_iter().find(|b| blocks.contains(b));
@@ -82,7 +90,10 @@ impl Walker<'_, '_, '_> {
                 blocks,
             };
             let depth = self.depth;
-            match self.followed_loop(&one, &state, out) {
+            self.rounds.push(header);
+            let followed = self.followed_loop(&one, &state, out);
+            self.rounds.pop();
+            match followed {
                 Ok(after) => return Ok((one.outside, after)),
                 Err(obstacle) if touching => return Err(obstacle),
                 Err(_) => self.depth = depth,
@@ -129,6 +140,11 @@ impl Walker<'_, '_, '_> {
         Ok((join, after))
     }
 
+    fn arrives(&self, blocks: &BTreeSet<usize>) -> bool {
+        let mut code = blocks.iter().flat_map(|b| self.code(*b));
+        code.any(|i| i.opcode.starts_with("mbarrier.arrive") || i.opcode.starts_with("call"))
+    }
+
     fn followed_loop(
         &mut self,
         one: &Loop,
@@ -138,8 +154,10 @@ impl Walker<'_, '_, '_> {
         let depth = self.depth;
         let assumed = self.machine.assumptions.clone();
         let guessing = self.machine.guessing;
+        let cycling = std::mem::replace(&mut self.cycling, true);
         let summary = self.summarized(one, state);
         self.machine.guessing = guessing;
+        self.cycling = cycling;
         let first = match summary {
             Ok((after, statements)) => {
                 out.extend(statements);
@@ -376,7 +394,7 @@ impl Walker<'_, '_, '_> {
         let action = match &until {
             Condition::Passed(number) => {
                 let test = self.tests.get(*number as usize)?;
-                Action::Wait(test.barrier.clone(), test.parity.clone())
+                test.wait()
             }
             Condition::Zero(sum) | Condition::Negative(sum) => {
                 let mut read = sum.terms.iter().filter_map(|(atom, factor)| match atom {
@@ -406,6 +424,7 @@ impl Walker<'_, '_, '_> {
             _ => return None,
         };
         let moves = match &action {
+            Action::WaitOwn(a) => a.mentions(&inside),
             Action::Wait(a, b) | Action::CounterWait(a, _, b) => {
                 let reads =
                     |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_)));

@@ -13,21 +13,20 @@ use super::machine::Meaning;
 use super::machine::State;
 use super::machine::wrap;
 use super::term::Atom;
+use super::term::Cell;
 use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
 use super::value::Integer;
 use super::value::Value;
+use std::rc::Rc;
 
 impl Machine<'_, '_> {
     /// Carries an instruction out that only computes.
     pub fn compute(&mut self, instruction: &Instruction<'_>, state: &mut State) {
         let at = instruction.at;
-        let Some(target) = instruction.operands.first() else {
-            return;
-        };
         let parts: Vec<&str> = instruction.parts().collect();
-        let written = targets(target);
+        let written = destinations(instruction);
         if written.is_empty() {
             return;
         }
@@ -187,6 +186,14 @@ impl Machine<'_, '_> {
             ("ld", [Value::Integer(address)])
                 if address.lanes.is_none() && !parts.contains(&"shared") =>
             {
+                // Memory that the kernel promises to be constant is the same whenever it is read.
+                if parts.contains(&"nc")
+                    && let Some((signed, bits)) = parts.last().and_then(kind_of)
+                {
+                    let address = state.facts.rewritten(&address.sum);
+                    let cell = Atom::Cell(Rc::new(address), Cell::of(signed, bits));
+                    return Value::Integer(Integer::same(Sum::atom(cell)));
+                }
                 if !matches!(bits_of(parts), Some(32 | 64)) {
                     return lost();
                 }
@@ -339,7 +346,14 @@ impl Machine<'_, '_> {
                     (Some(mask), _) => (b, mask),
                     _ => return None,
                 };
-                masked(value, wrap(mask, false, bits), bits, state)
+                let mask = wrap(mask, false, bits);
+                if bits == 32
+                    && value.lanes.is_none()
+                    && let Some(leader) = self.in_leader(&value.sum, mask, state)
+                {
+                    return Some(Integer::same(leader));
+                }
+                masked(value, mask, bits, state)
             }
             ("or", [a, b]) => {
                 let (value, bit) = match (small(0), small(1)) {
@@ -397,9 +411,10 @@ impl Machine<'_, '_> {
                 if rank >= self.launch.ranks() {
                     return None;
                 }
-                let peer = self.unknowns.of(Meaning::Peer(rank));
-                state.facts.bound(peer, 0, 1 << 31);
-                Some(a.plus_times(&Integer::same(Sum::unknown(peer)), 1))
+                Some(Integer {
+                    sum: self.in_peer(&a.sum, rank, state),
+                    lanes: a.lanes.clone(),
+                })
             }
             _ => None,
         }
@@ -558,8 +573,24 @@ impl Machine<'_, '_> {
     }
 }
 
+/// The registers that an instruction writes, in order. Those that only read have their first operand
+/// among what they read.
+pub(super) fn destinations(instruction: &Instruction<'_>) -> Vec<Option<Register>> {
+    let mut parts = instruction.parts();
+    let reads = match parts.next().unwrap_or_default() {
+        "bar" | "barrier" => !instruction.has("red"),
+        "tcgen05" => instruction.has("dealloc"),
+        "st" | "red" | "bra" | "nanosleep" | "setmaxnreg" | "prefetch" => true,
+        _ => false,
+    };
+    match instruction.operands.first() {
+        Some(first) if !reads => targets(first),
+        _ => Vec::new(),
+    }
+}
+
 /// The registers that a destination names, in order.
-pub(super) fn targets(operand: &Operand<'_>) -> Vec<Option<Register>> {
+fn targets(operand: &Operand<'_>) -> Vec<Option<Register>> {
     match operand {
         Operand::Register(register) => vec![Some(*register)],
         Operand::Pair(pair) => {
@@ -589,9 +620,19 @@ fn select(condition: &Value, yes: &Value, no: &Value, state: &State, at: usize) 
         Value::Mask(mask) if mask & state.active == state.active => yes.clone(),
         Value::Mask(mask) if mask & state.active == 0 => no.clone(),
         Value::Mask(mask) => Value::by_lane(*mask, yes, no, at),
+        Value::Parted(parts) => {
+            let mut chosen = no.clone();
+            for (lanes, condition) in parts.iter() {
+                let here = Value::choice(condition, yes, no, &state.facts, at);
+                chosen = Value::by_lane(*lanes, &here, &chosen, at);
+            }
+            chosen
+        }
         Value::Same(condition) => Value::choice(condition, yes, no, &state.facts, at),
         Value::Lost(_) => condition.clone(),
-        Value::Integer(_) => Value::lost(at, "an integer stands where a predicate is needed"),
+        Value::Integer(_) | Value::Token(_) => {
+            Value::lost(at, "an integer stands where a predicate is needed")
+        }
     }
 }
 
@@ -610,29 +651,15 @@ fn logical(name: &str, a: &Value, b: &Value, at: usize) -> Value {
         (lost @ Value::Lost(_), _) | (_, lost @ Value::Lost(_)) => return lost.clone(),
         _ => {}
     }
-    if let (Some(x), Some(y)) = (a.mask(), b.mask()) {
-        let mask = match name {
-            "and" => x & y,
-            "or" => x | y,
-            _ => x ^ y,
-        };
-        return match mask {
-            0 => Value::Same(Condition::Constant(false)),
-            u32::MAX => Value::Same(Condition::Constant(true)),
-            mask => Value::Mask(mask),
-        };
-    }
-    match (a, b) {
-        (Value::Same(a), Value::Same(b)) => {
-            let (a, b) = (a.clone(), b.clone());
-            Value::Same(match name {
-                "and" => a.and(b),
-                "or" => a.or(b),
-                _ => a.clone().and(b.negated()).or(a.negated().and(b)),
-            })
+    let both = a.combined(b, &|a, b| {
+        let (a, b) = (a.clone(), b.clone());
+        match name {
+            "and" => a.and(b),
+            "or" => a.or(b),
+            _ => a.clone().and(b.negated()).or(a.negated().and(b)),
         }
-        _ => Value::lost(at, "it depends on the lane and on the launch"),
-    }
+    });
+    both.unwrap_or_else(|| Value::lost(at, "an integer stands where a predicate is needed"))
 }
 
 /// The sign and the width of a type.

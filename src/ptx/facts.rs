@@ -108,6 +108,7 @@ impl Facts {
     fn range_of(&self, atom: &Atom, depth: usize) -> (i128, i128) {
         match atom {
             Atom::Unknown(unknown) => *self.bounds.get(unknown).unwrap_or(&(-FAR, FAR)),
+            Atom::Cell(_, cell) => (i128::from(cell.low), i128::from(cell.high)),
             _ if depth == 0 => (-FAR, FAR),
             Atom::Quotient(dividend, divisor) => {
                 let (mut low, high) = self.range_within(dividend, depth - 1);
@@ -162,6 +163,15 @@ impl Facts {
                     .positive
                     .iter()
                     .any(|q| self.range(&rest.minus(q)).0 >= 0)
+        })
+    }
+
+    /// A sum that an unknown is at most, without that unknown.
+    pub fn most(&self, unknown: Unknown) -> Option<Sum> {
+        // The last that was learnt is the closest.
+        self.positive.iter().rev().find_map(|p| {
+            let (slope, rest) = p.split(unknown)?;
+            (slope.as_constant() == Some(-1)).then_some(rest)
         })
     }
 
@@ -308,6 +318,9 @@ impl Facts {
     fn replaced_atom(&self, atom: &Atom, with: &dyn Fn(Unknown) -> Option<Sum>) -> Sum {
         match atom {
             Atom::Unknown(unknown) => with(*unknown).unwrap_or_else(|| Sum::unknown(*unknown)),
+            Atom::Cell(address, cell) => {
+                Sum::atom(Atom::Cell(Rc::new(self.replaced(address, with)), *cell))
+            }
             Atom::Quotient(a, b) => {
                 let (a, b) = (self.replaced(a, with), self.replaced(b, with));
                 self.quotient(&a, &b)
@@ -430,6 +443,7 @@ mod tests {
             Atom::Unknown(u) => at[u.0 as usize],
             Atom::Quotient(a, b) => value(a, at).div_euclid(value(b, at)),
             Atom::Product(parts) => parts.iter().map(|p| of(p, at)).product(),
+            Atom::Cell(..) => unreachable!("no memory is read here"),
             Atom::Choice(c, a, b) => value(if holds(c, at) { a } else { b }, at),
         }
     }

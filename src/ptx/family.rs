@@ -37,6 +37,8 @@ pub(super) struct Family {
     pub group: i128,
     /// Whether it is there from the beginning.
     pub ready: bool,
+    /// Whether everybody waits for the phase of their own arrival, as at a split-phase barrier.
+    pub split: bool,
 }
 
 impl Family {
@@ -60,7 +62,8 @@ pub(super) fn barrier(action: &Action) -> Option<&Sum> {
         | Action::CompleteTx(a, _)
         | Action::Copy(a, _)
         | Action::Commit(a, _)
-        | Action::Wait(a, _) => Some(a),
+        | Action::Wait(a, _)
+        | Action::WaitOwn(a) => Some(a),
         _ => None,
     }
 }
@@ -171,6 +174,7 @@ pub(super) fn families(programs: &[Program], unknowns: &Unknowns) -> Result<Vec<
             arrivals: 1,
             group: 1,
             ready: false,
+            split: false,
         };
         count(&mut family, &found, unknowns)?;
         families.push(family);
@@ -219,6 +223,89 @@ fn count(family: &mut Family, found: &Uses<'_>, unknowns: &Unknowns) -> Result<(
     }
     family.arrivals = expected / family.group;
     Ok(())
+}
+
+/// Finds the families at which everybody waits for their own arrival. Each arrival has to be followed
+/// by its wait, and nothing else may be done there.
+pub(super) fn splits(
+    families: &mut [Family],
+    programs: &[Program],
+    unknowns: &Unknowns,
+) -> Result<(), Obstacle> {
+    for family in families {
+        let mut waits = None;
+        for program in programs {
+            each(&program.statements, &mut |s| {
+                if let Action::WaitOwn(address) = &s.action
+                    && family.holds(address, program.rank, unknowns)
+                {
+                    waits = Some(s.at);
+                }
+            });
+        }
+        let Some(at) = waits else { continue };
+        family.split = true;
+        let alone = programs
+            .iter()
+            .all(|p| family.alternates(&p.statements, p.rank, unknowns));
+        if !alone || !family.ready {
+            let reason = "waiting by a phase token is followed only where every arrival at the mbarrier \
+                          is followed by its wait, nothing else is done there, and it is initialised \
+                          before a barrier of all threads";
+            return Err(Obstacle::new(at, reason));
+        }
+    }
+    Ok(())
+}
+
+impl Family {
+    /// Whether an address may be one of its mbarriers.
+    fn holds(&self, address: &Sum, rank: u32, unknowns: &Unknowns) -> bool {
+        let Ok(place) = place(address, rank, unknowns, 0) else {
+            return true;
+        };
+        let (low, high) = unknowns.1.range(&place.offset);
+        let (first, last) = (self.elements.first(), self.elements.last());
+        place.base == self.base
+            && first.is_some_and(|f| *f <= high)
+            && last.is_some_and(|l| low <= *l)
+    }
+
+    /// Whether arrivals and waits for them take turns in each block.
+    fn alternates(&self, statements: &[Statement], rank: u32, unknowns: &Unknowns) -> bool {
+        let mut open: Option<&Sum> = None;
+        for statement in statements {
+            match &statement.action {
+                Action::For(_, _, body) => {
+                    if open.is_some() || !self.alternates(body, rank, unknowns) {
+                        return false;
+                    }
+                }
+                Action::If(_, yes, no) => {
+                    let both =
+                        self.alternates(yes, rank, unknowns) && self.alternates(no, rank, unknowns);
+                    if open.is_some() || !both {
+                        return false;
+                    }
+                }
+                action => {
+                    let Some(address) = barrier(action).filter(|a| self.holds(a, rank, unknowns))
+                    else {
+                        continue;
+                    };
+                    match action {
+                        Action::Init(..) => {}
+                        Action::Arrive(_, n) if open.is_none() && *n == self.group => {
+                            open = Some(address);
+                        }
+                        Action::WaitOwn(_) if open == Some(address) => open = None,
+                        _ => return false,
+                    }
+                }
+            }
+        }
+        open.is_none()
+    }
 }
 
 /// A readable name: of a mangled one the last part.

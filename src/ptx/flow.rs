@@ -137,8 +137,41 @@ impl Flow {
             joins: Vec::new(),
             loops: BTreeMap::new(),
         };
+        flow.part_spins();
         flow.analyse(function)?;
         Ok(flow)
+    }
+
+    /// A block that repeats itself and is where another loop begins gets an empty block before it, so
+    /// that the two loops have headers of their own.
+    fn part_spins(&mut self) {
+        let mut before = vec![0usize; self.exit() + 1];
+        for block in 0..self.exit() {
+            for to in self.next(block) {
+                before[to] += 1;
+            }
+        }
+        let spins = 1..self.exit();
+        let spins = spins.filter(|b| before[*b] > 2 && self.next(*b).contains(b));
+        for spin in spins.collect::<Vec<_>>() {
+            let exit = self.exit();
+            let start = self.blocks[spin].code.start;
+            for (number, block) in self.blocks.iter_mut().enumerate() {
+                let moved = |to: usize| match to {
+                    to if to == exit => exit + 1,
+                    to if to == spin && number != spin => exit,
+                    to => to,
+                };
+                block.end = match block.end {
+                    End::Goto(to) => End::Goto(moved(to)),
+                    End::Branch(a, b) => End::Branch(moved(a), moved(b)),
+                };
+            }
+            self.blocks.push(Block {
+                code: start..start,
+                end: End::Goto(spin),
+            });
+        }
     }
 
     fn analyse(&mut self, function: &Function<'_>) -> Result<(), Obstacle> {

@@ -29,6 +29,8 @@ enum Form {
     Ring(Sum, Sum, i128),
     /// `(entry + (start + step * i) / size) % 2`
     Turns(Sum, Sum, Sum, i128),
+    /// At first an entry, then what the iteration before made of other registers as it found them.
+    Late(Sum, Sum, Vec<(Unknown, Closed)>),
 }
 
 impl Closed {
@@ -46,6 +48,15 @@ impl Closed {
                 let turns = facts.quotient(&reached, &Sum::of(*size)).unwrap_or(reached);
                 let all = entry.plus(&turns);
                 facts.modulo(&all, &two).unwrap_or(all)
+            }
+            Form::Late(entry, made, of) => {
+                let before = index.plus_constant(-1);
+                let found = |u: Unknown| {
+                    let (_, form) = of.iter().find(|(own, _)| *own == u)?;
+                    Some(form.at(&before, facts).sum)
+                };
+                let made = facts.replaced(made, &found);
+                facts.choice(&Condition::Zero(index.clone()), entry, &made)
             }
         };
         Integer {
@@ -104,7 +115,7 @@ pub(super) fn closed_forms(
                 let most = match &form {
                     Form::Ring(_, _, size) => Some(size - 1),
                     Form::Turns(..) => Some(1),
-                    Form::Even(..) => None,
+                    Form::Even(..) | Form::Late(..) => None,
                 };
                 // Where a ring begins as another loop left it, that loop has to know its bounds.
                 if let Some(most) = most {
@@ -120,8 +131,41 @@ pub(super) fn closed_forms(
             closed.insert(register, Closed { form, lanes });
         }
         if closed.len() == before {
+            late(carried, &mut closed, ended);
             return (closed, hints);
         }
+    }
+}
+
+/// Registers that hold what others held in the iteration before.
+fn late(carried: &Carried, closed: &mut BTreeMap<Register, Closed>, ended: &State) {
+    let known: BTreeMap<Unknown, Closed> = carried
+        .iter()
+        .filter_map(|(register, (unknown, entry))| {
+            let form = closed.get(register)?;
+            entry.lanes.is_none().then(|| (*unknown, form.clone()))
+        })
+        .collect();
+    for (register, (_, entry)) in carried {
+        if closed.contains_key(register) {
+            continue;
+        }
+        let Some(Value::Integer(next)) = ended.registers.get(register.0 as usize) else {
+            continue;
+        };
+        let strange =
+            |u: Unknown| carried.values().any(|(other, _)| *other == u) && !known.contains_key(&u);
+        if next.lanes != entry.lanes || next.sum.mentions(&strange) {
+            continue;
+        }
+        let of: Vec<(Unknown, Closed)> = known
+            .iter()
+            .filter(|(unknown, _)| next.sum.mentions(&|u| u == **unknown))
+            .map(|(unknown, form)| (*unknown, form.clone()))
+            .collect();
+        let form = Form::Late(entry.sum.clone(), next.sum.clone(), of);
+        let lanes = entry.clone();
+        closed.insert(*register, Closed { form, lanes });
     }
 }
 
@@ -171,7 +215,7 @@ fn size_in(sum: &Sum, own: Unknown) -> Option<i128> {
             .or_else(|| size_in(yes, own))
             .or_else(|| size_in(no, own)),
         Atom::Quotient(dividend, _) => size_in(dividend, own),
-        Atom::Unknown(_) | Atom::Product(_) => None,
+        Atom::Unknown(_) | Atom::Product(_) | Atom::Cell(..) => None,
     })
 }
 

@@ -5,18 +5,24 @@ use std::collections::BTreeSet;
 
 use super::ast::Function;
 use super::ast::Module;
+use super::boxes::Boxes;
 use super::family::Family;
 use super::family::barrier;
 use super::family::families;
 use super::family::place;
+use super::family::splits;
 use super::machine::Launch;
+use super::memory::Memory;
 use super::program::Followed;
 use super::program::Program;
 use super::program::each;
 use super::program::follow;
 use super::program::skeleton;
+use super::settled::settle_waits;
 use super::statement::Action;
 use super::statement::Obstacle;
+use super::statement::Pool;
+use super::threads::lift_for_all_threads;
 use super::write::Writer;
 use crate::protocol::Span;
 use crate::text;
@@ -29,6 +35,24 @@ pub struct Options {
     pub threads: Option<[u32; 3]>,
     /// CTAs per cluster, where the kernel does not say.
     pub cluster: Option<[u32; 3]>,
+    /// In which order CTAs start.
+    pub order: Order,
+    /// Whether the number of threads is a parameter.
+    pub symbolic_threads: bool,
+    /// Whether this is one of several numbers of threads whose texts are compared.
+    pub(super) symbolic: bool,
+}
+
+/// In which order the CTAs of a launch start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Whichever the machine picks.
+    #[default]
+    Any,
+    /// By ascending index.
+    Ascending,
+    /// By descending index.
+    Descending,
 }
 
 /// Why there is no protocol.
@@ -55,29 +79,50 @@ pub fn lift(
     function: &Function<'_>,
     options: &Options,
 ) -> Result<String, Failure> {
+    if options.symbolic_threads {
+        return lift_for_all_threads(module, function, options);
+    }
+    let whole = written(module, function, options)?;
+    let laid_out = text::format(&whole).map_err(|findings| refused(function, &findings))?;
+    text::load(laid_out.as_bytes()).map_err(|findings| refused(function, &findings))?;
+    Ok(laid_out)
+}
+
+/// The text before it is laid out and checked.
+pub(super) fn written(
+    module: &Module<'_>,
+    function: &Function<'_>,
+    options: &Options,
+) -> Result<String, Failure> {
     let launch = launch(function, options)?;
-    let followed = follow(module, function, &launch)?;
+    let mut followed = follow(module, function, &launch)?;
+    let covered = settle_waits(&mut followed, &launch);
     let mut families = families(&followed.programs, &followed.unknowns)?;
     settle(&mut families, &followed, &launch)?;
+    splits(&mut families, &followed.programs, &followed.unknowns)?;
     whole(&followed, &launch)?;
     allocations(&followed)?;
+    let boxes = Boxes::of(&followed.programs, &followed.unknowns);
     let mut writer = Writer {
         module,
         function,
         launch: &launch,
         given: options.threads.is_some(),
+        order: options.order,
+        symbolic: options.symbolic,
         followed: &followed,
         families: &families,
+        boxes: &boxes,
+        covered,
         out: String::new(),
         loops: Vec::new(),
+        times: Vec::new(),
+        memory: Memory::default(),
         used: BTreeSet::new(),
     };
     let body = writer.roles()?;
     let head = writer.head()?;
-    let whole = format!("{head}{body}");
-    let laid_out = text::format(&whole).map_err(|findings| refused(function, &findings))?;
-    text::load(laid_out.as_bytes()).map_err(|findings| refused(function, &findings))?;
-    Ok(laid_out)
+    Ok(format!("{head}{body}"))
 }
 
 fn refused(function: &Function<'_>, findings: &[Diagnostic]) -> Failure {
@@ -91,7 +136,7 @@ fn refused(function: &Function<'_>, findings: &[Diagnostic]) -> Failure {
     ))
 }
 
-fn launch(function: &Function<'_>, options: &Options) -> Result<Launch, Failure> {
+pub(super) fn launch(function: &Function<'_>, options: &Options) -> Result<Launch, Failure> {
     let fail = |message: String, hint: &str| {
         let span = Span {
             start: function.at.start,
@@ -121,7 +166,12 @@ fn launch(function: &Function<'_>, options: &Options) -> Result<Launch, Failure>
         }
     };
     let cluster = function.cluster.or(options.cluster).unwrap_or([1; 3]);
-    let launch = Launch { threads, cluster };
+    let launch = Launch {
+        threads,
+        cluster,
+        most_registers: function.registers_per_thread,
+        ctas: function.ctas_per_sm.unwrap_or(1),
+    };
     if launch.count() == 0 || launch.count() > 1024 {
         return Err(fail(
             format!("a CTA of {} threads cannot be launched", launch.count()),
@@ -145,7 +195,11 @@ pub(super) fn of_all(action: &Action, launch: &Launch) -> bool {
 
 /// Decides which mbarriers are there from the beginning: those that one warp initialises once,
 /// before a barrier of all that comes before any use.
-fn settle(families: &mut [Family], followed: &Followed, launch: &Launch) -> Result<(), Obstacle> {
+pub(super) fn settle(
+    families: &mut [Family],
+    followed: &Followed,
+    launch: &Launch,
+) -> Result<(), Obstacle> {
     let unknowns = &followed.unknowns;
     for family in families.iter_mut() {
         let mut initialised: Vec<(u32, i128)> = Vec::new();
@@ -239,7 +293,7 @@ fn program_without(program: &Program, family: &Family, followed: &Followed) -> b
 }
 
 /// Warps that have left do not count at a barrier of all: then it depends on when they left.
-fn whole(followed: &Followed, launch: &Launch) -> Result<(), Obstacle> {
+pub(super) fn whole(followed: &Followed, launch: &Launch) -> Result<(), Obstacle> {
     let kept: [&dyn Fn(&Action) -> bool; 2] = [
         &|a| of_all(a, launch) && matches!(a, Action::Sync(_, _, false)),
         &|a| matches!(a, Action::ClusterArrive | Action::ClusterWait),
@@ -268,20 +322,23 @@ fn whole(followed: &Followed, launch: &Launch) -> Result<(), Obstacle> {
 /// CTAs on one SM share its tensor memory. One allocation each always finds its turn; more may not,
 /// and how many CTAs there are is not known.
 fn allocations(followed: &Followed) -> Result<(), Obstacle> {
+    let mut found = Vec::new();
     for program in &followed.programs {
-        let mut found = Vec::new();
         let mut looped = false;
         each(&program.statements, &mut |s| match &s.action {
-            Action::Acquire(_) => found.push(s.at),
+            Action::Acquire(Pool::Columns, _) => {
+                found.extend(program.warps.iter().map(|_| (program.rank, s.at)));
+            }
             Action::For(_, _, body) => {
                 each(body, &mut |s| {
-                    looped |= matches!(s.action, Action::Acquire(_))
+                    looped |= matches!(s.action, Action::Acquire(Pool::Columns, _));
                 });
             }
             _ => {}
         });
-        if let Some(at) = found.last()
-            && (looped || found.len() > 1 || program.warps.len() > 1)
+        let own = found.iter().filter(|(rank, _)| *rank == program.rank);
+        if let Some((_, at)) = found.last()
+            && (looped || own.count() > 1)
         {
             let reason = "more than one allocation of tensor memory: whether CTAs on one SM hold \
                           what others wait for is not modelled";

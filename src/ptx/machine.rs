@@ -5,8 +5,10 @@ use std::collections::BTreeSet;
 use super::ast::Function;
 use super::ast::Operand;
 use super::ast::Register;
+use super::ast::Variable;
 use super::facts::Facts;
 use super::statement::Obstacle;
+use super::term::Atom;
 use super::term::Sum;
 use super::term::Unknown;
 use super::value::Integer;
@@ -78,7 +80,14 @@ impl Unknowns {
 pub(super) struct Launch {
     pub threads: [u32; 3],
     pub cluster: [u32; 3],
+    /// Registers per thread, where the kernel says.
+    pub most_registers: Option<u32>,
+    /// CTAs that have to fit on an SM.
+    pub ctas: u32,
 }
+
+/// The registers of an SM.
+const SM_REGISTERS: u32 = 1 << 16;
 
 impl Launch {
     pub fn count(&self) -> u32 {
@@ -87,6 +96,13 @@ impl Launch {
 
     pub fn warps(&self) -> u32 {
         self.count().div_ceil(32)
+    }
+
+    /// The registers that each thread has at launch: as many as fit, in steps of 8.
+    pub fn registers(&self) -> u32 {
+        let threads = self.warps().max(1) * 32 * self.ctas.clamp(1, 64);
+        let most = (SM_REGISTERS / threads).min(256);
+        self.most_registers.unwrap_or(most).min(256) / 8 * 8
     }
 
     pub fn ranks(&self) -> u32 {
@@ -105,6 +121,10 @@ pub(super) struct State {
     pub whole: u32,
     /// Which lanes of the warp waited, as long as the others may be ahead of them.
     pub apart: Option<u32>,
+    /// The last arrival at each mbarrier: its address, its number and the lanes.
+    pub arrivals: Vec<(Sum, u32, u32)>,
+    /// The registers that each thread has, if that is known.
+    pub held: Option<i128>,
 }
 
 /// One warp.
@@ -116,10 +136,12 @@ pub(super) struct Machine<'m, 'a> {
     pub unknowns: &'m mut Unknowns,
     /// Sums over parameters that are assumed to be 0 or more, so that nothing wraps around.
     pub assumptions: &'m mut BTreeSet<(Sum, usize)>,
+    /// Whether it may be assumed that sums over blocks and iterations do not wrap around.
+    pub generous: bool,
     /// Whether a guess is being made, so that nothing has to fit: it is checked afterwards.
     pub guessing: bool,
-    /// Names of shared variables.
-    pub shared: &'m [String],
+    /// The shared variables.
+    pub shared: &'m [Variable<'a>],
 }
 
 impl Machine<'_, '_> {
@@ -139,6 +161,8 @@ impl Machine<'_, '_> {
             active,
             whole: active,
             apart: None,
+            arrivals: Vec::new(),
+            held: Some(i128::from(self.launch.registers())),
         }
     }
 
@@ -150,7 +174,7 @@ impl Machine<'_, '_> {
             Operand::Integer(value) => Value::constant(i128::from(*value)),
             Operand::Name(name) if name.starts_with('%') => self.special(name, state, at),
             Operand::Name(name) => {
-                if self.shared.iter().any(|s| s == name) {
+                if self.shared.iter().any(|s| s.name == *name) {
                     Value::Integer(Integer::same(self.shared_address(name, state)))
                 } else {
                     Value::lost(at, format!("the address of `{name}` is not followed"))
@@ -193,6 +217,68 @@ impl Machine<'_, '_> {
         Sum::unknown(unknown)
     }
 
+    /// The CTA of the cluster that a shared address lies in.
+    fn home(&self, address: &Sum) -> u32 {
+        let mut peers = address.terms.keys().filter_map(|atom| match atom {
+            Atom::Unknown(u) => match self.unknowns.meaning(*u) {
+                Some(Meaning::Peer(rank)) => Some(*rank),
+                _ => None,
+            },
+            _ => None,
+        });
+        peers.next().unwrap_or(self.rank)
+    }
+
+    /// The shared address of the same place in another CTA of the cluster.
+    pub fn in_peer(&mut self, address: &Sum, rank: u32, state: &mut State) -> Sum {
+        let mut there = address.clone();
+        there.terms.retain(|atom, _| match atom {
+            Atom::Unknown(u) => !matches!(self.unknowns.meaning(*u), Some(Meaning::Peer(_))),
+            _ => true,
+        });
+        if rank == self.rank {
+            return there;
+        }
+        let peer = self.unknowns.of(Meaning::Peer(rank));
+        state.facts.bound(peer, 0, 1 << 31);
+        there.plus(&Sum::unknown(peer))
+    }
+
+    /// A shared address with the bit cleared that tells the CTAs of a pair apart: the same place in
+    /// the first of the two. Bits that alignment makes 0 may be cleared with it.
+    pub fn in_leader(&mut self, address: &Sum, mask: i128, state: &mut State) -> Option<Sum> {
+        const PAIR: i128 = 1 << 24;
+        let cleared = !mask & 0xffff_ffff;
+        let low = cleared & !PAIR;
+        if cleared & PAIR == 0 || low & (low + 1) != 0 {
+            return None;
+        }
+        let mut based = false;
+        for (atom, factor) in &address.terms {
+            let meaning = match atom {
+                Atom::Unknown(u) => self.unknowns.meaning(*u),
+                _ => None,
+            };
+            let aligned = match meaning {
+                Some(Meaning::Shared(name)) if *factor == 1 && !based => {
+                    based = true;
+                    let variable = self.shared.iter().find(|v| v.name == *name)?;
+                    i128::from(variable.align) % (low + 1) == 0
+                }
+                Some(Meaning::Peer(_)) => true,
+                _ => factor % (low + 1) == 0,
+            };
+            if !aligned {
+                return None;
+            }
+        }
+        if !based || address.constant % (low + 1) != 0 {
+            return None;
+        }
+        let leader = self.home(address) & !1;
+        Some(self.in_peer(address, leader, state))
+    }
+
     fn block(&mut self, axis: usize, state: &mut State) -> Sum {
         let unknown = self.unknowns.of(Meaning::Block(axis));
         self.unknowns.bound(unknown, 0, MOST_PARAMETER - 1, state);
@@ -207,7 +293,9 @@ impl Machine<'_, '_> {
 
     fn blocks(&mut self, axis: usize, state: &mut State) -> Sum {
         let unknown = self.unknowns.of(Meaning::Blocks(axis));
-        self.unknowns.bound(unknown, 1, MOST_PARAMETER, state);
+        // A grid is made of whole clusters, and there is at least one.
+        let least = i128::from(self.launch.cluster[axis]);
+        self.unknowns.bound(unknown, least, MOST_PARAMETER, state);
         Sum::unknown(unknown)
     }
 
@@ -285,14 +373,62 @@ impl Machine<'_, '_> {
                 Some(Meaning::Parameter(..) | Meaning::Blocks(_))
             )
         };
-        if integer.sum.as_constant().is_some() || integer.sum.mentions(&fixed) {
+        if integer.sum.as_constant().is_some() || integer.sum.reads_memory() {
             return missing.is_empty();
+        }
+        if integer.sum.mentions(&fixed) {
+            if !self.generous {
+                return missing.is_empty();
+            }
+            // Where the most that it can be is one of parameters, that it fits is assumed.
+            let Some(most) = self.most(&integer.sum, state) else {
+                return missing.is_empty();
+            };
+            if !state.facts.is_positive(&integer.sum.plus_constant(-low)) {
+                return false;
+            }
+            let above = Sum::of(high).minus(&most);
+            if !missing.is_empty() && !state.facts.is_positive(&above) {
+                state.facts.assume_positive(&above);
+                self.assumptions.insert((above, at));
+            }
+            return true;
         }
         for sum in missing {
             state.facts.assume_positive(&sum);
             self.assumptions.insert((sum, at));
         }
         true
+    }
+
+    /// The most that a sum can be, over parameters, from what is known of blocks and iterations.
+    fn most(&self, sum: &Sum, state: &State) -> Option<Sum> {
+        let fixed = |u: Unknown| {
+            matches!(
+                self.unknowns.meaning(u),
+                Some(Meaning::Parameter(..) | Meaning::Blocks(_))
+            )
+        };
+        let mut most = sum.clone();
+        for _ in 0..8 {
+            let moving = std::cell::Cell::new(None);
+            most.mentions(&|u| {
+                // The innermost loop first: it has the largest number.
+                if !fixed(u) && moving.get().is_none_or(|m: Unknown| m < u) {
+                    moving.set(Some(u));
+                }
+                false
+            });
+            let Some(unknown) = moving.get() else {
+                return Some(most);
+            };
+            let (slope, rest) = most.split(unknown)?;
+            if state.facts.range(&slope).0 < 0 {
+                return None;
+            }
+            most = rest.plus(&slope.times(&state.facts.most(unknown)?));
+        }
+        None
     }
 
     /// The integer with its bits read as a signed or unsigned number.
@@ -334,11 +470,19 @@ impl Machine<'_, '_> {
                 at,
                 reason: self.because(operand, &loss),
                 from: Some(loss.at),
+                rule: None,
             }),
-            Value::Same(_) | Value::Mask(_) => Err(Obstacle {
+            Value::Token(_) => Err(Obstacle {
+                at,
+                reason: "a phase token stands where an integer is needed".to_owned(),
+                from: None,
+                rule: None,
+            }),
+            Value::Same(_) | Value::Mask(_) | Value::Parted(_) => Err(Obstacle {
                 at,
                 reason: "a predicate stands where an integer is needed".to_owned(),
                 from: None,
+                rule: None,
             }),
         }
     }

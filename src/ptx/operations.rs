@@ -4,11 +4,12 @@
 use super::ast::Instruction;
 use super::ast::Operand;
 use super::ast::Register;
-use super::evaluate::targets;
+use super::evaluate::destinations;
 use super::machine::Meaning;
 use super::machine::State;
 use super::statement::Action;
 use super::statement::Obstacle;
+use super::statement::Rule;
 use super::statement::Statement;
 use super::term::Condition;
 use super::term::Sum;
@@ -25,11 +26,7 @@ pub(super) fn touches(instruction: &Instruction<'_>, counters: bool) -> bool {
     match first {
         "bar" | "barrier" => true,
         "mbarrier" => !instruction.has("inval"),
-        "cp" => {
-            instruction.has("mbarrier")
-                || instruction.opcode.contains("mbarrier::")
-                || instruction.opcode.contains("wait_")
-        }
+        "cp" => instruction.has("mbarrier") || instruction.opcode.contains("mbarrier::"),
         "tcgen05" => ["commit", "alloc", "dealloc"]
             .iter()
             .any(|p| instruction.has(p)),
@@ -62,7 +59,7 @@ pub(super) fn watches(instruction: &Instruction<'_>) -> bool {
     }
 }
 
-type Done = Result<(), Obstacle>;
+pub(super) type Done = Result<(), Obstacle>;
 
 impl Walker<'_, '_, '_> {
     /// Carries one instruction out. Branches are not its business.
@@ -107,10 +104,10 @@ impl Walker<'_, '_, '_> {
             ["tcgen05", ..] => self.tensor(instruction, &parts, count, state, out),
             ["red" | "atom", ..] => self.atomic(instruction, &parts, lanes, state, out),
             ["st", ..] => self.store(instruction, lanes, state, out),
-            [
-                "setmaxnreg" | "clusterlaunchcontrol" | "call" | "brx" | "multimem",
-                ..,
-            ] if touches(instruction, self.has_counters()) => {
+            ["setmaxnreg", ..] => self.registers(instruction, lanes, state, out),
+            ["clusterlaunchcontrol" | "call" | "brx" | "multimem", ..]
+                if touches(instruction, self.has_counters()) =>
+            {
                 self.refuse(instruction, "this instruction is not modelled")
             }
             _ => {
@@ -120,12 +117,16 @@ impl Walker<'_, '_, '_> {
         }
     }
 
-    fn refuse(&self, instruction: &Instruction<'_>, why: &str) -> Done {
-        let reason = format!("`{}`: {why}", instruction.opcode);
-        Err(Obstacle::new(instruction.at, reason))
+    pub fn refuse(&self, instruction: &Instruction<'_>, why: &str) -> Done {
+        Err(self.obstacle(instruction, why))
     }
 
-    fn push(&self, out: &mut Vec<Statement>, instruction: &Instruction<'_>, action: Action) {
+    fn obstacle(&self, instruction: &Instruction<'_>, why: &str) -> Obstacle {
+        let reason = format!("`{}`: {why}", instruction.opcode);
+        Obstacle::new(instruction.at, reason)
+    }
+
+    pub fn push(&self, out: &mut Vec<Statement>, instruction: &Instruction<'_>, action: Action) {
         out.push(Statement {
             action,
             at: instruction.at,
@@ -168,7 +169,7 @@ impl Walker<'_, '_, '_> {
     }
 
     /// The value of an operand that is the same in all lanes.
-    fn uniform(
+    pub fn uniform(
         &mut self,
         instruction: &Instruction<'_>,
         operand: Option<&Operand<'_>>,
@@ -188,7 +189,7 @@ impl Walker<'_, '_, '_> {
         self.one(instruction, &integer, state)
     }
 
-    fn one(
+    pub fn one(
         &self,
         instruction: &Instruction<'_>,
         integer: &Integer,
@@ -202,6 +203,8 @@ impl Walker<'_, '_, '_> {
                 "an operand differs between the lanes of a warp",
             )?;
         }
+        // What is known here may decide what was open where it was computed.
+        let first = state.facts.rewritten(&first);
         self.followed(instruction, &first)?;
         Ok(first)
     }
@@ -217,7 +220,12 @@ impl Walker<'_, '_, '_> {
     }
 
     /// Refuses unless all lanes of the warp are here.
-    fn together(&mut self, instruction: &Instruction<'_>, lanes: u32, state: &mut State) -> Done {
+    pub fn together(
+        &mut self,
+        instruction: &Instruction<'_>,
+        lanes: u32,
+        state: &mut State,
+    ) -> Done {
         if lanes != state.whole {
             return self.refuse(instruction, "only some lanes of the warp are here");
         }
@@ -245,7 +253,6 @@ impl Walker<'_, '_, '_> {
         state: &mut State,
         out: &mut Vec<Statement>,
     ) -> Done {
-        let at = instruction.at;
         let count = i128::from(lanes.count_ones());
         let kind = parts.get(1).copied().unwrap_or_default();
         let place = instruction
@@ -304,18 +311,29 @@ impl Walker<'_, '_, '_> {
                     let Some(times) = times.as_constant().filter(|t| *t > 0) else {
                         return self.refuse(instruction, "the count is not a constant");
                     };
-                    self.push(
-                        out,
-                        instruction,
-                        Action::Arrive(barrier.clone(), times * count),
-                    );
+                    let times = times * count;
+                    let action = if raised(out, &barrier, times) {
+                        // What was raised and this arrival cancel out: the later one is left.
+                        out.truncate(out.len() - 2);
+                        Action::Commit(barrier.clone(), times)
+                    } else {
+                        Action::Arrive(barrier.clone(), times)
+                    };
+                    self.push(out, instruction, action);
                 }
                 // The token that comes back stands for the phase of this arrival.
+                self.arrived += 1;
+                let number = self.arrived;
+                let elsewhere = |other: &Sum| {
+                    let apart = barrier.minus(other).as_constant();
+                    apart.is_some_and(|bytes| bytes != 0)
+                };
+                state.arrivals.retain(|(other, _, _)| elsewhere(other));
+                state.arrivals.push((barrier, number, lanes));
                 if place > 0 {
                     for register in written(instruction) {
-                        let why = "a phase token of `mbarrier.arrive` is not followed";
                         self.machine
-                            .write(instruction, register, Value::lost(at, why), state);
+                            .write(instruction, register, Value::Token(number), state);
                     }
                 }
             }
@@ -328,14 +346,17 @@ impl Walker<'_, '_, '_> {
                 self.push(out, instruction, Action::CompleteTx(barrier, bytes));
             }
             "try_wait" | "test_wait" => {
-                if !parts.contains(&"parity") {
-                    return self.refuse(instruction, "waiting by a phase token is not modelled");
-                }
-                let parity = self.uniform(instruction, after, &mut seen)?;
-                let (low, high) = state.facts.range(&parity);
-                if low < 0 || high > 1 {
-                    return self.refuse(instruction, "the parity may be other than 0 and 1");
-                }
+                let parity = if parts.contains(&"parity") {
+                    let parity = self.uniform(instruction, after, &mut seen)?;
+                    let (low, high) = state.facts.range(&parity);
+                    if low < 0 || high > 1 {
+                        return self.refuse(instruction, "the parity may be other than 0 and 1");
+                    }
+                    Some(parity)
+                } else {
+                    self.own_phase(instruction, &barrier, after, lanes, state)?;
+                    None
+                };
                 let number = self.test(barrier, parity);
                 let passed = Value::Same(Condition::Passed(number));
                 for register in written(instruction) {
@@ -346,6 +367,37 @@ impl Walker<'_, '_, '_> {
             _ => return self.refuse(instruction, "this form is not modelled"),
         }
         Ok(())
+    }
+
+    /// Refuses unless a phase token is that of the last arrival of these lanes at this mbarrier.
+    fn own_phase(
+        &mut self,
+        instruction: &Instruction<'_>,
+        barrier: &Sum,
+        token: Option<&Operand<'_>>,
+        lanes: u32,
+        state: &mut State,
+    ) -> Done {
+        let Some(operand) = token else {
+            return self.refuse(instruction, "an operand is missing");
+        };
+        match self.machine.value(operand, state, instruction.at) {
+            Value::Token(number) => {
+                let last = |(at, latest, arrived): &(Sum, u32, u32)| {
+                    at == barrier && *latest == number && lanes & !arrived == 0
+                };
+                if state.arrivals.iter().any(last) {
+                    return Ok(());
+                }
+                let why = "its phase token is not certainly that of the last arrival here";
+                self.refuse(instruction, why)
+            }
+            Value::Lost(loss) => {
+                let why = self.machine.because(operand, &loss);
+                self.refuse(instruction, &why)
+            }
+            _ => self.refuse(instruction, "its phase token comes from no arrival"),
+        }
     }
 
     fn barrier(
@@ -378,7 +430,9 @@ impl Walker<'_, '_, '_> {
         };
         let (low, high) = state.facts.range(&id);
         if low < 0 || high > 15 {
-            return self.refuse(instruction, "the barrier may be other than 0 to 15");
+            let mut obstacle = self.obstacle(instruction, "the barrier may be other than 0 to 15");
+            obstacle.rule = (low > 15).then_some(Rule::BarrierId);
+            return Err(obstacle);
         }
         let given = integers.get(1).is_some();
         let threads = match integers.get(1) {
@@ -386,7 +440,10 @@ impl Walker<'_, '_, '_> {
             None => Sum::of(all),
         };
         if threads.as_constant().is_none_or(|t| t <= 0 || t % 32 != 0) {
-            return self.refuse(instruction, "the thread count is no known multiple of 32");
+            let why = "the thread count is no known multiple of 32";
+            let mut obstacle = self.obstacle(instruction, why);
+            obstacle.rule = threads.as_constant().map(|_| Rule::BarrierCount);
+            return Err(obstacle);
         }
         match kind {
             "sync" | "red" => {
@@ -400,236 +457,21 @@ impl Walker<'_, '_, '_> {
         }
         Ok(())
     }
+}
 
-    fn copy(
-        &mut self,
-        instruction: &Instruction<'_>,
-        parts: &[&str],
-        count: i128,
-        state: &mut State,
-        out: &mut Vec<Statement>,
-    ) -> Done {
-        if parts.contains(&"mbarrier") {
-            if !parts.contains(&"noinc") {
-                return self.refuse(
-                    instruction,
-                    "the form that also raises the pending count is not modelled",
-                );
-            }
-            let barrier = self.uniform(instruction, instruction.operands.first(), state)?;
-            self.push(out, instruction, Action::Commit(barrier, count));
-            return Ok(());
-        }
-        if parts.iter().any(|p| matches!(*p, "commit_group")) {
-            self.push(out, instruction, Action::CommitGroup);
-            return Ok(());
-        }
-        if parts
-            .iter()
-            .any(|p| matches!(*p, "wait_group" | "wait_all"))
-        {
-            let groups = match instruction.operands.first() {
-                Some(operand) => self.uniform(instruction, Some(operand), state)?,
-                None => Sum::of(0),
-            };
-            let read = parts.contains(&"read");
-            self.push(out, instruction, Action::WaitGroup(groups, read));
-            return Ok(());
-        }
-        if !instruction.opcode.contains("mbarrier::complete_tx") {
-            return Ok(());
-        }
-        if instruction.opcode.contains("multicast") {
-            return self.refuse(instruction, "multicast is not modelled");
-        }
-        if count != 1 {
-            return self.refuse(instruction, "more than one lane starts the copy");
-        }
-        let tensor = parts.contains(&"tensor");
-        let addresses: Vec<&Operand<'_>> = instruction
-            .operands
-            .iter()
-            .filter(|o| matches!(o, Operand::Address { .. }))
-            .collect();
-        let barrier = self.uniform(instruction, addresses.get(2).copied(), state)?;
-        let bytes = if tensor {
-            None
-        } else {
-            Some(self.uniform(instruction, instruction.operands.get(2), state)?)
-        };
-        self.push(out, instruction, Action::Copy(barrier, bytes));
-        Ok(())
-    }
-
-    fn tensor(
-        &mut self,
-        instruction: &Instruction<'_>,
-        parts: &[&str],
-        count: i128,
-        state: &mut State,
-        out: &mut Vec<Statement>,
-    ) -> Done {
-        match parts.get(1).copied() {
-            Some("commit") => {
-                if instruction.opcode.contains("multicast") {
-                    return self.refuse(instruction, "multicast is not modelled");
-                }
-                let barrier = self.uniform(instruction, instruction.operands.first(), state)?;
-                self.push(out, instruction, Action::Commit(barrier, count));
-            }
-            Some("alloc") => {
-                let columns = self.uniform(instruction, instruction.operands.get(1), state)?;
-                self.push(out, instruction, Action::Acquire(columns));
-            }
-            Some("dealloc") => {
-                let columns = self.uniform(instruction, instruction.operands.get(1), state)?;
-                self.push(out, instruction, Action::Release(columns));
-            }
-            _ => self.machine.compute(instruction, state),
-        }
-        Ok(())
-    }
-
-    /// The address of a counter, if this is one that the kernel waits for.
-    fn counter(
-        &mut self,
-        instruction: &Instruction<'_>,
-        operand: Option<&Operand<'_>>,
-        state: &mut State,
-    ) -> Result<Option<Sum>, Obstacle> {
-        let at = instruction.at;
-        let Some(operand) = operand else {
-            return Ok(None);
-        };
-        if !self.has_counters() {
-            return Ok(None);
-        }
-        let value = self.machine.value(operand, state, at);
-        let pointer = match &value {
-            Value::Integer(integer) => self.pointer(&integer.sum),
-            _ => None,
-        };
-        let (Some(pointer), Value::Integer(integer)) = (pointer, value) else {
-            // A weak store is taken to be one of data.
-            let strong = ["release", "relaxed", "volatile", "acq_rel", "mmio"];
-            let weak =
-                instruction.opcode.starts_with("st.") && !strong.iter().any(|p| instruction.has(p));
-            if !weak {
-                self.refuse(
-                    instruction,
-                    "its address is not followed, and it may be the memory that the kernel waits for",
-                )?;
-            }
-            return Ok(None);
-        };
-        if !self.counters.contains(&pointer) {
-            return Ok(None);
-        }
-        self.one(instruction, &integer, state).map(Some)
-    }
-
-    fn atomic(
-        &mut self,
-        instruction: &Instruction<'_>,
-        parts: &[&str],
-        lanes: u32,
-        state: &mut State,
-        out: &mut Vec<Statement>,
-    ) -> Done {
-        if parts.contains(&"async") {
-            return self.refuse(instruction, "this form is not modelled");
-        }
-        let place = usize::from(parts.first() == Some(&"atom"));
-        let shared = instruction.opcode.contains("shared");
-        let address = instruction.operands.get(place);
-        let operand = instruction.operands.get(place + 1);
-        let mut seen = State {
-            active: lanes,
-            ..state.clone()
-        };
-        let found = if shared {
-            None
-        } else {
-            self.counter(instruction, address, &mut seen)?
-        };
-        let reads = matches!(operand, Some(Operand::Integer(0)))
-            && parts
-                .iter()
-                .any(|p| matches!(*p, "add" | "or" | "xor" | "max"));
-        if reads && place == 1 {
-            // An atomic operation that changes nothing is a read.
-            if let Some(Operand::Register(register)) = instruction.operands.first()
-                && let Some(Value::Integer(address)) =
-                    address.map(|a| self.machine.value(a, state, instruction.at))
-            {
-                let unknown = self.machine.unknowns.fresh(Meaning::Read(address.sum));
-                state.facts.bound(unknown, 0, i128::from(i32::MAX));
-                let value = Value::Integer(Integer::same(Sum::unknown(unknown)));
-                self.machine.write(instruction, *register, value, state);
-            }
-            return Ok(());
-        }
-        if let Some(counter) = found {
-            let relative = matches!(parts.last(), Some(&("u32" | "s32" | "u64" | "s64")));
-            if !parts.contains(&"add") || !relative {
-                return self.refuse(
-                    instruction,
-                    "only additions to a counter that is waited for are modelled",
-                );
-            }
-            let Some(operand) = operand else {
-                return self.refuse(instruction, "an operand is missing");
-            };
-            let value = self.uniform(instruction, Some(operand), &mut seen)?;
-            if !state.facts.is_positive(&value) {
-                return self.refuse(instruction, "what is added to the counter may be negative");
-            }
-            let all = value.scaled(i128::from(lanes.count_ones()));
-            self.push(out, instruction, Action::CounterAdd(counter, all));
-        }
-        self.machine.compute(instruction, state);
-        if let Some(Operand::Register(register)) = instruction.operands.first()
-            && place == 1
-        {
-            let value = Value::lost(
-                instruction.at,
-                "what an atomic operation found is not followed",
-            );
-            self.machine.write(instruction, *register, value, state);
-        }
-        Ok(())
-    }
-
-    fn store(
-        &mut self,
-        instruction: &Instruction<'_>,
-        lanes: u32,
-        state: &mut State,
-        out: &mut Vec<Statement>,
-    ) -> Done {
-        let mut seen = State {
-            active: lanes,
-            ..state.clone()
-        };
-        if instruction.has("async") {
-            return self.refuse(instruction, "this store is not modelled");
-        }
-        let elsewhere = |p: &str| instruction.opcode.contains(p);
-        if ["shared", "local", "param"].into_iter().any(elsewhere) {
-            return Ok(());
-        }
-        let Some(counter) = self.counter(instruction, instruction.operands.first(), &mut seen)?
-        else {
-            return Ok(());
-        };
-        let value = self.uniform(instruction, instruction.operands.get(1), &mut seen)?;
-        self.push(out, instruction, Action::CounterSet(counter, value));
-        Ok(())
-    }
+/// Whether the same lanes have just raised the count of an mbarrier by this much, for an arrival that
+/// comes once their copies have landed.
+fn raised(out: &[Statement], barrier: &Sum, times: i128) -> bool {
+    let [.., expected, delivered] = out else {
+        return false;
+    };
+    let bytes = Sum::of(times);
+    expected.at == delivered.at
+        && expected.action == Action::ExpectTx(barrier.clone(), bytes.clone())
+        && delivered.action == Action::Copy(barrier.clone(), Some(bytes))
 }
 
 /// The registers that an instruction writes.
 fn written(instruction: &Instruction<'_>) -> Vec<Register> {
-    let first = instruction.operands.first().map(targets);
-    first.unwrap_or_default().into_iter().flatten().collect()
+    destinations(instruction).into_iter().flatten().collect()
 }

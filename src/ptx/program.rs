@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 
 use super::ast::Function;
 use super::ast::Module;
+use super::ast::Variable;
 use super::flow::Flow;
 use super::machine::Launch;
 use super::machine::Machine;
 use super::machine::Unknowns;
 use super::statement::Action;
 use super::statement::Obstacle;
+use super::statement::Pool;
 use super::statement::Statement;
 use super::term::Sum;
 use super::term::Unknown;
@@ -45,9 +47,11 @@ pub(super) fn follow(
 ) -> Result<Followed, Obstacle> {
     let flow = Flow::of(function)?;
     let shared = module.shared.iter().chain(&function.shared);
-    let shared: Vec<String> = shared.map(|v| v.name.to_owned()).collect();
+    let shared: Vec<Variable<'_>> = shared.cloned().collect();
     let mut unknowns = Unknowns::default();
     let mut counters = BTreeSet::new();
+    // What was in the way without assumptions on blocks and iterations.
+    let mut first: Option<Obstacle> = None;
     loop {
         let mut assumptions = BTreeSet::new();
         let mut programs: Vec<Program> = Vec::new();
@@ -64,6 +68,7 @@ pub(super) fn follow(
                         rank,
                         unknowns: &mut unknowns,
                         assumptions: &mut assumptions,
+                        generous: first.is_some(),
                         guessing: false,
                         shared: &shared,
                     },
@@ -71,8 +76,11 @@ pub(super) fn follow(
                     counters: &counters,
                     waited: BTreeSet::new(),
                     tests: Vec::new(),
+                    arrived: 0,
                     steps,
                     depth: 0,
+                    cycling: false,
+                    rounds: Vec::new(),
                     hints: Vec::new(),
                 };
                 let done = walker.run();
@@ -92,15 +100,44 @@ pub(super) fn follow(
             counters.extend(waited);
             continue;
         }
-        if let Some(obstacle) = failed {
-            return Err(obstacle);
+        match (failed, first) {
+            (None, _) => {}
+            (Some(obstacle), None) => {
+                first = Some(obstacle);
+                continue;
+            }
+            (Some(_), Some(before)) => return Err(before),
         }
+        launched(&mut programs, function, launch);
         return Ok(Followed {
             programs,
             unknowns,
             assumptions,
             counters: !counters.is_empty(),
         });
+    }
+}
+
+/// Where warps give registers back or take more, each has those of the launch first.
+fn launched(programs: &mut [Program], function: &Function<'_>, launch: &Launch) {
+    let mut moved = false;
+    for program in programs.iter() {
+        each(&program.statements, &mut |s| {
+            let pool = match &s.action {
+                Action::Acquire(pool, _) | Action::Release(pool, _) => Some(pool),
+                _ => None,
+            };
+            moved |= pool == Some(&Pool::Registers);
+        });
+    }
+    for program in programs.iter_mut().filter(|_| moved) {
+        let held = Sum::of(i128::from(launch.registers()));
+        let first = Statement {
+            action: Action::Acquire(Pool::Registers, held),
+            at: function.at.start,
+            location: None,
+        };
+        program.statements.insert(0, first);
     }
 }
 

@@ -3,6 +3,7 @@
 use super::facts::Facts;
 use super::statement::Action;
 use super::statement::Statement;
+use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
 use std::collections::BTreeMap;
@@ -13,7 +14,17 @@ pub(super) fn replaced(
     facts: &Facts,
     with: &dyn Fn(Unknown) -> Option<Sum>,
 ) -> Vec<Statement> {
-    let sum = |s: &Sum| facts.replaced(s, with);
+    mapped(statements, &|s| facts.replaced(s, with), &|c| {
+        facts.replaced_in(c, with)
+    })
+}
+
+/// Statements with every sum and every condition replaced.
+pub(super) fn mapped(
+    statements: &[Statement],
+    sum: &dyn Fn(&Sum) -> Sum,
+    condition: &dyn Fn(&Condition) -> Condition,
+) -> Vec<Statement> {
     statements
         .iter()
         .map(|statement| Statement {
@@ -26,21 +37,21 @@ pub(super) fn replaced(
                 Action::Copy(a, b) => Action::Copy(sum(a), b.as_ref().map(sum)),
                 Action::Commit(a, n) => Action::Commit(sum(a), *n),
                 Action::Wait(a, b) => Action::Wait(sum(a), sum(b)),
+                Action::WaitOwn(a) => Action::WaitOwn(sum(a)),
                 Action::Sync(a, b, given) => Action::Sync(sum(a), sum(b), *given),
                 Action::ArriveNamed(a, b) => Action::ArriveNamed(sum(a), sum(b)),
                 Action::CounterAdd(a, b) => Action::CounterAdd(sum(a), sum(b)),
                 Action::CounterSet(a, b) => Action::CounterSet(sum(a), sum(b)),
                 Action::CounterWait(a, exact, b) => Action::CounterWait(sum(a), *exact, sum(b)),
-                Action::Acquire(a) => Action::Acquire(sum(a)),
-                Action::Release(a) => Action::Release(sum(a)),
-                Action::WaitGroup(a, read) => Action::WaitGroup(sum(a), *read),
-                Action::For(u, n, body) => Action::For(*u, sum(n), replaced(body, facts, with)),
+                Action::Acquire(pool, a) => Action::Acquire(*pool, sum(a)),
+                Action::Release(pool, a) => Action::Release(*pool, sum(a)),
+                Action::For(u, n, body) => Action::For(*u, sum(n), mapped(body, sum, condition)),
                 Action::If(c, a, b) => Action::If(
-                    facts.replaced_in(c, with),
-                    replaced(a, facts, with),
-                    replaced(b, facts, with),
+                    condition(c),
+                    mapped(a, sum, condition),
+                    mapped(b, sum, condition),
                 ),
-                other @ (Action::ClusterArrive | Action::ClusterWait | Action::CommitGroup) => {
+                other @ (Action::ClusterArrive | Action::ClusterWait | Action::Pair) => {
                     other.clone()
                 }
             },

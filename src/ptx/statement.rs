@@ -15,6 +15,33 @@ pub struct Obstacle {
     pub reason: String,
     /// The byte where the instruction begins that is at the bottom of it.
     pub from: Option<usize>,
+    /// The rule that it breaks, where the hardware has no such thing.
+    pub(super) rule: Option<Rule>,
+}
+
+/// Rules that an instruction can break by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// A named barrier has a number from 0 to 15.
+    BarrierId,
+    /// The thread count of a named barrier is a multiple of 32.
+    BarrierCount,
+}
+
+impl Rule {
+    pub fn name(self) -> &'static str {
+        match self {
+            Rule::BarrierId => "barrier-id",
+            Rule::BarrierCount => "barrier-count",
+        }
+    }
+
+    pub fn hint(self) -> &'static str {
+        match self {
+            Rule::BarrierId => "a CTA has 16 named barriers",
+            Rule::BarrierCount => "warps come to a named barrier as a whole: count 32 for each",
+        }
+    }
 }
 
 impl Obstacle {
@@ -23,6 +50,7 @@ impl Obstacle {
             at,
             reason: reason.into(),
             from: None,
+            rule: None,
         }
     }
 
@@ -52,6 +80,15 @@ fn instruction(module: &Module<'_>, at: usize) -> String {
     text.chars().filter(|c| !c.is_control()).take(100).collect()
 }
 
+/// What runs out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pool {
+    /// Columns of tensor memory.
+    Columns,
+    /// Registers, of each thread of a warp.
+    Registers,
+}
+
 /// What a statement does. Addresses are sums of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Action {
@@ -67,6 +104,8 @@ pub(super) enum Action {
     Commit(Sum, i128),
     /// Waits for a phase.
     Wait(Sum, Sum),
+    /// Waits for the phase of the warp's last arrival.
+    WaitOwn(Sum),
     /// A barrier of the CTA: its id and thread count; whether the instruction gave the count.
     Sync(Sum, Sum, bool),
     ArriveNamed(Sum, Sum),
@@ -76,11 +115,11 @@ pub(super) enum Action {
     CounterSet(Sum, Sum),
     /// Waits for a counter: exactly this value, or at least this.
     CounterWait(Sum, bool, Sum),
-    /// Tensor memory columns.
-    Acquire(Sum),
-    Release(Sum),
-    CommitGroup,
-    WaitGroup(Sum, bool),
+    /// Takes from a pool, and gives back to it.
+    Acquire(Pool, Sum),
+    Release(Pool, Sum),
+    /// Meets the warp of the other CTA of a pair that does the same.
+    Pair,
     /// The loop body, so often.
     For(Unknown, Sum, Vec<Statement>),
     If(Condition, Vec<Statement>, Vec<Statement>),

@@ -3,6 +3,7 @@
 //! A [`Sum`] is in a normal form in which `x % k` is `x - k * (x / k)`, so that what a ring of
 //! stages computes in different ways becomes the same sum.
 
+use super::memory::decided_by_memory;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -19,8 +20,35 @@ pub(super) enum Atom {
     Quotient(Rc<Sum>, Rc<Sum>),
     /// A product of other atoms, in order.
     Product(Vec<Atom>),
+    /// What is read at an address of memory that nobody writes while the kernel runs.
+    Cell(Rc<Sum>, Cell),
     /// The one where the condition holds, else the other.
     Choice(Rc<Condition>, Rc<Sum>, Rc<Sum>),
+}
+
+/// How memory is read: the size in bytes, and the bounds of what is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Cell {
+    pub bytes: u32,
+    pub low: i64,
+    pub high: i64,
+}
+
+impl Cell {
+    /// Memory read with this sign and width. Words of 32 bits and more are taken to be neither
+    /// negative nor larger than an `int`.
+    pub fn of(signed: bool, bits: u32) -> Cell {
+        let (low, high) = match (signed, bits) {
+            (true, 8 | 16) => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
+            (false, 8 | 16) => (0, (1 << bits) - 1),
+            _ => (0, i64::from(i32::MAX)),
+        };
+        Cell {
+            bytes: bits / 8,
+            low,
+            high,
+        }
+    }
 }
 
 /// A constant and multiples of atoms.
@@ -194,6 +222,11 @@ impl Sum {
         self.terms.keys().any(|atom| atom.mentions(which))
     }
 
+    /// Whether what is read from memory occurs in it.
+    pub fn reads_memory(&self) -> bool {
+        self.terms.keys().any(Atom::reads_memory)
+    }
+
     /// Finds `factor * (dividend % divisor)` in it: the dividend, the divisor, the factor, and what
     /// is left.
     pub fn remainder(&self) -> Option<(Rc<Sum>, i128, i128, Sum)> {
@@ -223,9 +256,22 @@ impl Atom {
     pub fn mentions(&self, which: &dyn Fn(Unknown) -> bool) -> bool {
         match self {
             Atom::Unknown(u) => which(*u),
+            Atom::Cell(address, _) => address.mentions(which),
             Atom::Quotient(a, b) => a.mentions(which) || b.mentions(which),
             Atom::Product(parts) => parts.iter().any(|p| p.mentions(which)),
             Atom::Choice(c, a, b) => c.mentions(which) || a.mentions(which) || b.mentions(which),
+        }
+    }
+}
+
+impl Atom {
+    fn reads_memory(&self) -> bool {
+        match self {
+            Atom::Cell(..) => true,
+            Atom::Unknown(_) => false,
+            Atom::Quotient(a, b) => a.reads_memory() || b.reads_memory(),
+            Atom::Product(parts) => parts.iter().any(Atom::reads_memory),
+            Atom::Choice(c, a, b) => decided_by_memory(c) || a.reads_memory() || b.reads_memory(),
         }
     }
 }

@@ -18,6 +18,10 @@ pub(super) enum Value {
     Same(Condition),
     /// A predicate that is known in each lane.
     Mask(u32),
+    /// A predicate with a condition for each of several groups of lanes: every lane is in one.
+    Parted(Rc<[(u32, Condition)]>),
+    /// The phase of an mbarrier that an arrival took part in, by the number of the arrival.
+    Token(u32),
     /// Nothing that is followed.
     Lost(Rc<Loss>),
 }
@@ -143,8 +147,12 @@ impl Value {
                     lanes: offsets.lanes,
                 })
             }
-            _ => match (yes.mask(), no.mask()) {
-                (Some(a), Some(b)) => Value::Mask(a & mask | b & !mask),
+            _ => match (yes.parts(), no.parts()) {
+                (Some(a), Some(b)) => {
+                    let a = a.into_iter().map(|(lanes, c)| (lanes & mask, c));
+                    let b = b.into_iter().map(|(lanes, c)| (lanes & !mask, c));
+                    Value::parted(a.chain(b).collect())
+                }
                 _ => Value::lost(at, "it differs between the lanes of a warp"),
             },
         }
@@ -178,13 +186,14 @@ impl Value {
                     lanes: a.lanes.clone(),
                 })
             }
-            (Value::Same(a), Value::Same(b)) => Value::Same(
-                condition
-                    .clone()
-                    .and(a.clone())
-                    .or(condition.negated().and(b.clone())),
-            ),
-            _ => Value::lost(at, "it differs between two ways to come here"),
+            _ => {
+                let chosen = yes.combined(no, &|a, b| {
+                    let yes = condition.clone().and(a.clone());
+                    yes.or(condition.negated().and(b.clone()))
+                });
+                chosen
+                    .unwrap_or_else(|| Value::lost(at, "it differs between two ways to come here"))
+            }
         }
     }
 
@@ -198,8 +207,80 @@ impl Value {
         }
     }
 
+    /// The groups of lanes of a predicate, each with its condition.
+    pub fn parts(&self) -> Option<Vec<(u32, Condition)>> {
+        match self {
+            Value::Same(condition) => Some(vec![(u32::MAX, condition.clone())]),
+            Value::Mask(mask) => Some(vec![
+                (*mask, Condition::Constant(true)),
+                (!mask, Condition::Constant(false)),
+            ]),
+            Value::Parted(parts) => Some(parts.to_vec()),
+            Value::Integer(_) | Value::Token(_) | Value::Lost(_) => None,
+        }
+    }
+
+    /// The predicate with these groups, in the simplest form.
+    pub fn parted(parts: Vec<(u32, Condition)>) -> Value {
+        let mut merged: Vec<(u32, Condition)> = Vec::new();
+        for (lanes, condition) in parts.into_iter().filter(|(lanes, _)| *lanes != 0) {
+            match merged.iter_mut().find(|(_, c)| *c == condition) {
+                Some((all, _)) => *all |= lanes,
+                None => merged.push((lanes, condition)),
+            }
+        }
+        let mut mask = 0;
+        for (lanes, condition) in &merged {
+            match condition {
+                Condition::Constant(true) => mask |= lanes,
+                Condition::Constant(false) => {}
+                _ if merged.len() == 1 => return Value::Same(condition.clone()),
+                _ => return Value::Parted(merged.into()),
+            }
+        }
+        match mask {
+            0 => Value::Same(Condition::Constant(false)),
+            u32::MAX => Value::Same(Condition::Constant(true)),
+            mask => Value::Mask(mask),
+        }
+    }
+
+    /// Two predicates put together, group by group.
+    pub fn combined(
+        &self,
+        other: &Value,
+        with: &dyn Fn(&Condition, &Condition) -> Condition,
+    ) -> Option<Value> {
+        let (mine, theirs) = (self.parts()?, other.parts()?);
+        let mut all = Vec::new();
+        for (lanes, a) in &mine {
+            all.extend(theirs.iter().map(|(more, b)| (lanes & more, with(a, b))));
+        }
+        Some(Value::parted(all))
+    }
+
+    /// The predicate as these lanes see it, with what is certain decided.
+    pub fn seen(&self, lanes: u32, facts: &Facts) -> Value {
+        let Some(parts) = self.parts() else {
+            return self.clone();
+        };
+        let mut seen: Vec<(u32, Condition)> = Vec::new();
+        for (group, condition) in parts.into_iter().filter(|(group, _)| group & lanes != 0) {
+            let known = facts.decide(&condition).map(Condition::Constant);
+            seen.push((group & lanes, known.unwrap_or(condition)));
+        }
+        // Lanes that do not look are counted to the first group.
+        if let Some((group, _)) = seen.first_mut() {
+            *group |= !lanes;
+        }
+        Value::parted(seen)
+    }
+
     pub fn negated(&self) -> Value {
         match self {
+            Value::Parted(parts) => {
+                Value::Parted(parts.iter().map(|(l, c)| (*l, c.negated())).collect())
+            }
             Value::Same(condition) => Value::Same(condition.negated()),
             Value::Mask(mask) => Value::Mask(!mask),
             other => other.clone(),

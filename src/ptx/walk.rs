@@ -9,7 +9,7 @@ use super::ast::Instruction;
 use super::ast::Location;
 use super::ast::Operand;
 use super::ast::Register;
-use super::evaluate::targets;
+use super::evaluate::destinations;
 use super::flow::End;
 use super::flow::Flow;
 use super::machine::Machine;
@@ -36,7 +36,18 @@ const MOST_DEPTH: usize = 60;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Test {
     pub barrier: Sum,
-    pub parity: Sum,
+    /// The parity of the phase; none if it is that of the warp's last arrival.
+    pub parity: Option<Sum>,
+}
+
+impl Test {
+    /// Waiting for what is tested.
+    pub fn wait(&self) -> Action {
+        match &self.parity {
+            Some(parity) => Action::Wait(self.barrier.clone(), parity.clone()),
+            None => Action::WaitOwn(self.barrier.clone()),
+        }
+    }
 }
 
 /// Follows one warp.
@@ -48,8 +59,14 @@ pub(super) struct Walker<'w, 'm, 'a> {
     /// Those met on this walk.
     pub waited: BTreeSet<Unknown>,
     pub tests: Vec<Test>,
+    /// How many arrivals have been met.
+    pub arrived: u32,
     pub steps: usize,
     pub depth: usize,
+    /// The headers of the loops that are being followed.
+    pub rounds: Vec<usize>,
+    /// Whether this is inside a loop.
+    pub cycling: bool,
     /// Bounds of what loops carry, learnt from the loops inside.
     pub hints: Vec<(Register, i128)>,
 }
@@ -67,7 +84,7 @@ impl<'m> Walker<'_, 'm, '_> {
         !self.counters.is_empty()
     }
 
-    pub fn test(&mut self, barrier: Sum, parity: Sum) -> u32 {
+    pub fn test(&mut self, barrier: Sum, parity: Option<Sum>) -> u32 {
         let test = Test { barrier, parity };
         let found = self.tests.iter().position(|t| *t == test);
         let index = found.unwrap_or_else(|| {
@@ -143,10 +160,7 @@ impl<'m> Walker<'_, 'm, '_> {
         state: &mut State,
         out: &mut Vec<Statement>,
     ) -> Result<(), Obstacle> {
-        let writes = instruction
-            .operands
-            .first()
-            .is_some_and(|o| !targets(o).is_empty());
+        let writes = !destinations(instruction).is_empty();
         if let Some((guard, negated)) = instruction.guard
             && !writes
             && touches(instruction, self.has_counters())
@@ -258,13 +272,7 @@ impl<'m> Walker<'_, 'm, '_> {
         let value = self
             .machine
             .value(&Operand::Register(guard), state, instruction.at);
-        let value = match value {
-            Value::Same(condition) => match state.facts.decide(&condition) {
-                Some(known) => Value::Same(Condition::Constant(known)),
-                None => Value::Same(condition),
-            },
-            other => other,
-        };
+        let value = value.seen(state.active, &state.facts);
         if negated { value.negated() } else { value }
     }
 
@@ -297,15 +305,16 @@ impl<'m> Walker<'_, 'm, '_> {
             ));
         };
         match value {
-            Value::Mask(mask) => {
-                let after = self.apart(mask, (yes, no, join), state, instruction, out)?;
+            Value::Mask(_) | Value::Parted(_) => {
+                let parts = value.parts().unwrap_or_default();
+                let after = self.apart(&parts, (yes, no, join), state, instruction, out)?;
                 Ok((join, after))
             }
             Value::Same(condition) => {
                 let after = self.fork(condition, (yes, no, join), state, instruction, out)?;
                 Ok((join, after))
             }
-            Value::Lost(_) | Value::Integer(_) => {
+            Value::Lost(_) | Value::Integer(_) | Value::Token(_) => {
                 let mut blocks = self.flow.between(yes, join);
                 blocks.extend(self.flow.between(no, join));
                 if self.touching(&blocks) {
@@ -323,6 +332,7 @@ impl<'m> Walker<'_, 'm, '_> {
                             Value::Lost(loss) => Some(loss.at),
                             _ => None,
                         },
+                        rule: None,
                     });
                 }
                 self.give_up(
@@ -350,18 +360,16 @@ impl<'m> Walker<'_, 'm, '_> {
         let mut written = BTreeSet::new();
         for block in blocks {
             for instruction in self.code(*block) {
-                if let Some(first) = instruction.operands.first() {
-                    written.extend(targets(first).into_iter().flatten());
-                }
+                written.extend(destinations(instruction).into_iter().flatten());
             }
         }
         written
     }
 
-    /// Some lanes go one way and the others another.
+    /// Some lanes go one way and the others another, or one way or another depending on the launch.
     fn apart(
         &mut self,
-        mask: u32,
+        parts: &[(u32, Condition)],
         (yes, no, join): (usize, usize, usize),
         state: State,
         instruction: &Instruction<'_>,
@@ -369,7 +377,11 @@ impl<'m> Walker<'_, 'm, '_> {
     ) -> Result<State, Obstacle> {
         let ending = join == self.flow.exit();
         let mut sides = Vec::new();
-        for (way, lanes) in [(yes, mask & state.active), (no, !mask & state.active)] {
+        for (group, condition) in parts {
+            let lanes = group & state.active;
+            if lanes == 0 {
+                continue;
+            }
             let mut side = state.clone();
             side.active = lanes;
             if ending {
@@ -377,33 +389,42 @@ impl<'m> Walker<'_, 'm, '_> {
                 side.whole = lanes;
             }
             let mut statements = Vec::new();
-            let after = self.region(way, join, None, side, &mut statements)?;
-            sides.push((after, statements));
+            let after = match condition {
+                Condition::Constant(taken) => {
+                    let way = if *taken { yes } else { no };
+                    self.region(way, join, None, side, &mut statements)?
+                }
+                condition => {
+                    let ways = (yes, no, join);
+                    self.fork(condition.clone(), ways, side, instruction, &mut statements)?
+                }
+            };
+            sides.push((lanes, after, statements));
         }
-        let (Some((second, below)), Some((first, above))) = (sides.pop(), sides.pop()) else {
-            return Ok(state);
-        };
-        if !above.is_empty() && !below.is_empty() {
+        if sides.iter().filter(|(_, _, s)| !s.is_empty()).count() > 1 {
             let reason = "lanes of one warp take different ways, and both take part in \
                           synchronization";
             return Err(Obstacle::new(instruction.at, reason));
         }
-        out.extend(above);
-        out.extend(below);
         let mut merged = state;
-        merged.apart = both(first.apart, second.apart);
-        let taken = mask & merged.active;
-        for (index, slot) in merged.registers.iter_mut().enumerate() {
-            let (Some(a), Some(b)) = (first.registers.get(index), second.registers.get(index))
-            else {
-                continue;
-            };
-            *slot = if a == b {
-                a.clone()
-            } else {
-                Value::by_lane(taken, a, b, instruction.at)
-            };
+        let Some((_, first, _)) = sides.first() else {
+            return Ok(merged);
+        };
+        merged.registers.clone_from(&first.registers);
+        merged.apart = first.apart;
+        merged.held = first.held;
+        merged.arrivals.clone_from(&first.arrivals);
+        for (lanes, side, _) in sides.iter().skip(1) {
+            merged.apart = both(merged.apart, side.apart);
+            merged.held = merged.held.filter(|held| side.held == Some(*held));
+            merged.arrivals.retain(|a| side.arrivals.contains(a));
+            for (slot, other) in merged.registers.iter_mut().zip(&side.registers) {
+                if slot != other {
+                    *slot = Value::by_lane(*lanes, other, slot, instruction.at);
+                }
+            }
         }
+        out.extend(sides.into_iter().flat_map(|(_, _, statements)| statements));
         Ok(merged)
     }
 
@@ -445,6 +466,9 @@ impl<'m> Walker<'_, 'm, '_> {
         }
         let mut merged = state;
         merged.apart = both(first.apart, second.apart);
+        merged.held = first.held.filter(|held| second.held == Some(*held));
+        merged.arrivals = first.arrivals.clone();
+        merged.arrivals.retain(|a| second.arrivals.contains(a));
         for (index, slot) in merged.registers.iter_mut().enumerate() {
             let (Some(a), Some(b)) = (first.registers.get(index), second.registers.get(index))
             else {
@@ -478,11 +502,7 @@ impl<'m> Walker<'_, 'm, '_> {
         };
         let test = self.tests.get(*number as usize)?;
         match (waiting, other) {
-            ([one], [])
-                if one.action == Action::Wait(test.barrier.clone(), test.parity.clone()) =>
-            {
-                Some(one.clone())
-            }
+            ([one], []) if one.action == test.wait() => Some(one.clone()),
             _ => None,
         }
     }

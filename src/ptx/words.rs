@@ -1,8 +1,11 @@
 //! Sums, conditions and places as words of the language.
 
+use super::ast::Location;
+use super::ast::Module;
 use super::family::Family;
 use super::family::place;
 use super::machine::Meaning;
+use super::memory::decided_by_memory;
 use super::statement::Obstacle;
 use super::term::Atom;
 use super::term::Condition;
@@ -13,17 +16,6 @@ use super::write::Writer;
 use std::fmt::Write as _;
 
 impl Writer<'_, '_> {
-    pub fn semaphore(&self, address: &Sum, at: usize) -> Result<String, Obstacle> {
-        let (name, index) = self.counter(address, at)?;
-        let all = self.counters()?;
-        let single = all.iter().any(|(n, elements)| *n == name && *elements == 1);
-        Ok(if single {
-            name
-        } else {
-            format!("{name}[{index}]")
-        })
-    }
-
     pub fn element(
         &mut self,
         address: &Sum,
@@ -176,6 +168,9 @@ impl Writer<'_, '_> {
                 }
                 words.join(" * ")
             }
+            Atom::Cell(..) => {
+                return Err(Obstacle::new(at, "it depends on memory that is read"));
+            }
             Atom::Choice(c, a, b) => format!(
                 "if {} then {} else {}",
                 self.condition(c, at)?,
@@ -188,6 +183,11 @@ impl Writer<'_, '_> {
     pub fn condition(&mut self, condition: &Condition, at: usize) -> Result<String, Obstacle> {
         Ok(match condition {
             Condition::Constant(value) => value.to_string(),
+            Condition::Zero(sum) if sum.reads_memory() => format!("!{}", self.visited(sum, at)?),
+            Condition::Not(inner) if decided_by_memory(inner) => match &**inner {
+                Condition::Zero(sum) => self.visited(sum, at)?,
+                other => format!("!({})", self.condition(other, at)?),
+            },
             Condition::Negative(sum) => {
                 let (left, right) = sides(sum);
                 let (left, right, relation) = if right.constant == 1 && left.constant == 0 {
@@ -281,4 +281,17 @@ pub(super) fn clean(name: &str) -> String {
 /// Text that can stand in a comment.
 pub(super) fn visible(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
+}
+
+/// Where a statement comes from, in the source if the PTX says it.
+pub(super) fn source(module: &Module<'_>, at: usize, location: Option<Location>) -> String {
+    match location.filter(|l| l.line > 0) {
+        Some(location) => {
+            let file = module.files.iter().find(|(n, _)| *n == location.file);
+            let path = file.map_or("source", |(_, path)| path);
+            let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+            format!("{}:{}", visible(name), location.line)
+        }
+        None => format!("line {}", module.line_of(at)),
+    }
 }

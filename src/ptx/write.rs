@@ -3,23 +3,28 @@
 use super::ast::Function;
 use super::ast::Location;
 use super::ast::Module;
+use super::boxes::Boxes;
+use super::boxes::local;
 use super::family::Family;
+use super::lift::Order;
 use super::lift::of_all;
 use super::machine::Launch;
 use super::machine::MOST_PARAMETER;
 use super::machine::Meaning;
+use super::memory::Memory;
 use super::program::Followed;
 use super::program::Program;
 use super::program::each;
 use super::program::skeleton;
 use super::statement::Action;
 use super::statement::Obstacle;
+use super::statement::Pool;
 use super::statement::Statement;
-use super::term::Atom;
 use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
 use super::words::clean;
+use super::words::source;
 use super::words::visible;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -31,10 +36,20 @@ pub(super) struct Writer<'w, 'a> {
     pub launch: &'w Launch,
     /// Whether the thread count was asked for.
     pub given: bool,
+    pub order: Order,
+    /// Whether roles are named by their order, as for other numbers of threads.
+    pub symbolic: bool,
     pub followed: &'w Followed,
     pub families: &'w [Family],
+    /// Which copies fill what mbarriers expect.
+    pub boxes: &'w Boxes,
+    /// Whether warps take registers that others have certainly given back.
+    pub covered: bool,
     pub out: String,
     pub loops: Vec<Unknown>,
+    /// How often each of these loops runs.
+    pub times: Vec<Sum>,
+    pub memory: Memory,
     /// The unknowns that have to be declared.
     pub used: BTreeSet<Unknown>,
 }
@@ -64,6 +79,27 @@ impl Writer<'_, '_> {
             _ => "",
         };
         let _ = writeln!(head, "//! {x} x {y} x {z} threads per CTA{most}{clusters}.");
+        let registers = |a: &Action| matches!(a, Action::Acquire(Pool::Registers, _));
+        let mut given = self.covered;
+        for program in &self.followed.programs {
+            each(&program.statements, &mut |s| given |= registers(&s.action));
+        }
+        if given {
+            let each = self.launch.registers();
+            let why = match self.launch.most_registers {
+                Some(_) => "as .maxnreg says",
+                None => "as many as fit",
+            };
+            let _ = writeln!(head, "//! {each} registers per thread at launch, {why}.");
+        }
+        if self.covered {
+            head.push_str(
+                "//! What `setmaxnreg` takes has been given back before, and is left out.\n",
+            );
+        }
+        if !self.boxes.is_empty() {
+            head.push_str("//! Tensor copies are taken to fill what their mbarriers expect.\n");
+        }
         let grid = self.followed.counters;
         if grid {
             head.push_str("//! Counters in memory are taken not to wrap around.\n");
@@ -90,7 +126,8 @@ impl Writer<'_, '_> {
                     let _ = writeln!(head, "param {name} in 0..={most}");
                 }
                 Some(Meaning::Blocks(axis)) => {
-                    let _ = writeln!(head, "param nctaid_{} in 1..={MOST_PARAMETER}", AXES[*axis]);
+                    let (name, least) = (AXES[*axis], self.launch.cluster[*axis]);
+                    let _ = writeln!(head, "param nctaid_{name} in {least}..={MOST_PARAMETER}");
                 }
                 Some(Meaning::Block(axis)) if !grid => {
                     let index = if cluster > 1 { "clusterid" } else { "ctaid" };
@@ -137,9 +174,10 @@ impl Writer<'_, '_> {
             } else {
                 String::new()
             };
+            let kind = if family.split { "barrier" } else { "mbarrier" };
             let _ = writeln!(
                 head,
-                "mbarrier {}{indices} {{ arrivals: {}{explicit} }}{group}",
+                "{kind} {}{indices} {{ arrivals: {}{explicit} }}{group}",
                 family.name, family.arrivals
             );
         }
@@ -162,72 +200,32 @@ impl Writer<'_, '_> {
             let members = cluster * self.launch.warps();
             let _ = writeln!(head, "barrier cluster_bar {{ arrivals: {members} }}");
         }
-        if has(&|a| matches!(a, Action::Acquire(_) | Action::Release(_))) {
-            let own = if cluster > 1 {
-                format!("[{cluster}]")
-            } else {
-                String::new()
-            };
+        let own = if cluster > 1 {
+            format!("[{cluster}]")
+        } else {
+            String::new()
+        };
+        let uses = |a: &Action, pool: Pool| matches!(a, Action::Acquire(p, _) | Action::Release(p, _) if *p == pool);
+        if has(&|a| uses(a, Pool::Columns)) {
             let _ = writeln!(head, "pool tensor_columns{own} = 512");
         }
-        let counters = self.counters()?;
-        for (name, elements) in counters {
-            let extent = if elements > 1 {
-                format!("[{elements}]")
-            } else {
-                String::new()
-            };
+        if has(&|a| matches!(a, Action::Pair)) {
             let _ = writeln!(
                 head,
-                "semaphore {name}{extent} = 0  // taken to be cleared before the launch"
+                "barrier tensor_pair[{}] {{ arrivals: 2 }}",
+                cluster / 2
             );
         }
+        if has(&|a| uses(a, Pool::Registers)) {
+            let all = self.launch.registers() * self.launch.warps();
+            let _ = writeln!(
+                head,
+                "pool registers{own} = {all}  // of a thread of each warp"
+            );
+        }
+        head.push_str(&self.memory_words());
         head.push('\n');
         Ok(head)
-    }
-
-    /// The counters and how many elements each has.
-    pub fn counters(&self) -> Result<Vec<(String, i128)>, Obstacle> {
-        let mut found: Vec<(String, i128)> = Vec::new();
-        for program in &self.followed.programs {
-            let mut failed = None;
-            each(&program.statements, &mut |s| {
-                if let Action::CounterAdd(a, _)
-                | Action::CounterSet(a, _)
-                | Action::CounterWait(a, ..) = &s.action
-                {
-                    match self.counter(a, s.at) {
-                        Ok((name, index)) => match found.iter_mut().find(|(n, _)| *n == name) {
-                            Some(entry) => entry.1 = entry.1.max(index + 1),
-                            None => found.push((name, index + 1)),
-                        },
-                        Err(obstacle) => failed = Some(obstacle),
-                    }
-                }
-            });
-            if let Some(obstacle) = failed {
-                return Err(obstacle);
-            }
-        }
-        Ok(found)
-    }
-
-    /// A counter's name and which of its elements.
-    pub fn counter(&self, address: &Sum, at: usize) -> Result<(String, i128), Obstacle> {
-        let mut terms = address.terms.iter();
-        if let (Some((Atom::Unknown(unknown), 1)), None) = (terms.next(), terms.next())
-            && let Some(Meaning::Parameter(..)) = self.followed.unknowns.meaning(*unknown)
-            && address.constant >= 0
-            && address.constant % 4 == 0
-            && address.constant < 1 << 16
-        {
-            let name = format!("at_{}", self.unknown(*unknown, at)?);
-            return Ok((name, address.constant / 4));
-        }
-        Err(Obstacle::new(
-            at,
-            "which counter in global memory this is depends on the launch",
-        ))
     }
 
     /// The roles or the grid.
@@ -236,7 +234,7 @@ impl Writer<'_, '_> {
             return self.grid();
         }
         let all = &self.followed.programs;
-        for program in all {
+        for (number, program) in all.iter().enumerate() {
             let mut name = String::new();
             if self.launch.ranks() > 1 {
                 let _ = write!(name, "cta{}_", program.rank);
@@ -245,14 +243,16 @@ impl Writer<'_, '_> {
             let first = program.warps.first().copied().unwrap_or(0);
             let last = program.warps.last().copied().unwrap_or(0);
             let consecutive = program.warps.windows(2).all(|w| w[1] == w[0] + 1);
-            if count == 1 {
+            if self.symbolic {
+                let _ = write!(name, "group{number}");
+            } else if count == 1 {
                 let _ = write!(name, "warp{first}");
             } else if consecutive {
                 let _ = write!(name, "warps{first}_{last}");
             } else {
                 let _ = write!(name, "warps{first}_and_{}_more", count - 1);
             }
-            let index = if count > 1 {
+            let index = if count > 1 || self.symbolic {
                 format!("[w in 0..{count}]")
             } else {
                 String::new()
@@ -298,8 +298,6 @@ impl Writer<'_, '_> {
             Action::CounterAdd(..)
             | Action::CounterSet(..)
             | Action::CounterWait(..)
-            | Action::CommitGroup
-            | Action::WaitGroup(..)
             | Action::For(..)
             | Action::If(..) => {}
             _ if keep(&s.action) => {}
@@ -337,7 +335,12 @@ impl Writer<'_, '_> {
             let reason = "the kernel waits for memory, but never asks how large the grid is";
             return Err(Obstacle::new(place(Some(main)), reason));
         }
-        let _ = writeln!(text, " launch any resident 1.. {{\n{body}}}");
+        let order = match self.order {
+            Order::Any => "any",
+            Order::Ascending => "ascending",
+            Order::Descending => "descending",
+        };
+        let _ = writeln!(text, " launch {order} resident 1.. {{\n{body}}}");
         Ok(text)
     }
 
@@ -364,15 +367,7 @@ impl Writer<'_, '_> {
     }
 
     fn source(&self, at: usize, location: Option<Location>) -> String {
-        match location.filter(|l| l.line > 0) {
-            Some(location) => {
-                let file = self.module.files.iter().find(|(n, _)| *n == location.file);
-                let path = file.map_or("source", |(_, path)| path);
-                let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
-                format!("{}:{}", visible(name), location.line)
-            }
-            None => format!("line {}", self.module.line_of(at)),
-        }
+        source(self.module, at, location)
     }
 
     fn statements(&mut self, statements: &[Statement], rank: u32) -> Result<(), Obstacle> {
@@ -389,11 +384,23 @@ impl Writer<'_, '_> {
                 index += 2;
                 continue;
             }
-            let sizes = boxes(statements, index);
+            let sizes = self.share(statements, index, rank);
             self.statement(statement, rank, sizes)?;
             index += 1;
         }
         Ok(())
+    }
+
+    /// The bytes of a copy that does not say how many it delivers.
+    fn share(&self, statements: &[Statement], index: usize, rank: u32) -> Option<Sum> {
+        let Action::Copy(barrier, None) = &statements.get(index)?.action else {
+            return None;
+        };
+        let unknowns = &self.followed.unknowns;
+        match self.boxes.share(barrier, rank, &self.loops, unknowns) {
+            Some(share) => share,
+            None => local(statements, index),
+        }
     }
 
     fn line(&mut self, words: &str, statement: &Statement) {
@@ -461,6 +468,7 @@ impl Writer<'_, '_> {
                     self.sum(&bytes, at)?
                 )
             }
+            Action::WaitOwn(a) => format!("wait {}", self.element(a, rank, at)?.1),
             Action::Wait(a, parity) => {
                 format!(
                     "wait {} {}",
@@ -501,8 +509,9 @@ impl Writer<'_, '_> {
                     self.sum(b, at)?
                 )
             }
-            Action::Acquire(n) | Action::Release(n) => {
-                let verb = if matches!(statement.action, Action::Acquire(_)) {
+            Action::Pair => format!("sync tensor_pair[{}]", rank / 2),
+            Action::Acquire(pool, n) | Action::Release(pool, n) => {
+                let verb = if matches!(statement.action, Action::Acquire(..)) {
                     "acquire"
                 } else {
                     "release"
@@ -512,22 +521,35 @@ impl Writer<'_, '_> {
                 } else {
                     String::new()
                 };
-                format!("{verb} tensor_columns{own} {}", self.sum(n, at)?)
-            }
-            Action::CommitGroup => "commit_group".to_owned(),
-            Action::WaitGroup(n, read) => {
-                let read = if *read { " read" } else { "" };
-                format!("wait_group {}{read}", self.sum(n, at)?)
+                let name = match pool {
+                    Pool::Columns => "tensor_columns",
+                    Pool::Registers => "registers",
+                };
+                format!("{verb} {name}{own} {}", self.sum(n, at)?)
             }
             Action::For(variable, times, body) => {
-                let times = self.sum(times, at)?;
-                self.loops.push(*variable);
-                let name = self.unknown(*variable, at)?;
                 let source = self.source(at, statement.location);
-                let _ = writeln!(self.out, "for {name} in 0..{times} {{  // {source}");
+                if times.reads_memory() {
+                    let (entry, body, words) = self.row(*variable, times, body, at)?;
+                    self.loops.push(entry);
+                    self.times.push(times.clone());
+                    let name = self.unknown(entry, at)?;
+                    let _ = writeln!(self.out, "for {name} in {words} {{  // {source}");
+                    self.statements(&body, rank)?;
+                    self.out.push_str("}\n");
+                    self.loops.pop();
+                    self.times.pop();
+                    return Ok(());
+                }
+                let words = self.sum(times, at)?;
+                self.loops.push(*variable);
+                self.times.push(times.clone());
+                let name = self.unknown(*variable, at)?;
+                let _ = writeln!(self.out, "for {name} in 0..{words} {{  // {source}");
                 self.statements(body, rank)?;
                 self.out.push_str("}\n");
                 self.loops.pop();
+                self.times.pop();
                 return Ok(());
             }
             Action::If(condition, yes, no) => {
@@ -550,51 +572,5 @@ impl Writer<'_, '_> {
             self.line(&words, statement);
         }
         Ok(())
-    }
-}
-
-/// What is expected on an mbarrier is divided among the copies to it that do not say their size:
-/// that their boxes fill it is assumed. The share of the copy at this place.
-fn boxes(statements: &[Statement], index: usize) -> Option<Sum> {
-    let Action::Copy(barrier, None) = &statements.get(index)?.action else {
-        return None;
-    };
-    let expects = |s: &Statement| match &s.action {
-        Action::ArriveExpectTx(b, bytes) | Action::ExpectTx(b, bytes) if b == barrier => {
-            Some(bytes.clone())
-        }
-        _ => None,
-    };
-    let from = (0..index)
-        .rev()
-        .find(|k| expects(&statements[*k]).is_some())?;
-    let mut left = expects(&statements[from])?;
-    let (mut open, mut last) = (0i128, index);
-    for (number, statement) in statements.iter().enumerate().skip(from + 1) {
-        if expects(statement).is_some() {
-            break;
-        }
-        match &statement.action {
-            Action::Copy(b, None) if b == barrier => {
-                open += 1;
-                last = number;
-            }
-            Action::Copy(b, Some(bytes)) if b == barrier => left = left.minus(bytes),
-            _ => {}
-        }
-    }
-    let total = left.as_constant();
-    match (open, total) {
-        (1, _) => Some(left),
-        (_, Some(total)) => {
-            let share = total / open;
-            let mine = if index == last {
-                total - share * (open - 1)
-            } else {
-                share
-            };
-            (share > 0).then(|| Sum::of(mine))
-        }
-        _ => None,
     }
 }

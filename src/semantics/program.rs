@@ -280,24 +280,19 @@ impl<'a> Walker<'a> {
                 return env.set(*var, value);
             }
             StmtKind::Access { verb, work, .. } => {
-                return match &mut self.data {
-                    Some(data) => data.work(env, stmt.id, self.ops.len() as u32, verb, work),
-                    None => Ok(()),
+                let Some(data) = &mut self.data else {
+                    return Ok(());
                 };
+                data.work(env, stmt.id, self.ops.len() as u32, verb, work)?;
+                // Memory has to hold it like an operation.
+                return self.count_operation();
             }
             StmtKind::If { .. } | StmtKind::For { .. } | StmtKind::Return | StmtKind::Break => {
                 return Ok(());
             }
         };
         let cell = self.cell(cell, &kind)?;
-        self.op_count += 1;
-        // A program counter has 32 bits, one value of which means "not started".
-        if self.op_count > self.op_limit.min(u64::from(u32::MAX) - 1) {
-            return Err(Fault::TooLarge {
-                what: "operations",
-                limit: self.op_limit,
-            });
-        }
+        self.count_operation()?;
         if let Some(data) = &mut self.data {
             data.operation(stmt.memory);
         }
@@ -306,6 +301,18 @@ impl<'a> Walker<'a> {
             cell,
             kind,
         });
+        Ok(())
+    }
+
+    fn count_operation(&mut self) -> Result<(), Fault> {
+        self.op_count += 1;
+        // A program counter has 32 bits, one value of which means "not started".
+        if self.op_count > self.op_limit.min(u64::from(u32::MAX) - 1) {
+            return Err(Fault::TooLarge {
+                what: "operations",
+                limit: self.op_limit,
+            });
+        }
         Ok(())
     }
 

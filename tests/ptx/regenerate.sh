@@ -18,7 +18,9 @@ if [ -z "$tree" ]; then
 fi
 cd "$here/kernels"
 for kernel in *.cu; do
-  "$tree/bin/nvcc" -ptx -arch=sm_90a -lineinfo -I"$tree/include" "$kernel" -o "${kernel%.cu}.ptx"
+  # A kernel that needs another architecture says so in its first line.
+  arch=$(sed -n '1s|^// arch: ||p' "$kernel")
+  "$tree/bin/nvcc" -ptx "-arch=${arch:-sm_90a}" -lineinfo -I"$tree/include" "$kernel" -o "${kernel%.cu}.ptx"
   # Where and when it was compiled does not belong into the text.
   sed -i "s|\"$here/kernels/|\"|; s|\"$tree/|\"|; s|_INTERNAL_[0-9a-f]*_|_INTERNAL_|g" "${kernel%.cu}.ptx"
 done

@@ -55,6 +55,8 @@ pub enum Command {
     Check(commands::check::Arguments),
     /// Print the protocol that a compiled kernel follows
     Lift(commands::lift::Arguments),
+    /// Look a compiled kernel through for what a reader with a checklist looks for
+    Lint(commands::lint::Arguments),
     /// Check certificates again, without the prover
     Certify(commands::certify::Arguments),
     /// Say whether a kernel that takes turns by a lock hangs on concrete block-sparse tensors

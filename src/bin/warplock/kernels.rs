@@ -3,10 +3,16 @@
 use std::path::Path;
 
 use clap::Args;
+use clap::ValueEnum;
 use warplock::ptx;
+use warplock::ptx::Function;
+use warplock::ptx::Lint;
+use warplock::ptx::Module;
 use warplock::ptx::Options;
+use warplock::report::finding::Finding;
 use warplock::report::style::Style;
 use warplock::report::text::visible;
+use warplock::text::Diagnostic;
 
 use crate::failure::Failure;
 use crate::sources;
@@ -24,9 +30,27 @@ pub struct Kernels {
     /// Threads per CTA, where the kernel has no launch bounds or is launched with fewer
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
     pub threads: Option<[u32; 3]>,
+    /// Let the number of threads per CTA be a parameter: every number of whole warps up to the
+    /// launch bounds
+    #[arg(long, conflicts_with = "threads")]
+    pub symbolic_threads: bool,
     /// CTAs per cluster, where the kernel does not say
     #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
     pub cluster: Option<[u32; 3]>,
+    /// In which order the CTAs of a kernel that waits for memory start
+    #[arg(long, value_name = "ORDER", value_enum, default_value = "any")]
+    pub launch: Order,
+}
+
+/// Orders in which CTAs start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Order {
+    /// Whichever the machine picks.
+    Any,
+    /// By ascending index.
+    Ascending,
+    /// By descending index.
+    Descending,
 }
 
 /// An entry and its protocol.
@@ -37,6 +61,14 @@ pub struct Lifted {
     pub protocol: Result<String, String>,
 }
 
+/// An entry and what is worth looking at in it.
+pub struct Linted {
+    /// The name of the entry.
+    pub entry: String,
+    /// The findings, or why its synchronization could not be recovered.
+    pub lints: Result<Vec<Lint>, String>,
+}
+
 impl Kernels {
     /// Reads a kernel file and recovers the protocols.
     pub fn lift(
@@ -45,6 +77,45 @@ impl Kernels {
         style: Style,
         tell: &dyn Fn(&str),
     ) -> Result<Vec<Lifted>, Failure> {
+        let mut lifted = Vec::new();
+        self.each(path, style, tell, &mut |module, function, options| {
+            let protocol = recovered(module, ptx::lift(module, function, options))?;
+            lifted.push(Lifted {
+                entry: function.name.to_owned(),
+                protocol,
+            });
+            Ok(())
+        })?;
+        Ok(lifted)
+    }
+
+    /// Reads a kernel file and looks it through.
+    pub fn lint(
+        &self,
+        path: &Path,
+        style: Style,
+        tell: &dyn Fn(&str),
+    ) -> Result<Vec<Linted>, Failure> {
+        let mut linted = Vec::new();
+        self.each(path, style, tell, &mut |module, function, options| {
+            let lints = recovered(module, ptx::lint(module, function, options))?;
+            linted.push(Linted {
+                entry: function.name.to_owned(),
+                lints,
+            });
+            Ok(())
+        })?;
+        Ok(linted)
+    }
+
+    /// Reads a kernel file and does something with each entry that is asked for.
+    fn each(
+        &self,
+        path: &Path,
+        style: Style,
+        tell: &dyn Fn(&str),
+        with: &mut Doing<'_>,
+    ) -> Result<(), Failure> {
         let bytes = sources::read_up_to(path, ptx::MAX_SOURCE_BYTES)?;
         let name = sources::name_of(path);
         let source = || String::from_utf8_lossy(&bytes);
@@ -69,27 +140,55 @@ impl Kernels {
                     .hint(format!("its entries: {}", visible(&names.join(", ")))),
             });
         }
-        let options = Options {
-            threads: self.threads,
-            cluster: self.cluster,
+        let mut options = Options::default();
+        options.threads = self.threads;
+        options.cluster = self.cluster;
+        options.symbolic_threads = self.symbolic_threads;
+        options.order = match self.launch {
+            Order::Any => ptx::Order::Any,
+            Order::Ascending => ptx::Order::Ascending,
+            Order::Descending => ptx::Order::Descending,
         };
-        let mut lifted = Vec::new();
         for function in wanted {
             tell(&format!("following {}", function.name));
-            let protocol = match ptx::lift(&module, function, &options) {
-                Ok(text) => Ok(text),
-                Err(ptx::Failure::Obstacle(obstacle)) => Err(obstacle.words(&module)),
-                Err(ptx::Failure::Input(finding)) => {
-                    return Err(Failure::text(&[finding], &name, &source(), style));
-                }
-            };
-            lifted.push(Lifted {
-                entry: function.name.to_owned(),
-                protocol,
-            });
+            with(&module, function, &options)
+                .map_err(|finding| Failure::text(&[*finding], &name, &source(), style))?;
         }
-        Ok(lifted)
+        Ok(())
     }
+}
+
+/// What is done with an entry. Fails where something is missing that the user can give.
+type Doing<'d> =
+    dyn FnMut(&Module<'_>, &Function<'_>, &Options) -> Result<(), Box<Diagnostic>> + 'd;
+
+/// What was found, or why it could not be recovered.
+fn recovered<T>(
+    module: &Module<'_>,
+    found: Result<T, ptx::Failure>,
+) -> Result<Result<T, String>, Box<Diagnostic>> {
+    match found {
+        Ok(found) => Ok(Ok(found)),
+        Err(ptx::Failure::Obstacle(obstacle)) => Ok(Err(obstacle.words(module))),
+        Err(ptx::Failure::Input(finding)) => Err(Box::new(finding)),
+    }
+}
+
+/// Where members are stuck, in the source that the lifted protocol names behind each line.
+pub fn stuck_in_source(finding: &Finding) -> Option<String> {
+    let counterexample = finding.counterexample.as_ref()?;
+    let mut places: Vec<String> = Vec::new();
+    for blocked in &counterexample.stuck.blocked {
+        let line = finding.source.lines().nth(blocked.line.checked_sub(1)?)?;
+        let (_, place) = line.rsplit_once("// ")?;
+        // Members of one role that are stuck at the same place are named once.
+        let role = blocked.member.split('[').next().unwrap_or_default();
+        let words = format!("{role} at {place}");
+        if !places.contains(&words) {
+            places.push(words);
+        }
+    }
+    (!places.is_empty()).then(|| format!("stuck in the source: {}", places.join(", ")))
 }
 
 /// Whether a file is a kernel rather than a protocol.

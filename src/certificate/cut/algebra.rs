@@ -229,15 +229,15 @@ pub fn linear(expr: &Expr, var: VarId) -> Option<(i64, Expr)> {
         Expr::Var(_) => Some((1, Expr::Int(0))),
         Expr::Neg(e) => {
             let (alpha, beta) = linear(e, var)?;
-            Some((-alpha, sub(Expr::Int(0), beta)))
+            Some((alpha.checked_neg()?, sub(Expr::Int(0), beta)))
         }
         Expr::Binary(BinaryOp::Add, a, b) => {
             let ((p, x), (q, y)) = (linear(a, var)?, linear(b, var)?);
-            Some((p + q, add(x, y)))
+            Some((p.checked_add(q)?, add(x, y)))
         }
         Expr::Binary(BinaryOp::Sub, a, b) => {
             let ((p, x), (q, y)) = (linear(a, var)?, linear(b, var)?);
-            Some((p - q, sub(x, y)))
+            Some((p.checked_sub(q)?, sub(x, y)))
         }
         Expr::Binary(BinaryOp::Mul, a, b) => match (&**a, &**b) {
             (Expr::Int(k), e) | (e, Expr::Int(k)) => {

@@ -28,6 +28,7 @@ use crate::protocol::Role;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
+use crate::protocol::Work;
 
 /// The largest extent that is enumerated.
 const MAX_ENUMERATED: i64 = 64;
@@ -517,6 +518,13 @@ fn for_each_expr(stmt: &mut Stmt, visit: &mut dyn FnMut(&mut Expr)) {
             Iteration::Row { row, .. } => row.iter_mut().for_each(&mut *visit),
         },
         StmtKind::Assign { value, .. } => visit(value),
-        StmtKind::Access { .. } | StmtKind::Return | StmtKind::Break => {}
+        StmtKind::Access { work, .. } => match work {
+            Work::WaitGroup { most, .. } => visit(most),
+            // The elements may tell members apart that do the same otherwise: `Class::free`.
+            Work::Now(_) | Work::Async(_) => {}
+            // No rule looks at these.
+            Work::Assert(_) | Work::CommitGroup | Work::Fence(_) => {}
+        },
+        StmtKind::Return | StmtKind::Break => {}
     }
 }

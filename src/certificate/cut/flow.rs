@@ -43,7 +43,7 @@ use crate::protocol::Work;
 /// from one iteration to the next: those have closed forms that writing out would tear apart.
 const MAX_WRITTEN_OUT: i64 = 8;
 
-/// The most operations a class may have.
+/// The most operations a class may have, and the most steps on data, where loops are written out.
 const MAX_SITES: usize = 200;
 
 /// A class's program.
@@ -163,7 +163,9 @@ pub enum Step {
     CommitGroup,
     /// Groups are waited for.
     WaitGroup {
-        /// How many may be outstanding, if it is a number.
+        /// How many may be outstanding, with nothing folded.
+        whole: Expr,
+        /// The same, if it is a number.
         most: Option<i64>,
         /// Whether only what they read is waited for.
         reads_only: bool,
@@ -785,12 +787,16 @@ impl Builder<'_> {
                 self.point(stmt, first, Step::CommitGroup, path, nodes);
             }
             Work::WaitGroup { most, reads_only } => {
+                let whole = self.whole(most, values);
                 let most = match self.expr(most, values) {
                     Expr::Int(most) => Some(most),
                     _ => None,
                 };
-                let reads_only = *reads_only;
-                let step = Step::WaitGroup { most, reads_only };
+                let step = Step::WaitGroup {
+                    whole,
+                    most,
+                    reads_only: *reads_only,
+                };
                 self.point(stmt, self.flow.points.len(), step, path, nodes);
             }
             Work::Fence(Fence::ProxyAsync) => {
@@ -1023,7 +1029,7 @@ impl Builder<'_> {
         values: &mut Values,
         path: &Path,
     ) -> Result<Vec<Node>, Unsupported> {
-        if self.flow.sites.len() > MAX_SITES {
+        if self.flow.sites.len() > MAX_SITES || self.flow.points.len() > MAX_SITES {
             return Err(Unsupported::at(stmt.span, "so many operations"));
         }
         if returns(body).is_some() {

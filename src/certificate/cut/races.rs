@@ -57,6 +57,7 @@ use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
 use crate::certificate::translate::Env;
+use crate::certificate::translate::Requirement;
 use crate::protocol::Expr;
 
 /// What ends an access: nothing before it does, as far as the text shows.
@@ -75,7 +76,10 @@ pub fn end(flow: &Flow, point: usize) -> Option<Moment> {
             };
             let waits = |at: &usize| {
                 let there = &flow.points[*at];
-                let Step::WaitGroup { most, reads_only } = there.step else {
+                let Step::WaitGroup {
+                    most, reads_only, ..
+                } = there.step
+                else {
                     return false;
                 };
                 most == Some(0)
@@ -103,6 +107,14 @@ pub(super) fn executed_with(path: &Path, whenever: &Path) -> bool {
     whenever.loops.starts_with(&path.loops) && whenever.conditions.starts_with(&path.conditions)
 }
 
+/// Whatever expressions need to be well defined.
+pub(super) fn all_needed(needed: Vec<Requirement>) -> Term {
+    term::and(needed.into_iter().map(|r| {
+        let given = term::and(r.given);
+        term::or([term::not(given), r.needed])
+    }))
+}
+
 /// An access of a member.
 #[derive(Clone, Copy)]
 pub(super) struct Access {
@@ -126,7 +138,7 @@ impl<'a> Rule<'a> {
         let accesses = self.exposed_accesses()?;
         for (nth, a) in accesses.iter().enumerate() {
             for b in &accesses[nth..] {
-                if a.buffer == b.buffer && (a.write || b.write) {
+                if (a.write || b.write) && self.may_meet(a, b) {
                     self.apart(a, b)?;
                     self.in_turn(a, b)?;
                 }
@@ -138,6 +150,10 @@ impl<'a> Rule<'a> {
     /// Every access, with what is stated of them shown.
     pub(super) fn exposed_accesses(&mut self) -> Result<Vec<Access>, Unsupported> {
         self.copies_of_buffers()?;
+        self.defined_buffers()?;
+        for class in 0..self.classes.len() {
+            self.defined_data(class)?;
+        }
         let accesses = self.accesses();
         for access in &accesses {
             self.in_range(access)?;
@@ -172,6 +188,67 @@ impl<'a> Rule<'a> {
             }
         }
         all
+    }
+
+    /// The extents of every buffer have values.
+    fn defined_buffers(&mut self) -> Result<(), Unsupported> {
+        for buffer in &self.protocol.buffers {
+            let mut setting = self.setting()?;
+            let mut needed = Vec::new();
+            for extent in &buffer.extents {
+                let extent = self.replaced(extent);
+                let terms = &mut setting.terms;
+                terms.well_defined(&extent, &Env::new(), &[], &mut needed)?;
+            }
+            self.conclude(
+                format!("defined_{}", buffer.name),
+                format!("the extents of `{}` are well defined", buffer.name),
+                setting,
+                all_needed(needed),
+            )?;
+        }
+        Ok(())
+    }
+
+    /// So has every number of groups, and where the members run.
+    fn defined_data(&mut self, class: usize) -> Result<(), Unsupported> {
+        let this = &self.classes[class];
+        for (nth, point) in this.flow.points.iter().enumerate() {
+            let Step::WaitGroup { whole, .. } = &point.step else {
+                continue;
+            };
+            let mut setting = self.setting_of(class)?;
+            let env = self.member_at_point(&mut setting, class, nth, "at")?;
+            let mut needed = Vec::new();
+            let terms = &mut setting.terms;
+            terms.well_defined(whole, &env, &[], &mut needed)?;
+            let what = self.quote(point.span);
+            self.conclude(
+                format!("defined_group_c{class}_p{nth}"),
+                format!("`{what}` is well defined"),
+                setting,
+                all_needed(needed),
+            )?;
+        }
+        let place = &self.protocol.roles[this.role].place;
+        let mut setting = self.setting_of(class)?;
+        let copy = self.copy(&mut setting)?;
+        let env = self.indices(&mut setting, this, copy.as_ref(), "at")?;
+        let mut needed = Vec::new();
+        for part in [&place.cta, &place.cluster, &place.gpu]
+            .into_iter()
+            .flatten()
+        {
+            let part = self.replaced(part);
+            let terms = &mut setting.terms;
+            terms.well_defined(&part, &env, &[], &mut needed)?;
+        }
+        self.conclude(
+            format!("defined_place_c{class}"),
+            format!("where {} runs is well defined", this.name),
+            setting,
+            all_needed(needed),
+        )
     }
 
     /// Every copy has elements of its own in every buffer.
@@ -274,15 +351,11 @@ impl<'a> Rule<'a> {
         let buffer = &self.protocol.buffers[access.buffer];
         let mut setting = self.setting_of(class)?;
         let env = self.member_at_point(&mut setting, class, point, "at")?;
-        let mut goals = Vec::new();
         let mut needed = Vec::new();
         for e in whole {
             setting.terms.well_defined(e, &env, &[], &mut needed)?;
         }
-        goals.extend(needed.into_iter().map(|r| {
-            let given = term::and(r.given);
-            term::or([term::not(given), r.needed])
-        }));
+        let mut goals = vec![all_needed(needed)];
         let element = self.element_of(&mut setting, access, &env)?;
         for (extent, index) in buffer.extents.iter().zip(&element) {
             let extent = setting.terms.expr(&self.fix(extent), &Env::new())?;
@@ -452,6 +525,16 @@ impl<'a> Rule<'a> {
             place: self.place_of(exposure.class, exposure.at)?,
             env,
         })
+    }
+
+    /// Whether two accesses may be to one element: not if an index is a different number.
+    pub(super) fn may_meet(&self, a: &Access, b: &Access) -> bool {
+        let index = |x: &Access| match &self.classes[x.class].flow.points[x.point].step {
+            Step::Touch { index, .. } => &index[..],
+            _ => &[],
+        };
+        let differ = |pair: (&Expr, &Expr)| matches!(pair, (Expr::Int(a), Expr::Int(b)) if a != b);
+        a.buffer == b.buffer && !index(a).iter().zip(index(b)).any(differ)
     }
 
     /// Accesses of two members.

@@ -55,6 +55,7 @@ use super::flow::Lasting;
 use super::flow::Site;
 use super::flow::Step;
 use super::races::Access;
+use super::races::all_needed;
 use super::races::end;
 use super::races::executed_with;
 use super::rule::Held;
@@ -111,7 +112,7 @@ impl<'a> Rule<'a> {
         }
         for write in accesses.iter().filter(|a| a.write) {
             for read in accesses.iter().filter(|a| !a.write) {
-                if write.buffer == read.buffer {
+                if self.may_meet(write, read) {
                     self.seen_by_another(write, read)?;
                     self.seen_by_itself(write, read)?;
                 }
@@ -239,7 +240,7 @@ impl<'a> Rule<'a> {
     }
 
     /// The number of the copy that both members belong to, if there are copies.
-    fn copy(&self, setting: &mut Setting<'a>) -> Result<Option<Term>, Unsupported> {
+    pub(super) fn copy(&self, setting: &mut Setting<'a>) -> Result<Option<Term>, Unsupported> {
         let Some(extent) = copies::copies(self.protocol).extent else {
             return Ok(None);
         };
@@ -251,7 +252,7 @@ impl<'a> Rule<'a> {
     }
 
     /// The indices of a member.
-    fn indices(
+    pub(super) fn indices(
         &self,
         setting: &mut Setting<'a>,
         class: &Class,
@@ -309,10 +310,7 @@ impl<'a> Rule<'a> {
             (Some(one), Some(other)) => term::eq(&one, &other),
             _ => term::boolean(false),
         });
-        goals.extend(needed.into_iter().map(|r| {
-            let given = term::and(r.given);
-            term::or([term::not(given), r.needed])
-        }));
+        goals.push(all_needed(needed));
         Ok(())
     }
 

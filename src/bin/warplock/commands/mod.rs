@@ -12,6 +12,7 @@ pub mod export;
 pub mod fmt;
 mod interactive;
 pub mod lift;
+pub mod lint;
 pub mod man;
 pub mod replay;
 pub mod repro;
@@ -28,6 +29,7 @@ pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
         Command::Check(arguments) => check::run(arguments, session),
         Command::Certify(arguments) => certify::run(arguments, session),
         Command::Lift(arguments) => lift::run(arguments, session),
+        Command::Lint(arguments) => lint::run(arguments, session),
         Command::Csr(arguments) => csr::run(arguments, session),
         Command::Repro(arguments) => repro::run(arguments, session),
         Command::Replay(arguments) => replay::run(arguments, session),

@@ -111,6 +111,7 @@ impl Work<'_> {
                 Ok(text) => {
                     work.protocol(text.as_bytes(), outcome)?;
                     for finding in outcome.findings.iter_mut().skip(before) {
+                        finding.notes.extend(kernels::stuck_in_source(finding));
                         let lines = "lines are those of the protocol that `warplock lift` prints";
                         finding.notes.push(lines.to_owned());
                     }
