@@ -85,7 +85,7 @@ fn check(file: &str, source: &str, expectation: &Expectation) {
             let checked = manifest::check(
                 &proof.certificate,
                 &Solver::BuiltIn,
-                Duration::from_secs(60),
+                Duration::from_secs(300),
                 &|_| {},
             );
             assert_eq!(
