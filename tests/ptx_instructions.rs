@@ -229,7 +229,7 @@ fn copies_to_several_ctas() {
     insta::assert_snapshot!(run(multicast(3), &["check", "-q"]), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 37 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 36 obligations of the cut rule hold
     --- stderr
     ");
     insta::assert_snapshot!(run(multicast(1), &["check", "-q"]), @"

@@ -41,7 +41,7 @@ fn a_persistent_ring_of_bulk_copies() {
     insta::assert_snapshot!(check("bulk_ring.ptx", &[]), @"
     exit 1
     --- stdout
-    bulk_ring.ptx:bulk_ring: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823 and schedule, assuming ctaid_x < nctaid_x: all 35 obligations of the cut rule hold
+    bulk_ring.ptx:bulk_ring: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823 and schedule, assuming ctaid_x < nctaid_x: all 34 obligations of the cut rule hold
     bulk_ring.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_2 = 1, param_3 = 1, ctaid_x = 0, nctaid_x = 1: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 0 arrivals pending and 16 bytes missing and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
     bulk_ring.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_2 = 2, param_3 = 1, ctaid_x = 0, nctaid_x = 1: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
     --- stderr
@@ -125,7 +125,7 @@ fn a_hopper_gemm() {
     insta::assert_snapshot!(check("hopper_gemm.ptx", &["--entry", "hopper_gemm", "--timeout", "300"]), @"
     exit 0
     --- stdout
-    hopper_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823 and schedule, assuming ctaid_x < nctaid_x: all 96 obligations of the cut rule hold
+    hopper_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823 and schedule, assuming ctaid_x < nctaid_x: all 94 obligations of the cut rule hold
     --- stderr
     ");
 }
@@ -154,7 +154,7 @@ fn a_blackwell_gemm_on_two_ctas() {
     insta::assert_snapshot!(check("blackwell_gemm.ptx", &["--entry", "blackwell_gemm", "--timeout", "300"]), @"
     exit 0
     --- stdout
-    blackwell_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, clusterid_x in 0..=1073741822, nctaid_x in 2..=1073741823 and schedule, assuming 2 * clusterid_x < nctaid_x: all 111 obligations of the cut rule hold
+    blackwell_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, clusterid_x in 0..=1073741822, nctaid_x in 2..=1073741823 and schedule, assuming 2 * clusterid_x < nctaid_x: all 109 obligations of the cut rule hold
     --- stderr
     ");
 }
