@@ -2,8 +2,10 @@
 //! searched exhaustively at small parameter values, where nothing may hang, be undefined or fault.
 //!
 //! The protocols are those of `support/edited.rs`. Seeds count from 0. For longer runs see
-//! `support/cut_rule.rs`.
+//! `support/campaign.rs`.
 
+#[path = "support/campaign.rs"]
+mod campaign;
 #[path = "support/case_templates.rs"]
 mod case_templates;
 #[path = "support/cut_rule.rs"]
@@ -24,11 +26,11 @@ use warplock::semantics::explore::explore_all;
 use warplock::text;
 use warplock::verdict::Property;
 
+use campaign::log;
+use campaign::number;
 use cut_rule::MAX_STATES;
 use cut_rule::bounds;
 use cut_rule::grid;
-use cut_rule::log;
-use cut_rule::number;
 use cut_rule::proved_by;
 use cut_templates::KERNELS;
 use edited::Kernels;

@@ -2,8 +2,10 @@
 //! nobody hangs is searched exhaustively at small parameter values, where nothing may violate it.
 //!
 //! The protocols are those of `support/edited.rs`. Seeds count from 1,000,000. For longer runs see
-//! `support/cut_rule.rs`.
+//! `support/campaign.rs`.
 
+#[path = "support/campaign.rs"]
+mod campaign;
 #[path = "support/case_templates.rs"]
 mod case_templates;
 #[path = "support/cut_rule.rs"]
@@ -23,8 +25,8 @@ use warplock::text;
 use warplock::verdict::Property;
 use warplock::verdict::hazard::inapplicable;
 
-use cut_rule::log;
-use cut_rule::number;
+use campaign::log;
+use campaign::number;
 use cut_rule::proved_by;
 use cut_templates::KERNELS;
 use edited::Kernels;

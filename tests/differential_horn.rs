@@ -6,7 +6,6 @@
 //! other ones, and `WARPLOCK_CASES_LOG` names a file that gets the figures and every contradiction.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
@@ -26,6 +25,11 @@ use warplock::semantics::unfold::Limits;
 use warplock::text;
 use z3::SatResult;
 
+use campaign::log;
+use campaign::number;
+
+#[path = "support/campaign.rs"]
+mod campaign;
 #[path = "support/cut_templates.rs"]
 mod cut_templates;
 #[path = "support/edited.rs"]
@@ -173,23 +177,6 @@ impl Tally {
         for answer in ["wrong, Unsat", "facts accepted"] {
             assert!(self.of(answer) > 0, "{answer}: {:?}", self.counts);
         }
-    }
-}
-
-fn number(name: &str, otherwise: u64) -> u64 {
-    let value = std::env::var(name).ok();
-    value
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(otherwise)
-}
-
-fn log(line: &str) {
-    if let Ok(path) = std::env::var("WARPLOCK_CASES_LOG") {
-        let file = std::fs::OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(path);
-        writeln!(file.unwrap(), "{line}").unwrap();
     }
 }
 

@@ -9,17 +9,20 @@
 #[path = "support/agreement.rs"]
 #[allow(dead_code)] // Fixed values are compared by `fits`.
 mod agreement;
+#[path = "support/campaign.rs"]
+mod campaign;
 #[path = "support/language.rs"]
 mod language;
 #[path = "support/mutants.rs"]
 mod mutants;
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
 use std::time::Duration;
 
 use agreement::Effort;
 use agreement::Small;
+use campaign::log;
+use campaign::number;
 use rand::RngExt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -55,23 +58,6 @@ const FURTHER: Effort = Effort {
     states: 20_000,
     time: Duration::from_secs(3),
 };
-
-fn number(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(otherwise)
-}
-
-fn log(line: &str) {
-    if let Ok(path) = std::env::var("WARPLOCK_CASES_LOG") {
-        let file = std::fs::OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(path);
-        writeln!(file.unwrap(), "{line}").unwrap();
-    }
-}
 
 fn seeds() -> std::ops::Range<u64> {
     let first = number("WARPLOCK_SEED", 0);

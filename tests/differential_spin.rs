@@ -29,6 +29,11 @@ use warplock::semantics::unfold;
 use warplock::semantics::unfold::Limits;
 use warplock::text;
 
+use campaign::log;
+use campaign::number;
+
+#[path = "support/campaign.rs"]
+mod campaign;
 #[path = "support/cut_templates.rs"]
 mod cut_templates;
 #[path = "support/edited.rs"]
@@ -194,23 +199,6 @@ fn compare(kind: &'static str, seed: u64, folder: &Path, tally: &mut Tally) {
         );
         log(&failure);
         tally.failures.push(failure);
-    }
-}
-
-fn number(name: &str, otherwise: u64) -> u64 {
-    let value = std::env::var(name).ok();
-    value
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(otherwise)
-}
-
-fn log(line: &str) {
-    if let Ok(path) = std::env::var("WARPLOCK_CASES_LOG") {
-        let file = std::fs::OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(path);
-        writeln!(file.unwrap(), "{line}").unwrap();
     }
 }
 

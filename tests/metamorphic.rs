@@ -9,6 +9,8 @@
 #[allow(dead_code)] // Only verdicts are compared here.
 #[path = "support/agreement.rs"]
 mod agreement;
+#[path = "support/campaign.rs"]
+mod campaign;
 #[path = "support/language.rs"]
 mod language;
 #[path = "support/mutants.rs"]
@@ -18,13 +20,15 @@ mod rewrite;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
 use warplock::text;
 use warplock::text::Narrowing;
 use warplock::verdict::decision::Verdict;
+
+use campaign::log;
+use campaign::number;
 
 /// The library's protocols that take part: fast ones of every kind.
 const FILES: [&str; 18] = [
@@ -70,20 +74,6 @@ fn said(source: &str, timeout: Duration) -> Said {
     Said {
         word: decision.verdict.word(),
         least,
-    }
-}
-
-fn number(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(otherwise)
-}
-
-fn log(line: &str) {
-    if let Ok(path) = std::env::var("WARPLOCK_CASES_LOG") {
-        let file = fs::OpenOptions::new().append(true).create(true).open(path);
-        writeln!(file.unwrap(), "{line}").unwrap();
     }
 }
 

@@ -15,13 +15,14 @@
 
 #[path = "support/agreement.rs"]
 mod agreement;
+#[path = "support/campaign.rs"]
+mod campaign;
 #[path = "support/mutants.rs"]
 mod mutants;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -30,6 +31,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use agreement::Effort;
+use campaign::log;
+use campaign::number;
 use itertools::Itertools;
 use mutants::Mutant;
 use rand::SeedableRng;
@@ -164,20 +167,6 @@ fn decided(
         complete: small.complete,
         wrong,
     })
-}
-
-fn number(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(otherwise)
-}
-
-fn log(line: &str) {
-    if let Ok(path) = std::env::var("WARPLOCK_CASES_LOG") {
-        let file = fs::OpenOptions::new().append(true).create(true).open(path);
-        writeln!(file.unwrap(), "{line}").unwrap();
-    }
 }
 
 /// Decides mutants of one subject, and says so in the log.

@@ -10,6 +10,7 @@ use z3::ast::Int;
 
 use super::obligation::Obligation;
 use super::term;
+use crate::fresh;
 
 /// Time for one question.
 const EACH: Duration = Duration::from_millis(500);
@@ -32,13 +33,13 @@ pub fn failing(
         .iter()
         .map(|name| declared(name).then(|| name.clone()))
         .collect();
-    z3::with_z3_config(&z3::Config::new(), move || {
+    fresh::context(|| {
         let solver = z3::Solver::new();
         let mut params = z3::Params::new();
         params.set_u32("timeout", EACH.as_millis() as u32);
         params.set_bool("ctrl_c", false);
         solver.set_params(&params);
-        solver.from_string(script);
+        solver.from_string(script.as_str());
         let integers: Vec<Option<Int>> = names
             .iter()
             .map(|name| name.as_ref().map(|name| Int::new_const(name.as_str())))

@@ -1,10 +1,5 @@
 //! What the cut rule proves, and what exhaustive search finds at small parameter values.
-//!
-//! `WARPLOCK_CASES` multiplies the number of cases (20 takes a few minutes in a release build),
-//! `WARPLOCK_SEED` moves on to other ones, and `WARPLOCK_CASES_LOG` names a file that gets a line
-//! of figures and the text of every protocol that was proved although it should not be.
 
-use std::io::Write as _;
 use std::time::Duration;
 
 use warplock::certificate::discharge::Solver;
@@ -84,24 +79,5 @@ pub fn proved_by(layer: Layer, property: Property, source: &str, protocol: &Prot
         Ok(_) => true,
         Err(Rejection::Open { .. }) => false,
         Err(other) => panic!("{other}\n{source}"),
-    }
-}
-
-/// A number from the environment.
-pub fn number(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name)
-        .ok()
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(otherwise)
-}
-
-/// Adds a line to the log, if one is wanted.
-pub fn log(line: &str) {
-    if let Ok(path) = std::env::var("WARPLOCK_CASES_LOG") {
-        let file = std::fs::OpenOptions::new()
-            .append(true)
-            .create(true)
-            .open(path);
-        writeln!(file.unwrap(), "{line}").unwrap();
     }
 }

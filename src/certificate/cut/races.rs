@@ -49,6 +49,7 @@ use super::flow::Path;
 use super::flow::Step;
 use super::rule::Held;
 use super::rule::Rule;
+use super::rule::all_needed;
 use super::state::Group;
 use super::state::Setting;
 use super::state::Spot;
@@ -57,7 +58,6 @@ use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
 use crate::certificate::translate::Env;
-use crate::certificate::translate::Requirement;
 use crate::protocol::Expr;
 
 /// What ends an access: nothing before it does, as far as the text shows.
@@ -105,14 +105,6 @@ pub fn end(flow: &Flow, point: usize) -> Option<Moment> {
 /// what stands on another is.
 pub(super) fn executed_with(path: &Path, whenever: &Path) -> bool {
     whenever.loops.starts_with(&path.loops) && whenever.conditions.starts_with(&path.conditions)
-}
-
-/// Whatever expressions need to be well defined.
-pub(super) fn all_needed(needed: Vec<Requirement>) -> Term {
-    term::and(needed.into_iter().map(|r| {
-        let given = term::and(r.given);
-        term::or([term::not(given), r.needed])
-    }))
 }
 
 /// An access of a member.
@@ -193,19 +185,11 @@ impl<'a> Rule<'a> {
     /// The extents of every buffer have values.
     fn defined_buffers(&mut self) -> Result<(), Unsupported> {
         for buffer in &self.protocol.buffers {
-            let mut setting = self.setting()?;
-            let mut needed = Vec::new();
-            for extent in &buffer.extents {
-                let extent = self.replaced(extent);
-                let terms = &mut setting.terms;
-                terms.well_defined(&extent, &Env::new(), &[], &mut needed)?;
-            }
-            self.conclude(
-                format!("defined_{}", buffer.name),
-                format!("the extents of `{}` are well defined", buffer.name),
-                setting,
-                all_needed(needed),
-            )?;
+            let extents: Vec<Expr> = buffer.extents.iter().map(|e| self.replaced(e)).collect();
+            let extents: Vec<&Expr> = extents.iter().collect();
+            let name = format!("defined_{}", buffer.name);
+            let what = format!("every extent of `{}`", buffer.name);
+            self.require_defined(self.setting()?, &extents, &Env::new(), name, &what)?;
         }
         Ok(())
     }
@@ -219,36 +203,24 @@ impl<'a> Rule<'a> {
             };
             let mut setting = self.setting_of(class)?;
             let env = self.member_at_point(&mut setting, class, nth, "at")?;
-            let mut needed = Vec::new();
-            let terms = &mut setting.terms;
-            terms.well_defined(whole, &env, &[], &mut needed)?;
-            let what = self.quote(point.span);
-            self.conclude(
-                format!("defined_group_c{class}_p{nth}"),
-                format!("`{what}` is well defined"),
-                setting,
-                all_needed(needed),
-            )?;
+            let what = format!("`{}`", self.quote(point.span));
+            let name = format!("defined_group_c{class}_p{nth}");
+            self.require_defined(setting, &[whole], &env, name, &what)?;
         }
         let place = &self.protocol.roles[this.role].place;
+        let parts = [&place.cta, &place.cluster, &place.gpu];
+        let parts: Vec<Expr> = parts
+            .into_iter()
+            .flatten()
+            .map(|e| self.replaced(e))
+            .collect();
+        let parts: Vec<&Expr> = parts.iter().collect();
         let mut setting = self.setting_of(class)?;
         let copy = self.copy(&mut setting)?;
         let env = self.indices(&mut setting, this, copy.as_ref(), "at")?;
-        let mut needed = Vec::new();
-        for part in [&place.cta, &place.cluster, &place.gpu]
-            .into_iter()
-            .flatten()
-        {
-            let part = self.replaced(part);
-            let terms = &mut setting.terms;
-            terms.well_defined(&part, &env, &[], &mut needed)?;
-        }
-        self.conclude(
-            format!("defined_place_c{class}"),
-            format!("where {} runs is well defined", this.name),
-            setting,
-            all_needed(needed),
-        )
+        let what = format!("where {} runs", this.name);
+        let name = format!("defined_place_c{class}");
+        self.require_defined(setting, &parts, &env, name, &what)
     }
 
     /// Every copy has elements of its own in every buffer.
@@ -445,43 +417,17 @@ impl<'a> Rule<'a> {
             spread: None,
             withheld,
         }];
-        // Who stops where: the class, and what holds if there is nobody.
-        let mut crews = vec![(*class, term::boolean(false))];
-        for (position, stop) in stops.iter().enumerate() {
-            let other = &classes[position];
-            let size = if position == *class {
-                super::algebra::sub(other.size.clone(), Expr::Int(1))
-            } else {
-                other.size.clone()
-            };
-            if size == Expr::Int(0) {
-                continue;
+        let (others, mut crews) = self.others(&mut setting, stops, held)?;
+        // It is held, or it stops like everybody else.
+        let first = match at {
+            Moment::Point(_) => 1,
+            Moment::Landing(_) => {
+                crews.insert(0, (*class, term::boolean(false)));
+                0
             }
-            let count = setting.terms.expr(&size, &Env::new())?;
-            crews.push((position, term::le(&count, &term::int(0))));
-            groups.push(Group {
-                class: other,
-                spots: self.stops(&mut setting, position, stop, held)?,
-                size,
-                spread: None,
-                withheld: None,
-            });
-        }
-        for (crew, (position, none)) in crews.iter().enumerate() {
-            if crew == 0 && matches!(at, Moment::Point(_)) {
-                // It is held.
-                continue;
-            }
-            for nth in 0..groups[crew].spots.len() {
-                let spot = groups[crew].spots[nth].clone();
-                let Place::Site(site) = spot.place else {
-                    continue;
-                };
-                let stopped = (*position, site);
-                let blocked = self.lacks(&mut setting, &groups, stopped, &spot.env, 0, false)?;
-                goals.push(term::or([none.clone(), term::not(spot.when), blocked]));
-            }
-        }
+        };
+        groups.extend(others);
+        goals.extend(self.blocked(&mut setting, &groups, first, &crews)?);
         let (name, what) = match *at {
             Moment::Point(point) => {
                 let what = self.quote(this.flow.points[point].span);

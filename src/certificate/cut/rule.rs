@@ -30,6 +30,7 @@ use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
 use crate::certificate::translate::Env;
+use crate::certificate::translate::Requirement;
 use crate::certificate::translate::Translator;
 use crate::protocol::BinaryOp;
 use crate::protocol::Comparison;
@@ -58,6 +59,17 @@ pub struct Held<'e> {
     pub class: usize,
     pub place: Place,
     pub env: &'e Env,
+}
+
+/// Groups, and for each its class and what holds if there is nobody in it.
+pub type Others<'c> = (Vec<Group<'c>>, Vec<(usize, Term)>);
+
+/// Whatever expressions need to be well defined.
+pub fn all_needed(needed: Vec<Requirement>) -> Term {
+    term::and(needed.into_iter().map(|r| {
+        let given = term::and(r.given);
+        term::or([term::not(given), r.needed])
+    }))
 }
 
 impl<'a> Rule<'a> {
@@ -203,7 +215,8 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
-    fn require_defined(
+    /// Everything that these expressions evaluate has a value.
+    pub fn require_defined(
         &mut self,
         mut setting: Setting<'a>,
         exprs: &[&Expr],
@@ -215,10 +228,7 @@ impl<'a> Rule<'a> {
         for expr in exprs {
             setting.terms.well_defined(expr, env, &[], &mut needed)?;
         }
-        let goal = term::and(needed.into_iter().map(|r| {
-            let given = term::and(r.given);
-            term::or([term::not(given), r.needed])
-        }));
+        let goal = all_needed(needed);
         self.conclude(name, format!("{what} is well defined"), setting, goal)
     }
 
@@ -1025,39 +1035,10 @@ impl<'a> Rule<'a> {
             place: Place::Site(site),
             env: &env,
         };
-        let mut goals = Vec::new();
-        let mut stops = Vec::new();
-        for (position, stop) in hold.stops.iter().enumerate() {
-            let other = &classes[position];
-            let size = if position == class {
-                super::algebra::sub(other.size.clone(), Expr::Int(1))
-            } else {
-                other.size.clone()
-            };
-            if size == Expr::Int(0) {
-                continue;
-            }
-            let spots = self.stops(&mut setting, position, stop, from)?;
-            let count = setting.terms.expr(&size, &Env::new())?;
-            let none = term::le(&count, &term::int(0));
-            for spot in &spots {
-                if let Place::Site(stop_site) = spot.place {
-                    stops.push((position, stop_site, spot.clone(), none.clone()));
-                }
-            }
-            groups.push(Group {
-                class: other,
-                size,
-                spots,
-                spread: None,
-                withheld: None,
-            });
-        }
-        for (position, stop_site, spot, none) in stops {
-            let at = (position, stop_site);
-            let blocked = self.lacks(&mut setting, &groups, at, &spot.env, 0, false)?;
-            goals.push(term::or([none, term::not(spot.when), blocked]));
-        }
+        let (others, crews) = self.others(&mut setting, &hold.stops, from)?;
+        let first = groups.len();
+        groups.extend(others);
+        let mut goals = self.blocked(&mut setting, &groups, first, &crews)?;
         if let Some(above) = above {
             // An arrival that bytes belong to must itself be missing.
             let arrivals_only = matches!(at.kind, Kind::Arrive { .. });
@@ -1079,6 +1060,60 @@ impl<'a> Rule<'a> {
             setting,
             term::and(goals),
         )
+    }
+
+    /// Everybody else while a member is held: a group for each class, at its stops.
+    pub fn others(
+        &self,
+        setting: &mut Setting<'a>,
+        stops: &[Vec<Stop>],
+        from: Held<'_>,
+    ) -> Result<Others<'a>, Unsupported> {
+        let (mut groups, mut crews) = (Vec::new(), Vec::new());
+        for (position, stop) in stops.iter().enumerate() {
+            let class = &self.classes[position];
+            let size = if position == from.class {
+                super::algebra::sub(class.size.clone(), Expr::Int(1))
+            } else {
+                class.size.clone()
+            };
+            if size == Expr::Int(0) {
+                continue;
+            }
+            let spots = self.stops(setting, position, stop, from)?;
+            let count = setting.terms.expr(&size, &Env::new())?;
+            crews.push((position, term::le(&count, &term::int(0))));
+            groups.push(Group {
+                class,
+                size,
+                spots,
+                spread: None,
+                withheld: None,
+            });
+        }
+        Ok((groups, crews))
+    }
+
+    /// That whoever is in these groups, from `first` on, and not at the end is blocked where it is.
+    pub fn blocked(
+        &self,
+        setting: &mut Setting<'a>,
+        groups: &[Group<'a>],
+        first: usize,
+        crews: &[(usize, Term)],
+    ) -> Result<Vec<Term>, Unsupported> {
+        let mut goals = Vec::new();
+        for (group, (position, none)) in groups[first..].iter().zip(crews) {
+            for spot in &group.spots {
+                if let Place::Site(site) = spot.place {
+                    let at = (*position, site);
+                    let blocked = self.lacks(setting, groups, at, &spot.env, 0, false)?;
+                    let when = spot.when.clone();
+                    goals.push(term::or([none.clone(), term::not(when), blocked]));
+                }
+            }
+        }
+        Ok(goals)
     }
 
     /// The spots of a class's stops, each where it is the earliest that exists, then the end.

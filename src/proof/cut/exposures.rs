@@ -10,6 +10,7 @@ use super::Search;
 use super::Seen;
 use super::closure;
 use super::trace;
+use super::trace::Mark;
 use crate::certificate::cut::artefact::Exposure;
 use crate::certificate::cut::artefact::Moment;
 use crate::certificate::cut::artefact::Shows;
@@ -20,6 +21,9 @@ use crate::certificate::cut::visible;
 
 /// A member kept from going on: its clocks there, and what it is kept from.
 type Occurrence = (Vec<i64>, Kept);
+
+/// The steps on data of a class, per sample.
+type Marks = Vec<Vec<Mark>>;
 
 impl Search<'_> {
     /// A cut for every end of an access that may meet another one. Where there is none, the checker
@@ -47,12 +51,21 @@ impl Search<'_> {
                 }
             }
         }
+        let marks: Vec<Marks> = (0..self.classes.len())
+            .map(|class| self.marks(class))
+            .collect();
         let ends = ends.into_iter();
-        ends.filter_map(|(class, at)| self.exposure(class, at))
+        ends.filter_map(|(class, at)| self.exposure(class, at, &marks[class]))
             .collect()
     }
 
-    fn exposure(&self, class: usize, at: Moment) -> Option<Exposure> {
+    fn marks(&self, class: usize) -> Marks {
+        let samples = self.samples.iter();
+        let marks = samples.map(|s| trace::marks(&self.classes[class], &s.params, MAX_OPS));
+        marks.map(Option::unwrap_or_default).collect()
+    }
+
+    fn exposure(&self, class: usize, at: Moment, marks: &Marks) -> Option<Exposure> {
         let place = match at {
             Moment::Point(point) => Place::Point(point),
             Moment::Landing(site) => Place::Site(site),
@@ -62,7 +75,7 @@ impl Search<'_> {
             .iter()
             .enumerate()
             .filter(|(_, sample)| sample.sizes[class] > 0)
-            .map(|(nth, sample)| (nth, self.occurrences(sample, class, at)))
+            .map(|(nth, sample)| (nth, occurrences(sample, class, at, &marks[nth])))
             .collect();
         let mut seen: Vec<Vec<(usize, &[i64], Seen)>> = vec![Vec::new(); self.classes.len()];
         let mut own = Vec::new();
@@ -93,24 +106,21 @@ impl Search<'_> {
             own,
         })
     }
+}
 
-    fn occurrences(&self, sample: &Sample, class: usize, at: Moment) -> Vec<Occurrence> {
-        match at {
-            Moment::Point(point) => {
-                let marks = trace::marks(&self.classes[class], &sample.params, MAX_OPS);
-                let marks = marks.unwrap_or_default().into_iter();
-                marks
-                    .filter(|mark| mark.point == point)
-                    .map(|mark| (mark.clocks, Kept::Before(mark.at)))
-                    .collect()
-            }
-            Moment::Landing(site) => {
-                let steps = sample.steps[class].iter().enumerate();
-                steps
-                    .filter(|(_, step)| step.op.site == site)
-                    .map(|(at, step)| (step.op.clocks.clone(), Kept::Landing(at)))
-                    .collect()
-            }
+fn occurrences(sample: &Sample, class: usize, at: Moment, marks: &[Mark]) -> Vec<Occurrence> {
+    match at {
+        Moment::Point(point) => marks
+            .iter()
+            .filter(|mark| mark.point == point)
+            .map(|mark| (mark.clocks.clone(), Kept::Before(mark.at)))
+            .collect(),
+        Moment::Landing(site) => {
+            let steps = sample.steps[class].iter().enumerate();
+            steps
+                .filter(|(_, step)| step.op.site == site)
+                .map(|(at, step)| (step.op.clocks.clone(), Kept::Landing(at)))
+                .collect()
         }
     }
 }
