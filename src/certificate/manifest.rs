@@ -30,6 +30,8 @@ use super::discharge::Answer;
 use super::discharge::Solver;
 use super::grid::Residency;
 use super::obligation::Obligation;
+use super::order;
+use super::order::artefact::Order;
 use super::program::Unsupported;
 use super::ticket;
 use super::ticket::Ticket;
@@ -70,6 +72,8 @@ pub enum Argument {
     Cut(Cut),
     /// See [`super::counting`].
     Counting(Counting),
+    /// See [`super::order`].
+    Order(Order),
 }
 
 impl Argument {
@@ -79,7 +83,7 @@ impl Argument {
             Argument::Ticket(ticket) => Some(ticket.residency),
             Argument::Turns(turns) => Some(turns.residency),
             // A launch, if there is one, is obliged to be of the whole grid.
-            Argument::Cut(_) | Argument::Counting(_) => None,
+            Argument::Cut(_) | Argument::Counting(_) | Argument::Order(_) => None,
         }
     }
 
@@ -94,6 +98,7 @@ impl Argument {
             Argument::Turns(turns) => turns::obligations(protocol, turns),
             Argument::Cut(cut) => cut::obligations(protocol, cut),
             Argument::Counting(counting) => counting::obligations(protocol, counting),
+            Argument::Order(order) => order::obligations(protocol, order),
         }
     }
 
@@ -101,6 +106,7 @@ impl Argument {
     pub fn proves(&self, protocol: &Protocol, property: Property) -> bool {
         match self {
             Argument::Cut(cut) => cut::proves(protocol, cut.shows, property),
+            Argument::Order(_) => order::proves(protocol, property),
             _ => property == Property::Deadlock,
         }
     }
@@ -112,6 +118,7 @@ impl Argument {
             Argument::Turns(_) => "turn",
             Argument::Cut(_) => "cut",
             Argument::Counting(_) => "counting",
+            Argument::Order(_) => "order",
         }
     }
 }
@@ -248,7 +255,10 @@ pub fn check(
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Checked, Rejection> {
     let obligations = verify(certificate)?;
-    discharge_all(&obligations, solver, each, tell)?;
+    match (&certificate.argument, solver) {
+        (Argument::Order(order), Solver::BuiltIn) => multiplied(certificate, order)?,
+        _ => discharge_all(&obligations, solver, each, tell)?,
+    }
     Ok(Checked {
         obligations: obligations.len(),
         protocol: certificate.protocol.clone(),
@@ -256,6 +266,19 @@ pub fn check(
         rule: certificate.argument.rule(),
         assumptions: certificate.assumptions.clone(),
     })
+}
+
+/// Shows every obligation of an order proof by its multipliers: no solver is asked.
+fn multiplied(certificate: &Certificate, order: &Order) -> Result<(), Rejection> {
+    let protocol = load(&certificate.source, &certificate.narrowing)?;
+    match order::unproved(&protocol, order).map_err(inapplicable)? {
+        None => Ok(()),
+        Some((claim, reason)) => Err(Rejection::Open {
+            name: claim.name,
+            meaning: claim.meaning,
+            reason,
+        }),
+    }
 }
 
 /// Has every obligation discharged, a few at a time. Of several that are not, the first one is
@@ -489,11 +512,13 @@ pub fn assumptions(protocol: &Protocol, property: Property, argument: &Argument)
 }
 
 fn derive(protocol: &Protocol, argument: &Argument) -> Result<Vec<Obligation>, Rejection> {
-    argument.obligations(protocol).map_err(|refused| {
-        Rejection::Mismatch(format!(
-            "the rule does not apply to the protocol: {refused}"
-        ))
-    })
+    argument.obligations(protocol).map_err(inapplicable)
+}
+
+fn inapplicable(refused: Unsupported) -> Rejection {
+    Rejection::Mismatch(format!(
+        "the rule does not apply to the protocol: {refused}"
+    ))
 }
 
 fn load(source: &str, narrowing: &Narrowing) -> Result<Protocol, Rejection> {

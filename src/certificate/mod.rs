@@ -14,6 +14,7 @@ mod linear;
 pub mod manifest;
 pub mod model;
 pub mod obligation;
+pub mod order;
 pub mod program;
 mod sexpr;
 pub mod term;

@@ -6,6 +6,7 @@
 
 pub mod counting;
 mod cut;
+mod order;
 pub mod sample;
 pub mod suspects;
 mod ticket;
@@ -63,6 +64,8 @@ impl Guess {
 /// A way of looking for an argument, from cheap to general.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
+    /// Ranks: nobody waits in a circle. Any number of loops and roles, mbarriers and barriers.
+    Order,
     /// Closed forms and cuts: any number of loops and roles, no reset.
     Cuts(Shows),
     /// One order of a grid's CTAs that suits every semaphore.
@@ -77,6 +80,7 @@ impl Layer {
     /// The name that reports use.
     pub fn name(self) -> &'static str {
         match self {
+            Layer::Order => "order",
             Layer::Cuts(_) => "cut",
             Layer::Ticket => "ticket",
             Layer::Turns => "turn",
@@ -94,7 +98,7 @@ pub fn layers(protocol: &Protocol) -> Vec<Layer> {
     let grid = protocol.roles.iter().any(|role| role.launch.is_some());
     let mut all = Vec::new();
     if protocol.patterns.is_empty() {
-        all.push(Layer::Cuts(Shows::Nothing));
+        all.extend([Layer::Order, Layer::Cuts(Shows::Nothing)]);
     }
     if grid && semaphores {
         all.extend([Layer::Ticket, Layer::Turns]);
@@ -110,9 +114,10 @@ pub fn layers_for(protocol: &Protocol, property: Property) -> Vec<Layer> {
     if !protocol.patterns.is_empty() {
         return Vec::new();
     }
+    let order = certificate::order::proves(protocol, property).then_some(Layer::Order);
     let mut all = Shows::ALL.into_iter();
     let least = all.find(|shows| certificate::cut::proves(protocol, *shows, property));
-    least.map(Layer::Cuts).into_iter().collect()
+    order.into_iter().chain(least.map(Layer::Cuts)).collect()
 }
 
 /// Looks for an argument in one layer. `tell` is told what is being tried.
@@ -121,7 +126,7 @@ pub fn search(
     layer: Layer,
     limit: Duration,
     cancel: Option<&AtomicBool>,
-    tell: &dyn Fn(&str),
+    tell: &(dyn Fn(&str) + Sync),
 ) -> Guess {
     let deadline = Instant::now() + limit;
     let samples = || {
@@ -129,6 +134,7 @@ pub fn search(
         sample::instances(protocol, SAMPLES, 0)
     };
     match layer {
+        Layer::Order => order::guess(protocol, deadline, cancel, tell),
         Layer::Cuts(shows) => cut::guess(protocol, shows, deadline, tell),
         Layer::Ticket => ticket::guess(protocol, &samples(), deadline, tell),
         Layer::Turns => turns::guess(protocol, &samples(), deadline, tell),
@@ -145,7 +151,7 @@ pub fn search(
 
 /// Looks for an argument in one layer after the other, and returns the first. If there is none,
 /// the reason is that of the first layer that applies.
-pub fn guess(protocol: &Protocol, limit: Duration, tell: &dyn Fn(&str)) -> Guess {
+pub fn guess(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) + Sync)) -> Guess {
     let deadline = Instant::now() + limit;
     let mut reasons = Vec::new();
     for layer in layers(protocol) {

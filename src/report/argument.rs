@@ -95,6 +95,7 @@ pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
         Argument::Turns(turns) => explain_turns(protocol, turns),
         Argument::Cut(cut) => super::cuts::explain(protocol, cut),
         Argument::Counting(counting) => counting.explain(protocol),
+        Argument::Order(order) => super::orders::explain(protocol, order),
     }
 }
 

@@ -16,6 +16,7 @@ pub mod hazard;
 pub mod input;
 pub mod json;
 mod obstacle;
+mod orders;
 pub mod repro;
 pub mod sarif;
 pub mod stuck;

@@ -50,6 +50,7 @@ pub(super) fn check(
         Argument::Turns(_) => "turn rule",
         Argument::Cut(_) => "cut rule",
         Argument::Counting(_) => "counting rule",
+        Argument::Order(_) => "order rule",
     };
     let (certificate, obligations) =
         manifest::issue(&protocol.source, narrowing, property.name(), argument)?;

@@ -91,7 +91,7 @@ pub mod artefact;
 mod bytes;
 pub mod cases;
 pub mod class;
-mod copies;
+pub mod copies;
 pub mod count;
 pub mod flow;
 mod init;

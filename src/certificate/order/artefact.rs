@@ -1,0 +1,95 @@
+//! What the search for an order proof finds and the checker starts from.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::positivity::Proof;
+
+/// A proof by order: see the module's rule.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Order {
+    /// How far behind the waits of a class at a lane are.
+    pub lags: Vec<Lag>,
+    /// Why generations are kept apart.
+    pub chains: Vec<Chain>,
+    /// Per class, the rank of its operations.
+    pub ranks: Vec<Rank>,
+    /// Per obligation, by name, the multipliers that show it.
+    pub proofs: BTreeMap<String, Proof>,
+}
+
+/// The nth wait of a class at a lane, from 0, is for arrival number `n - lag * size` of everybody
+/// who arrives there, where `size` is how many elements the lane has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lag {
+    /// The class, by position.
+    pub class: usize,
+    /// The lane, by position.
+    pub lane: usize,
+    /// How many rounds: 0 for who waits for what is being filled, 1 for who waits for a place.
+    pub rounds: i64,
+}
+
+/// Who has to have waited for whom.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chain {
+    /// What it shows.
+    pub about: About,
+    /// The members passed through: the last wait of the one before at this lane is for arrivals of
+    /// this class.
+    pub links: Vec<Link>,
+}
+
+/// What a chain shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum About {
+    /// Before a wait, the generation before the awaited one has completed: class and operation.
+    NotBehind(usize, usize),
+    /// Before an arrival, the generation before its own has completed.
+    InTurn(usize, usize),
+    /// The generation after the awaited one needs an arrival that comes after the wait.
+    NotLapped(usize, usize),
+}
+
+/// A step of a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// At which lane the member before has waited, by position; for the first link of a chain about
+    /// lapping, the lane of the wait itself, whose next generation needs the class's arrival.
+    pub lane: usize,
+    /// For whose arrival, by position.
+    pub class: usize,
+}
+
+/// The rank of a class's operations: the sum over its loops of a coefficient times the number of
+/// iterations completed over the whole run, plus a number of the operation's own.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Rank {
+    /// Per loop of the class.
+    pub loops: Vec<Weight>,
+    /// Per operation of the class.
+    pub sites: Vec<Weight>,
+}
+
+/// A sum of integers times products of parameters.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Weight(pub Vec<Product>);
+
+/// An integer times parameters, by position.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Product {
+    /// The integer.
+    pub times: i64,
+    /// The parameters.
+    pub of: Vec<usize>,
+}

@@ -1,0 +1,134 @@
+//! Lanes: the elements of one object that are gone through in turn.
+//!
+//! An index that is a number in every use of an object tells lanes apart; at most one index moves.
+//! A lane whose index does not move has one element.
+
+use std::collections::BTreeMap;
+
+use crate::certificate::cut::class::Class;
+use crate::certificate::cut::flow::Kind;
+use crate::certificate::program::Unsupported;
+use crate::protocol::Expr;
+use crate::protocol::ObjectKind;
+use crate::protocol::Protocol;
+
+/// Elements that are gone through in turn, and who uses them.
+#[derive(Debug, Clone)]
+pub struct Lane {
+    /// The object, by position.
+    pub object: usize,
+    /// Which index moves.
+    pub moving: Option<usize>,
+    /// How many elements.
+    pub size: Expr,
+    /// The arrivals: class and operation, in order.
+    pub arrivals: Vec<(usize, usize)>,
+    /// The waits.
+    pub waits: Vec<(usize, usize)>,
+}
+
+impl Lane {
+    /// The arrivals of a class, by operation.
+    pub fn arrivals_of(&self, class: usize) -> impl Iterator<Item = usize> {
+        of(&self.arrivals, class)
+    }
+
+    /// Its waits.
+    pub fn waits_of(&self, class: usize) -> impl Iterator<Item = usize> {
+        of(&self.waits, class)
+    }
+
+    /// The classes that arrive.
+    pub fn arriving(&self) -> Vec<usize> {
+        let mut all: Vec<usize> = self.arrivals.iter().map(|(class, _)| *class).collect();
+        all.dedup();
+        all
+    }
+}
+
+fn of(uses: &[(usize, usize)], class: usize) -> impl Iterator<Item = usize> {
+    let own = uses.iter().filter(move |(other, _)| *other == class);
+    own.map(|(_, site)| *site)
+}
+
+/// The lanes of a protocol.
+///
+/// # Errors
+///
+/// Names an operation that is none on a lane.
+pub fn lanes(protocol: &Protocol, classes: &[Class]) -> Result<Vec<Lane>, Unsupported> {
+    let mut moving: Vec<Vec<bool>> = protocol
+        .objects
+        .iter()
+        .map(|object| vec![false; object.extents.len()])
+        .collect();
+    for site in classes.iter().flat_map(|class| &class.flow.sites) {
+        for (at, index) in site.index.iter().enumerate() {
+            moving[site.object.0][at] |= !matches!(index, Expr::Int(_));
+        }
+    }
+    let mut lanes: BTreeMap<(usize, Vec<Option<i64>>), Lane> = BTreeMap::new();
+    for (class, site, this) in uses(classes) {
+        let object = &protocol.objects[this.object.0];
+        let moves: Vec<usize> = (0..this.index.len())
+            .filter(|at| moving[this.object.0][*at])
+            .collect();
+        if moves.len() > 1 {
+            return Err(Unsupported::at(this.span, "two indices that move"));
+        }
+        let fixed = this
+            .index
+            .iter()
+            .enumerate()
+            .map(|(at, index)| match index {
+                Expr::Int(value) if !moving[this.object.0][at] => Some(*value),
+                _ => None,
+            });
+        let moves = moves.first().copied();
+        let lane = lanes
+            .entry((this.object.0, fixed.collect()))
+            .or_insert_with(|| Lane {
+                object: this.object.0,
+                moving: moves,
+                size: moves.map_or(Expr::Int(1), |at| object.extents[at].clone()),
+                arrivals: Vec::new(),
+                waits: Vec::new(),
+            });
+        match (&this.kind, &object.kind) {
+            (
+                Kind::Arrive { .. },
+                ObjectKind::Mbarrier {
+                    explicit_init: false,
+                    ..
+                },
+            )
+            | (Kind::Register { .. }, ObjectKind::Named | ObjectKind::Barrier { .. }) => {
+                lane.arrivals.push((class, site));
+            }
+            (
+                Kind::WaitParity { .. },
+                ObjectKind::Mbarrier {
+                    explicit_init: false,
+                    ..
+                },
+            )
+            | (Kind::Await, ObjectKind::Named | ObjectKind::Barrier { .. }) => {
+                lane.waits.push((class, site));
+            }
+            (Kind::Expect { .. } | Kind::Deliver { .. }, ObjectKind::Mbarrier { .. }) => {}
+            _ => return Err(Unsupported::at(this.span, "this operation")),
+        }
+    }
+    Ok(lanes.into_values().collect())
+}
+
+/// Every operation, with its class and position.
+fn uses(
+    classes: &[Class],
+) -> impl Iterator<Item = (usize, usize, &crate::certificate::cut::flow::Site)> {
+    let numbered = classes.iter().enumerate();
+    numbered.flat_map(|(class, this)| {
+        let sites = this.flow.sites.iter().enumerate();
+        sites.map(move |(at, site)| (class, at, site))
+    })
+}

@@ -1,0 +1,261 @@
+//! The order rule: nobody waits in a circle, since whoever waits has a greater rank than whoever is
+//! waited for. Its certificates are checked by exact integer arithmetic, without a solver.
+//!
+//! # The rule
+//!
+//! Members of a role that run the same program form a class; the elements of an object that are
+//! gone through in turn form a *lane* of some *size* ([`lanes`]). Everybody who arrives at a lane
+//! numbers the arrivals from 0. The protocol is free of deadlock, and every generation is completed
+//! by the arrivals that are meant for it, if
+//!
+//! 1. *(well defined)* every divisor is positive, every amount is in range, the whole grid is
+//!    resident, and local variables have their closed forms ([`Rule::declarations`],
+//!    [`Rule::programs`](rule::Rule::programs));
+//! 2. *(count)* as many members arrive at a lane as a generation takes, one arrival each
+//!    ([`Rule::counts`](rule::Rule::counts));
+//! 3. *(turn)* arrival `v` of a member is at element `v mod size`, so that it belongs to generation
+//!    `v div size + 1` of that element; bytes are expected by a member in the same breath as it
+//!    arrives, before, and then delivered ([`Rule::arrivals`](rule::Rule::arrivals));
+//! 4. *(wait)* a class's `n`th wait at a lane, from 0, is at element `j mod size` and has the parity
+//!    of generation `j div size + 1`, for `j = n - lag * size` with a number `lag`
+//!    ([`artefact::Lag`]); `j >= -size`; whoever arrives at the lane makes arrival `j` if `j >= 0`
+//!    ([`Rule::waits`](rule::Rule::waits));
+//! 5. *(not behind)* a member that comes to such a wait by parity with `j >= size` knows that
+//!    arrival `j - size` has been awaited;
+//! 6. *(in turn)* a member that makes arrival `v >= size` knows that arrival `v - size` has been
+//!    awaited;
+//! 7. *(not lapped)* whoever makes arrival `j + size` knows that the member has passed its wait for
+//!    `j` ([`Rule::chain`](rule::Rule::chain) for 5 to 7);
+//! 8. *(rank)* operations have ranks that do not fall along a program, and a wait for arrival
+//!    `j >= 0` has a greater rank than everybody's arrival `j` ([`Rule::ranks`](rule::Rule::ranks)).
+//!
+//! *Knows* is a chain ([`artefact::Chain`]): the member's own last wait at some lane was for some
+//! arrival of another class that has members; each of these made it after its own last wait at
+//! another lane, and so on, until a member has had the wait in question behind it.
+//!
+//! A rank is a sum over the loops of a class of a weight times the number of iterations completed
+//! over the whole run, plus a number of the operation; weights are polynomials over parameters.
+//! It cannot fall along a program if no weight is below 0, numbers do not fall in text order, and
+//! for every loop the weight makes up for the way back from its last operation to its first.
+//!
+//! # Why it is sound
+//!
+//! Call a state *tidy* if at every element with `c` generations complete every member that arrives
+//! at the lane has made `c` or `c + 1` arrivals at this element (some may not have landed yet), and
+//! if every wait by parity or registration that a member has passed was for a completed generation.
+//! The beginning is tidy. Take the first step of a run after which things are not tidy.
+//!
+//! It is not an arrival: by 6 the member has waited, or somebody has, for generation `g - 1` of its
+//! element before it makes its arrival for `g`; in a tidy state what has been awaited is complete.
+//! Hence all arrivals that land while `g - 1` generations are complete are for `g`, at most one of
+//! each member. By 2 the generation completes when everybody has made one, so that nothing arrives
+//! that is not expected; by 3 bytes are expected before the own arrival and the same number is
+//! delivered, so that the count of bytes is never below 0, and is 0 once everybody has arrived and
+//! all has landed. So it is not a completion either.
+//!
+//! It is not a wait: by 5, generation `g - 1` is complete when a member comes to its wait for `g`.
+//! Generation `g + 1` is not, for it needs arrival `j + size` of the class at the end of the chain
+//! of 7, each of whose members knows that the member has passed. So `g - 1` or `g` are complete, and
+//! by its parity (4) the wait passes iff `g` are.
+//!
+//! Now suppose that a run gets stuck. All that was in flight has landed. Take a member blocked at a
+//! wait with the least rank. Its generation is not complete, although nothing is in flight, so
+//! somebody has not made arrival `j`, and would (4). That member is not done, hence blocked before
+//! that arrival, at a wait whose rank is at most the arrival's (8), which is below the least rank.
+//!
+//! # Other properties
+//!
+//! In a tidy state no wait passes on a stale phase (`early_pass`), none is lapped (`lapped_wait`),
+//! no generation completes without an arrival meant for it (`early_completion`) or takes more than
+//! it expects (`over_arrival`), and bytes agree (`tx_mismatch`).
+//!
+//! # Side conditions
+//!
+//! Refused with the construct named: semaphores, pools, explicit initialisation, patterns, grids
+//! that need not fit, arrivals of more than one, two indices that move, bytes that others deliver.
+//! Everything is stated as inequalities between polynomials ([`polynomial`]) over parameters and
+//! iteration numbers, and shown by multipliers ([`positivity`]).
+
+pub mod artefact;
+pub mod cases;
+pub mod lanes;
+pub mod polynomial;
+pub mod positivity;
+pub mod rule;
+pub mod scene;
+
+use std::collections::BTreeSet;
+
+use artefact::About;
+use artefact::Order;
+use artefact::Weight;
+use cases::fits;
+use polynomial::Polynomial;
+use polynomial::Unknown;
+use rule::Claim;
+use rule::Part;
+use rule::Rule;
+
+use super::obligation::Obligation;
+use super::program::Unsupported;
+use super::term;
+use crate::protocol::ObjectKind;
+use crate::protocol::Protocol;
+use crate::verdict::Property;
+
+/// Whether the obligations of the rule prove a property of a protocol.
+pub fn proves(protocol: &Protocol, property: Property) -> bool {
+    let mut objects = protocol.objects.iter();
+    match property {
+        Property::Deadlock
+        | Property::EarlyCompletion
+        | Property::EarlyPass
+        | Property::LappedWait
+        | Property::OverArrival
+        | Property::TxMismatch => true,
+        // Nothing that could be uninitialized or run out is covered.
+        Property::Uninitialized => !objects.any(|object| {
+            let kind = &object.kind;
+            matches!(kind, ObjectKind::Mbarrier { explicit_init, .. } if *explicit_init)
+        }),
+        Property::Resources => !objects.any(|o| matches!(o.kind, ObjectKind::Pool { .. })),
+        Property::Race | Property::StaleRead | Property::Assertion => false,
+    }
+}
+
+/// Everything that has to hold, under names of its own.
+///
+/// # Errors
+///
+/// Names the first construct that the rule does not cover, or what does not fit in the artefact.
+pub fn claims(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Unsupported> {
+    let rule = Rule::new(protocol)?;
+    let lags = |class, lane| {
+        let mut lags = order.lags.iter();
+        let lag = lags.find(|lag| lag.class == class && lag.lane == lane);
+        lag.map(|lag| lag.rounds)
+    };
+    let mut all = rule.declarations()?;
+    all.extend(rule.programs()?);
+    all.extend(rule.counts()?);
+    all.extend(rule.arrivals()?);
+    for (nth, lane) in rule.lanes.iter().enumerate() {
+        let mut classes: Vec<usize> = lane.waits.iter().map(|(class, _)| *class).collect();
+        classes.dedup();
+        for class in classes {
+            let lag = lags(class, nth)
+                .ok_or_else(|| Unsupported::whole("waits whose lag is not given"))?;
+            all.extend(rule.waits(nth, class, lag)?);
+        }
+    }
+    for about in rule.ordered() {
+        let chain = order.chains.iter().find(|chain| chain.about == about);
+        let links = chain.map_or(&[][..], |chain| &chain.links);
+        all.extend(rule.chain(about, links, &lags)?);
+    }
+    let weights = |class: usize, part: Part| {
+        let rank = order.ranks.get(class);
+        let weight = rank.and_then(|rank| match part {
+            Part::Loop(at) => rank.loops.get(at),
+            Part::Site(at) => rank.sites.get(at),
+        });
+        let missing = || Unsupported::whole("an operation without a rank");
+        weight_of(weight.ok_or_else(missing)?, protocol)
+    };
+    all.extend(rule.ranks(&weights, &lags)?);
+    name(&mut all);
+    Ok(all)
+}
+
+/// Gives every claim a name of its own.
+pub fn name(claims: &mut [Claim]) {
+    let mut taken = BTreeSet::new();
+    for claim in claims {
+        let mut unique = claim.name.clone();
+        let mut nth = 1;
+        while !taken.insert(unique.clone()) {
+            nth += 1;
+            unique = format!("{}_{nth}", claim.name);
+        }
+        claim.name = unique;
+    }
+}
+
+/// A weight as a polynomial over parameters.
+pub fn weight_of(weight: &Weight, protocol: &Protocol) -> Result<Polynomial, Unsupported> {
+    let mut sum = Polynomial::default();
+    for product in &weight.0 {
+        let mut term = Polynomial::number(1);
+        for at in &product.of {
+            if *at >= protocol.params.len() {
+                return Err(Unsupported::whole("a rank over no parameter"));
+            }
+            term = fits(term.times(&Polynomial::unknown(Unknown::Param(*at))))?;
+        }
+        sum = fits(sum.plus(i128::from(product.times), &term))?;
+    }
+    Ok(sum)
+}
+
+/// The obligations as SMT-LIB, for those who would rather ask a solver.
+///
+/// # Errors
+///
+/// As for [`claims`].
+pub fn obligations(protocol: &Protocol, order: &Order) -> Result<Vec<Obligation>, Unsupported> {
+    let claims = claims(protocol, order)?;
+    Ok(claims.iter().map(|c| obligation(protocol, c)).collect())
+}
+
+fn obligation(protocol: &Protocol, claim: &Claim) -> Obligation {
+    let sequent = &claim.sequent;
+    let all = sequent.hypotheses.iter().chain([&sequent.goal]);
+    let unknowns: BTreeSet<Unknown> = all.flat_map(Polynomial::unknowns).collect();
+    let declare = |unknown: &Unknown| {
+        let name = Polynomial::unknown(*unknown).term(protocol);
+        format!("(declare-const {name} Int)")
+    };
+    let at_least_0 = |p: &Polynomial| term::le(&term::int(0), &p.term(protocol));
+    Obligation {
+        name: claim.name.clone(),
+        meaning: claim.meaning.clone(),
+        declarations: unknowns.iter().map(declare).collect(),
+        hypotheses: sequent.hypotheses.iter().map(at_least_0).collect(),
+        goal: at_least_0(&sequent.goal),
+        split: Vec::new(),
+    }
+}
+
+/// Checks the multipliers of every obligation. `None` if all are right; otherwise the first
+/// obligation that is not shown, and why.
+///
+/// # Errors
+///
+/// As for [`claims`].
+pub fn unproved(
+    protocol: &Protocol,
+    order: &Order,
+) -> Result<Option<(Claim, String)>, Unsupported> {
+    for claim in claims(protocol, order)? {
+        let shown = match order.proofs.get(&claim.name) {
+            Some(proof) => positivity::check(&claim.sequent, proof),
+            None => Err("no multipliers are given".to_owned()),
+        };
+        if let Err(why) = shown {
+            return Ok(Some((claim, why)));
+        }
+    }
+    Ok(None)
+}
+
+/// What a chain is about: its class and operation.
+impl About {
+    /// The class and the operation, by position.
+    pub fn place(self) -> (usize, usize) {
+        match self {
+            About::NotBehind(class, site)
+            | About::InTurn(class, site)
+            | About::NotLapped(class, site) => (class, site),
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Polynomials with integer coefficients, exactly.
+//!
+//! Whatever does not fit into 128 bits is an error, never a wrong number.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::certificate::term;
+use crate::certificate::term::Term;
+use crate::protocol::Protocol;
+
+/// An unknown integer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Unknown {
+    /// A parameter, by position.
+    Param(usize),
+    /// The number of an iteration, by the order in which it was introduced.
+    Iteration(usize),
+    /// A coefficient of a rank that is still looked for.
+    Coefficient(usize),
+}
+
+/// A product of unknowns, in order; no unknown for the number 1.
+pub type Monomial = Vec<Unknown>;
+
+/// A number that does not fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TooLarge;
+
+/// A sum of integers times products of unknowns. No coefficient is 0.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Polynomial(BTreeMap<Monomial, i128>);
+
+impl Polynomial {
+    /// A number.
+    pub fn number(value: i128) -> Polynomial {
+        let mut sum = Polynomial::default();
+        if value != 0 {
+            sum.0.insert(Vec::new(), value);
+        }
+        sum
+    }
+
+    /// An unknown.
+    pub fn unknown(unknown: Unknown) -> Polynomial {
+        Polynomial(BTreeMap::from([(vec![unknown], 1)]))
+    }
+
+    /// The terms: products and their coefficients.
+    pub fn terms(&self) -> impl Iterator<Item = (&Monomial, i128)> {
+        self.0.iter().map(|(monomial, times)| (monomial, *times))
+    }
+
+    /// The value, if it is a number.
+    pub fn value(&self) -> Option<i128> {
+        match self.0.len() {
+            0 => Some(0),
+            1 => self.0.get(&Vec::new()).copied(),
+            _ => None,
+        }
+    }
+
+    /// Whether all coefficients are even, so that every value is.
+    pub fn is_even(&self) -> bool {
+        self.0.values().all(|times| times % 2 == 0)
+    }
+
+    /// The unknowns in it.
+    pub fn unknowns(&self) -> BTreeSet<Unknown> {
+        self.0.keys().flatten().copied().collect()
+    }
+
+    /// The sum with so many times another.
+    ///
+    /// # Errors
+    ///
+    /// A coefficient that does not fit.
+    pub fn plus(&self, times: i128, other: &Polynomial) -> Result<Polynomial, TooLarge> {
+        let mut sum = self.clone();
+        for (monomial, factor) in &other.0 {
+            let more = factor.checked_mul(times).ok_or(TooLarge)?;
+            sum.add(monomial.clone(), more)?;
+        }
+        Ok(sum)
+    }
+
+    /// The product.
+    ///
+    /// # Errors
+    ///
+    /// A coefficient that does not fit.
+    pub fn times(&self, other: &Polynomial) -> Result<Polynomial, TooLarge> {
+        let mut product = Polynomial::default();
+        for (left, a) in &self.0 {
+            for (right, b) in &other.0 {
+                let mut monomial = left.clone();
+                monomial.extend(right);
+                monomial.sort_unstable();
+                product.add(monomial, a.checked_mul(*b).ok_or(TooLarge)?)?;
+            }
+        }
+        Ok(product)
+    }
+
+    fn add(&mut self, monomial: Monomial, more: i128) -> Result<(), TooLarge> {
+        let times = self.0.entry(monomial.clone()).or_insert(0);
+        *times = times.checked_add(more).ok_or(TooLarge)?;
+        if *times == 0 {
+            self.0.remove(&monomial);
+        }
+        Ok(())
+    }
+
+    /// As a term of SMT-LIB.
+    pub fn term(&self, protocol: &Protocol) -> Term {
+        let product = |(monomial, times): (&Monomial, i128)| {
+            let mut factors = vec![number(times)];
+            factors.extend(monomial.iter().map(|unknown| name(protocol, *unknown)));
+            match factors.len() {
+                1 => factors.remove(0),
+                _ => term::apply("*", &factors),
+            }
+        };
+        match self.0.len() {
+            0 => term::int(0),
+            1 => self.terms().map(product).next().unwrap_or(term::int(0)),
+            _ => term::apply("+", &self.terms().map(product).collect::<Vec<_>>()),
+        }
+    }
+}
+
+fn number(value: i128) -> Term {
+    match value {
+        0.. => term::name(&value.to_string()),
+        _ => term::apply("-", &[term::name(&value.unsigned_abs().to_string())]),
+    }
+}
+
+fn name(protocol: &Protocol, unknown: Unknown) -> Term {
+    match unknown {
+        Unknown::Param(at) => term::name(&format!("param_{}", protocol.params[at].name)),
+        Unknown::Iteration(at) => term::name(&format!("iteration_{at}")),
+        Unknown::Coefficient(at) => term::name(&format!("coefficient_{at}")),
+    }
+}

@@ -1,0 +1,220 @@
+//! What is known of a few members at once, and what they have done by then.
+
+use super::cases;
+use super::cases::Env;
+use super::cases::Facts;
+use super::cases::fits;
+use super::polynomial::Polynomial;
+use super::polynomial::Unknown;
+use super::positivity::Sequent;
+use crate::certificate::cut::class::Class;
+use crate::certificate::cut::count::Counted;
+use crate::certificate::cut::count::Place;
+use crate::certificate::cut::flow::Path;
+use crate::certificate::program::Unsupported;
+use crate::protocol::Domain;
+use crate::protocol::Expr;
+use crate::protocol::Protocol;
+
+/// Facts about parameters and the iterations that members are in.
+#[derive(Debug, Clone)]
+pub struct Scene {
+    facts: Facts,
+    /// How many iteration numbers there are.
+    iterations: usize,
+}
+
+/// A member before an operation, in one of the cases.
+#[derive(Debug, Clone)]
+pub struct At<'c> {
+    /// What is known.
+    pub scene: Scene,
+    /// Its class.
+    pub class: &'c Class,
+    /// The operation, by position.
+    pub site: usize,
+    /// In which iterations.
+    pub env: Env,
+}
+
+impl Scene {
+    /// What is known of the parameters. What an assumption says that is no comparison is left out.
+    pub fn new(protocol: &Protocol) -> Result<Scene, Unsupported> {
+        let mut scene = Scene {
+            facts: Vec::new(),
+            iterations: 0,
+        };
+        for (at, param) in protocol.params.iter().enumerate() {
+            let this = Polynomial::unknown(Unknown::Param(at));
+            let (lo, hi) = match &param.domain {
+                Domain::AtLeast(lo) => (Some(*lo), None),
+                Domain::Range(lo, hi) => (Some(*lo), Some(*hi)),
+                Domain::Set(values) => (values.first().copied(), values.last().copied()),
+            };
+            if let Some(lo) = lo {
+                scene.know(fits(this.plus(-i128::from(lo), &Polynomial::number(1)))?);
+            }
+            if let Some(hi) = hi {
+                let hi = Polynomial::number(i128::from(hi));
+                scene.know(fits(hi.plus(-1, &this))?);
+            }
+        }
+        for assumption in &protocol.assumptions {
+            scene.assume(&assumption.condition);
+        }
+        Ok(scene)
+    }
+
+    /// Assumes a condition on parameters as far as it is a conjunction of inequalities.
+    pub fn assume(&mut self, condition: &Expr) {
+        if let Ok(mut ways) = cases::holds(condition, &Env::new(), true)
+            && ways.len() == 1
+        {
+            self.facts.extend(ways.remove(0));
+        }
+    }
+
+    /// Assumes that something is at least 0.
+    pub fn know(&mut self, fact: Polynomial) {
+        if fact.value().is_none_or(|value| value < 0) && !self.facts.contains(&fact) {
+            self.facts.push(fact);
+        }
+    }
+
+    /// Assumes that two are equal.
+    pub fn know_equal(&mut self, a: &Polynomial, b: &Polynomial) -> Result<(), Unsupported> {
+        self.know(fits(a.plus(-1, b))?);
+        self.know(fits(b.plus(-1, a))?);
+        Ok(())
+    }
+
+    /// The statement that something is at least 0 here.
+    pub fn shows(&self, goal: Polynomial) -> Sequent {
+        Sequent {
+            hypotheses: self.facts.clone(),
+            goal,
+        }
+    }
+
+    /// The cases in which all of these hold as well.
+    fn with(&self, facts: Facts) -> Scene {
+        let mut scene = self.clone();
+        facts.into_iter().for_each(|fact| scene.know(fact));
+        scene
+    }
+
+    /// The value of an expression, by cases.
+    pub fn value(&self, expr: &Expr, env: &Env) -> Result<Vec<(Scene, Polynomial)>, Unsupported> {
+        let all = cases::value(expr, env)?.into_iter();
+        Ok(all.map(|(facts, x)| (self.with(facts), x)).collect())
+    }
+
+    /// The same where a class has members.
+    pub fn inhabited(&self, class: &Class) -> Result<Vec<Scene>, Unsupported> {
+        let sizes = self.value(&class.size, &Env::new())?.into_iter();
+        sizes
+            .map(|(mut scene, size)| {
+                scene.know(fits(size.plus(-1, &Polynomial::number(1)))?);
+                Ok(scene)
+            })
+            .collect()
+    }
+
+    /// Arbitrary iterations in which a member of a class gets to a place, by cases.
+    pub fn inside(&self, class: &Class, path: &Path) -> Result<Vec<(Scene, Env)>, Unsupported> {
+        let mut all: Vec<(Scene, Env)> = self
+            .inhabited(class)?
+            .into_iter()
+            .map(|scene| (scene, Env::new()))
+            .collect();
+        for at in &path.loops {
+            let this = &class.flow.loops[*at];
+            let mut inner = Vec::new();
+            for (scene, env) in all {
+                for (mut scene, trips) in scene.value(&this.trips, &env)? {
+                    let nth = Polynomial::unknown(Unknown::Iteration(scene.iterations));
+                    scene.iterations += 1;
+                    scene.know(nth.clone());
+                    let left = fits(trips.plus(-1, &nth))?;
+                    scene.know(fits(left.plus(-1, &Polynomial::number(1)))?);
+                    let mut env = env.clone();
+                    env.insert(this.var, nth);
+                    inner.push((scene, env));
+                }
+            }
+            all = inner;
+        }
+        for condition in &path.conditions {
+            let mut inner = Vec::new();
+            for (scene, env) in all {
+                for facts in cases::holds(condition, &env, true)? {
+                    inner.push((scene.with(facts), env.clone()));
+                }
+            }
+            all = inner;
+        }
+        Ok(all)
+    }
+
+    /// A member of a class before an operation.
+    pub fn at<'c>(&self, class: &'c Class, site: usize) -> Result<Vec<At<'c>>, Unsupported> {
+        let all = self.inside(class, &class.flow.sites[site].path)?;
+        let at = |(scene, env)| At {
+            scene,
+            class,
+            site,
+            env,
+        };
+        Ok(all.into_iter().map(at).collect())
+    }
+}
+
+impl<'c> At<'c> {
+    /// How often the member has done any of these operations, by cases.
+    pub fn done(
+        &self,
+        sites: impl Iterator<Item = usize>,
+    ) -> Result<Vec<(At<'c>, Polynomial)>, Unsupported> {
+        let sum = before(self.class, Place::Site(self.site), sites)?;
+        self.value(&sum)
+    }
+
+    /// How many iterations of a loop it has completed.
+    pub fn clock(&self, at: usize) -> Result<Vec<(At<'c>, Polynomial)>, Unsupported> {
+        let place = Place::Site(self.site);
+        let clock = self.class.flow.before(place, Counted::Iteration(at));
+        self.value(&clock.ok_or_else(uncounted)?)
+    }
+
+    /// The value of an expression there.
+    pub fn value(&self, expr: &Expr) -> Result<Vec<(At<'c>, Polynomial)>, Unsupported> {
+        let all = self.scene.value(expr, &self.env)?.into_iter();
+        let at = |scene| At {
+            scene,
+            ..self.clone()
+        };
+        Ok(all.map(|(scene, x)| (at(scene), x)).collect())
+    }
+}
+
+/// How often a member at a place has done any of these operations.
+pub fn before(
+    class: &Class,
+    place: Place,
+    sites: impl Iterator<Item = usize>,
+) -> Result<Expr, Unsupported> {
+    let mut sum = Expr::Int(0);
+    for site in sites {
+        let count = class.flow.before(place, Counted::Site(site));
+        let count = count.ok_or_else(uncounted)?;
+        sum = match sum {
+            Expr::Int(0) => count,
+            sum => Expr::binary(crate::protocol::BinaryOp::Add, sum, count),
+        };
+    }
+    Ok(sum)
+}
+
+fn uncounted() -> Unsupported {
+    Unsupported::whole("an operation whose executions have no closed form")
+}

@@ -1,0 +1,436 @@
+//! Looks for an order proof: lags, chains, ranks and multipliers.
+//!
+//! Lags are tried out, chains are searched from short to long, and ranks are the solution of one
+//! linear program, whose unknowns are the weights and the multipliers of everything that has to
+//! rise.
+
+mod multipliers;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use super::Guess;
+use super::uncovered;
+use crate::certificate::manifest::Argument;
+use crate::certificate::order;
+use crate::certificate::order::artefact::About;
+use crate::certificate::order::artefact::Chain;
+use crate::certificate::order::artefact::Lag;
+use crate::certificate::order::artefact::Link;
+use crate::certificate::order::artefact::Order;
+use crate::certificate::order::artefact::Product;
+use crate::certificate::order::artefact::Rank;
+use crate::certificate::order::artefact::Weight;
+use crate::certificate::order::cases;
+use crate::certificate::order::cases::Env;
+use crate::certificate::order::polynomial::Monomial;
+use crate::certificate::order::polynomial::Polynomial;
+use crate::certificate::order::polynomial::Unknown;
+use crate::certificate::order::positivity::Proof;
+use crate::certificate::order::positivity::Sequent;
+use crate::certificate::order::rule::Claim;
+use crate::certificate::order::rule::Part;
+use crate::certificate::order::rule::Rule;
+use crate::fresh;
+use crate::protocol::Protocol;
+use multipliers::Effort;
+use multipliers::Row;
+
+/// The lags that are tried, the usual ones first.
+const LAGS: [i64; 4] = [0, 1, -1, 2];
+
+/// The longest chain that is tried.
+const MAX_LINKS: usize = 4;
+
+/// Looks for an order proof.
+pub fn guess(
+    protocol: &Protocol,
+    deadline: Instant,
+    cancel: Option<&AtomicBool>,
+    tell: &(dyn Fn(&str) + Sync),
+) -> Guess {
+    let search = || {
+        let search = Search {
+            rule: Rule::new(protocol).map_err(uncovered)?,
+            protocol,
+            deadline,
+            cancel,
+            tell,
+            shown: RefCell::default(),
+        };
+        search.run()
+    };
+    match fresh::context(search) {
+        Ok(order) => Guess::Fitting(Argument::Order(order)),
+        Err(reason) => Guess::nothing(reason),
+    }
+}
+
+struct Search<'p> {
+    rule: Rule<'p>,
+    protocol: &'p Protocol,
+    deadline: Instant,
+    cancel: Option<&'p AtomicBool>,
+    tell: &'p (dyn Fn(&str) + Sync),
+    /// What came of looking for the multipliers of a goal under hypotheses.
+    shown: RefCell<HashMap<String, Option<Proof>>>,
+}
+
+type Lags = BTreeMap<(usize, usize), i64>;
+
+impl Search<'_> {
+    fn run(&self) -> Result<Order, String> {
+        let rule = &self.rule;
+        (self.tell)("looking for multipliers");
+        for claims in [
+            rule.declarations(),
+            rule.programs(),
+            rule.counts(),
+            rule.arrivals(),
+        ] {
+            self.all_shown(&claims.map_err(uncovered)?)?;
+        }
+        let lags = self.lags()?;
+        let lag = |class, lane| lags.get(&(class, lane)).copied();
+        let mut order = Order {
+            lags: lags
+                .iter()
+                .map(|(&(class, lane), &rounds)| Lag {
+                    class,
+                    lane,
+                    rounds,
+                })
+                .collect(),
+            ..Order::default()
+        };
+        for about in rule.ordered() {
+            let links = self.links(about, &lag)?;
+            if !links.is_empty() {
+                order.chains.push(Chain { about, links });
+            }
+        }
+        order.ranks = self.ranks(&lag)?;
+        (self.tell)("looking for multipliers");
+        for claim in order::claims(self.protocol, &order).map_err(uncovered)? {
+            let proof = self.shown(&claim)?;
+            let unshown = || format!("no multipliers were found that show that {}", said(&claim));
+            order
+                .proofs
+                .insert(claim.name.clone(), proof.ok_or_else(unshown)?);
+        }
+        Ok(order)
+    }
+
+    /// Multipliers that show a claim.
+    fn shown(&self, claim: &Claim) -> Result<Option<Proof>, String> {
+        self.stop()?;
+        let key = format!("{:?}", claim.sequent);
+        if let Some(known) = self.shown.borrow().get(&key) {
+            return Ok(known.clone());
+        }
+        let proof = multipliers::prove(&claim.sequent, Effort::Lemmas);
+        self.shown.borrow_mut().insert(key, proof.clone());
+        Ok(proof)
+    }
+
+    fn stop(&self) -> Result<(), String> {
+        let cancelled = |cancel: &AtomicBool| cancel.load(Ordering::Relaxed);
+        if self.cancel.is_some_and(cancelled) {
+            return Err("it was interrupted".to_owned());
+        }
+        match Instant::now() < self.deadline {
+            true => Ok(()),
+            false => Err("the time was up".to_owned()),
+        }
+    }
+
+    fn all_shown(&self, claims: &[Claim]) -> Result<(), String> {
+        for claim in claims {
+            if self.shown(claim)?.is_none() {
+                return Err(format!("it could not be shown that {}", said(claim)));
+            }
+        }
+        Ok(())
+    }
+
+    /// How far behind the waits of a class at a lane are.
+    fn lags(&self) -> Result<Lags, String> {
+        let mut lags = Lags::new();
+        for (nth, lane) in self.rule.lanes.iter().enumerate() {
+            for &(class, site) in &lane.waits {
+                if lags.contains_key(&(class, nth)) {
+                    continue;
+                }
+                let mut first = None;
+                for rounds in LAGS {
+                    let claims = self.rule.waits(nth, class, rounds);
+                    match claims.map_err(uncovered).and_then(|c| self.all_shown(&c)) {
+                        Ok(()) => {
+                            lags.insert((class, nth), rounds);
+                            break;
+                        }
+                        Err(reason) => first = first.or(Some(reason)),
+                    }
+                }
+                if !lags.contains_key(&(class, nth)) {
+                    let words = self.rule.words(class, site);
+                    let reason = first.unwrap_or_default();
+                    return Err(format!("it is not clear what {words} is for: {reason}"));
+                }
+            }
+        }
+        Ok(lags)
+    }
+
+    /// A shortest chain that shows what has to be shown.
+    fn links(
+        &self,
+        about: About,
+        lag: &dyn Fn(usize, usize) -> Option<i64>,
+    ) -> Result<Vec<Link>, String> {
+        let rule = &self.rule;
+        let (class, lane) = rule.begins(about).map_err(uncovered)?;
+        let lapped = matches!(about, About::NotLapped(..));
+        let mut chains: Vec<Vec<Link>> = match lapped {
+            false => vec![Vec::new()],
+            true => {
+                let first = |class: usize| vec![Link { lane, class }];
+                rule.lanes[lane].arriving().into_iter().map(first).collect()
+            }
+        };
+        let mut first = None;
+        for _ in 0..=MAX_LINKS {
+            let mut longer = Vec::new();
+            for chain in chains {
+                let end = chain.last().map_or(class, |link| link.class);
+                let may_end = match lapped {
+                    true => end == class,
+                    false => rule.lanes[lane].waits_of(end).next().is_some(),
+                };
+                if may_end {
+                    let claims = rule.chain(about, &chain, lag).map_err(uncovered)?;
+                    match self.all_shown(&claims) {
+                        Ok(()) => return Ok(chain),
+                        Err(reason) => first = first.or(Some(reason)),
+                    }
+                }
+                self.stop()?;
+                for (at, next) in rule.lanes.iter().enumerate() {
+                    if next.waits_of(end).next().is_none() {
+                        continue;
+                    }
+                    for class in next.arriving() {
+                        let link = Link { lane: at, class };
+                        if !chain.contains(&link) {
+                            longer.push([chain.clone(), vec![link]].concat());
+                        }
+                    }
+                }
+            }
+            chains = longer;
+        }
+        let (class, site) = about.place();
+        let words = rule.words(class, site);
+        Err(match about {
+            About::NotBehind(..) => {
+                format!("{words} may come before the generation before has completed")
+            }
+            About::InTurn(..) => {
+                format!("{words} may be made before the generation before its own has completed")
+            }
+            About::NotLapped(..) => format!("{words} may be lapped"),
+        })
+    }
+
+    /// Ranks that rise where they have to.
+    fn ranks(&self, lag: &dyn Fn(usize, usize) -> Option<i64>) -> Result<Vec<Rank>, String> {
+        (self.tell)("looking for ranks");
+        for more in [false, true] {
+            let monomials = self.monomials(more)?;
+            if let Some(ranks) = self.ranks_over(&monomials, lag)? {
+                return Ok(ranks);
+            }
+        }
+        Err("there is no order of this form in which nobody waits for who comes later".to_owned())
+    }
+
+    /// What weights may be sums of: 1, how often inner loops go around, and the sizes of lanes.
+    fn monomials(&self, sizes: bool) -> Result<Vec<Monomial>, String> {
+        let mut all = BTreeSet::from([Monomial::new()]);
+        let mut add = |of: &Polynomial| {
+            let over_parameters = |m: &&Monomial| {
+                let mut unknowns = m.iter();
+                unknowns.all(|unknown| matches!(unknown, Unknown::Param(_)))
+            };
+            let terms = of.terms().map(|(monomial, _)| monomial);
+            all.extend(terms.filter(over_parameters).cloned());
+        };
+        for class in &self.rule.classes {
+            for this in &class.flow.loops {
+                // The products of the trips of this loop and some of those around it.
+                let mut product = Polynomial::number(1);
+                for at in [class.flow.loops.iter().position(|l| l.var == this.var)]
+                    .into_iter()
+                    .flatten()
+                    .chain(this.outer.iter().skip(1).rev().copied())
+                {
+                    if this.outer.is_empty() {
+                        break;
+                    }
+                    let trips = cases::value(&class.flow.loops[at].trips, &Env::new());
+                    let Some((_, trips)) = trips.ok().and_then(|mut t| t.pop()) else {
+                        break;
+                    };
+                    let Ok(longer) = product.times(&trips) else {
+                        break;
+                    };
+                    product = longer;
+                    add(&product);
+                }
+            }
+        }
+        if sizes {
+            for lane in &self.rule.lanes {
+                for (_, size) in cases::value(&lane.size, &Env::new()).map_err(uncovered)? {
+                    add(&size);
+                }
+            }
+        }
+        Ok(all.into_iter().collect())
+    }
+
+    fn ranks_over(
+        &self,
+        monomials: &[Monomial],
+        lag: &dyn Fn(usize, usize) -> Option<i64>,
+    ) -> Result<Option<Vec<Rank>>, String> {
+        let numbers = RefCell::new(BTreeMap::new());
+        let weights = |class: usize, part: Part| {
+            let mut numbers = numbers.borrow_mut();
+            let next = numbers.len();
+            let first = *numbers.entry((class, part)).or_insert(next) * monomials.len();
+            let mut sum = Polynomial::default();
+            for (nth, monomial) in monomials.iter().enumerate() {
+                let mut term = Polynomial::unknown(Unknown::Coefficient(first + nth));
+                for unknown in monomial {
+                    term = cases::fits(term.times(&Polynomial::unknown(*unknown)))?;
+                }
+                sum = cases::fits(sum.plus(1, &term))?;
+            }
+            Ok(sum)
+        };
+        let claims = self.rule.ranks(&weights, lag).map_err(uncovered)?;
+        let mut program = Program::default();
+        for claim in &claims {
+            self.stop()?;
+            program
+                .add(&claim.sequent)
+                .ok_or("a number in the search for ranks is too large")?;
+        }
+        let coefficients = numbers.borrow().len() * monomials.len();
+        let Some(values) = program.solve(coefficients) else {
+            return Ok(None);
+        };
+        let numbers = numbers.borrow();
+        let weight = |class: usize, part: Part| {
+            let Some(nth) = numbers.get(&(class, part)) else {
+                return Weight::default();
+            };
+            let all = monomials.iter().enumerate();
+            let product = |(at, monomial): (usize, &Monomial)| Product {
+                times: values[nth * monomials.len() + at],
+                of: monomial
+                    .iter()
+                    .filter_map(|unknown| match unknown {
+                        Unknown::Param(at) => Some(*at),
+                        _ => None,
+                    })
+                    .collect(),
+            };
+            Weight(all.map(product).filter(|p| p.times != 0).collect())
+        };
+        let classes = self.rule.classes.iter().enumerate();
+        let rank = |(class, this): (usize, &crate::certificate::cut::class::Class)| {
+            let loops = 0..this.flow.loops.len();
+            let sites = 0..this.flow.sites.len();
+            Rank {
+                loops: loops.map(|at| weight(class, Part::Loop(at))).collect(),
+                sites: sites.map(|at| weight(class, Part::Site(at))).collect(),
+            }
+        };
+        Ok(Some(classes.map(rank).collect()))
+    }
+}
+
+/// What a claim says, in the middle of a sentence.
+fn said(claim: &Claim) -> &str {
+    claim.meaning.trim_end_matches('.')
+}
+
+/// A linear program: multipliers for each of several sequents, and the coefficients that their
+/// goals share.
+#[derive(Default)]
+struct Program {
+    /// Per sequent and product of unknowns: the multipliers, and the coefficients.
+    rows: Vec<(Vec<(usize, i128)>, Vec<(usize, i128)>, i128)>,
+    multipliers: usize,
+}
+
+impl Program {
+    /// Adds what has to hold of a sequent; `None` if a number does not fit.
+    fn add(&mut self, sequent: &Sequent) -> Option<()> {
+        let known = Sequent {
+            hypotheses: sequent.hypotheses.clone(),
+            goal: Polynomial::default(),
+        };
+        let (facts, _) = multipliers::with_lemmas(&known)?;
+        let single = (0..facts.len()).map(|at| vec![at]);
+        let mut of: Vec<Vec<usize>> = vec![Vec::new()];
+        of.extend(single);
+        of.extend(multipliers::with_parameters(&facts));
+        let mut rows: BTreeMap<Monomial, (Vec<(usize, i128)>, Vec<(usize, i128)>, i128)> =
+            BTreeMap::new();
+        for of in of {
+            for (monomial, times) in multipliers::product(&facts, &of).ok()?.terms() {
+                let row = rows.entry(monomial.clone()).or_default();
+                row.0.push((self.multipliers, times));
+            }
+            self.multipliers += 1;
+        }
+        // The goal is the sum: what is left of it once the coefficients are taken out.
+        for (monomial, times) in sequent.goal.terms() {
+            let (coefficients, rest): (Vec<Unknown>, Vec<Unknown>) = monomial
+                .iter()
+                .partition(|unknown| matches!(unknown, Unknown::Coefficient(_)));
+            let row = rows.entry(rest).or_default();
+            match coefficients[..] {
+                [] => row.2 = row.2.checked_add(times)?,
+                [Unknown::Coefficient(at)] => row.1.push((at, times.checked_neg()?)),
+                _ => return None,
+            }
+        }
+        self.rows.extend(rows.into_values());
+        Some(())
+    }
+
+    /// Integers that will do as coefficients.
+    fn solve(&self, coefficients: usize) -> Option<Vec<i64>> {
+        let row = |(multipliers, own, sum): &(Vec<(usize, i128)>, Vec<(usize, i128)>, i128)| {
+            let mut terms = multipliers.clone();
+            terms.extend(
+                own.iter()
+                    .map(|(at, times)| (self.multipliers + at, *times)),
+            );
+            Row { terms, sum: *sum }
+        };
+        let rows: Vec<Row> = self.rows.iter().map(row).collect();
+        let values = multipliers::solve(&rows, self.multipliers, coefficients)?;
+        // Ranks may be multiplied by a positive number: what rises by 1 rises by as much or more.
+        multipliers::integers(&values[self.multipliers..])
+    }
+}

@@ -1,0 +1,248 @@
+//! Looks for the multipliers that show a sequent, by linear programming.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use z3::SatResult;
+use z3::ast::Real;
+
+use crate::certificate::order::polynomial::Monomial;
+use crate::certificate::order::polynomial::Polynomial;
+use crate::certificate::order::polynomial::TooLarge;
+use crate::certificate::order::polynomial::Unknown;
+use crate::certificate::order::positivity;
+use crate::certificate::order::positivity::Lemma;
+use crate::certificate::order::positivity::Multiple;
+use crate::certificate::order::positivity::Proof;
+use crate::certificate::order::positivity::Sequent;
+use crate::certificate::order::positivity::Step;
+
+/// Products of all pairs are tried where there are no more facts than this.
+const MAX_PAIRED: usize = 24;
+
+/// Lemmas are looked for among no more iteration numbers than this.
+const MAX_ITERATIONS: usize = 8;
+
+/// How much is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effort {
+    /// The goal alone.
+    Direct,
+    /// Lemmas about iteration numbers before it, too.
+    Lemmas,
+}
+
+/// A proof of a sequent, if one is found.
+pub fn prove(sequent: &Sequent, effort: Effort) -> Option<Proof> {
+    let facts = &sequent.hypotheses;
+    let goal = |facts: &[Polynomial]| {
+        let contrary = positivity::contrary(&sequent.goal).ok()?;
+        refute(facts, &contrary)
+    };
+    let last = |sum| Step { lemma: None, sum };
+    if let Some(sum) = goal(facts) {
+        return Some(Proof(vec![last(sum)]));
+    }
+    if effort == Effort::Direct {
+        return None;
+    }
+    let (facts, mut steps) = with_lemmas(sequent)?;
+    steps.push(last(goal(&facts)?));
+    Some(Proof(steps))
+}
+
+/// The hypotheses and lemmas that follow from them: which iteration numbers are at least which.
+pub fn with_lemmas(sequent: &Sequent) -> Option<(Vec<Polynomial>, Vec<Step>)> {
+    let mut facts = sequent.hypotheses.clone();
+    let all = facts.iter().flat_map(Polynomial::unknowns);
+    let mut iterations: Vec<usize> = all
+        .filter_map(|unknown| match unknown {
+            Unknown::Iteration(at) => Some(at),
+            _ => None,
+        })
+        .collect();
+    iterations.sort_unstable();
+    iterations.dedup();
+    let mut steps = Vec::new();
+    if iterations.len() > MAX_ITERATIONS {
+        return Some((facts, steps));
+    }
+    for &greater in &iterations {
+        for &less in iterations.iter().filter(|less| **less != greater) {
+            for plus in [0, 1] {
+                let lemma = Lemma {
+                    greater,
+                    less,
+                    plus,
+                };
+                let claim = lemma.claim().ok()?;
+                let contrary = positivity::contrary(&claim).ok()?;
+                if let Some(sum) = refute(&facts, &contrary) {
+                    facts.push(claim);
+                    steps.push(Step {
+                        lemma: Some(lemma),
+                        sum,
+                    });
+                    break;
+                }
+            }
+        }
+    }
+    Some((facts, steps))
+}
+
+/// Multipliers that make facts and the contrary of a claim, which comes last, a number below 0.
+fn refute(facts: &[Polynomial], contrary: &Polynomial) -> Option<Vec<Multiple>> {
+    let mut all = facts.to_vec();
+    all.push(contrary.clone());
+    let single: Vec<Vec<usize>> = (0..all.len()).map(|at| vec![at]).collect();
+    let some = [single.clone(), with_parameters(&all)].concat();
+    let mut ways = vec![single.clone(), some];
+    if all.len() <= MAX_PAIRED {
+        let pairs = (0..all.len()).flat_map(|a| (a..all.len()).map(move |b| vec![a, b]));
+        ways.push([single, pairs.collect()].concat());
+    }
+    ways.into_iter().find_map(|of| combination(&all, of).ok()?)
+}
+
+/// The products of two facts one of which is about parameters only.
+pub fn with_parameters(facts: &[Polynomial]) -> Vec<Vec<usize>> {
+    let over_parameters = |at: &usize| {
+        let all = facts[*at].unknowns();
+        all.iter().all(|u| matches!(u, Unknown::Param(_)))
+    };
+    let parameters: Vec<usize> = (0..facts.len()).filter(over_parameters).collect();
+    let mut all = Vec::new();
+    for at in 0..facts.len() {
+        for parameter in &parameters {
+            if !parameters.contains(&at) || at >= *parameter {
+                all.push(vec![*parameter, at]);
+            }
+        }
+    }
+    all
+}
+
+/// A product of facts.
+pub fn product(facts: &[Polynomial], of: &[usize]) -> Result<Polynomial, TooLarge> {
+    let mut product = Polynomial::number(1);
+    for at in of {
+        product = product.times(&facts[*at])?;
+    }
+    Ok(product)
+}
+
+/// Multipliers for which these products add up to a number below 0, if there are some.
+fn combination(
+    facts: &[Polynomial],
+    of: Vec<Vec<usize>>,
+) -> Result<Option<Vec<Multiple>>, TooLarge> {
+    let mut rows: BTreeMap<Monomial, Row> = BTreeMap::new();
+    rows.entry(Monomial::new()).or_default().sum = -1;
+    for (nth, of) in of.iter().enumerate() {
+        for (monomial, times) in product(facts, of)?.terms() {
+            let row = rows.entry(monomial.clone()).or_default();
+            row.terms.push((nth, times));
+        }
+    }
+    let rows: Vec<Row> = rows.into_values().collect();
+    let Some(values) = solve(&rows, of.len(), 0) else {
+        return Ok(None);
+    };
+    let Some(values) = integers(&values) else {
+        return Ok(None);
+    };
+    let sum = of.into_iter().zip(values);
+    let sum = sum.filter(|(_, times)| *times != 0);
+    Ok(Some(
+        sum.map(|(of, times)| Multiple { times, of }).collect(),
+    ))
+}
+
+/// An equation: a sum of numbers times unknowns has a value.
+#[derive(Debug, Clone, Default)]
+pub struct Row {
+    /// The unknowns, by position, and the numbers.
+    pub terms: Vec<(usize, i128)>,
+    /// The value.
+    pub sum: i128,
+}
+
+/// Rational values of unknowns of which the first so many are not negative and the others free.
+pub fn solve(rows: &[Row], bounded: usize, free: usize) -> Option<Vec<(i64, i64)>> {
+    let left = reduced(rows, bounded)?;
+    let solver = z3::Solver::new_for_logic("QF_LRA")?;
+    let mut params = z3::Params::new();
+    params.set_u32("timeout", TIME);
+    params.set_bool("ctrl_c", false);
+    solver.set_params(&params);
+    let zero = Real::from_rational(0, 1);
+    let used: BTreeSet<usize> = left.iter().flat_map(|r| &r.terms).map(|t| t.0).collect();
+    let unknowns: Vec<Real> = (0..bounded + free)
+        .map(|at| match used.contains(&at) {
+            true => Real::new_const(format!("x{at}")),
+            false => zero.clone(),
+        })
+        .collect();
+    for at in used.into_iter().filter(|at| *at < bounded) {
+        solver.assert(unknowns[at].ge(&zero));
+    }
+    for row in &left {
+        let mut sum = zero.clone();
+        for (at, times) in &row.terms {
+            sum += &unknowns[*at] * &Real::from_rational(i64::try_from(*times).ok()?, 1);
+        }
+        solver.assert(sum.eq(Real::from_rational(i64::try_from(row.sum).ok()?, 1)));
+    }
+    if solver.check() != SatResult::Sat {
+        return None;
+    }
+    let model = solver.get_model()?;
+    let value = |unknown: &Real| model.eval(unknown, true)?.as_rational();
+    unknowns.iter().map(value).collect()
+}
+
+/// The rows without the unknowns that can only be 0; `None` if one of the rows cannot hold.
+fn reduced(rows: &[Row], bounded: usize) -> Option<Vec<Row>> {
+    let mut left = rows.to_vec();
+    loop {
+        let mut zero = BTreeSet::new();
+        for row in &left {
+            let signs: BTreeSet<i128> = row.terms.iter().map(|(_, n)| n.signum()).collect();
+            if row.terms.iter().any(|(at, _)| *at >= bounded) || signs.len() > 1 {
+                continue;
+            }
+            let sign = signs.first().copied().unwrap_or(0);
+            if row.sum != 0 && row.sum.signum() != sign {
+                return None;
+            }
+            if row.sum == 0 {
+                zero.extend(row.terms.iter().map(|(at, _)| *at));
+            }
+        }
+        if zero.is_empty() {
+            return Some(left);
+        }
+        for row in &mut left {
+            row.terms.retain(|(at, _)| !zero.contains(at));
+        }
+        left.retain(|row| !row.terms.is_empty() || row.sum != 0);
+    }
+}
+
+/// How long one linear program may take, in milliseconds.
+const TIME: u32 = 4000;
+
+/// The same numbers times their least common denominator.
+pub fn integers(values: &[(i64, i64)]) -> Option<Vec<i64>> {
+    let mut common: i64 = 1;
+    for (_, denominator) in values {
+        common = common.checked_mul(denominator / gcd(common, *denominator))?;
+    }
+    let scaled = |(over, under): &(i64, i64)| over.checked_mul(common / under);
+    values.iter().map(scaled).collect()
+}
+
+fn gcd(a: i64, b: i64) -> i64 {
+    if b == 0 { a.abs() } else { gcd(b, a % b) }
+}

@@ -1,0 +1,181 @@
+//! An order proof in words: what waits are for, and the ranks.
+
+use crate::certificate::cut::flow::Kind;
+use crate::certificate::order::artefact::About;
+use crate::certificate::order::artefact::Link;
+use crate::certificate::order::artefact::Order;
+use crate::certificate::order::artefact::Weight;
+use crate::certificate::order::rule::Rule;
+use crate::protocol::Expr;
+use crate::protocol::Protocol;
+use crate::protocol::Stmt;
+use crate::protocol::StmtId;
+use crate::protocol::StmtKind;
+use crate::protocol::VarId;
+
+/// The proof, one sentence per line.
+pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
+    let Ok(rule) = Rule::new(protocol) else {
+        return Vec::new();
+    };
+    let mut lines = vec![
+        "Whoever waits has a greater rank than whoever is waited for, and ranks do not fall along \
+         a program, so nobody waits in a circle. `#i` is how many iterations of the loop over `i` \
+         the member has completed over its whole run."
+            .to_owned(),
+    ];
+    for (class, this) in rule.classes.iter().enumerate() {
+        let Some(rank) = order.ranks.get(class) else {
+            continue;
+        };
+        for (at, site) in this.flow.sites.iter().enumerate() {
+            if matches!(site.kind, Kind::Expect { .. } | Kind::Deliver { .. }) {
+                continue;
+            }
+            let vars = loops(&protocol.roles[this.role].body, site.stmt).unwrap_or_default();
+            // Loops that are written out have no number of iterations.
+            let told = vars.len() == site.path.loops.len();
+            let names = vars.iter().map(|var| protocol.vars[var.0].name.clone());
+            let inside = site.path.loops.iter().copied().zip(names);
+            let inside: Vec<(usize, String)> = inside.filter(|_| told).collect();
+            let mut sum = Vec::new();
+            for (nth, weight) in rank.loops.iter().enumerate() {
+                let weight = text(protocol, weight);
+                if weight == "0" {
+                    continue;
+                }
+                let name = inside.iter().find(|(at, _)| *at == nth);
+                let clock = match name {
+                    Some((_, name)) => format!("#{name}"),
+                    // A loop that it is not in: before it or after it.
+                    None => format!("#loop{}", nth + 1),
+                };
+                sum.push(factors(&weight, &clock));
+            }
+            let own = rank.sites.get(at).map(|weight| text(protocol, weight));
+            sum.extend(own.filter(|own| own != "0"));
+            let sum = if sum.is_empty() {
+                "0".to_owned()
+            } else {
+                sum.join(" + ").replace("+ -", "- ")
+            };
+            lines.push(format!("{}: rank {sum}.", rule.words(class, at)));
+        }
+    }
+    for lag in &order.lags {
+        let Some(lane) = rule.lanes.get(lag.lane) else {
+            continue;
+        };
+        let sites = lane.waits_of(lag.class);
+        let words: Vec<String> = sites.map(|site| rule.words(lag.class, site)).collect();
+        let size = match &lane.size {
+            Expr::Param(id) => protocol.params[id.0].name.clone(),
+            Expr::Int(value) => value.to_string(),
+            _ => "the number of elements".to_owned(),
+        };
+        let which = match lag.rounds {
+            0 => "the arrivals of the same number".to_owned(),
+            1 => format!("the arrivals {size} before, and the first {size} for none"),
+            more if more > 0 => format!("the arrivals {more} times {size} before"),
+            more => format!("the arrivals {} times {size} later", more.unsigned_abs()),
+        };
+        lines.push(format!(
+            "The waits {}, numbered in their order, are for {which}.",
+            words.join(", ")
+        ));
+    }
+    for chain in &order.chains {
+        let (class, site) = chain.about.place();
+        let words = rule.words(class, site);
+        let (links, claim) = match chain.about {
+            About::InTurn(..) => (
+                &chain.links[..],
+                format!("Before {words}, the generation before its own has completed"),
+            ),
+            About::NotBehind(..) => (
+                &chain.links[..],
+                format!("Before {words}, the generation before has completed"),
+            ),
+            About::NotLapped(..) => {
+                let Some((first, rest)) = chain.links.split_first() else {
+                    continue;
+                };
+                let needs = name(&rule, first);
+                (
+                    rest,
+                    format!("{words} is not lapped: the generation after needs {needs} to arrive"),
+                )
+            }
+        };
+        let mut sentence = claim;
+        for (nth, link) in links.iter().enumerate() {
+            let lane = rule.lanes.get(link.lane);
+            let lane = lane.map_or("?", |lane| protocol.objects[lane.object].name.as_str());
+            let who = if nth == 0 && !matches!(chain.about, About::NotLapped(..)) {
+                "which follows a wait"
+            } else {
+                "who has waited"
+            };
+            sentence.push_str(&format!(", {who} at `{lane}` for {}", name(&rule, link)));
+        }
+        lines.push(format!("{sentence}."));
+    }
+    lines
+}
+
+fn name(rule: &Rule<'_>, link: &Link) -> String {
+    let class = rule.classes.get(link.class);
+    class.map_or_else(|| "?".to_owned(), |class| class.name.clone())
+}
+
+/// The variables of the loops around a statement, outermost first.
+fn loops(body: &[Stmt], wanted: StmtId) -> Option<Vec<VarId>> {
+    body.iter().find_map(|stmt| {
+        if stmt.id == wanted {
+            return Some(Vec::new());
+        }
+        match &stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => loops(then, wanted).or_else(|| loops(otherwise, wanted)),
+            StmtKind::For { var, body, .. } => {
+                let mut inner = loops(body, wanted)?;
+                inner.insert(0, *var);
+                Some(inner)
+            }
+            _ => None,
+        }
+    })
+}
+
+fn factors(weight: &str, clock: &str) -> String {
+    match weight {
+        "1" => clock.to_owned(),
+        weight if weight.contains(' ') && (weight.contains(" + ") || weight.contains(" - ")) => {
+            format!("({weight}) * {clock}")
+        }
+        weight => format!("{weight} * {clock}"),
+    }
+}
+
+fn text(protocol: &Protocol, weight: &Weight) -> String {
+    let product = |product: &crate::certificate::order::artefact::Product| {
+        let names = product
+            .of
+            .iter()
+            .map(|at| protocol.params[*at].name.clone());
+        let mut factors: Vec<String> = names.collect();
+        match (product.times, factors.is_empty()) {
+            (1, false) => {}
+            (times, _) => factors.insert(0, times.to_string()),
+        }
+        factors.join(" * ")
+    };
+    match weight.0.len() {
+        0 => "0".to_owned(),
+        _ => {
+            let all: Vec<String> = weight.0.iter().map(product).collect();
+            all.join(" + ").replace("+ -", "- ")
+        }
+    }
+}

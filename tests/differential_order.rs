@@ -1,0 +1,135 @@
+//! Random protocols of threads, rings, counters and transactions: whatever the order rule proves is
+//! searched exhaustively at small parameter values, where nothing may hang, be undefined, or violate
+//! any of the properties that come with it.
+//!
+//! The protocols are those of `support/edited.rs`. Seeds count from 4,000,000. For longer runs see
+//! `support/campaign.rs`.
+
+#[path = "support/campaign.rs"]
+mod campaign;
+#[path = "support/cut_rule.rs"]
+mod cut_rule;
+#[path = "support/cut_templates.rs"]
+mod cut_templates;
+#[path = "support/edited.rs"]
+mod edited;
+#[path = "support/order_templates.rs"]
+mod order_templates;
+#[path = "support/violations.rs"]
+mod violations;
+
+use warplock::proof::Layer;
+use warplock::protocol::Protocol;
+use warplock::semantics::explore::Options;
+use warplock::semantics::explore::SearchEnd;
+use warplock::semantics::explore::explore_all;
+use warplock::text;
+use warplock::verdict::Property;
+
+use campaign::log;
+use campaign::number;
+use cut_rule::MAX_STATES;
+use cut_rule::bounds;
+use cut_rule::grid;
+use cut_rule::proved_by;
+use edited::Kernels;
+use edited::generate;
+use violations::violated;
+
+/// Cases of one run.
+const CASES: u64 = 300;
+
+/// What the rule proves beside that nobody hangs.
+const OTHERS: [Property; 5] = [
+    Property::EarlyCompletion,
+    Property::EarlyPass,
+    Property::LappedWait,
+    Property::OverArrival,
+    Property::TxMismatch,
+];
+
+/// What goes wrong at small parameter values, and at how many values a search came to its end.
+fn wrong(protocol: &Protocol) -> (Option<String>, usize) {
+    let options = Options {
+        max_states: MAX_STATES,
+        ..Options::default()
+    };
+    let mut complete = 0;
+    for params in grid(protocol) {
+        match explore_all(protocol, &params, &bounds(), &options) {
+            Ok(found) if found.stuck.is_some() => {
+                return (Some(format!("it hangs at {params:?}")), complete);
+            }
+            Ok(found) => {
+                if let Some((_, _, violation)) = found.violation {
+                    let what = format!("it is undefined at {params:?}: {:?}", violation.kind);
+                    return (Some(what), complete);
+                }
+                complete += usize::from(found.end == SearchEnd::Exhausted);
+            }
+            Err(error) => {
+                let text = error.to_string();
+                if !text.contains("are needed") && !text.contains("work") {
+                    return (
+                        Some(format!("it cannot run at {params:?}: {text}")),
+                        complete,
+                    );
+                }
+            }
+        }
+    }
+    for property in OTHERS {
+        if let (Some(what), _) = violated(protocol, property) {
+            return (Some(what), complete);
+        }
+    }
+    (None, complete)
+}
+
+#[test]
+fn what_the_order_rule_proves_never_goes_wrong() {
+    never_wrong(&cut_templates::KERNELS, 4_000_000, CASES);
+}
+
+#[test]
+fn what_it_proves_of_chains_of_rings_never_goes_wrong() {
+    never_wrong(&order_templates::KERNELS, 5_000_000, CASES);
+}
+
+/// No protocol of these seeds is proved wrongly.
+fn never_wrong(kernels: &Kernels, seeds: u64, count: u64) {
+    let first = seeds + number("WARPLOCK_SEED", 0);
+    let count = count * number("WARPLOCK_CASES", 1);
+    let (mut texts, mut proofs, mut searched) = (0_u64, 0_u64, 0);
+    let mut failures = Vec::new();
+    for seed in first..first + count {
+        let Some(source) = generate(kernels, seed) else {
+            continue;
+        };
+        texts += 1;
+        let protocol = text::load(source.as_bytes()).unwrap();
+        if !proved_by(Layer::Order, Property::Deadlock, &source, &protocol) {
+            continue;
+        }
+        proofs += 1;
+        let (wrong, complete) = wrong(&protocol);
+        searched += complete;
+        if let Some(what) = wrong {
+            let failure = format!("seed {seed} is proved, but {what}\n{source}");
+            log(&failure);
+            failures.push(failure);
+        }
+    }
+    log(&format!(
+        "seeds {first}..{}: {texts} protocols, {proofs} of them proved by order; {searched} choices \
+         of values searched to the end; {} wrong proofs",
+        first + count,
+        failures.len()
+    ));
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    // It would test nothing if hardly anything was proved, or everything.
+    assert!(
+        proofs * 8 >= texts && proofs * 4 < texts * 3 && searched as u64 >= proofs,
+        "{proofs} {texts} {searched}"
+    );
+}
