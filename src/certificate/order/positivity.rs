@@ -112,7 +112,7 @@ pub fn check(sequent: &Sequent, proof: &Proof) -> Result<(), String> {
                 .plus(i128::from(multiple.times), &product)
                 .map_err(large)?;
         }
-        if !sum.value().is_some_and(|value| value < 0) {
+        if sum.value().is_none_or(|value| value >= 0) {
             return Err("its sum is not a number below 0".to_owned());
         }
         facts.push(claim);

@@ -376,9 +376,17 @@ fn said(claim: &Claim) -> &str {
 /// goals share.
 #[derive(Default)]
 struct Program {
-    /// Per sequent and product of unknowns: the multipliers, and the coefficients.
-    rows: Vec<(Vec<(usize, i128)>, Vec<(usize, i128)>, i128)>,
+    /// One per sequent and product of unknowns.
+    rows: Vec<Equation>,
     multipliers: usize,
+}
+
+/// Numbers times multipliers and coefficients add up to a value.
+#[derive(Default)]
+struct Equation {
+    multipliers: Vec<(usize, i128)>,
+    coefficients: Vec<(usize, i128)>,
+    sum: i128,
 }
 
 impl Program {
@@ -393,12 +401,11 @@ impl Program {
         let mut of: Vec<Vec<usize>> = vec![Vec::new()];
         of.extend(single);
         of.extend(multipliers::with_parameters(&facts));
-        let mut rows: BTreeMap<Monomial, (Vec<(usize, i128)>, Vec<(usize, i128)>, i128)> =
-            BTreeMap::new();
+        let mut rows: BTreeMap<Monomial, Equation> = BTreeMap::new();
         for of in of {
             for (monomial, times) in multipliers::product(&facts, &of).ok()?.terms() {
                 let row = rows.entry(monomial.clone()).or_default();
-                row.0.push((self.multipliers, times));
+                row.multipliers.push((self.multipliers, times));
             }
             self.multipliers += 1;
         }
@@ -409,8 +416,8 @@ impl Program {
                 .partition(|unknown| matches!(unknown, Unknown::Coefficient(_)));
             let row = rows.entry(rest).or_default();
             match coefficients[..] {
-                [] => row.2 = row.2.checked_add(times)?,
-                [Unknown::Coefficient(at)] => row.1.push((at, times.checked_neg()?)),
+                [] => row.sum = row.sum.checked_add(times)?,
+                [Unknown::Coefficient(at)] => row.coefficients.push((at, times.checked_neg()?)),
                 _ => return None,
             }
         }
