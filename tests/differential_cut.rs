@@ -81,6 +81,16 @@ fn proved(source: &str, protocol: &Protocol) -> bool {
 }
 
 #[test]
+fn every_template_is_a_protocol() {
+    for kernels in [&KERNELS, &init_templates::KERNELS, &case_templates::KERNELS] {
+        for template in kernels.templates {
+            let source = format!("protocol plain\n{template}");
+            text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{e:?}\n{source}"));
+        }
+    }
+}
+
+#[test]
 fn what_is_proved_never_hangs() {
     never_hangs(&KERNELS, 0, CASES);
 }

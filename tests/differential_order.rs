@@ -96,6 +96,17 @@ fn what_it_proves_of_chains_of_rings_never_goes_wrong() {
     never_wrong(&order_templates::KERNELS, 5_000_000, CASES);
 }
 
+/// What is edited works.
+#[test]
+fn the_order_rule_proves_all_its_templates() {
+    for template in order_templates::KERNELS.templates {
+        let source = format!("protocol plain\n{template}");
+        let protocol = text::load(source.as_bytes()).unwrap();
+        let proved = proved_by(Layer::Order, Property::Deadlock, &source, &protocol);
+        assert!(proved, "{source}");
+    }
+}
+
 /// No protocol of these seeds is proved wrongly.
 fn never_wrong(kernels: &Kernels, seeds: u64, count: u64) {
     let first = seeds + number("WARPLOCK_SEED", 0);

@@ -1,5 +1,8 @@
 //! An order proof in words: what waits are for, and the ranks.
 
+use std::collections::BTreeMap;
+
+use crate::certificate::cut::class::Class;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::order::artefact::About;
 use crate::certificate::order::artefact::Link;
@@ -28,36 +31,24 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
         let Some(rank) = order.ranks.get(class) else {
             continue;
         };
+        let names = names(protocol, this);
         for (at, site) in this.flow.sites.iter().enumerate() {
             if matches!(site.kind, Kind::Expect { .. } | Kind::Deliver { .. }) {
                 continue;
             }
-            let vars = loops(&protocol.roles[this.role].body, site.stmt).unwrap_or_default();
-            // Loops that are written out have no number of iterations.
-            let told = vars.len() == site.path.loops.len();
-            let names = vars.iter().map(|var| protocol.vars[var.0].name.clone());
-            let inside = site.path.loops.iter().copied().zip(names);
-            let inside: Vec<(usize, String)> = inside.filter(|_| told).collect();
             let mut sum = Vec::new();
             for (nth, weight) in rank.loops.iter().enumerate() {
                 let weight = text(protocol, weight);
-                if weight == "0" {
-                    continue;
+                if weight != "0" {
+                    let name = names.get(&nth).map_or("?", String::as_str);
+                    sum.push(factors(&weight, &format!("#{name}")));
                 }
-                let name = inside.iter().find(|(at, _)| *at == nth);
-                let clock = match name {
-                    Some((_, name)) => format!("#{name}"),
-                    // A loop that it is not in: before it or after it.
-                    None => format!("#loop{}", nth + 1),
-                };
-                sum.push(factors(&weight, &clock));
             }
             let own = rank.sites.get(at).map(|weight| text(protocol, weight));
             sum.extend(own.filter(|own| own != "0"));
-            let sum = if sum.is_empty() {
-                "0".to_owned()
-            } else {
-                sum.join(" + ").replace("+ -", "- ")
+            let sum = match sum.is_empty() {
+                true => "0".to_owned(),
+                false => sum.join(" + ").replace("+ -", "- "),
             };
             lines.push(format!("{}: rank {sum}.", rule.words(class, at)));
         }
@@ -87,40 +78,58 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
     for chain in &order.chains {
         let (class, site) = chain.about.place();
         let words = rule.words(class, site);
-        let (links, claim) = match chain.about {
+        let own = rule.classes[class].name.clone();
+        let at = |link: &Link| {
+            let lane = rule.lanes.get(link.lane);
+            lane.map_or("?", |lane| protocol.objects[lane.object].name.as_str())
+        };
+        let (mut sentence, links, end) = match chain.about {
             About::InTurn(..) => (
+                format!("Before {words}, the generation before its own has completed: {own}"),
                 &chain.links[..],
-                format!("Before {words}, the generation before its own has completed"),
+                "this is what has been waited for".to_owned(),
             ),
             About::NotBehind(..) => (
+                format!("Before {words}, the generation before has completed: {own}"),
                 &chain.links[..],
-                format!("Before {words}, the generation before has completed"),
+                "this is what has been waited for".to_owned(),
             ),
             About::NotLapped(..) => {
                 let Some((first, rest)) = chain.links.split_first() else {
                     continue;
                 };
-                let needs = name(&rule, first);
                 (
+                    format!(
+                        "The generation after that of {words} needs an arrival of {}, who",
+                        name(&rule, first)
+                    ),
                     rest,
-                    format!("{words} is not lapped: the generation after needs {needs} to arrive"),
+                    format!("{own} has gone on by then"),
                 )
             }
         };
-        let mut sentence = claim;
-        for (nth, link) in links.iter().enumerate() {
-            let lane = rule.lanes.get(link.lane);
-            let lane = lane.map_or("?", |lane| protocol.objects[lane.object].name.as_str());
-            let who = if nth == 0 && !matches!(chain.about, About::NotLapped(..)) {
-                "which follows a wait"
-            } else {
-                "who has waited"
-            };
-            sentence.push_str(&format!(", {who} at `{lane}` for {}", name(&rule, link)));
-        }
-        lines.push(format!("{sentence}."));
+        let steps = links
+            .iter()
+            .map(|link| format!(" has waited at `{}` for {}", at(link), name(&rule, link)));
+        sentence.push_str(&steps.collect::<Vec<_>>().join(", who"));
+        lines.push(format!("{sentence}; {end}."));
     }
     lines
+}
+
+/// The names of a class's loops' variables, by position.
+fn names(protocol: &Protocol, class: &Class) -> BTreeMap<usize, String> {
+    let mut names = BTreeMap::new();
+    let body = &protocol.roles[class.role].body;
+    for site in &class.flow.sites {
+        let vars = loops(body, site.stmt).unwrap_or_default();
+        // Loops that are written out have no number of iterations.
+        if vars.len() == site.path.loops.len() {
+            let vars = vars.iter().map(|var| protocol.vars[var.0].name.clone());
+            names.extend(site.path.loops.iter().copied().zip(vars));
+        }
+    }
+    names
 }
 
 fn name(rule: &Rule<'_>, link: &Link) -> String {

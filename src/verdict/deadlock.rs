@@ -27,6 +27,7 @@ use crate::encoding::search::Limits;
 use crate::encoding::search::Objective;
 use crate::proof;
 use crate::proof::Guess;
+use crate::proof::Layer;
 use crate::protocol::Initial;
 use crate::protocol::LaunchOrder;
 use crate::protocol::ObjectKind;
@@ -129,25 +130,36 @@ struct Strategy<'a> {
 /// Why there is no proof.
 #[derive(Debug, Default)]
 struct NoProof {
-    /// Why the first layer passed on.
-    reason: String,
     /// Parameter values at which a layer suspects a hang.
     suspects: Vec<Vec<i64>>,
     /// Which layers ran, in order, and why each passed on.
-    tried: Vec<(&'static str, String)>,
+    tried: Vec<(Layer, String)>,
 }
 
 impl NoProof {
-    /// What the layers after the first one said.
+    /// Why the first layer passed on that is not as narrow as the order rule.
+    fn reason(&self) -> String {
+        let mut tried = self.tried.iter();
+        let main = tried.find(|(layer, _)| *layer != Layer::Order);
+        match main.or(self.tried.first()) {
+            Some((_, reason)) => reason.clone(),
+            None => "no proof rule covers such a protocol".to_owned(),
+        }
+    }
+
+    /// What the other layers said.
     fn note(&self) -> Option<String> {
-        let said = |(layer, reason): &(&'static str, String)| {
-            if *reason == self.reason {
-                format!("the {layer} rule, for the same reason")
-            } else {
-                format!("the {layer} rule: {reason}")
+        let main = self.reason();
+        let mut is_main = true;
+        let mut others = Vec::new();
+        for (layer, reason) in &self.tried {
+            let name = layer.name();
+            if *reason != main {
+                others.push(format!("the {name} rule: {reason}"));
+            } else if !std::mem::take(&mut is_main) {
+                others.push(format!("the {name} rule, for the same reason"));
             }
-        };
-        let others: Vec<String> = self.tried.iter().skip(1).map(said).collect();
+        }
         (!others.is_empty()).then(|| format!("also tried: {}", others.join("; ")))
     }
 }
@@ -182,7 +194,7 @@ impl Strategy<'_> {
             Ok(decision) => return Ok(decision),
             Err(failure) => {
                 notes.extend(failure.note());
-                failure.reason
+                failure.reason()
             }
         };
         // Now every loop counts, wherever it starts: what is clear becomes a bound.
@@ -399,13 +411,7 @@ impl Strategy<'_> {
                     reason
                 }
             };
-            if failure.tried.is_empty() {
-                failure.reason.clone_from(&reason);
-            }
-            failure.tried.push((layer.name(), reason));
-        }
-        if failure.tried.is_empty() {
-            "no proof rule covers such a protocol".clone_into(&mut failure.reason);
+            failure.tried.push((layer, reason));
         }
         Ok(Err(failure))
     }

@@ -126,10 +126,10 @@ mbarrier done[3] { arrivals: T }
 role thread[t in 0..T] {
 for i in 0..N {
 for j in 0..3 {
-var at = j
+var slot = j
 var phase = i % 2
-arrive done[at]
-wait done[at] phase
+arrive done[slot]
+wait done[slot] phase
 }
 }
 for j in 0..K {

@@ -37,27 +37,27 @@ param N in 0..
 mbarrier full[S] { arrivals: 1 }
 mbarrier empty[S] { arrivals: 1 }
 role load {
-var at = 0
+var slot = 0
 var phase = 1
 for i in 0..N {
-wait empty[at] phase
-arrive full[at]
-at = at + 1
-if at == S {
-at = 0
+wait empty[slot] phase
+arrive full[slot]
+slot = slot + 1
+if slot == S {
+slot = 0
 phase = phase ^ 1
 }
 }
 }
 role math {
-var at = 0
+var slot = 0
 var phase = 0
 for i in 0..N {
-wait full[at] phase
-arrive empty[at]
-at = at + 1
-if at == S {
-at = 0
+wait full[slot] phase
+arrive empty[slot]
+slot = slot + 1
+if slot == S {
+slot = 0
 phase = phase ^ 1
 }
 }

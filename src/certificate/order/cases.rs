@@ -1,6 +1,7 @@
 //! Expressions as polynomials, by cases where they have branches, and truth as inequalities.
 //!
-//! Quotients and remainders are not looked into, except by [`Bit::of`].
+//! Quotients and remainders are not looked into, except by [`Bit::of`]. Divisors are taken to be
+//! positive, which is an obligation wherever one is evaluated.
 
 use std::collections::HashMap;
 
@@ -64,6 +65,10 @@ pub fn value(expr: &Expr, env: &Env) -> Result<Cases<Polynomial>, Unsupported> {
         Expr::Binary(op, a, b) => match (op, &**b) {
             (BinaryOp::Div, Expr::Int(1)) => value(a, env),
             (BinaryOp::Mod, Expr::Int(1)) => Ok(certainly(Polynomial::default())),
+            // By whatever is positive.
+            (BinaryOp::Div | BinaryOp::Mod, _) if **a == Expr::Int(0) => {
+                Ok(certainly(Polynomial::default()))
+            }
             _ => binary(*op, value(a, env)?, value(b, env)?),
         },
         Expr::Bool(_) | Expr::Not(_) | Expr::Visits(..) | Expr::Count { .. } => {
@@ -243,7 +248,7 @@ impl Bit {
                 let quotient = (only(value(a, env).ok()?)?, only(value(b, env).ok()?)?);
                 Some(Bit {
                     sum: Polynomial::default(),
-                    quotient: Some(quotient),
+                    quotient: Some(quotient).filter(|(over, _)| over.value() != Some(0)),
                 })
             }
             _ => Some(Bit {

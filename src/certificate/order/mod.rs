@@ -78,6 +78,7 @@
 
 pub mod artefact;
 pub mod cases;
+mod closed;
 pub mod lanes;
 pub mod polynomial;
 pub mod positivity;
@@ -211,10 +212,7 @@ fn obligation(protocol: &Protocol, claim: &Claim) -> Obligation {
     let sequent = &claim.sequent;
     let all = sequent.hypotheses.iter().chain([&sequent.goal]);
     let unknowns: BTreeSet<Unknown> = all.flat_map(Polynomial::unknowns).collect();
-    let declare = |unknown: &Unknown| {
-        let name = Polynomial::unknown(*unknown).term(protocol);
-        format!("(declare-const {name} Int)")
-    };
+    let declare = |unknown: &Unknown| format!("(declare-const {} Int)", unknown.term(protocol));
     let at_least_0 = |p: &Polynomial| term::le(&term::int(0), &p.term(protocol));
     Obligation {
         name: claim.name.clone(),

@@ -114,8 +114,11 @@ impl Polynomial {
     /// As a term of SMT-LIB.
     pub fn term(&self, protocol: &Protocol) -> Term {
         let product = |(monomial, times): (&Monomial, i128)| {
-            let mut factors = vec![number(times)];
-            factors.extend(monomial.iter().map(|unknown| name(protocol, *unknown)));
+            let names = monomial.iter().map(|unknown| unknown.term(protocol));
+            let mut factors: Vec<Term> = names.collect();
+            if times != 1 || factors.is_empty() {
+                factors.insert(0, number(times));
+            }
             match factors.len() {
                 1 => factors.remove(0),
                 _ => term::apply("*", &factors),
@@ -136,10 +139,13 @@ fn number(value: i128) -> Term {
     }
 }
 
-fn name(protocol: &Protocol, unknown: Unknown) -> Term {
-    match unknown {
-        Unknown::Param(at) => term::name(&format!("param_{}", protocol.params[at].name)),
-        Unknown::Iteration(at) => term::name(&format!("iteration_{at}")),
-        Unknown::Coefficient(at) => term::name(&format!("coefficient_{at}")),
+impl Unknown {
+    /// Its name in SMT-LIB.
+    pub fn term(self, protocol: &Protocol) -> Term {
+        match self {
+            Unknown::Param(at) => term::name(&format!("param_{}", protocol.params[at].name)),
+            Unknown::Iteration(at) => term::name(&format!("iteration_{at}")),
+            Unknown::Coefficient(at) => term::name(&format!("coefficient_{at}")),
+        }
     }
 }

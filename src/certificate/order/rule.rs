@@ -5,6 +5,7 @@ use super::artefact::Link;
 use super::cases::Bit;
 use super::cases::Env;
 use super::cases::fits;
+use super::closed;
 use super::lanes;
 use super::lanes::Lane;
 use super::polynomial::Polynomial;
@@ -29,9 +30,6 @@ use crate::protocol::Span;
 
 /// How many threads a registration at a named barrier stands for.
 const WARP: i64 = 32;
-
-/// How many rounds apart an index and the number it stands for may be.
-const MAX_ROUNDS: i128 = 4;
 
 /// A statement that has to hold.
 #[derive(Debug, Clone)]
@@ -232,22 +230,15 @@ impl<'p> Rule<'p> {
                 let name = format!("closed_form_c{class}_{nth}");
                 let what = format!("in {}, {}", this.name, claim.about);
                 for (scene, env) in self.scene.inside(this, &claim.path)? {
-                    if let (Some(a), Some(b)) = (Bit::of(a, &env), Bit::of(b, &env)) {
-                        if !same_bit(&a, &b)? {
-                            push(
-                                &mut all,
-                                &name,
-                                what.clone(),
-                                &scene,
-                                Polynomial::number(-1),
-                            );
-                        }
-                        continue;
+                    for sequent in closed::equal(&scene, &env, a, b)? {
+                        all.push(Claim {
+                            name: name.clone(),
+                            meaning: what.clone(),
+                            sequent,
+                        });
                     }
-                    let difference = Expr::binary(BinaryOp::Sub, (**a).clone(), (**b).clone());
-                    for (scene, difference) in scene.value(&difference, &env)? {
-                        equal(&mut all, &name, &what, &scene, &difference)?;
-                    }
+                    // What holds of remainders and quotients holds of positive divisors.
+                    self.defined(&scene, &claim.expr, &env, &name, &what, &mut all)?;
                 }
             }
         }
@@ -405,7 +396,7 @@ impl<'p> Rule<'p> {
                         push(all, name, what.to_owned(), &at.scene, room);
                     }
                     let apart = fits(x.plus(-1, number))?;
-                    if moving && rounds(&apart, &extent)?.is_none() {
+                    if moving && closed::rounds(&apart, &extent)?.is_none() {
                         push(
                             all,
                             name,
@@ -536,7 +527,7 @@ impl<'p> Rule<'p> {
                         // At the beginning, generation 0 has completed, and no earlier one.
                         let least = fits(number.plus(1, &size))?;
                         push(&mut all, &name, what.clone(), &at.scene, least);
-                        if !has_parity(parity, &at.env, &number, &size)? {
+                        if !closed::has_parity(parity, &at.env, &number, &size)? {
                             push(
                                 &mut all,
                                 &name,
@@ -966,61 +957,6 @@ fn run(sites: &[Site], at: usize) -> std::ops::Range<usize> {
     let before = sites[..at].iter().rev().take_while(|s| together(s)).count();
     let after = sites[at..].iter().take_while(|s| together(s)).count();
     at - before..at + after
-}
-
-/// How many times the size of a lane a number is, if it is so by its form.
-fn rounds(apart: &Polynomial, size: &Polynomial) -> Result<Option<i128>, Unsupported> {
-    for rounds in -MAX_ROUNDS..=MAX_ROUNDS {
-        if fits(apart.plus(-rounds, size))? == Polynomial::default() {
-            return Ok(Some(rounds));
-        }
-    }
-    // A multiple of the number 1, or of another number.
-    Ok(match (apart.value(), size.value()) {
-        (Some(apart), Some(size)) if size > 0 && apart % size == 0 => Some(apart / size),
-        _ => None,
-    })
-}
-
-/// Whether a parity is that of the rounds that an arrival's number makes: of `number / size`.
-fn has_parity(
-    parity: &Expr,
-    env: &Env,
-    number: &Polynomial,
-    size: &Polynomial,
-) -> Result<bool, Unsupported> {
-    let Some(bit) = Bit::of(parity, env) else {
-        return Ok(false);
-    };
-    match bit.quotient {
-        None if *size == Polynomial::number(1) => Ok(fits(bit.sum.plus(-1, number))?.is_even()),
-        None => Ok(false),
-        Some((dividend, divisor)) if divisor == *size => {
-            let apart = fits(dividend.plus(-1, number))?;
-            let Some(rounds) = rounds(&apart, size)? else {
-                return Ok(false);
-            };
-            Ok(fits(bit.sum.plus(rounds, &Polynomial::number(1)))?.is_even())
-        }
-        Some(_) => Ok(false),
-    }
-}
-
-/// Whether two bits are the same by their form.
-fn same_bit(a: &Bit, b: &Bit) -> Result<bool, Unsupported> {
-    let mut sum = fits(a.sum.plus(-1, &b.sum))?;
-    match (&a.quotient, &b.quotient) {
-        (None, None) => {}
-        (Some((a, m)), Some((b, n))) if m == n => {
-            let apart = fits(a.plus(-1, b))?;
-            let Some(rounds) = rounds(&apart, m)? else {
-                return Ok(false);
-            };
-            sum = fits(sum.plus(rounds, &Polynomial::number(1)))?;
-        }
-        _ => return Ok(false),
-    }
-    Ok(sum.is_even())
 }
 
 /// That something is 0.

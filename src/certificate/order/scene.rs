@@ -147,7 +147,9 @@ impl Scene {
         for condition in &path.conditions {
             let mut inner = Vec::new();
             for (scene, env) in all {
-                for facts in cases::holds(condition, &env, true)? {
+                // What is not understood is not known.
+                let ways = cases::holds(condition, &env, true).unwrap_or(vec![Facts::new()]);
+                for facts in ways {
                     inner.push((scene.with(facts), env.clone()));
                 }
             }

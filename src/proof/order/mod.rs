@@ -203,7 +203,6 @@ impl Search<'_> {
                 rule.lanes[lane].arriving().into_iter().map(first).collect()
             }
         };
-        let mut first = None;
         for _ in 0..=MAX_LINKS {
             let mut longer = Vec::new();
             for chain in chains {
@@ -214,9 +213,8 @@ impl Search<'_> {
                 };
                 if may_end {
                     let claims = rule.chain(about, &chain, lag).map_err(uncovered)?;
-                    match self.all_shown(&claims) {
-                        Ok(()) => return Ok(chain),
-                        Err(reason) => first = first.or(Some(reason)),
+                    if self.all_shown(&claims).is_ok() {
+                        return Ok(chain);
                     }
                 }
                 self.stop()?;
@@ -236,15 +234,12 @@ impl Search<'_> {
         }
         let (class, site) = about.place();
         let words = rule.words(class, site);
-        Err(match about {
-            About::NotBehind(..) => {
-                format!("{words} may come before the generation before has completed")
-            }
-            About::InTurn(..) => {
-                format!("{words} may be made before the generation before its own has completed")
-            }
-            About::NotLapped(..) => format!("{words} may be lapped"),
-        })
+        let what = match about {
+            About::NotBehind(..) => "comes after the generation before has completed",
+            About::InTurn(..) => "comes after the generation before its own has completed",
+            About::NotLapped(..) => "is never lapped",
+        };
+        Err(format!("it could not be shown that {words} {what}"))
     }
 
     /// Ranks that rise where they have to.
@@ -271,25 +266,16 @@ impl Search<'_> {
             all.extend(terms.filter(over_parameters).cloned());
         };
         for class in &self.rule.classes {
-            for this in &class.flow.loops {
-                // The products of the trips of this loop and some of those around it.
+            for (at, this) in class.flow.loops.iter().enumerate() {
+                // How often it goes around in one iteration of each loop around it.
                 let mut product = Polynomial::number(1);
-                for at in [class.flow.loops.iter().position(|l| l.var == this.var)]
-                    .into_iter()
-                    .flatten()
-                    .chain(this.outer.iter().skip(1).rev().copied())
-                {
-                    if this.outer.is_empty() {
-                        break;
-                    }
-                    let trips = cases::value(&class.flow.loops[at].trips, &Env::new());
-                    let Some((_, trips)) = trips.ok().and_then(|mut t| t.pop()) else {
+                let around = this.outer.iter().skip(1).rev();
+                for at in [at].iter().chain(around).take(this.outer.len()) {
+                    let trips = cases::value(&class.flow.loops[*at].trips, &Env::new());
+                    let Some((_, trips)) = trips.ok().and_then(|mut cases| cases.pop()) else {
                         break;
                     };
-                    let Ok(longer) = product.times(&trips) else {
-                        break;
-                    };
-                    product = longer;
+                    product = cases::fits(product.times(&trips)).map_err(uncovered)?;
                     add(&product);
                 }
             }
@@ -427,13 +413,14 @@ impl Program {
 
     /// Integers that will do as coefficients.
     fn solve(&self, coefficients: usize) -> Option<Vec<i64>> {
-        let row = |(multipliers, own, sum): &(Vec<(usize, i128)>, Vec<(usize, i128)>, i128)| {
-            let mut terms = multipliers.clone();
-            terms.extend(
-                own.iter()
-                    .map(|(at, times)| (self.multipliers + at, *times)),
-            );
-            Row { terms, sum: *sum }
+        let row = |equation: &Equation| {
+            let mut terms = equation.multipliers.clone();
+            let own = equation.coefficients.iter();
+            terms.extend(own.map(|(at, times)| (self.multipliers + at, *times)));
+            Row {
+                terms,
+                sum: equation.sum,
+            }
         };
         let rows: Vec<Row> = self.rows.iter().map(row).collect();
         let values = multipliers::solve(&rows, self.multipliers, coefficients)?;

@@ -91,7 +91,7 @@ impl Strategy<'_> {
         };
         let mut notes = notes;
         notes.extend(failure.note());
-        let (reason, suspects) = (failure.reason, failure.suspects);
+        let (reason, suspects) = (failure.reason(), failure.suspects);
         if let Some(hang) = self.suspected(&hunter, &suspects) {
             return self.refute_at(&mut hunter, hang, "a suspicion of the proof search", notes);
         }

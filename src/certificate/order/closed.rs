@@ -1,0 +1,195 @@
+//! Whether two expressions are the same number, as far as that can be read off them.
+//!
+//! An index that is set to 0 when it has grown to its modulus is a remainder by it: where
+//! `x mod m + 1 = m`, `(x + 1) mod m = 0` and `(x + 1) div m = x div m + 1`, and elsewhere
+//! `(x + 1) mod m = x mod m + 1` and `(x + 1) div m = x div m`, for `m >= 1`.
+
+use super::cases;
+use super::cases::Bit;
+use super::cases::Env;
+use super::cases::fits;
+use super::polynomial::Polynomial;
+use super::positivity::Sequent;
+use super::scene::Scene;
+use crate::certificate::program::Unsupported;
+use crate::protocol::BinaryOp;
+use crate::protocol::Expr;
+
+/// More indices than this do not wrap in one expression.
+const MAX_WRAPS: usize = 4;
+
+/// What has to hold for two expressions to be equal. Divisors in them have to be positive.
+///
+/// # Errors
+///
+/// Names what is no polynomial.
+pub fn equal(scene: &Scene, env: &Env, a: &Expr, b: &Expr) -> Result<Vec<Sequent>, Unsupported> {
+    equal_by(scene, env, a, b, MAX_WRAPS)
+}
+
+fn equal_by(
+    scene: &Scene,
+    env: &Env,
+    a: &Expr,
+    b: &Expr,
+    wraps: usize,
+) -> Result<Vec<Sequent>, Unsupported> {
+    if a == b {
+        return Ok(Vec::new());
+    }
+    if let (Some(a), Some(b)) = (Bit::of(a, env), Bit::of(b, env)) {
+        return Ok(match same_bit(&a, &b)? {
+            true => Vec::new(),
+            false => vec![scene.shows(Polynomial::number(-1))],
+        });
+    }
+    if let Some(wrap) = wrap(a, env).or_else(|| wrap(b, env)).filter(|_| wraps > 0) {
+        let mut all = Vec::new();
+        for wrapped in [true, false] {
+            let (a, b) = (wrap.taken(a, env, wrapped), wrap.taken(b, env, wrapped));
+            all.extend(equal_by(scene, env, &a, &b, wraps - 1)?);
+        }
+        return Ok(all);
+    }
+    let difference = Expr::binary(BinaryOp::Sub, a.clone(), b.clone());
+    let mut all = Vec::new();
+    for (scene, difference) in scene.value(&difference, env)? {
+        if difference != Polynomial::default() {
+            all.push(scene.shows(difference.clone()));
+            all.push(scene.shows(fits(Polynomial::default().plus(-1, &difference))?));
+        }
+    }
+    Ok(all)
+}
+
+/// A condition `x mod m + 1 = m`.
+struct Wrap {
+    condition: Expr,
+    x: Expr,
+    modulus: Expr,
+}
+
+/// The first branch that depends on whether an index wraps.
+fn wrap(expr: &Expr, env: &Env) -> Option<Wrap> {
+    match expr {
+        Expr::If(condition, a, b) => {
+            let own = match &**condition {
+                Expr::Binary(BinaryOp::Eq | BinaryOp::Ge, left, modulus) => match &**left {
+                    Expr::Binary(BinaryOp::Add, index, one) if **one == Expr::Int(1) => {
+                        match &**index {
+                            Expr::Binary(BinaryOp::Mod, x, m) if m == modulus => Some(Wrap {
+                                condition: (**condition).clone(),
+                                x: (**x).clone(),
+                                modulus: (**m).clone(),
+                            }),
+                            _ => None,
+                        }
+                    }
+                    _ => None,
+                },
+                _ => None,
+            };
+            own.or_else(|| wrap(a, env)).or_else(|| wrap(b, env))
+        }
+        Expr::Binary(_, a, b) => wrap(a, env).or_else(|| wrap(b, env)),
+        Expr::Neg(e) => wrap(e, env),
+        _ => None,
+    }
+}
+
+impl Wrap {
+    /// An expression where the index wraps, or where it does not.
+    fn taken(&self, expr: &Expr, env: &Env, wrapped: bool) -> Expr {
+        let go = |e: &Expr| Box::new(self.taken(e, env, wrapped));
+        match expr {
+            Expr::If(condition, a, b) if **condition == self.condition => {
+                *go(if wrapped { a } else { b })
+            }
+            Expr::If(condition, a, b) => Expr::If(condition.clone(), go(a), go(b)),
+            Expr::Binary(op @ (BinaryOp::Mod | BinaryOp::Div), y, m)
+                if **m == self.modulus && self.next(y, env) =>
+            {
+                let before = Expr::binary(*op, self.x.clone(), self.modulus.clone());
+                match (op, wrapped) {
+                    (BinaryOp::Mod, true) => Expr::Int(0),
+                    (BinaryOp::Div, false) => before,
+                    _ => Expr::binary(BinaryOp::Add, before, Expr::Int(1)),
+                }
+            }
+            Expr::Binary(op, a, b) => Expr::Binary(*op, go(a), go(b)),
+            Expr::Neg(e) => Expr::Neg(go(e)),
+            other => other.clone(),
+        }
+    }
+
+    /// Whether this is `x + 1`.
+    fn next(&self, y: &Expr, env: &Env) -> bool {
+        let difference = Expr::binary(BinaryOp::Sub, y.clone(), self.x.clone());
+        let Ok(cases) = cases::value(&difference, env) else {
+            return false;
+        };
+        let one = Polynomial::number(1);
+        !cases.is_empty() && cases.iter().all(|(_, apart)| *apart == one)
+    }
+}
+
+/// Whether two bits are the same by their form.
+fn same_bit(a: &Bit, b: &Bit) -> Result<bool, Unsupported> {
+    let mut sum = fits(a.sum.plus(-1, &b.sum))?;
+    match (&a.quotient, &b.quotient) {
+        (None, None) => {}
+        (Some((a, m)), Some((b, n))) if m == n => {
+            let apart = fits(a.plus(-1, b))?;
+            let Some(rounds) = rounds(&apart, m)? else {
+                return Ok(false);
+            };
+            sum = fits(sum.plus(rounds, &Polynomial::number(1)))?;
+        }
+        _ => return Ok(false),
+    }
+    Ok(sum.is_even())
+}
+
+/// How many rounds apart an index and the number it stands for may be.
+const MAX_ROUNDS: i128 = 4;
+
+/// How many times the size of a lane a number is, if it is so by its form.
+pub fn rounds(apart: &Polynomial, size: &Polynomial) -> Result<Option<i128>, Unsupported> {
+    for rounds in -MAX_ROUNDS..=MAX_ROUNDS {
+        if fits(apart.plus(-rounds, size))? == Polynomial::default() {
+            return Ok(Some(rounds));
+        }
+    }
+    // A multiple of another number.
+    Ok(match (apart.value(), size.value()) {
+        (Some(apart), Some(size)) if size > 0 && apart % size == 0 => Some(apart / size),
+        _ => None,
+    })
+}
+
+/// Whether a parity is that of the rounds that an arrival's number makes: of `number div size`.
+pub fn has_parity(
+    parity: &Expr,
+    env: &Env,
+    number: &Polynomial,
+    size: &Polynomial,
+) -> Result<bool, Unsupported> {
+    let Some(bit) = Bit::of(parity, env) else {
+        return Ok(false);
+    };
+    let quotient = match size.value() {
+        Some(1) => None,
+        _ => Some((number.clone(), size.clone())),
+    };
+    let wanted = match quotient {
+        Some(_) => Bit {
+            sum: Polynomial::default(),
+            quotient,
+        },
+        None => Bit {
+            sum: number.clone(),
+            quotient,
+        },
+    };
+    same_bit(&bit, &wanted)
+}

@@ -1,0 +1,276 @@
+//! The order rule: what it proves for all values, what it must not prove, and that no number of a
+//! proof can be another one.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use warplock::certificate::discharge::Solver;
+use warplock::certificate::manifest;
+use warplock::certificate::manifest::Argument;
+use warplock::certificate::manifest::Rejection;
+use warplock::certificate::order::artefact::Order;
+use warplock::proof;
+use warplock::proof::Guess;
+use warplock::proof::Layer;
+use warplock::text;
+use warplock::text::Narrowing;
+
+const LIMIT: Duration = Duration::from_secs(240);
+
+fn proposal(source: &str) -> Result<Order, String> {
+    let protocol = text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{e:?}\n{source}"));
+    match proof::search(&protocol, Layer::Order, LIMIT, None, &|_| {}) {
+        Guess::Fitting(Argument::Order(order)) => Ok(order),
+        Guess::Nothing { reason, .. } => Err(reason),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn accepted(source: &str, order: &Order) -> Result<usize, Rejection> {
+    accepted_by(&Solver::BuiltIn, "deadlock", source, order)
+}
+
+fn accepted_by(
+    solver: &Solver,
+    property: &str,
+    source: &str,
+    order: &Order,
+) -> Result<usize, Rejection> {
+    let argument = Argument::Order(order.clone());
+    let (certificate, _) = manifest::issue(source, &Narrowing::default(), property, argument)?;
+    manifest::check(&certificate, solver, LIMIT, &|_| {}).map(|c| c.obligations)
+}
+
+fn proves(source: &str) -> Order {
+    let order = proposal(source).unwrap_or_else(|reason| panic!("{reason}\n{source}"));
+    accepted(source, &order).unwrap_or_else(|rejection| panic!("{rejection}\n{source}"));
+    order
+}
+
+/// A ring in which everything that a mistake is made in is a piece: what the producer and the
+/// consumer wait for, how often they go around, and how many arrivals free a stage.
+fn ring(producer: &str, consumer: &str, trips: [&str; 2], expected: &str) -> String {
+    let [produced, consumed] = trips;
+    format!(
+        "protocol ring
+        param S in 1..
+        param C in 1..
+        param N in 0..
+        mbarrier full[S] {{ arrivals: 1 }}
+        mbarrier empty[S] {{ arrivals: {expected} }}
+        role producer {{
+            for i in 0..{produced} {{
+                wait empty[i % S] {producer}
+                arrive full[i % S]
+            }}
+        }}
+        role consumer[c in 0..C] {{
+            for i in 0..{consumed} {{
+                wait full[i % S] {consumer}
+                arrive empty[i % S]
+            }}
+        }}"
+    )
+}
+
+const FIRST_PASSES: &str = "(i / S + 1) % 2";
+const FIRST_WAITS: &str = "i / S % 2";
+
+#[test]
+fn a_ring_with_any_number_of_stages_is_proved() {
+    let source = ring(FIRST_PASSES, FIRST_WAITS, ["N", "N"], "C");
+    let order = proves(&source);
+    for property in [
+        "early_completion",
+        "early_pass",
+        "lapped_wait",
+        "over_arrival",
+        "tx_mismatch",
+        "uninitialized",
+        "resources",
+    ] {
+        accepted_by(&Solver::BuiltIn, property, &source, &order).unwrap();
+    }
+    for property in ["race", "stale_read", "assertion"] {
+        accepted_by(&Solver::BuiltIn, property, &source, &order).unwrap_err();
+    }
+}
+
+#[test]
+fn what_hangs_or_is_out_of_step_is_not_proved() {
+    let wrong = [
+        ring(FIRST_WAITS, FIRST_WAITS, ["N", "N"], "C"),
+        ring(FIRST_PASSES, FIRST_PASSES, ["N", "N"], "C"),
+        ring(FIRST_PASSES, FIRST_WAITS, ["N", "N + 1"], "C"),
+        ring(FIRST_PASSES, FIRST_WAITS, ["N + S + 1", "N"], "C"),
+        ring(FIRST_PASSES, FIRST_WAITS, ["N", "N"], "C + 1"),
+        ring(FIRST_PASSES, FIRST_WAITS, ["N", "N"], "1"),
+        ring("(i / S) % 1", FIRST_WAITS, ["N", "N"], "C"),
+        ring("(i / (S + 1) + 1) % 2", FIRST_WAITS, ["N", "N"], "C"),
+    ];
+    for source in wrong {
+        assert!(proposal(&source).is_err(), "{source}");
+    }
+}
+
+/// Whoever finishes early is not waited for: a producer may make up to `S` arrivals more.
+#[test]
+fn trip_counts_may_differ_as_far_as_nobody_waits() {
+    proves(&ring(FIRST_PASSES, FIRST_WAITS, ["N + S", "N"], "C"));
+}
+
+#[test]
+fn an_index_by_hand_is_that_of_a_ring_of_any_size() {
+    let by_hand = |reset: &str| {
+        format!(
+            "protocol by_hand
+            param S in 1..
+            param N in 0..
+            mbarrier full[S] {{ arrivals: 1 }}
+            mbarrier empty[S] {{ arrivals: 1 }}
+            role producer {{
+                var slot = 0
+                var phase = 1
+                for i in 0..N {{
+                    wait empty[slot] phase
+                    arrive full[slot]
+                    slot = slot + 1
+                    if slot == S {{
+                        slot = {reset}
+                        phase = phase ^ 1
+                    }}
+                }}
+            }}
+            role consumer {{
+                for i in 0..N {{
+                    wait full[i % S] i / S % 2
+                    arrive empty[i % S]
+                }}
+            }}"
+        )
+    };
+    proves(&by_hand("0"));
+    assert!(proposal(&by_hand("1")).is_err());
+}
+
+/// Fast threads of the one CTA may stand in for slow ones of the other: no deadlock, but out of
+/// step, which is more than this rule can do without.
+#[test]
+fn an_early_completion_is_left_to_other_rules() {
+    let jacobi = |waits: &str| {
+        format!(
+            "protocol jacobi
+            param T in 1..
+            param N in 0..
+            mbarrier bar[2] {{ arrivals: 2 * T }}
+            role thread[cta in 0..2][t in 0..T] {{
+                for i in 0..N {{
+                    arrive bar[cta]
+                    arrive bar[1 - cta]
+                    wait bar[cta] i % 2
+                    {waits}
+                }}
+            }}"
+        )
+    };
+    let reason = proposal(&jacobi("")).unwrap_err();
+    assert_eq!(
+        reason,
+        "it could not be shown that `arrive bar[1 - cta]` of thread[1] comes after the generation \
+         before its own has completed"
+    );
+    proves(&jacobi("wait bar[1 - cta] i % 2"));
+}
+
+/// Each number of a proof matters: a multiplier, a rank, a lag, a link.
+#[test]
+fn an_altered_proof_is_not_accepted() {
+    let source = ring(FIRST_PASSES, FIRST_WAITS, ["N", "N"], "C");
+    let good = proves(&source);
+    let mut tried = 0;
+    for (name, proof) in &good.proofs {
+        let mut missing = good.clone();
+        missing.proofs.remove(name);
+        accepted(&source, &missing).unwrap_err();
+        let last = proof.0.len() - 1;
+        for nth in 0..proof.0[last].sum.len() {
+            let mut without = good.clone();
+            let sum = &mut without.proofs.get_mut(name).unwrap().0[last].sum;
+            sum.remove(nth);
+            if accepted(&source, &without).is_ok() {
+                // What is left may be a number below 0 as well, such as a constant fact.
+                continue;
+            }
+            tried += 1;
+        }
+    }
+    assert!(tried > 60, "{tried}");
+    for nth in 0..good.lags.len() {
+        let mut order = good.clone();
+        order.lags[nth].rounds += 1;
+        accepted(&source, &order).unwrap_err();
+        order.lags.remove(nth);
+        accepted(&source, &order).unwrap_err();
+    }
+    for nth in 0..good.chains.len() {
+        let mut order = good.clone();
+        order.chains.remove(nth);
+        accepted(&source, &order).unwrap_err();
+    }
+    for class in 0..good.ranks.len() {
+        let mut order = good.clone();
+        order.ranks[class].sites.clear();
+        accepted(&source, &order).unwrap_err();
+        let mut order = good.clone();
+        order.ranks[class].loops[0].0.clear();
+        accepted(&source, &order).unwrap_err();
+    }
+    let mut order = good.clone();
+    order.ranks.clear();
+    accepted(&source, &order).unwrap_err();
+}
+
+/// A proof is of one protocol: its multipliers show nothing about another.
+#[test]
+fn a_proof_of_another_protocol_is_not_accepted() {
+    let good = proves(&ring(FIRST_PASSES, FIRST_WAITS, ["N", "N"], "C"));
+    for other in [
+        ring(FIRST_PASSES, FIRST_WAITS, ["N", "N + 1"], "C"),
+        ring(FIRST_PASSES, FIRST_PASSES, ["N", "N"], "C"),
+        ring(FIRST_WAITS, FIRST_WAITS, ["N", "N"], "C"),
+        ring(FIRST_PASSES, FIRST_WAITS, ["N", "N"], "C + 1"),
+    ] {
+        accepted(&other, &good).unwrap_err();
+    }
+}
+
+/// What needs no solver is right by one, too.
+#[test]
+fn a_solver_agrees_with_the_multipliers() {
+    let source = ring(FIRST_PASSES, FIRST_WAITS, ["N", "N"], "C");
+    let order = proves(&source);
+    let protocol = text::load(source.as_bytes()).unwrap();
+    let obligations = warplock::certificate::order::obligations(&protocol, &order).unwrap();
+    assert_eq!(obligations.len(), order.proofs.len());
+    for obligation in &obligations {
+        let answer =
+            warplock::certificate::discharge::discharge(obligation, &Solver::BuiltIn, LIMIT);
+        assert_eq!(
+            answer,
+            warplock::certificate::discharge::Answer::Discharged,
+            "{}",
+            obligation.script()
+        );
+    }
+}
+
+/// No solver runs: a program that cannot be one is never asked for the built-in check, and is asked
+/// where it is named.
+#[test]
+fn the_check_asks_no_solver_unless_one_is_named() {
+    let source = ring(FIRST_PASSES, FIRST_WAITS, ["N", "N"], "C");
+    let order = proves(&source);
+    let nowhere = Solver::Program(PathBuf::from("/nonexistent/solver"));
+    accepted_by(&nowhere, "deadlock", &source, &order).unwrap_err();
+    accepted(&source, &order).unwrap();
+}
