@@ -43,7 +43,7 @@ fn equal_by(
             false => vec![scene.shows(Polynomial::number(-1))],
         });
     }
-    if let Some(wrap) = wrap(a, env).or_else(|| wrap(b, env)).filter(|_| wraps > 0) {
+    if let Some(wrap) = wrap(a).or_else(|| wrap(b)).filter(|_| wraps > 0) {
         let mut all = Vec::new();
         for wrapped in [true, false] {
             let (a, b) = (wrap.taken(a, env, wrapped), wrap.taken(b, env, wrapped));
@@ -70,7 +70,7 @@ struct Wrap {
 }
 
 /// The first branch that depends on whether an index wraps.
-fn wrap(expr: &Expr, env: &Env) -> Option<Wrap> {
+fn wrap(expr: &Expr) -> Option<Wrap> {
     match expr {
         Expr::If(condition, a, b) => {
             let own = match &**condition {
@@ -89,10 +89,10 @@ fn wrap(expr: &Expr, env: &Env) -> Option<Wrap> {
                 },
                 _ => None,
             };
-            own.or_else(|| wrap(a, env)).or_else(|| wrap(b, env))
+            own.or_else(|| wrap(a)).or_else(|| wrap(b))
         }
-        Expr::Binary(_, a, b) => wrap(a, env).or_else(|| wrap(b, env)),
-        Expr::Neg(e) => wrap(e, env),
+        Expr::Binary(_, a, b) => wrap(a).or_else(|| wrap(b)),
+        Expr::Neg(e) => wrap(e),
         _ => None,
     }
 }
