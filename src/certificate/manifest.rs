@@ -21,6 +21,7 @@ use serde::Serialize;
 use sha2::Digest;
 use sha2::Sha256;
 
+use super::claims;
 use super::counting;
 use super::counting::Counting;
 use super::cut;
@@ -101,7 +102,11 @@ impl Argument {
     pub fn proves(&self, protocol: &Protocol, property: Property) -> bool {
         match self {
             Argument::Cut(cut) => cut::proves(protocol, cut.shows, property),
-            _ => property == Property::Deadlock,
+            _ => match property {
+                Property::Deadlock => true,
+                Property::Assertion => claims::follow_from_progress(protocol),
+                _ => false,
+            },
         }
     }
 

@@ -107,6 +107,9 @@ pub fn layers(protocol: &Protocol) -> Vec<Layer> {
 
 /// The layers that may apply to another property of a protocol.
 pub fn layers_for(protocol: &Protocol, property: Property) -> Vec<Layer> {
+    if property == Property::Assertion && certificate::claims::follow_from_progress(protocol) {
+        return layers(protocol);
+    }
     if !protocol.patterns.is_empty() {
         return Vec::new();
     }

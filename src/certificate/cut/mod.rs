@@ -107,6 +107,7 @@ pub mod visible;
 use artefact::Cut;
 use artefact::Shows;
 
+use super::claims;
 use super::obligation::Obligation;
 use super::program::Unsupported;
 use crate::protocol::ObjectKind;
@@ -131,7 +132,7 @@ pub fn proves(protocol: &Protocol, shows: Shows, property: Property) -> bool {
         Property::TxMismatch => consistent,
         Property::Race => shows == Shows::Ordering,
         Property::StaleRead => shows == Shows::Visibility,
-        Property::Assertion => false,
+        Property::Assertion => claims::follow_from_progress(protocol),
     }
 }
 
