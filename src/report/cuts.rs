@@ -49,6 +49,11 @@ fn summary(protocol: &Protocol, cut: &Cut) -> Vec<String> {
              element, and whatever lets them go on tells them of it."
                 .to_owned(),
         ),
+        Shows::Claims => lines.push(
+            "While a thread stands at an assertion, nobody gets far enough to make it wrong, and who \
+             had to be there before has been; no operation breaks an invariant."
+                .to_owned(),
+        ),
     }
     if cut.cases.len() > 1 {
         let names: Vec<&str> = cut

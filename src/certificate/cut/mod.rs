@@ -76,7 +76,7 @@
 //! brings more than is missing. Such a cut shows too that in the end as many bytes have been
 //! delivered to an element as were expected there.
 //!
-//! For `race` and `stale_read` see [`races`] and [`visible`].
+//! For `race` and `stale_read` see [`races`] and [`visible`], for `assertion` [`asserted`].
 //!
 //! # Side conditions
 //!
@@ -88,6 +88,7 @@
 
 mod algebra;
 pub mod artefact;
+pub mod asserted;
 mod bytes;
 pub mod cases;
 pub mod class;
@@ -102,6 +103,7 @@ mod pools;
 pub mod races;
 mod rule;
 mod state;
+mod values;
 pub mod visible;
 
 use artefact::Cut;
@@ -132,7 +134,10 @@ pub fn proves(protocol: &Protocol, shows: Shows, property: Property) -> bool {
         Property::TxMismatch => consistent,
         Property::Race => shows == Shows::Ordering,
         Property::StaleRead => shows == Shows::Visibility,
-        Property::Assertion => claims::follow_from_progress(protocol),
+        Property::Assertion => {
+            let claims = shows == Shows::Claims && claims::every_run_ends(protocol);
+            claims || claims::follow_from_progress(protocol)
+        }
     }
 }
 

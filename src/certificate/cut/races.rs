@@ -362,7 +362,7 @@ impl<'a> Rule<'a> {
     }
 
     /// A cut for an end: everybody is blocked where it says.
-    fn exposure(&mut self, nth: usize) -> Result<(), Unsupported> {
+    pub(super) fn exposure(&mut self, nth: usize) -> Result<(), Unsupported> {
         let (case, classes) = (self.case, self.classes);
         let Exposure {
             class,

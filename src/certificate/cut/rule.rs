@@ -103,6 +103,7 @@ impl<'a> Rule<'a> {
             Shows::Generations => self.balanced_at_the_end()?,
             Shows::Ordering => self.ordered()?,
             Shows::Visibility => self.visible()?,
+            Shows::Claims => self.asserted()?,
         }
         self.progress()
     }
@@ -574,7 +575,7 @@ impl<'a> Rule<'a> {
         })
     }
 
-    fn chosen(&self, class: usize, site: usize) -> Result<Generation, Unsupported> {
+    pub fn chosen(&self, class: usize, site: usize) -> Result<Generation, Unsupported> {
         let found = self
             .case
             .generations
@@ -1010,7 +1011,12 @@ impl<'a> Rule<'a> {
     }
 
     /// A cut. `above`: what its element must not have completed by then.
-    fn hold(&mut self, class: usize, site: usize, above: Option<i64>) -> Result<(), Unsupported> {
+    pub fn hold(
+        &mut self,
+        class: usize,
+        site: usize,
+        above: Option<i64>,
+    ) -> Result<(), Unsupported> {
         let classes = self.classes;
         let this = &classes[class];
         let at = &this.flow.sites[site];
@@ -1226,7 +1232,7 @@ impl<'a> Rule<'a> {
         Ok(term::or(lacking))
     }
 
-    fn form(
+    pub fn form(
         &self,
         setting: &mut Setting<'a>,
         form: &Form,

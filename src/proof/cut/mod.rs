@@ -1,5 +1,6 @@
 //! Guesses cuts: generations from parities, stops from concrete runs with one member held.
 
+mod asserted;
 mod exposures;
 mod fit;
 mod refine;
@@ -289,6 +290,11 @@ fn case(
     }
     if matches!(cut.shows, Shows::Ordering | Shows::Visibility) {
         result.exposures = search.exposures();
+    }
+    if cut.shows == Shows::Claims {
+        result.exposures = search.asserted();
+        result.floors = search.floors();
+        search.kept();
     }
     result.holds = search.holds;
     Ok(result)
