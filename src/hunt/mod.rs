@@ -277,7 +277,7 @@ impl<'a> Hunter<'a> {
         for item in Inputs::new(self.protocol, params, &bounds(LARGEST))?.take(INPUTS) {
             let (input, instance) = item?;
             if self.property != Property::Deadlock {
-                let data = match hazards::wants_data(self.property) {
+                let data = match hazards::wants_data(self.protocol, self.property) {
                     true => Some(data::data(self.protocol, &input, &LARGEST)?),
                     false => None,
                 };

@@ -34,7 +34,7 @@ pub(super) fn trimmed(
     let Ok(instance) = unfold::instantiate(protocol, &hang.input) else {
         return hang;
     };
-    let data = match hazards::wants_data(property) {
+    let data = match hazards::wants_data(protocol, property) {
         true => data::data(protocol, &hang.input, &LARGEST).ok(),
         false => None,
     };

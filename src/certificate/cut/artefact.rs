@@ -32,16 +32,22 @@ pub enum Shows {
     Visibility,
     /// What the text claims of states holds.
     Claims,
+    /// Data is used only while it has room, and pools are whole in the end.
+    Lifetimes,
+    /// Barriers are used only while their CTA is there.
+    Exits,
 }
 
 impl Shows {
     /// Each of them, from the least.
-    pub const ALL: [Shows; 5] = [
+    pub const ALL: [Shows; 7] = [
         Shows::Nothing,
         Shows::Generations,
         Shows::Ordering,
         Shows::Visibility,
         Shows::Claims,
+        Shows::Lifetimes,
+        Shows::Exits,
     ];
 
     fn is_nothing(&self) -> bool {

@@ -245,7 +245,7 @@ impl<'a> Rule<'a> {
             let object = &self.protocol.objects[cell.object.0];
             let start = match &object.kind {
                 ObjectKind::Semaphore(Initial::Value(start)) => self.fix(start),
-                ObjectKind::Pool { capacity } => self.fix(capacity),
+                ObjectKind::Pool { capacity, .. } => self.fix(capacity),
                 ObjectKind::Semaphore(Initial::Any) => {
                     return Err(Unsupported::at(
                         object.span,

@@ -170,6 +170,17 @@ pub enum Step {
         /// Whether only what they read is waited for.
         reads_only: bool,
     },
+    /// Data gets room, or loses it.
+    Lifetime {
+        /// The buffer.
+        buffer: BufferId,
+        /// The leading indices of the elements.
+        index: Vec<Expr>,
+        /// The same with nothing folded.
+        whole: Vec<Expr>,
+        /// Whether it gets room.
+        begins: bool,
+    },
     /// Something is claimed of every state in which a member is here.
     Assert {
         /// The condition, with nothing folded, in which names stand for values of elements.
@@ -835,6 +846,18 @@ impl Builder<'_> {
                     values: claim.values.iter().map(value).collect(),
                 };
                 self.point(stmt, self.flow.points.len(), step, path, nodes);
+            }
+            Work::Lifetime { data, begins } => {
+                let first = self.flow.points.len();
+                for backed in data {
+                    let step = Step::Lifetime {
+                        buffer: backed.buffer,
+                        index: backed.index.iter().map(|e| self.expr(e, values)).collect(),
+                        whole: backed.index.iter().map(|e| self.whole(e, values)).collect(),
+                        begins: *begins,
+                    };
+                    self.point(stmt, first, step, path, nodes);
+                }
             }
             // No rule uses these.
             Work::Fence(Fence::Threads(..)) => {}

@@ -76,7 +76,9 @@
 //! brings more than is missing. Such a cut shows too that in the end as many bytes have been
 //! delivered to an element as were expected there.
 //!
-//! For `race` and `stale_read` see [`races`] and [`visible`], for `assertion` [`asserted`].
+//! For `race` and `stale_read` see [`races`] and [`visible`], for `assertion` [`asserted`],
+//! for lifetimes of data (`resources`) `lifetimes.rs` and for CTAs that have exited (`uninitialized`)
+//! `exits.rs`.
 //!
 //! # Side conditions
 //!
@@ -94,9 +96,11 @@ pub mod cases;
 pub mod class;
 mod copies;
 pub mod count;
+mod exits;
 pub mod flow;
 mod init;
 mod leave;
+mod lifetimes;
 mod own;
 mod polynomial;
 mod pools;
@@ -115,6 +119,7 @@ use super::program::Unsupported;
 use crate::protocol::ObjectKind;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
+use crate::semantics::hazards;
 use crate::verdict::Property;
 
 /// Whether the obligations of a cut that shows so much prove a property of a protocol.
@@ -122,12 +127,15 @@ pub fn proves(protocol: &Protocol, shows: Shows, property: Property) -> bool {
     let mut objects = protocol.objects.iter();
     let consistent = shows == Shows::Generations;
     match property {
-        Property::Deadlock
-        | Property::EarlyPass
-        | Property::LappedWait
-        | Property::OverArrival
-        | Property::Uninitialized
-        | Property::Resources => true,
+        Property::Deadlock | Property::EarlyPass | Property::LappedWait | Property::OverArrival => {
+            true
+        }
+        Property::Uninitialized => {
+            shows == Shows::Exits || !hazards::wants_data(protocol, property)
+        }
+        Property::Resources => {
+            shows == Shows::Lifetimes || !hazards::wants_data(protocol, property)
+        }
         Property::EarlyCompletion => {
             consistent || !objects.any(|o| matches!(o.kind, ObjectKind::Mbarrier { .. }))
         }

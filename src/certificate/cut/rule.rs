@@ -104,6 +104,8 @@ impl<'a> Rule<'a> {
             Shows::Ordering => self.ordered()?,
             Shows::Visibility => self.visible()?,
             Shows::Claims => self.asserted()?,
+            Shows::Lifetimes => self.lifetimes()?,
+            Shows::Exits => self.exits()?,
         }
         self.progress()
     }
@@ -273,7 +275,7 @@ impl<'a> Rule<'a> {
                     exprs.push(arrivals.clone());
                 }
                 ObjectKind::Named => {}
-                ObjectKind::Pool { capacity } => exprs.push(capacity.clone()),
+                ObjectKind::Pool { capacity, .. } => exprs.push(capacity.clone()),
             }
         }
         let exprs: Vec<Expr> = exprs.iter().map(|e| self.replaced(e)).collect();
@@ -287,7 +289,7 @@ impl<'a> Rule<'a> {
                 ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
                     (1, "expects at least one arrival", arrivals)
                 }
-                ObjectKind::Pool { capacity } => (0, "has 0 or more", capacity),
+                ObjectKind::Pool { capacity, .. } => (0, "has 0 or more", capacity),
                 ObjectKind::Semaphore(_) | ObjectKind::Named => continue,
             };
             let mut setting = self.setting()?;

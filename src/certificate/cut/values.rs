@@ -73,7 +73,7 @@ impl<'a> Rule<'a> {
         let object = valued.element.object;
         let value = &valued.value;
         match &self.protocol.objects[object.0].kind {
-            ObjectKind::Pool { capacity } => {
+            ObjectKind::Pool { capacity, .. } => {
                 let capacity = setting.terms.expr(&self.fix(capacity), &Env::new())?;
                 setting.facts.push(term::le(&term::int(0), value));
                 setting.facts.push(term::le(value, &capacity));
@@ -114,7 +114,7 @@ impl<'a> Rule<'a> {
     ) -> Result<(), Unsupported> {
         let object = valued.element.object;
         match &self.protocol.objects[object.0].kind {
-            ObjectKind::Pool { capacity } => {
+            ObjectKind::Pool { capacity, .. } => {
                 if let Some(holds) = self.holdings(setting, valued, at)? {
                     let capacity = setting.terms.expr(&self.fix(capacity), &Env::new())?;
                     let left = term::sub(&capacity, &holds);

@@ -17,10 +17,9 @@ mod races;
 use rustc_hash::FxHashMap;
 
 use crate::semantics::data::Data;
-use crate::semantics::hazards::Claims;
 use crate::semantics::hazards::Monitor;
 use crate::semantics::hazards::Participation;
-use crate::semantics::hazards::Races;
+use crate::semantics::hazards::Told;
 use crate::semantics::hazards::Visibility;
 use crate::semantics::hazards::judge;
 use crate::semantics::hazards::participation;
@@ -65,7 +64,7 @@ pub fn run(
     // What is known of writes and what is claimed tells members apart that do the same.
     let symmetry = match visibility {
         None if property == Property::Assertion => Symmetry::none(),
-        None => Symmetry::with_data(instance, data.filter(|_| property == Property::Race)),
+        None => Symmetry::with_data(instance, data),
         Some(_) => Symmetry::none(),
     };
     let mut tries = Tries {
@@ -74,16 +73,11 @@ pub fn run(
         property,
         groups: symmetry.group_of(instance.members.len()),
         monitor: Monitor::new(instance, property),
-        races: data
-            .filter(|_| property == Property::Race)
-            .map(|data| Races::new(instance, data)),
+        told: Told::new(instance, data, property),
         cost: visibility.as_ref().map_or(0, Visibility::cost)
             + instance.members.len() as u64
             + 1
             + data.map_or(0, |d| d.accesses.iter().map(Vec::len).sum::<usize>() as u64),
-        claims: data
-            .filter(|_| property == Property::Assertion)
-            .map(|data| Claims::new(instance, data)),
         visibility,
         work,
         watch,
@@ -113,9 +107,8 @@ struct Tries<'a> {
     /// Per member the first one it is interchangeable with.
     groups: Vec<usize>,
     monitor: Monitor<'a>,
-    races: Option<Races<'a>>,
+    told: Told<'a>,
     visibility: Option<Visibility<'a>>,
-    claims: Option<Claims<'a>>,
     /// What it costs to look at one state.
     cost: u64,
     work: u64,
@@ -140,7 +133,7 @@ impl Tries<'_> {
         for seed in 0..2 {
             self.plain(Order::Random(seed), false);
         }
-        if self.races.is_some() {
+        if self.told.races().is_some() {
             self.races();
         } else {
             for stop in spread(self.holds()) {
@@ -274,9 +267,7 @@ impl Tries<'_> {
     }
 
     fn shows(&self, state: &State) -> bool {
-        let race = self.races.as_ref().and_then(|races| races.state(state));
-        let claim = || self.claims.as_ref().and_then(|claims| claims.state(state));
-        race.is_some() || claim().is_some() || self.monitor.state(state).is_some()
+        self.told.state(state).is_some() || self.monitor.state(state).is_some()
     }
 
     /// Keeps the run as a violation.

@@ -17,10 +17,53 @@ use crate::certificate::cut::artefact::Floor;
 use crate::certificate::cut::artefact::Moment;
 use crate::certificate::cut::asserted;
 use crate::certificate::cut::count::Place;
+use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::flow::Step;
+use crate::certificate::cut::races;
 use crate::protocol::ObjectId;
 
 impl Search<'_> {
+    /// A cut for every access to data that needs room, and for where it gets it.
+    pub(super) fn lifetimes(&self) -> Vec<Exposure> {
+        let mut moments = BTreeSet::new();
+        for (class, this) in self.classes.iter().enumerate() {
+            for (at, point) in this.flow.points.iter().enumerate() {
+                match &point.step {
+                    Step::Touch { buffer, .. } if self.protocol.buffers[buffer.0].backed => {
+                        let end = races::end(&this.flow, at);
+                        moments.extend(end.map(|end| (class, end)));
+                    }
+                    Step::Lifetime { begins: true, .. } => {
+                        moments.insert((class, Moment::Point(at)));
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.cuts(moments)
+    }
+
+    /// A cut for everything that is done to barriers that belong to a CTA.
+    pub(super) fn exits(&mut self) -> Vec<Exposure> {
+        let mut moments = BTreeSet::new();
+        for class in 0..self.classes.len() {
+            for site in 0..self.classes[class].flow.sites.len() {
+                let at = &self.classes[class].flow.sites[site];
+                if self.protocol.objects[at.object.0].home.is_none() {
+                    continue;
+                }
+                match &at.kind {
+                    Kind::Deliver { .. } | Kind::Arrive { commit: true, .. } => {
+                        moments.insert((class, Moment::Landing(site)));
+                    }
+                    // The checker may do without.
+                    _ => _ = self.hold(class, site),
+                }
+            }
+        }
+        self.cuts(moments)
+    }
+
     /// The assertions that are about elements, with the objects of these.
     fn assertions(&self) -> Vec<(usize, usize, BTreeSet<ObjectId>)> {
         let mut all = Vec::new();

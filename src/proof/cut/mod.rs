@@ -291,6 +291,12 @@ fn case(
     if matches!(cut.shows, Shows::Ordering | Shows::Visibility) {
         result.exposures = search.exposures();
     }
+    if cut.shows == Shows::Lifetimes {
+        result.exposures = search.lifetimes();
+    }
+    if cut.shows == Shows::Exits {
+        result.exposures = search.exits();
+    }
     if cut.shows == Shows::Claims {
         result.exposures = search.asserted();
         result.floors = search.floors();
