@@ -2,7 +2,7 @@
 //! gives it back once all have: everything lies between, and nothing is kept.
 protocol tensor_memory_freed
 
-param W in 1..     // warps that read
+param W in 1..  // warps that read
 param TILES in 0..
 
 pool columns = 512 { release: mandatory }

@@ -2,7 +2,7 @@
 //! columns are given back.
 protocol tensor_memory_freed_early
 
-param W in 1..     // warps that read
+param W in 1..  // warps that read
 param TILES in 0..
 
 pool columns = 512 { release: mandatory }
