@@ -10,7 +10,6 @@
 //!    concrete values around the same proof attempt: `concrete`.
 
 mod concrete;
-mod further;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
@@ -41,7 +40,6 @@ use crate::text::Narrowing;
 use crate::witness;
 
 pub(super) use concrete::order;
-pub use further::further;
 
 use super::Property;
 use super::checked;

@@ -3,6 +3,7 @@
 mod checked;
 pub mod deadlock;
 pub mod decision;
+mod further;
 pub mod hazard;
 
 use serde::Serialize;
@@ -13,6 +14,8 @@ use crate::text::Narrowing;
 use deadlock::Internal;
 use deadlock::Settings;
 use decision::Decision;
+
+pub use further::further;
 
 /// Decides a property of a protocol. `narrowing` is what has already been applied to it.
 ///

@@ -15,6 +15,7 @@ mod drive;
 mod races;
 
 use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
 use crate::semantics::data::Data;
 use crate::semantics::hazards::Monitor;
@@ -33,6 +34,8 @@ use crate::semantics::step::State;
 use crate::semantics::symmetry::Symmetry;
 use crate::verdict::Property;
 
+use super::distinct;
+use super::distinct::Place;
 use super::schedules::Watch;
 use super::schedules::spread;
 
@@ -54,12 +57,25 @@ pub fn run(
     work: u64,
     watch: &Watch<'_>,
 ) -> Option<Runs> {
+    let mut seen = FxHashSet::default();
+    let found = all((instance, data), property, (work, watch), &mut seen, 1);
+    found.into_iter().next()
+}
+
+/// The same for up to so many violations of places that were not seen before.
+pub fn all(
+    (instance, data): (&Instance, Option<&Data>),
+    property: Property,
+    (work, watch): (u64, &Watch<'_>),
+    places: &mut FxHashSet<Place>,
+    wanted: usize,
+) -> Vec<Runs> {
     let visibility = match (property, data) {
         (Property::StaleRead, Some(data)) => Some(Visibility::new(instance, data)),
         _ => None,
     };
     if visibility.as_ref().is_some_and(Visibility::is_trivial) {
-        return None;
+        return Vec::new();
     }
     // What is known of writes and what is claimed tells members apart that do the same.
     let symmetry = match visibility {
@@ -83,7 +99,9 @@ pub fn run(
         watch,
         seen: FxHashMap::default(),
         runs: Vec::new(),
-        found: None,
+        places,
+        wanted,
+        found: Vec::new(),
     };
     tries.all();
     tries.found
@@ -116,12 +134,15 @@ struct Tries<'a> {
     /// Per group and operation the first participation, and the runs these are in.
     seen: FxHashMap<(usize, u32), Seen>,
     runs: Vec<Vec<Action>>,
-    found: Option<Runs>,
+    /// What was found to be violated before.
+    places: &'a mut FxHashSet<Place>,
+    wanted: usize,
+    found: Vec<Runs>,
 }
 
 impl Tries<'_> {
     fn over(&self) -> bool {
-        self.found.is_some() || self.work < self.cost || self.watch.over()
+        self.found.len() >= self.wanted || self.work < self.cost || self.watch.over()
     }
 
     fn all(&mut self) {
@@ -263,7 +284,12 @@ impl Tries<'_> {
             first: first.collect(),
             second: Some(second.collect()),
         });
-        false
+        self.goes_on()
+    }
+
+    /// Whether a run goes on where a violation was found: others may follow.
+    fn goes_on(&self) -> bool {
+        self.wanted > 1 && !self.over()
     }
 
     fn shows(&self, state: &State) -> bool {
@@ -282,8 +308,11 @@ impl Tries<'_> {
     fn keep(&mut self, runs: Runs) {
         let second = runs.second.as_deref();
         let judged = judge(self.instance, self.data, self.property, &runs.first, second);
-        if let Ok(Some(_)) = judged {
-            self.found = Some(runs);
+        if let Ok(Some(judged)) = judged {
+            let place = distinct::place(self.instance, self.data, &judged.hazard);
+            if self.places.insert(place) {
+                self.found.push(runs);
+            }
         }
     }
 }

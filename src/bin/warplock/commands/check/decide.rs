@@ -14,7 +14,6 @@ use warplock::report::style::Style;
 use warplock::text::Narrowing;
 use warplock::verdict;
 use warplock::verdict::Property;
-use warplock::verdict::deadlock;
 use warplock::verdict::deadlock::Settings;
 use warplock::verdict::decision::Decision;
 use warplock::verdict::decision::Verdict;
@@ -226,11 +225,11 @@ impl Work<'_> {
         let wanted = self.order.counterexamples.saturating_sub(1);
         if let Verdict::Refuted(refutation) = &decision.verdict
             && wanted > 0
-            && property == Property::Deadlock
         {
             let left = self.order.timeout.saturating_sub(decision.elapsed);
-            let others = deadlock::further(&protocol, refutation, wanted, &settings, left)
+            let others = verdict::further(&protocol, property, refutation, wanted, &settings, left)
                 .map_err(|error| internal(&error))?;
+            finding.notes.extend(finding::fewer(wanted, others.len()));
             for witness in others {
                 let mut further =
                     finding::further(&protocol, &witness).map_err(|error| internal(&error))?;
