@@ -30,6 +30,7 @@ use super::discharge;
 use super::discharge::Answer;
 use super::discharge::Solver;
 use super::grid::Residency;
+use super::known::Known;
 use super::obligation::Obligation;
 use super::program::Unsupported;
 use super::ticket;
@@ -252,8 +253,32 @@ pub fn check(
     each: Duration,
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Checked, Rejection> {
+    let discharge = |obligation: &Obligation| discharge::discharge(obligation, solver, each);
+    accept(certificate, &discharge, tell)
+}
+
+/// The same by the linked solver, which is not asked about what is known.
+///
+/// # Errors
+///
+/// Says why the certificate is not accepted.
+pub fn check_knowing(
+    certificate: &Certificate,
+    known: &Known,
+    each: Duration,
+    tell: &(dyn Fn(&str) + Sync),
+) -> Result<Checked, Rejection> {
+    let discharge = |obligation: &Obligation| known.discharge(obligation, each);
+    accept(certificate, &discharge, tell)
+}
+
+fn accept(
+    certificate: &Certificate,
+    discharge: &(dyn Fn(&Obligation) -> Answer + Sync),
+    tell: &(dyn Fn(&str) + Sync),
+) -> Result<Checked, Rejection> {
     let obligations = verify(certificate)?;
-    discharge_all(&obligations, solver, each, tell)?;
+    discharge_all(&obligations, discharge, tell)?;
     Ok(Checked {
         obligations: obligations.len(),
         protocol: certificate.protocol.clone(),
@@ -267,8 +292,7 @@ pub fn check(
 /// named, whichever came back first.
 fn discharge_all(
     obligations: &[Obligation],
-    solver: &Solver,
-    each: Duration,
+    discharge: &(dyn Fn(&Obligation) -> Answer + Sync),
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<(), Rejection> {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
@@ -286,9 +310,12 @@ fn discharge_all(
                 return;
             }
             tell(&obligation.meaning);
-            let reason = match discharge::discharge(obligation, solver, each) {
+            let reason = match discharge(obligation) {
                 Answer::Discharged => continue,
-                Answer::Fails => "the solver found a counterexample to it".to_owned(),
+                Answer::Fails => {
+                    "this step has a counterexample, which need not be one of the protocol"
+                        .to_owned()
+                }
                 Answer::Unknown(reason) => reason,
             };
             first_failure.fetch_min(at, Ordering::Relaxed);

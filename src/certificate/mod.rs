@@ -11,6 +11,7 @@ pub mod cut;
 pub mod discharge;
 pub mod grid;
 mod ground;
+pub mod known;
 mod linear;
 pub mod manifest;
 pub mod model;

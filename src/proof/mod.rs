@@ -17,6 +17,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use crate::certificate;
+use crate::certificate::cut::artefact::Cut;
 use crate::certificate::cut::artefact::Shows;
 use crate::certificate::discharge;
 use crate::certificate::discharge::Answer;
@@ -132,7 +133,7 @@ pub fn search(
         sample::instances(protocol, SAMPLES, 0)
     };
     match layer {
-        Layer::Cuts(shows) => cut::guess(protocol, shows, deadline, tell),
+        Layer::Cuts(shows) => cut::guess(protocol, shows, None, deadline, tell),
         Layer::Ticket => ticket::guess(protocol, &samples(), deadline, tell),
         Layer::Turns => turns::guess(protocol, &samples(), deadline, tell),
         Layer::Counting => {
@@ -144,6 +145,18 @@ pub fn search(
             counting::guess(protocol, limits, tell)
         }
     }
+}
+
+/// Looks for cuts that show so much, beginning with those of `base`, which were found for the same
+/// protocol and show something else.
+pub fn search_cuts(
+    protocol: &Protocol,
+    shows: Shows,
+    base: Option<&Cut>,
+    limit: Duration,
+    tell: &dyn Fn(&str),
+) -> Guess {
+    cut::guess(protocol, shows, base, Instant::now() + limit, tell)
 }
 
 /// Looks for an argument in one layer after the other, and returns the first. If there is none,

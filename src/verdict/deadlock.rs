@@ -48,6 +48,7 @@ use super::decision::Decision;
 use super::decision::Proof;
 use super::decision::Refutation;
 use super::decision::Verdict;
+use super::shared::Shared;
 
 /// Boxes searched before a proof is tried.
 const QUICK_BOXES: [i64; 3] = [1, 2, 3];
@@ -103,10 +104,25 @@ pub fn decide(
     narrowing: &Narrowing,
     settings: &Settings<'_>,
 ) -> Result<Decision, Internal> {
+    decide_sharing(protocol, narrowing, settings, &Shared::default())
+}
+
+/// The same; `shared` is what is known from other properties of the protocol.
+///
+/// # Errors
+///
+/// Only when two parts of the program disagree.
+pub(super) fn decide_sharing(
+    protocol: &Protocol,
+    narrowing: &Narrowing,
+    settings: &Settings<'_>,
+    shared: &Shared,
+) -> Result<Decision, Internal> {
     let strategy = Strategy {
         protocol,
         narrowing,
         settings,
+        shared,
         started: Instant::now(),
         objectives: settings
             .objectives
@@ -120,6 +136,7 @@ struct Strategy<'a> {
     protocol: &'a Protocol,
     narrowing: &'a Narrowing,
     settings: &'a Settings<'a>,
+    shared: &'a Shared,
     started: Instant,
     objectives: Vec<Objective>,
 }
@@ -372,8 +389,8 @@ impl Strategy<'_> {
                 break;
             }
             (self.settings.tell)(&format!("looking for a proof by the {} rule", layer.name()));
-            let cancel = Some(self.settings.cancel);
-            let found = proof::search(self.protocol, layer, left, cancel, self.settings.tell);
+            let (cancel, tell) = (self.settings.cancel, self.settings.tell);
+            let found = self.shared.search(self.protocol, layer, left, cancel, tell);
             let left = deadline.saturating_duration_since(Instant::now());
             let each = match &found {
                 // It has been discharged once, so it only takes as long again.
@@ -415,7 +432,7 @@ impl Strategy<'_> {
             narrowing,
             Property::Deadlock,
             argument,
-            each,
+            (each, &self.shared.known),
             tell,
         )?;
         Ok(found)

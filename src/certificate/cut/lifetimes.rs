@@ -324,12 +324,15 @@ impl<'a> Rule<'a> {
             format!("`{text}` of {}", class.name)
         };
         let meaning = format!("{} and {} {what}", text(a), text(b));
+        let before = self.all.len();
         self.conclude(
             format!("{name}_c{}_p{}_c{}_p{}", a.class, a.point, b.class, b.point),
             meaning,
             setting,
             goal,
-        )
+        )?;
+        self.note_missing(before, &[a]);
+        Ok(())
     }
 
     /// A member has nothing of a pool left when it has finished.

@@ -101,6 +101,7 @@ pub mod flow;
 mod init;
 mod leave;
 mod lifetimes;
+mod missing;
 mod own;
 mod polynomial;
 mod pools;
@@ -157,12 +158,7 @@ pub fn proves(protocol: &Protocol, shows: Shows, property: Property) -> bool {
 pub fn obligations(protocol: &Protocol, cut: &Cut) -> Result<Vec<Obligation>, Unsupported> {
     let mut all = cases::coverage(protocol, cut)?;
     for (nth, case) in cut.cases.iter().enumerate() {
-        let prefix = if cut.cases.len() > 1 {
-            format!("case_{nth}_")
-        } else {
-            String::new()
-        };
-        all.extend(one_case(protocol, cut, case, prefix)?);
+        all.extend(one_case(protocol, cut, case, prefix(cut, nth))?);
     }
     Ok(all)
 }
@@ -192,9 +188,47 @@ pub fn one_case(
         shows: cut.shows,
         prefix,
         all: Vec::new(),
+        missing: Vec::new(),
     };
     rule.derive()?;
     Ok(rule.all)
+}
+
+/// What an obligation lacks, where that is plain without asking a solver: for the author of a protocol
+/// that has no proof.
+pub fn missing(protocol: &Protocol, cut: &Cut, obligation: &str) -> Option<String> {
+    cut.cases.iter().enumerate().find_map(|(nth, case)| {
+        let prefix = prefix(cut, nth);
+        if !obligation.starts_with(&prefix) {
+            return None;
+        }
+        let fixed = cases::fixed(&cut.split, case);
+        let classes = class::classes(protocol, &fixed).ok()?;
+        let mut rule = rule::Rule {
+            protocol,
+            fixed,
+            classes: &classes,
+            case,
+            shows: cut.shows,
+            prefix,
+            all: Vec::new(),
+            missing: Vec::new(),
+        };
+        rule.derive().ok()?;
+        let found = rule
+            .missing
+            .into_iter()
+            .find(|(name, _)| name == obligation);
+        found.map(|(_, missing)| missing)
+    })
+}
+
+/// How the names of a case's obligations begin.
+fn prefix(cut: &Cut, case: usize) -> String {
+    match cut.cases.len() {
+        0 | 1 => String::new(),
+        _ => format!("case_{case}_"),
+    }
 }
 
 /// That no member of a class ever gets to an operation, whatever the parameters: what a reader of
@@ -219,6 +253,7 @@ pub fn unreachable(
         shows: Shows::Nothing,
         prefix: String::new(),
         all: Vec::new(),
+        missing: Vec::new(),
     };
     rule.unreachable(class, site)?;
     let none = || Unsupported::whole("an operation whose reachability is not stated");

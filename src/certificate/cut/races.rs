@@ -661,11 +661,14 @@ impl<'a> Rule<'a> {
             "apart" => format!("`{what}` of {} and `{with}` of {}", one.name, other.name),
             _ => format!("`{what}` and `{with}` of one member of {}", one.name),
         };
+        let before = self.all.len();
         self.conclude(
             format!("{name}_c{}_p{}_c{}_p{}", a.class, a.point, b.class, b.point),
             format!("{who} are never under way at one element together"),
             setting,
             term::or(ways),
-        )
+        )?;
+        self.note_missing(before, &[a, b]);
+        Ok(())
     }
 }

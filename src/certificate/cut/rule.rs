@@ -51,6 +51,8 @@ pub struct Rule<'a> {
     pub shows: Shows,
     pub prefix: String,
     pub all: Vec<Obligation>,
+    /// Per obligation, by name, what it lacks, where that is known without asking a solver.
+    pub missing: Vec<(String, String)>,
 }
 
 /// A member that is kept from going on: its class, its place, and its iterations there.

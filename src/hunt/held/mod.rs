@@ -99,6 +99,7 @@ pub fn all(
         watch,
         seen: FxHashMap::default(),
         runs: Vec::new(),
+        collects: wanted > 1 || !places.is_empty(),
         places,
         wanted,
         found: Vec::new(),
@@ -137,6 +138,8 @@ struct Tries<'a> {
     /// What was found to be violated before.
     places: &'a mut FxHashSet<Place>,
     wanted: usize,
+    /// Whether violations are passed over that are known.
+    collects: bool,
     found: Vec<Runs>,
 }
 
@@ -289,7 +292,7 @@ impl Tries<'_> {
 
     /// Whether a run goes on where a violation was found: others may follow.
     fn goes_on(&self) -> bool {
-        self.wanted > 1 && !self.over()
+        self.collects && !self.over()
     }
 
     fn shows(&self, state: &State) -> bool {
