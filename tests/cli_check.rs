@@ -427,6 +427,8 @@ fn further_counterexamples_differ_in_where_the_roles_wait() {
         smallest by (N) among N in 1..=5; there are no smaller ones
       further counterexamples:
         at N = 4: blocked are right at line 15 (b phase != 1, found phase 1, 1 pending)
+      notes:
+        3 counterexamples were asked for, and one other was found that differs in more than its values
       assumptions:
         N >= 1
         a resident CTA that can go on eventually does

@@ -216,7 +216,7 @@ fn all_properties_are_those_that_apply() {
     --- stdout
     reused_barrier_unordered.wlk: deadlock: REFUTED three waits for 64 threads at bar[1], but 32 threads are there (three) and nothing changes that: four, which still comes to it, itself waits for 64 threads at bar[2]
     reused_barrier_unordered.wlk: early_completion: REFUTED the registration of four at bar[2] in line 25 counts in generation 1 in one run and in generation 2 in another: generation 1 can complete without a participant that belongs to it
-    reused_barrier_unordered.wlk: over_arrival: BOUNDED no violation for the protocol as it stands; no proof: it could not be shown that in two, `sync bar[2] 64` comes after four has passed `sync bar[2] 64` of the round before (the solver found a counterexample to it)
+    reused_barrier_unordered.wlk: over_arrival: BOUNDED no violation for the protocol as it stands; no proof: it could not be shown that in two, `sync bar[2] 64` comes after four has passed `sync bar[2] 64` of the round before (this step has a counterexample, which need not be one of the protocol)
     --- stderr
     ");
     let shown = folder.run(&["check", "-q", file, "--property", "stale_read,race"]);
@@ -405,4 +405,49 @@ fn a_stale_read_names_the_edge_that_shows_nothing() {
       at C = 2, N = 1: the read by consumer[0] at line 21 of out[0][0] comes after the write by producer[0] at line 13 and need not see it: line 14 releases ready[0] at `cta` scope, which does not contain consumer[0]; `gpu` scope would make it visible
     --- stderr
     ");
+}
+
+#[test]
+fn a_proof_of_races_says_what_it_lacks() {
+    let folder = Folder::new();
+    folder.file(
+        "store.wlk",
+        "protocol store
+
+param N in 0..
+
+mbarrier full { arrivals: 1 }
+mbarrier empty { arrivals: 1 }
+buffer smem
+buffer out[N]
+
+role load {
+    var p = producer(1)
+    repeat N {
+        wait empty p.phase
+        write smem
+        arrive full
+        advance p
+    }
+}
+
+role store {
+    var c = consumer(1)
+    for i in 0..N {
+        wait full c.phase
+        async store reads smem writes out[i]
+        commit_group
+        if i < N {
+            wait_group 0 read
+        }
+        arrive empty
+        advance c
+    }
+}
+",
+    );
+    let check = ["check", "-q", "store.wlk", "--property", "race"];
+    let shown = folder.run(&[&check[..], &["--set", "N=3", "--timeout", "5"]].concat());
+    let (_, reason) = shown.split_once("no proof: ").unwrap();
+    insta::assert_snapshot!(reason.lines().next().unwrap_or_default(), @"it could not be shown that `write smem` of load and `async store reads smem writes out[i]` of store are never under way at one element together (nothing ends `async store reads smem writes out[i]` of store as far as this rule sees: it looks for a `commit` after it, or a `commit_group` and a `wait_group 0`, under the same conditions and in the same iterations)");
 }

@@ -5,10 +5,31 @@ use warplock::text;
 const REFERENCE: &str = include_str!("../docs/language.md");
 
 /// Words of the grammar that mean something in one place and are names elsewhere.
-const IN_ONE_PLACE: [&str; 23] = [
-    "arrivals", "explicit", "copy", "producer", "consumer", "index", "phase", "memory", "tensor",
-    "red", "st", "cta", "cluster", "gpu", "sys", "relaxed", "acquire", "release", "acq_rel",
-    "proxy", "done", "waiting", "passes",
+const IN_ONE_PLACE: [&str; 24] = [
+    "arrivals",
+    "explicit",
+    "mandatory",
+    "copy",
+    "producer",
+    "consumer",
+    "index",
+    "phase",
+    "memory",
+    "tensor",
+    "red",
+    "st",
+    "cta",
+    "cluster",
+    "gpu",
+    "sys",
+    "relaxed",
+    "acquire",
+    "release",
+    "acq_rel",
+    "proxy",
+    "done",
+    "waiting",
+    "passes",
 ];
 
 fn examples() -> Vec<&'static str> {

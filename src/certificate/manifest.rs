@@ -21,6 +21,7 @@ use serde::Serialize;
 use sha2::Digest;
 use sha2::Sha256;
 
+use super::claims;
 use super::counting;
 use super::counting::Counting;
 use super::cut;
@@ -29,6 +30,7 @@ use super::discharge;
 use super::discharge::Answer;
 use super::discharge::Solver;
 use super::grid::Residency;
+use super::known::Known;
 use super::obligation::Obligation;
 use super::order;
 use super::order::artefact::Order;
@@ -106,8 +108,12 @@ impl Argument {
     pub fn proves(&self, protocol: &Protocol, property: Property) -> bool {
         match self {
             Argument::Cut(cut) => cut::proves(protocol, cut.shows, property),
-            Argument::Order(_) => order::proves(protocol, property),
-            _ => property == Property::Deadlock,
+            Argument::Order(_) if order::proves(protocol, property) => true,
+            _ => match property {
+                Property::Deadlock => true,
+                Property::Assertion => claims::follow_from_progress(protocol),
+                _ => false,
+            },
         }
     }
 
@@ -254,10 +260,36 @@ pub fn check(
     each: Duration,
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Checked, Rejection> {
+    let discharge = |obligation: &Obligation| discharge::discharge(obligation, solver, each);
+    accept(certificate, *solver == Solver::BuiltIn, &discharge, tell)
+}
+
+/// The same by the linked solver, which is not asked about what is known.
+///
+/// # Errors
+///
+/// Says why the certificate is not accepted.
+pub fn check_knowing(
+    certificate: &Certificate,
+    known: &Known,
+    each: Duration,
+    tell: &(dyn Fn(&str) + Sync),
+) -> Result<Checked, Rejection> {
+    let discharge = |obligation: &Obligation| known.discharge(obligation, each);
+    accept(certificate, true, &discharge, tell)
+}
+
+/// `built_in` is whether no other solver is asked for: then multipliers will do.
+fn accept(
+    certificate: &Certificate,
+    built_in: bool,
+    discharge: &(dyn Fn(&Obligation) -> Answer + Sync),
+    tell: &(dyn Fn(&str) + Sync),
+) -> Result<Checked, Rejection> {
     let obligations = verify(certificate)?;
-    match (&certificate.argument, solver) {
-        (Argument::Order(order), Solver::BuiltIn) => multiplied(certificate, order)?,
-        _ => discharge_all(&obligations, solver, each, tell)?,
+    match &certificate.argument {
+        Argument::Order(order) if built_in => multiplied(certificate, order)?,
+        _ => discharge_all(&obligations, discharge, tell)?,
     }
     Ok(Checked {
         obligations: obligations.len(),
@@ -285,8 +317,7 @@ fn multiplied(certificate: &Certificate, order: &Order) -> Result<(), Rejection>
 /// named, whichever came back first.
 fn discharge_all(
     obligations: &[Obligation],
-    solver: &Solver,
-    each: Duration,
+    discharge: &(dyn Fn(&Obligation) -> Answer + Sync),
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<(), Rejection> {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
@@ -304,9 +335,12 @@ fn discharge_all(
                 return;
             }
             tell(&obligation.meaning);
-            let reason = match discharge::discharge(obligation, solver, each) {
+            let reason = match discharge(obligation) {
                 Answer::Discharged => continue,
-                Answer::Fails => "the solver found a counterexample to it".to_owned(),
+                Answer::Fails => {
+                    "this step has a counterexample, which need not be one of the protocol"
+                        .to_owned()
+                }
                 Answer::Unknown(reason) => reason,
             };
             first_failure.fetch_min(at, Ordering::Relaxed);

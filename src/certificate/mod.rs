@@ -5,11 +5,13 @@
 //! own, as SMT-LIB text, and has them discharged. It shares nothing with [`crate::proof`], which
 //! guesses artefacts from concrete runs, nor with [`crate::encoding`], which looks for failures.
 
+pub mod claims;
 pub mod counting;
 pub mod cut;
 pub mod discharge;
 pub mod grid;
 mod ground;
+pub mod known;
 mod linear;
 pub mod manifest;
 pub mod model;

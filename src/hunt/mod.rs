@@ -5,6 +5,7 @@
 //! and says exactly in which sense it is the smallest. A hit is a run of
 //! [`crate::semantics::step`], so it only has to be replayed; finding none means nothing.
 
+mod distinct;
 mod further;
 pub mod grid;
 pub mod held;
@@ -277,7 +278,7 @@ impl<'a> Hunter<'a> {
         for item in Inputs::new(self.protocol, params, &bounds(LARGEST))?.take(INPUTS) {
             let (input, instance) = item?;
             if self.property != Property::Deadlock {
-                let data = match hazards::wants_data(self.property) {
+                let data = match hazards::wants_data(self.protocol, self.property) {
                     true => Some(data::data(self.protocol, &input, &LARGEST)?),
                     false => None,
                 };

@@ -16,6 +16,7 @@ use crate::verdict::Property;
 use super::Hang;
 use super::LARGEST;
 use super::Watch;
+use super::distinct;
 
 /// States that are searched for shortest runs.
 const STATES: u64 = 100_000;
@@ -34,7 +35,7 @@ pub(super) fn trimmed(
     let Ok(instance) = unfold::instantiate(protocol, &hang.input) else {
         return hang;
     };
-    let data = match hazards::wants_data(property) {
+    let data = match hazards::wants_data(protocol, property) {
         true => data::data(protocol, &hang.input, &LARGEST).ok(),
         false => None,
     };
@@ -66,6 +67,45 @@ pub(super) fn trimmed(
             (first, Some(second))
         }
     };
+    Hang {
+        input: hang.input,
+        schedule: first,
+        second,
+    }
+}
+
+/// The same input with runs of which nothing can be left out that still show a hazard of the same
+/// place.
+pub(super) fn alike(
+    protocol: &Protocol,
+    property: Property,
+    hang: Hang,
+    watch: &Watch<'_>,
+) -> Hang {
+    let Some(place) = distinct::shown(protocol, property, &hang) else {
+        return hang;
+    };
+    let Ok(instance) = unfold::instantiate(protocol, &hang.input) else {
+        return hang;
+    };
+    let data = match hazards::wants_data(protocol, property) {
+        true => data::data(protocol, &hang.input, &LARGEST).ok(),
+        false => None,
+    };
+    let trimmer = Trimmer {
+        instance: &instance,
+        data: data.as_ref(),
+        property,
+        watch,
+    };
+    let same = |first: &[Action], second: Option<&[Action]>| {
+        let judged = judge(&instance, data.as_ref(), property, first, second);
+        let hazard = judged.ok().flatten().map(|judged| judged.hazard);
+        hazard.is_some_and(|h| distinct::place(&instance, data.as_ref(), &h) == place)
+    };
+    let Runs { first, second } = hang.runs();
+    let first = trimmer.trimmed(first, &|run| same(run, second.as_deref()));
+    let second = second.map(|second| trimmer.trimmed(second, &|run| same(&first, Some(run))));
     Hang {
         input: hang.input,
         schedule: first,

@@ -18,6 +18,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use crate::certificate;
+use crate::certificate::cut::artefact::Cut;
 use crate::certificate::cut::artefact::Shows;
 use crate::certificate::discharge;
 use crate::certificate::discharge::Answer;
@@ -114,6 +115,9 @@ pub fn layers(protocol: &Protocol) -> Vec<Layer> {
 
 /// The layers that may apply to another property of a protocol.
 pub fn layers_for(protocol: &Protocol, property: Property) -> Vec<Layer> {
+    if property == Property::Assertion && certificate::claims::follow_from_progress(protocol) {
+        return layers(protocol);
+    }
     if !protocol.patterns.is_empty() {
         return Vec::new();
     }
@@ -142,7 +146,7 @@ pub fn search(
             let deadline = deadline.min(Instant::now() + limit / ORDER_SHARE);
             order::guess(protocol, deadline, cancel, tell)
         }
-        Layer::Cuts(shows) => cut::guess(protocol, shows, deadline, tell),
+        Layer::Cuts(shows) => cut::guess(protocol, shows, None, deadline, tell),
         Layer::Ticket => ticket::guess(protocol, &samples(), deadline, tell),
         Layer::Turns => turns::guess(protocol, &samples(), deadline, tell),
         Layer::Counting => {
@@ -154,6 +158,18 @@ pub fn search(
             counting::guess(protocol, limits, tell)
         }
     }
+}
+
+/// Looks for cuts that show so much, beginning with those of `base`, which were found for the same
+/// protocol and show something else.
+pub fn search_cuts(
+    protocol: &Protocol,
+    shows: Shows,
+    base: Option<&Cut>,
+    limit: Duration,
+    tell: &dyn Fn(&str),
+) -> Guess {
+    cut::guess(protocol, shows, base, Instant::now() + limit, tell)
 }
 
 /// Looks for an argument in one layer after the other, and returns the first. If there is none,

@@ -139,6 +139,8 @@ pub struct Object {
     pub extents: Vec<Expr>,
     /// What kind it is.
     pub kind: ObjectKind,
+    /// Where its elements are, if that is said: mbarriers belong to a CTA.
+    pub home: Option<Home>,
     /// Where it is declared.
     pub span: Span,
 }
@@ -152,6 +154,8 @@ pub struct Buffer {
     pub extents: Vec<Expr>,
     /// Whether it is tensor memory, which no proxy fence is about.
     pub tensor: bool,
+    /// Whether something taken from a pool makes room for it, without which it is not there.
+    pub backed: bool,
     /// Where it is declared.
     pub span: Span,
 }
@@ -180,6 +184,8 @@ pub enum ObjectKind {
     Pool {
         /// How much there is of it, over parameters only.
         capacity: Expr,
+        /// Whether all of it has to be given back before the end.
+        returned: bool,
     },
 }
 
@@ -471,6 +477,31 @@ pub enum Work {
     Fence(Fence),
     /// It claims something of every state in which its member is there.
     Assert(Claim),
+    /// Data gets room, or loses it: it is there between the two.
+    Lifetime {
+        /// Which.
+        data: Vec<Backed>,
+        /// Whether it gets room.
+        begins: bool,
+    },
+}
+
+/// The elements of a declared buffer with these leading indices.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Backed {
+    /// The buffer.
+    pub buffer: BufferId,
+    /// As many of its indices as are given.
+    pub index: Vec<Expr>,
+}
+
+/// Where the elements of an object are.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Home {
+    /// Names for the indices of the element.
+    pub indices: Vec<VarId>,
+    /// The CTA, over parameters and these names.
+    pub place: Place,
 }
 
 /// A condition on parameters, names in scope and the values of objects.

@@ -49,6 +49,21 @@ fn summary(protocol: &Protocol, cut: &Cut) -> Vec<String> {
              element, and whatever lets them go on tells them of it."
                 .to_owned(),
         ),
+        Shows::Lifetimes => lines.push(
+            "Nobody comes to data before there is room for it, and while an access lasts nobody gets \
+             far enough to give its room up."
+                .to_owned(),
+        ),
+        Shows::Exits => lines.push(
+            "As long as an operation on a barrier of another CTA is to come, nobody there gets to \
+             its end."
+                .to_owned(),
+        ),
+        Shows::Claims => lines.push(
+            "While a thread stands at an assertion, nobody gets far enough to make it wrong, and who \
+             had to be there before has been; no operation breaks an invariant."
+                .to_owned(),
+        ),
     }
     if cut.cases.len() > 1 {
         let names: Vec<&str> = cut

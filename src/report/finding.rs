@@ -88,7 +88,7 @@ pub struct Finding {
     pub witness: Option<String>,
     /// The counterexample.
     pub counterexample: Option<Counterexample>,
-    /// Counterexamples in which others wait, if they were asked for.
+    /// Counterexamples of other places, if they were asked for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub further: Vec<Further>,
     /// The proof.
@@ -303,7 +303,7 @@ fn refuted(
 /// It does not replay: an error of ours.
 pub fn further(protocol: &Protocol, witness: &Witness) -> Result<Further, ReplayError> {
     let replayed = witness::replay(protocol, witness)?;
-    let stuck = stuck::explain(protocol, &replayed.instance, &replayed.state);
+    let stuck = stuck::shown(protocol, &replayed);
     Ok(Further {
         parameters: parameters(protocol, &replayed.input),
         input: input::sentence(protocol, &replayed.input),
@@ -312,6 +312,20 @@ pub fn further(protocol: &Protocol, witness: &Witness) -> Result<Further, Replay
         trace: trace::trace(&protocol.source, &replayed.instance, &replayed.schedule),
         witness: None,
     })
+}
+
+/// What is said where fewer further counterexamples were found than were asked for.
+pub fn fewer(wanted: usize, found: usize) -> Option<String> {
+    let found = match found {
+        _ if found >= wanted => return None,
+        0 => "no other was found that differs in more than its values".to_owned(),
+        1 => "one other was found that differs in more than its values".to_owned(),
+        more => format!("{more} others were found that differ in more than their values"),
+    };
+    let asked = wanted.saturating_add(1);
+    Some(format!(
+        "{asked} counterexamples were asked for, and {found}"
+    ))
 }
 
 fn unknown(finding: &mut Finding, protocol: &Protocol, reason: &str, span: Option<Span>) {

@@ -1,5 +1,6 @@
 //! Sentences about what goes wrong beside a deadlock: where, who, and what would mend it.
 
+mod room;
 mod stale;
 
 use crate::protocol::Progress;
@@ -99,6 +100,21 @@ pub fn tell(
                     instance.member_name(*member)
                 ),
             )
+        }
+        Hazard::Exited { member, stmt, cell } => {
+            let line = teller.line(*stmt);
+            let cell = instance.cell_name(*cell);
+            told(
+                line,
+                format!(
+                    "{} uses {cell} at line {line}, whose CTA may have exited by then: a cluster \
+                     barrier before the end, or a wait for this there, would keep it",
+                    instance.member_name(*member)
+                ),
+            )
+        }
+        Hazard::Kept { .. } | Hazard::Misplaced { .. } | Hazard::Roomless { .. } => {
+            room::tell(&teller, data, state, hazard)
         }
         Hazard::Race {
             first,

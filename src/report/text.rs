@@ -118,7 +118,7 @@ fn counterexample(counterexample: &Counterexample, style: Style) -> String {
     out
 }
 
-/// A further counterexample in one line: its input and where members wait.
+/// A further counterexample in one line: its input and where members wait, or what goes wrong.
 fn further(further: &Further) -> String {
     let at = match further.input.as_str() {
         "" => String::new(),
@@ -135,6 +135,9 @@ fn further(further: &Further) -> String {
     let witness: String = witness
         .map(|path| format!("; witness {}", visible(path)))
         .collect();
+    if further.blocked.is_empty() {
+        return format!("{at}{}{witness}", further.sentence);
+    }
     format!("{at}blocked are {places}{witness}")
 }
 

@@ -15,6 +15,9 @@
 //! orders, scopes and places mean nothing to [`super::step`], only to what a read sees, see
 //! [`super::hazards::visibility`].
 
+use std::ops::Range;
+
+use crate::protocol::Backed;
 use crate::protocol::Buffer;
 use crate::protocol::Fence;
 use crate::protocol::Invariant;
@@ -33,6 +36,7 @@ use super::error::Fault;
 use super::error::RunError;
 use super::eval::Env;
 use super::input::Input;
+use super::instance::CellId;
 use super::instance::ObjectLayout;
 use super::instance::Op;
 use super::instance::OpKind;
@@ -56,6 +60,28 @@ pub struct Data {
     pub claims: Vec<PlacedClaim>,
     /// What it claims of runs, and where.
     pub progress: Vec<(Progress, Span)>,
+    /// Per declared buffer: whether it is there only where room is made for it.
+    pub backed: Vec<bool>,
+    /// Per member: where it makes room for data or gives it up, in program order.
+    pub lifetimes: Vec<Vec<Lifetime>>,
+    /// Pools that have to be whole in the end.
+    pub returned: Vec<CellId>,
+    /// Per element of an object: where it is, if that is said.
+    pub homes: Vec<Option<MemberPlace>>,
+}
+
+/// The room for data begins or ends.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Lifetime {
+    /// The statement.
+    pub stmt: StmtId,
+    /// How many operations its member has done before. Room is there from then on, or ends with the
+    /// next one.
+    pub at: u32,
+    /// Whether it begins.
+    pub begins: bool,
+    /// Of which slots.
+    pub slots: Range<u32>,
 }
 
 /// A fence among a member's steps.
@@ -173,6 +199,7 @@ pub(super) struct Gatherer {
     /// Of the current member, too.
     fences: Vec<FencePoint>,
     qualifiers: Vec<Qualifiers>,
+    lifetimes: Vec<Lifetime>,
     /// Per buffer whether it is tensor memory.
     tensor: Vec<bool>,
     /// What claims are about.
@@ -186,7 +213,10 @@ impl Gatherer {
         env: &mut Env<'_>,
         limits: &Limits,
     ) -> Result<Gatherer, RunError> {
-        let mut data = Data::default();
+        let mut data = Data {
+            backed: buffers.iter().map(|buffer| buffer.backed).collect(),
+            ..Data::default()
+        };
         let mut first = 0;
         for buffer in buffers {
             let in_header = |fault| RunError::at(fault, buffer.span);
@@ -207,6 +237,7 @@ impl Gatherer {
             order: 0,
             fences: Vec::new(),
             qualifiers: Vec::new(),
+            lifetimes: Vec::new(),
             objects: objects.to_vec(),
             tensor: buffers.iter().map(|buffer| buffer.tensor).collect(),
         })
@@ -277,6 +308,18 @@ impl Gatherer {
                 self.groups += 1;
                 Ok(())
             }
+            Work::Lifetime { data, begins } => {
+                for backed in data {
+                    let slots = self.slots(env, backed)?;
+                    self.lifetimes.push(Lifetime {
+                        stmt,
+                        at,
+                        begins: *begins,
+                        slots,
+                    });
+                }
+                Ok(())
+            }
             Work::WaitGroup { most, reads_only } => {
                 let most = env.value(most)?;
                 let complete = i64::from(self.groups).saturating_sub(most);
@@ -295,6 +338,28 @@ impl Gatherer {
                 Ok(())
             }
         }
+    }
+
+    /// The slots with these leading indices: those that follow one another.
+    fn slots(&self, env: &mut Env<'_>, backed: &Backed) -> Result<Range<u32>, Fault> {
+        let layout = &self.data.buffers[backed.buffer.0];
+        let rest = &layout.extents[backed.index.len().min(layout.extents.len())..];
+        if rest.contains(&0) {
+            return Ok(0..0);
+        }
+        let mut index = env.values(&backed.index)?;
+        index.resize(layout.extents.len(), 0);
+        let first = flat_cell(&self.data.buffers, backed.buffer.0, &index)?;
+        let count: i64 = rest.iter().product();
+        let first = u32::try_from(first).map_err(|_| Fault::Overflow)?;
+        let count = u32::try_from(count).map_err(|_| Fault::Overflow)?;
+        Ok(first..first.saturating_add(count))
+    }
+
+    /// What is known of the objects: which pools have to be whole in the end, and where elements are.
+    pub(super) fn objects(&mut self, returned: Vec<CellId>, homes: Vec<Option<MemberPlace>>) {
+        self.data.returned = returned;
+        self.data.homes = homes;
     }
 
     fn touches(
@@ -374,6 +439,9 @@ impl Gatherer {
         });
         self.data.accesses.push(accesses.collect());
         self.data.fences.push(std::mem::take(&mut self.fences));
+        self.data
+            .lifetimes
+            .push(std::mem::take(&mut self.lifetimes));
         let qualifiers = std::mem::take(&mut self.qualifiers);
         self.data.qualifiers.push(qualifiers);
         self.groups = 0;

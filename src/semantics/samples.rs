@@ -94,6 +94,7 @@ impl Builder {
             name: name.to_owned(),
             extents,
             kind,
+            home: None,
             span: Span::default(),
         });
         ObjectId(self.protocol.objects.len() - 1)

@@ -11,6 +11,8 @@ use crate::protocol::StmtId;
 
 use super::data::Access;
 use super::data::Data;
+use super::data::Lifetime;
+use super::data::MemberPlace;
 use super::instance::CellId;
 use super::instance::CellStart;
 use super::instance::Instance;
@@ -35,17 +37,27 @@ impl Symmetry {
         Symmetry::with_data(instance, None)
     }
 
-    /// The groups of an instance where what its members read and write tells them apart, too.
+    /// The groups of an instance where what its members read and write, and where they run, tells
+    /// them apart, too.
     pub fn with_data(instance: &Instance, data: Option<&Data>) -> Symmetry {
-        type Program<'a> = (usize, &'a [Op], &'a [Access]);
+        type Program<'a> = (
+            usize,
+            &'a [Op],
+            &'a [Access],
+            &'a [Lifetime],
+            Option<MemberPlace>,
+        );
         let mut groups: FxHashMap<Program<'_>, Vec<usize>> = FxHashMap::default();
         for (position, member) in instance.members.iter().enumerate() {
             let launch = instance.roles[member.role].launch.as_ref();
             let accesses = data.and_then(|data| data.accesses.get(position));
             let accesses = accesses.map_or(&[][..], Vec::as_slice);
+            let lifetimes = data.and_then(|data| data.lifetimes.get(position));
+            let lifetimes = lifetimes.map_or(&[][..], Vec::as_slice);
+            let place = data.and_then(|data| data.places.get(position).copied());
             if launch.is_none_or(|plan| plan.order.is_none()) {
                 groups
-                    .entry((member.role, &member.ops, accesses))
+                    .entry((member.role, &member.ops, accesses, lifetimes, place))
                     .or_default()
                     .push(position);
             }

@@ -14,6 +14,7 @@ use crate::protocol::Launch;
 use crate::protocol::LaunchOrder;
 use crate::protocol::Object;
 use crate::protocol::ObjectKind;
+use crate::protocol::Place;
 use crate::protocol::Protocol;
 use crate::protocol::Resident;
 use crate::protocol::Role;
@@ -27,10 +28,12 @@ use super::admit::size;
 use super::data::Data;
 use super::data::Gatherer;
 use super::data::MemberPlace;
+use super::data::Part;
 use super::error::Fault;
 use super::error::RunError;
 use super::eval::Env;
 use super::input::Input;
+use super::instance::CellId;
 use super::instance::CellStart;
 use super::instance::Instance;
 use super::instance::LaunchPlan;
@@ -87,6 +90,7 @@ pub(super) fn instantiate_all(
         let gatherer = Gatherer::new(buffers, &walker.objects, &mut walker.env, limits)?;
         walker.data = Some(gatherer);
         unfolder.invariants(protocol)?;
+        unfolder.homes(protocol)?;
     }
     let mut roles = Vec::new();
     for position in 0..protocol.roles.len() {
@@ -132,7 +136,7 @@ impl Unfolder<'_> {
             }
             ObjectKind::Named => CellStart::Named,
             ObjectKind::Barrier { arrivals } => CellStart::Barrier(self.arrivals(arrivals, count)?),
-            ObjectKind::Pool { capacity } => {
+            ObjectKind::Pool { capacity, .. } => {
                 let capacity = self.walker.env.value(capacity)?;
                 if capacity < 0 && count > 0 {
                     return Err(Fault::PoolAmount(capacity));
@@ -210,6 +214,37 @@ impl Unfolder<'_> {
         Ok(())
     }
 
+    /// Where elements are, and which pools have to be whole in the end.
+    fn homes(&mut self, protocol: &Protocol) -> Result<(), RunError> {
+        let mut homes = Vec::with_capacity(self.walker.cells.len());
+        let mut returned = Vec::new();
+        for (position, object) in protocol.objects.iter().enumerate() {
+            let here = |fault| RunError::at(fault, object.span);
+            let layout = self.walker.objects[position].clone();
+            if let ObjectKind::Pool { returned: true, .. } = object.kind {
+                let cells = layout.cells.clone().map(|flat| CellId(flat as u32));
+                returned.extend(cells);
+            }
+            let Some(home) = &object.home else {
+                homes.resize(layout.cells.end, None);
+                continue;
+            };
+            for index in IndexValues::new(&layout.extents) {
+                self.walker.env.clear();
+                for (var, value) in home.indices.iter().zip(&index) {
+                    self.walker.env.set(*var, *value).map_err(here)?;
+                }
+                let place = self.parts(&home.place, (0, 0)).map_err(here)?;
+                homes.push(Some(place));
+            }
+        }
+        self.walker.env.clear();
+        if let Some(data) = &mut self.walker.data {
+            data.objects(returned, homes);
+        }
+        Ok(())
+    }
+
     fn role(&mut self, protocol: &Protocol, position: usize) -> Result<RoleLayout, RunError> {
         let role = &protocol.roles[position];
         let in_header = |fault| RunError::at(fault, role.span);
@@ -254,14 +289,19 @@ impl Unfolder<'_> {
             None => (0, 0),
             Some(_) => (position + 1, member as i64),
         };
+        self.parts(&role.place, own)
+    }
+
+    /// A place, `own` being the CTA and the cluster where none are written.
+    fn parts(&mut self, place: &Place, own: Part) -> Result<MemberPlace, Fault> {
         let mut part = |value: &Option<Expr>, other| match value {
             Some(value) => Ok((0, self.walker.env.value(value)?)),
             None => Ok(other),
         };
         Ok(MemberPlace {
-            cta: part(&role.place.cta, own)?,
-            cluster: part(&role.place.cluster, own)?,
-            gpu: part(&role.place.gpu, (0, 0))?,
+            cta: part(&place.cta, own)?,
+            cluster: part(&place.cluster, own)?,
+            gpu: part(&place.gpu, (0, 0))?,
         })
     }
 

@@ -85,7 +85,11 @@ pub(super) enum PatternShape {
 pub(super) struct Object {
     pub(super) name: Name,
     pub(super) extents: Vec<Expr>,
+    /// Names for the indices, if it has any.
+    pub(super) indices: Vec<Name>,
     pub(super) kind: ObjectKind,
+    /// Where its elements are, as for a role.
+    pub(super) place: Vec<(Name, Expr)>,
 }
 
 #[derive(Debug)]
@@ -100,8 +104,11 @@ pub(super) enum ObjectKind {
     Named,
     /// Its arrivals.
     Barrier(Expr),
-    /// Its capacity.
-    Pool(Expr),
+    Pool {
+        capacity: Expr,
+        /// Whether it says `release: mandatory`.
+        returned: bool,
+    },
 }
 
 #[derive(Debug)]
@@ -187,6 +194,8 @@ pub(super) enum StmtKind {
         operation: Operation,
         cell: Cell,
         amount: Option<Expr>,
+        /// What data an `acquire` makes room for, or a `release` gives up.
+        backing: Vec<Cell>,
     },
     /// `async copy target [completes cell bytes]`.
     Copy {

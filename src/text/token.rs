@@ -89,6 +89,7 @@ tokens! {
     Fence = "fence",
     Assert = "assert",
     Acquire = "acquire",
+    Backing = "backing",
     Release = "release",
     Accumulate = "accumulate",
     Read = "read",

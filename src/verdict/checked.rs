@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::certificate::discharge::Solver;
+use crate::certificate::cut;
+use crate::certificate::known::Known;
 use crate::certificate::manifest;
 use crate::certificate::manifest::Argument;
 use crate::certificate::manifest::Rejection;
@@ -31,7 +32,8 @@ pub(super) enum Checked {
     },
 }
 
-/// Writes an argument down and has the checker decide, with so much time for each obligation.
+/// Writes an argument down and has the checker decide, with so much time for each obligation
+/// that is not known.
 ///
 /// # Errors
 ///
@@ -41,7 +43,7 @@ pub(super) fn check(
     narrowing: &Narrowing,
     property: Property,
     argument: Argument,
-    each: Duration,
+    (each, known): (Duration, &Known),
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Checked, Rejection> {
     tell("checking the certificate");
@@ -54,7 +56,7 @@ pub(super) fn check(
     };
     let (certificate, obligations) =
         manifest::issue(&protocol.source, narrowing, property.name(), argument)?;
-    let found = manifest::check(&certificate, &Solver::BuiltIn, each, tell);
+    let found = manifest::check_knowing(&certificate, known, each, tell);
     match found {
         Ok(_) => Ok(Checked::Proved {
             proof: Box::new(Proof {
@@ -70,6 +72,11 @@ pub(super) fn check(
         }) => {
             let open = obligations.iter().find(|o| o.name == name);
             let suspects = open.map(|o| suspects::suspects(protocol, &certificate.argument, o));
+            let missing = match &certificate.argument {
+                Argument::Cut(cut) => cut::missing(protocol, cut, &name),
+                _ => None,
+            };
+            let reason = missing.unwrap_or(reason);
             Ok(Checked::Open {
                 reason: format!(
                     "it could not be shown that {} ({reason})",

@@ -10,7 +10,6 @@
 //!    concrete values around the same proof attempt: `concrete`.
 
 mod concrete;
-mod further;
 
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
@@ -42,7 +41,6 @@ use crate::text::Narrowing;
 use crate::witness;
 
 pub(super) use concrete::order;
-pub use further::further;
 
 use super::Property;
 use super::checked;
@@ -51,6 +49,7 @@ use super::decision::Decision;
 use super::decision::Proof;
 use super::decision::Refutation;
 use super::decision::Verdict;
+use super::shared::Shared;
 
 /// Boxes searched before a proof is tried.
 const QUICK_BOXES: [i64; 3] = [1, 2, 3];
@@ -106,10 +105,25 @@ pub fn decide(
     narrowing: &Narrowing,
     settings: &Settings<'_>,
 ) -> Result<Decision, Internal> {
+    decide_sharing(protocol, narrowing, settings, &Shared::default())
+}
+
+/// The same; `shared` is what is known from other properties of the protocol.
+///
+/// # Errors
+///
+/// Only when two parts of the program disagree.
+pub(super) fn decide_sharing(
+    protocol: &Protocol,
+    narrowing: &Narrowing,
+    settings: &Settings<'_>,
+    shared: &Shared,
+) -> Result<Decision, Internal> {
     let strategy = Strategy {
         protocol,
         narrowing,
         settings,
+        shared,
         started: Instant::now(),
         objectives: settings
             .objectives
@@ -123,6 +137,7 @@ struct Strategy<'a> {
     protocol: &'a Protocol,
     narrowing: &'a Narrowing,
     settings: &'a Settings<'a>,
+    shared: &'a Shared,
     started: Instant,
     objectives: Vec<Objective>,
 }
@@ -386,8 +401,8 @@ impl Strategy<'_> {
                 break;
             }
             (self.settings.tell)(&format!("looking for a proof by the {} rule", layer.name()));
-            let cancel = Some(self.settings.cancel);
-            let found = proof::search(self.protocol, layer, left, cancel, self.settings.tell);
+            let (cancel, tell) = (self.settings.cancel, self.settings.tell);
+            let found = self.shared.search(self.protocol, layer, left, cancel, tell);
             let left = deadline.saturating_duration_since(Instant::now());
             let each = match &found {
                 // It has been discharged once, so it only takes as long again.
@@ -423,7 +438,7 @@ impl Strategy<'_> {
             narrowing,
             Property::Deadlock,
             argument,
-            each,
+            (each, &self.shared.known),
             tell,
         )?;
         Ok(found)

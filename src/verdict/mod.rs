@@ -3,7 +3,9 @@
 mod checked;
 pub mod deadlock;
 pub mod decision;
+mod further;
 pub mod hazard;
+mod shared;
 
 use serde::Serialize;
 
@@ -13,6 +15,9 @@ use crate::text::Narrowing;
 use deadlock::Internal;
 use deadlock::Settings;
 use decision::Decision;
+
+pub use further::further;
+pub use shared::Shared;
 
 /// Decides a property of a protocol. `narrowing` is what has already been applied to it.
 ///
@@ -25,9 +30,24 @@ pub fn decide(
     property: Property,
     settings: &Settings<'_>,
 ) -> Result<Decision, Internal> {
+    decide_sharing(protocol, narrowing, property, settings, &Shared::default())
+}
+
+/// The same; `shared` is what is known from other properties of the protocol, and is added to.
+///
+/// # Errors
+///
+/// Only when two parts of the program disagree.
+pub fn decide_sharing(
+    protocol: &Protocol,
+    narrowing: &Narrowing,
+    property: Property,
+    settings: &Settings<'_>,
+    shared: &Shared,
+) -> Result<Decision, Internal> {
     match property {
-        Property::Deadlock => deadlock::decide(protocol, narrowing, settings),
-        _ => hazard::decide(protocol, narrowing, property, settings),
+        Property::Deadlock => deadlock::decide_sharing(protocol, narrowing, settings, shared),
+        _ => hazard::decide(protocol, narrowing, property, settings, shared),
     }
 }
 

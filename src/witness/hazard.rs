@@ -46,10 +46,11 @@ pub(super) fn entry(
         Hazard::Surplus {
             member, stmt, cell, ..
         }
-        | Hazard::Unready { member, stmt, cell } => {
+        | Hazard::Unready { member, stmt, cell }
+        | Hazard::Exited { member, stmt, cell } => {
             (vec![*member], vec![*stmt], instance.cell_name(*cell), None)
         }
-        Hazard::Unbalanced { cell, .. } => {
+        Hazard::Unbalanced { cell, .. } | Hazard::Kept { cell, .. } => {
             (Vec::new(), Vec::new(), instance.cell_name(*cell), None)
         }
         Hazard::Broken { claim } => {
@@ -66,6 +67,20 @@ pub(super) fn entry(
             let claim = data.and_then(|data| data.progress.get(*claim));
             let text = claim.map_or("", |(progress, _)| progress.text());
             (Vec::new(), Vec::new(), text.to_owned(), None)
+        }
+        Hazard::Misplaced { slot, .. } => {
+            let slot = data.map_or_else(String::new, |data| data.slot_name(*slot));
+            (Vec::new(), Vec::new(), slot, None)
+        }
+        Hazard::Roomless { access, slot, .. } => {
+            let accesses = data.and_then(|data| data.accesses.get(access.0));
+            let touched = accesses.and_then(|all| all.get(access.1));
+            (
+                vec![access.0],
+                touched.map(|a| a.stmt).into_iter().collect(),
+                data.map_or_else(String::new, |data| data.slot_name(*slot)),
+                None,
+            )
         }
         Hazard::Race {
             first,

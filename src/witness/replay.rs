@@ -217,7 +217,7 @@ pub(super) fn judged(
     property: Property,
     runs: &Runs,
 ) -> Result<(Judged, Option<Data>), ReplayError> {
-    let data = match hazards::wants_data(property) {
+    let data = match hazards::wants_data(protocol, property) {
         true => Some(data::data(protocol, input, &Limits::default())?),
         false => None,
     };

@@ -91,7 +91,7 @@ impl<'p> Rule<'p> {
                 ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
                     exprs.push(arrivals);
                 }
-                ObjectKind::Pool { capacity } => exprs.push(capacity),
+                ObjectKind::Pool { capacity, .. } => exprs.push(capacity),
                 ObjectKind::Semaphore(crate::protocol::Initial::Value(value)) => exprs.push(value),
                 ObjectKind::Semaphore(crate::protocol::Initial::Any) | ObjectKind::Named => {}
             }
@@ -109,7 +109,7 @@ impl<'p> Rule<'p> {
                 ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
                     (1, arrivals, "expects at least one arrival")
                 }
-                ObjectKind::Pool { capacity } => (0, capacity, "does not start below zero"),
+                ObjectKind::Pool { capacity, .. } => (0, capacity, "does not start below zero"),
                 ObjectKind::Semaphore(_) | ObjectKind::Named => continue,
             };
             let mut system = self.whole(case)?;

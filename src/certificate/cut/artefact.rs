@@ -30,15 +30,24 @@ pub enum Shows {
     Ordering,
     /// Reads see the writes that are ordered before them.
     Visibility,
+    /// What the text claims of states holds.
+    Claims,
+    /// Data is used only while it has room, and pools are whole in the end.
+    Lifetimes,
+    /// Barriers are used only while their CTA is there.
+    Exits,
 }
 
 impl Shows {
     /// Each of them, from the least.
-    pub const ALL: [Shows; 4] = [
+    pub const ALL: [Shows; 7] = [
         Shows::Nothing,
         Shows::Generations,
         Shows::Ordering,
         Shows::Visibility,
+        Shows::Claims,
+        Shows::Lifetimes,
+        Shows::Exits,
     ];
 
     fn is_nothing(&self) -> bool {
@@ -71,6 +80,9 @@ pub struct Case {
     /// How far everybody gets while accesses are under way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exposures: Vec<Exposure>,
+    /// What everybody of a class has done when a member comes to an assertion.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub floors: Vec<Floor>,
 }
 
 /// The generation that a wait by parity stands for: the number of earlier rounds at the same
@@ -210,5 +222,22 @@ pub struct Support {
     /// Its operation that waits for the generation before; it must have a [`Hold`].
     pub wait: usize,
     /// In which iteration of its innermost loop.
+    pub clock: Form,
+}
+
+/// When a member comes to an assertion, every member of a class has done an operation: with one held
+/// before it, nobody comes to the assertion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Floor {
+    /// The class of the member.
+    pub class: usize,
+    /// The assertion, by position among the class's steps on data.
+    pub point: usize,
+    /// The other class, or the same for its siblings.
+    pub by: usize,
+    /// Its operation; it must have a [`Hold`].
+    pub site: usize,
+    /// In which iteration of its innermost loop, as a form over the clocks at the assertion.
     pub clock: Form,
 }

@@ -128,6 +128,7 @@ fn covered(
         shows: cut.shows,
         prefix,
         all: Vec::new(),
+        missing: Vec::new(),
     };
     rule.assumptions()?;
     let mut setting = rule.setting()?;

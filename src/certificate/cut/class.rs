@@ -521,7 +521,7 @@ fn for_each_expr(stmt: &mut Stmt, visit: &mut dyn FnMut(&mut Expr)) {
         StmtKind::Access { work, .. } => match work {
             Work::WaitGroup { most, .. } => visit(most),
             // The elements may tell members apart that do the same otherwise: `Class::free`.
-            Work::Now(_) | Work::Async(_) => {}
+            Work::Now(_) | Work::Async(_) | Work::Lifetime { .. } => {}
             // No rule looks at these.
             Work::Assert(_) | Work::CommitGroup | Work::Fence(_) => {}
         },

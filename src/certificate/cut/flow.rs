@@ -170,6 +170,37 @@ pub enum Step {
         /// Whether only what they read is waited for.
         reads_only: bool,
     },
+    /// Data gets room, or loses it.
+    Lifetime {
+        /// The buffer.
+        buffer: BufferId,
+        /// The leading indices of the elements.
+        index: Vec<Expr>,
+        /// The same with nothing folded.
+        whole: Vec<Expr>,
+        /// Whether it gets room.
+        begins: bool,
+    },
+    /// Something is claimed of every state in which a member is here.
+    Assert {
+        /// The condition, with nothing folded, in which names stand for values of elements.
+        condition: Expr,
+        /// These names and the elements.
+        values: Vec<Value>,
+    },
+}
+
+/// A name in a claim, and the element whose value it is.
+#[derive(Debug, Clone)]
+pub struct Value {
+    /// The name.
+    pub var: VarId,
+    /// The object.
+    pub object: ObjectId,
+    /// Which element.
+    pub index: Vec<Expr>,
+    /// The same with nothing folded, for the question whether it is defined.
+    pub whole: Vec<Expr>,
 }
 
 /// How long an access lasts.
@@ -803,8 +834,33 @@ impl Builder<'_> {
                 let first = self.flow.points.len();
                 self.point(stmt, first, Step::ProxyFence, path, nodes);
             }
+            Work::Assert(claim) => {
+                let value = |(var, cell): &(VarId, Cell)| Value {
+                    var: *var,
+                    object: cell.object,
+                    index: cell.index.iter().map(|e| self.expr(e, values)).collect(),
+                    whole: cell.index.iter().map(|e| self.whole(e, values)).collect(),
+                };
+                let step = Step::Assert {
+                    condition: self.whole(&claim.condition, values),
+                    values: claim.values.iter().map(value).collect(),
+                };
+                self.point(stmt, self.flow.points.len(), step, path, nodes);
+            }
+            Work::Lifetime { data, begins } => {
+                let first = self.flow.points.len();
+                for backed in data {
+                    let step = Step::Lifetime {
+                        buffer: backed.buffer,
+                        index: backed.index.iter().map(|e| self.expr(e, values)).collect(),
+                        whole: backed.index.iter().map(|e| self.whole(e, values)).collect(),
+                        begins: *begins,
+                    };
+                    self.point(stmt, first, step, path, nodes);
+                }
+            }
             // No rule uses these.
-            Work::Assert(_) | Work::Fence(Fence::Threads(..)) => {}
+            Work::Fence(Fence::Threads(..)) => {}
         }
     }
 

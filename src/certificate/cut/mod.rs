@@ -76,7 +76,9 @@
 //! brings more than is missing. Such a cut shows too that in the end as many bytes have been
 //! delivered to an element as were expected there.
 //!
-//! For `race` and `stale_read` see [`races`] and [`visible`].
+//! For `race` and `stale_read` see [`races`] and [`visible`], for `assertion` [`asserted`],
+//! for lifetimes of data (`resources`) `lifetimes.rs` and for CTAs that have exited (`uninitialized`)
+//! `exits.rs`.
 //!
 //! # Side conditions
 //!
@@ -88,30 +90,37 @@
 
 mod algebra;
 pub mod artefact;
+pub mod asserted;
 mod bytes;
 pub mod cases;
 pub mod class;
 pub mod copies;
 pub mod count;
+mod exits;
 pub mod flow;
 mod init;
 mod leave;
+mod lifetimes;
+mod missing;
 mod own;
 mod polynomial;
 mod pools;
 pub mod races;
 mod rule;
 mod state;
+mod values;
 pub mod visible;
 
 use artefact::Cut;
 use artefact::Shows;
 
+use super::claims;
 use super::obligation::Obligation;
 use super::program::Unsupported;
 use crate::protocol::ObjectKind;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
+use crate::semantics::hazards;
 use crate::verdict::Property;
 
 /// Whether the obligations of a cut that shows so much prove a property of a protocol.
@@ -119,19 +128,25 @@ pub fn proves(protocol: &Protocol, shows: Shows, property: Property) -> bool {
     let mut objects = protocol.objects.iter();
     let consistent = shows == Shows::Generations;
     match property {
-        Property::Deadlock
-        | Property::EarlyPass
-        | Property::LappedWait
-        | Property::OverArrival
-        | Property::Uninitialized
-        | Property::Resources => true,
+        Property::Deadlock | Property::EarlyPass | Property::LappedWait | Property::OverArrival => {
+            true
+        }
+        Property::Uninitialized => {
+            shows == Shows::Exits || !hazards::wants_data(protocol, property)
+        }
+        Property::Resources => {
+            shows == Shows::Lifetimes || !hazards::wants_data(protocol, property)
+        }
         Property::EarlyCompletion => {
             consistent || !objects.any(|o| matches!(o.kind, ObjectKind::Mbarrier { .. }))
         }
         Property::TxMismatch => consistent,
         Property::Race => shows == Shows::Ordering,
         Property::StaleRead => shows == Shows::Visibility,
-        Property::Assertion => false,
+        Property::Assertion => {
+            let claims = shows == Shows::Claims && claims::every_run_ends(protocol);
+            claims || claims::follow_from_progress(protocol)
+        }
     }
 }
 
@@ -143,12 +158,7 @@ pub fn proves(protocol: &Protocol, shows: Shows, property: Property) -> bool {
 pub fn obligations(protocol: &Protocol, cut: &Cut) -> Result<Vec<Obligation>, Unsupported> {
     let mut all = cases::coverage(protocol, cut)?;
     for (nth, case) in cut.cases.iter().enumerate() {
-        let prefix = if cut.cases.len() > 1 {
-            format!("case_{nth}_")
-        } else {
-            String::new()
-        };
-        all.extend(one_case(protocol, cut, case, prefix)?);
+        all.extend(one_case(protocol, cut, case, prefix(cut, nth))?);
     }
     Ok(all)
 }
@@ -178,9 +188,47 @@ pub fn one_case(
         shows: cut.shows,
         prefix,
         all: Vec::new(),
+        missing: Vec::new(),
     };
     rule.derive()?;
     Ok(rule.all)
+}
+
+/// What an obligation lacks, where that is plain without asking a solver: for the author of a protocol
+/// that has no proof.
+pub fn missing(protocol: &Protocol, cut: &Cut, obligation: &str) -> Option<String> {
+    cut.cases.iter().enumerate().find_map(|(nth, case)| {
+        let prefix = prefix(cut, nth);
+        if !obligation.starts_with(&prefix) {
+            return None;
+        }
+        let fixed = cases::fixed(&cut.split, case);
+        let classes = class::classes(protocol, &fixed).ok()?;
+        let mut rule = rule::Rule {
+            protocol,
+            fixed,
+            classes: &classes,
+            case,
+            shows: cut.shows,
+            prefix,
+            all: Vec::new(),
+            missing: Vec::new(),
+        };
+        rule.derive().ok()?;
+        let found = rule
+            .missing
+            .into_iter()
+            .find(|(name, _)| name == obligation);
+        found.map(|(_, missing)| missing)
+    })
+}
+
+/// How the names of a case's obligations begin.
+fn prefix(cut: &Cut, case: usize) -> String {
+    match cut.cases.len() {
+        0 | 1 => String::new(),
+        _ => format!("case_{case}_"),
+    }
 }
 
 /// That no member of a class ever gets to an operation, whatever the parameters: what a reader of
@@ -205,6 +253,7 @@ pub fn unreachable(
         shows: Shows::Nothing,
         prefix: String::new(),
         all: Vec::new(),
+        missing: Vec::new(),
     };
     rule.unreachable(class, site)?;
     let none = || Unsupported::whole("an operation whose reachability is not stated");

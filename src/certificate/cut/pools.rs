@@ -149,7 +149,7 @@ impl<'a> Rule<'a> {
         let Kind::Acquire { amount } = &at.kind else {
             return self.lacks(setting, groups, (class, site), &spot.env, 0, false);
         };
-        let ObjectKind::Pool { capacity } = &self.protocol.objects[at.object.0].kind else {
+        let ObjectKind::Pool { capacity, .. } = &self.protocol.objects[at.object.0].kind else {
             return Err(Unsupported::at(at.span, "an acquisition from no pool"));
         };
         let capacity = self.fix(capacity);

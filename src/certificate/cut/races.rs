@@ -207,6 +207,12 @@ impl<'a> Rule<'a> {
             let name = format!("defined_group_c{class}_p{nth}");
             self.require_defined(setting, &[whole], &env, name, &what)?;
         }
+        self.defined_place(class)
+    }
+
+    /// So has where the members of a class run.
+    pub(super) fn defined_place(&mut self, class: usize) -> Result<(), Unsupported> {
+        let this = &self.classes[class];
         let place = &self.protocol.roles[this.role].place;
         let parts = [&place.cta, &place.cluster, &place.gpu];
         let parts: Vec<Expr> = parts
@@ -307,11 +313,8 @@ impl<'a> Rule<'a> {
         access: &Access,
         env: &Env,
     ) -> Result<Vec<Term>, Unsupported> {
-        let at = &self.classes[access.class].flow.points[access.point];
-        let Step::Touch { index, .. } = &at.step else {
-            return Ok(Vec::new());
-        };
-        index.iter().map(|e| setting.terms.expr(e, env)).collect()
+        let index = self.index_of(access).iter();
+        index.map(|e| setting.terms.expr(e, env)).collect()
     }
 
     fn in_range(&mut self, access: &Access) -> Result<(), Unsupported> {
@@ -362,7 +365,7 @@ impl<'a> Rule<'a> {
     }
 
     /// A cut for an end: everybody is blocked where it says.
-    fn exposure(&mut self, nth: usize) -> Result<(), Unsupported> {
+    pub(super) fn exposure(&mut self, nth: usize) -> Result<(), Unsupported> {
         let (case, classes) = (self.case, self.classes);
         let Exposure {
             class,
@@ -473,12 +476,17 @@ impl<'a> Rule<'a> {
         })
     }
 
+    /// The indices of an access, or the leading ones of what gets room.
+    pub(super) fn index_of(&self, access: &Access) -> &'a [Expr] {
+        match &self.classes[access.class].flow.points[access.point].step {
+            Step::Touch { index, .. } | Step::Lifetime { index, .. } => index,
+            _ => &[],
+        }
+    }
+
     /// Whether two accesses may be to one element: not if an index is a different number.
     pub(super) fn may_meet(&self, a: &Access, b: &Access) -> bool {
-        let index = |x: &Access| match &self.classes[x.class].flow.points[x.point].step {
-            Step::Touch { index, .. } => &index[..],
-            _ => &[],
-        };
+        let index = |x: &Access| self.index_of(x);
         let differ = |pair: (&Expr, &Expr)| matches!(pair, (Expr::Int(a), Expr::Int(b)) if a != b);
         a.buffer == b.buffer && !index(a).iter().zip(index(b)).any(differ)
     }
@@ -653,11 +661,14 @@ impl<'a> Rule<'a> {
             "apart" => format!("`{what}` of {} and `{with}` of {}", one.name, other.name),
             _ => format!("`{what}` and `{with}` of one member of {}", one.name),
         };
+        let before = self.all.len();
         self.conclude(
             format!("{name}_c{}_p{}_c{}_p{}", a.class, a.point, b.class, b.point),
             format!("{who} are never under way at one element together"),
             setting,
             term::or(ways),
-        )
+        )?;
+        self.note_missing(before, &[a, b]);
+        Ok(())
     }
 }

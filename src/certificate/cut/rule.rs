@@ -51,6 +51,8 @@ pub struct Rule<'a> {
     pub shows: Shows,
     pub prefix: String,
     pub all: Vec<Obligation>,
+    /// Per obligation, by name, what it lacks, where that is known without asking a solver.
+    pub missing: Vec<(String, String)>,
 }
 
 /// A member that is kept from going on: its class, its place, and its iterations there.
@@ -103,6 +105,9 @@ impl<'a> Rule<'a> {
             Shows::Generations => self.balanced_at_the_end()?,
             Shows::Ordering => self.ordered()?,
             Shows::Visibility => self.visible()?,
+            Shows::Claims => self.asserted()?,
+            Shows::Lifetimes => self.lifetimes()?,
+            Shows::Exits => self.exits()?,
         }
         self.progress()
     }
@@ -272,7 +277,7 @@ impl<'a> Rule<'a> {
                     exprs.push(arrivals.clone());
                 }
                 ObjectKind::Named => {}
-                ObjectKind::Pool { capacity } => exprs.push(capacity.clone()),
+                ObjectKind::Pool { capacity, .. } => exprs.push(capacity.clone()),
             }
         }
         let exprs: Vec<Expr> = exprs.iter().map(|e| self.replaced(e)).collect();
@@ -286,7 +291,7 @@ impl<'a> Rule<'a> {
                 ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
                     (1, "expects at least one arrival", arrivals)
                 }
-                ObjectKind::Pool { capacity } => (0, "has 0 or more", capacity),
+                ObjectKind::Pool { capacity, .. } => (0, "has 0 or more", capacity),
                 ObjectKind::Semaphore(_) | ObjectKind::Named => continue,
             };
             let mut setting = self.setting()?;
@@ -574,7 +579,7 @@ impl<'a> Rule<'a> {
         })
     }
 
-    fn chosen(&self, class: usize, site: usize) -> Result<Generation, Unsupported> {
+    pub fn chosen(&self, class: usize, site: usize) -> Result<Generation, Unsupported> {
         let found = self
             .case
             .generations
@@ -1010,7 +1015,12 @@ impl<'a> Rule<'a> {
     }
 
     /// A cut. `above`: what its element must not have completed by then.
-    fn hold(&mut self, class: usize, site: usize, above: Option<i64>) -> Result<(), Unsupported> {
+    pub fn hold(
+        &mut self,
+        class: usize,
+        site: usize,
+        above: Option<i64>,
+    ) -> Result<(), Unsupported> {
         let classes = self.classes;
         let this = &classes[class];
         let at = &this.flow.sites[site];
@@ -1226,7 +1236,7 @@ impl<'a> Rule<'a> {
         Ok(term::or(lacking))
     }
 
-    fn form(
+    pub fn form(
         &self,
         setting: &mut Setting<'a>,
         form: &Form,

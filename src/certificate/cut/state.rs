@@ -157,9 +157,19 @@ impl<'p> Setting<'p> {
         env: &Env,
     ) -> Result<Element, Unsupported> {
         let this = &class.flow.sites[site];
+        self.element_at(this.object, &this.index, env)
+    }
+
+    /// An element of an object.
+    pub fn element_at(
+        &mut self,
+        object: ObjectId,
+        indices: &[Expr],
+        env: &Env,
+    ) -> Result<Element, Unsupported> {
         let mut index = Vec::new();
         let mut values = Env::new();
-        for (at, e) in this.index.iter().enumerate() {
+        for (at, e) in indices.iter().enumerate() {
             if matches!(e, Expr::Int(_)) {
                 index.push(e.clone());
                 continue;
@@ -182,7 +192,7 @@ impl<'p> Setting<'p> {
             index.push(Expr::Var(var));
         }
         Ok(Element {
-            object: this.object,
+            object,
             index,
             env: values,
         })
@@ -579,7 +589,7 @@ impl<'p> Setting<'p> {
 }
 
 /// The count that a use of a named barrier gives; that all uses agree is an obligation.
-fn named_count(class: &Class, site: usize) -> Result<Expr, Unsupported> {
+pub fn named_count(class: &Class, site: usize) -> Result<Expr, Unsupported> {
     let this = &class.flow.sites[site];
     // A wait follows its own registration; the same statement may stand elsewhere once more, where
     // a loop has been written out.

@@ -452,6 +452,7 @@ impl<'a> Rule<'a> {
             "seen" => self.classes[read.class].name.as_str(),
             _ => "the same member",
         };
+        let before = self.all.len();
         self.conclude(
             format!(
                 "{name}_c{}_p{}_c{}_p{}",
@@ -460,6 +461,8 @@ impl<'a> Rule<'a> {
             format!("`{by}` of {reader} sees `{what}` of {whose} or comes before it"),
             setting,
             term::or(ways),
-        )
+        )?;
+        self.note_missing(before, &[write, read]);
+        Ok(())
     }
 }

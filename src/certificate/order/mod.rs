@@ -100,8 +100,10 @@ use rule::Rule;
 use super::obligation::Obligation;
 use super::program::Unsupported;
 use super::term;
+use crate::protocol::Object;
 use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
+use crate::semantics::hazards;
 use crate::verdict::Property;
 
 /// Whether the obligations of the rule prove a property of a protocol.
@@ -114,12 +116,20 @@ pub fn proves(protocol: &Protocol, property: Property) -> bool {
         | Property::LappedWait
         | Property::OverArrival
         | Property::TxMismatch => true,
-        // Nothing that could be uninitialized or run out is covered.
-        Property::Uninitialized => !objects.any(|object| {
-            let kind = &object.kind;
-            matches!(kind, ObjectKind::Mbarrier { explicit_init, .. } if *explicit_init)
-        }),
-        Property::Resources => !objects.any(|o| matches!(o.kind, ObjectKind::Pool { .. })),
+        // Nothing that is initialized explicitly or runs out is covered; what remains is about data.
+        Property::Uninitialized | Property::Resources => {
+            let covered = |object: &Object| {
+                let kind = &object.kind;
+                !matches!(
+                    kind,
+                    ObjectKind::Mbarrier {
+                        explicit_init: true,
+                        ..
+                    }
+                ) && !matches!(kind, ObjectKind::Pool { .. })
+            };
+            objects.all(covered) && !hazards::wants_data(protocol, property)
+        }
         Property::Race | Property::StaleRead | Property::Assertion => false,
     }
 }

@@ -146,7 +146,7 @@ impl<'p> Rule<'p> {
                 ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
                     (1, arrivals)
                 }
-                ObjectKind::Pool { capacity } => (0, capacity),
+                ObjectKind::Pool { capacity, .. } => (0, capacity),
                 ObjectKind::Named => continue,
                 ObjectKind::Semaphore(Initial::Value(value)) => {
                     self.defined(&self.scene, value, &none, &name, &what, &mut all)?;

@@ -100,7 +100,7 @@ impl Run<'_> {
 
 impl Tries<'_> {
     /// One run; the state in which nothing else than what is stopped can happen, or the last
-    /// one. Ends where a violation is found.
+    /// one. Ends where a violation is found, unless more than one is wanted.
     pub(super) fn one(&mut self, plan: Plan<'_>) -> Option<State> {
         if self.over() {
             return None;
@@ -118,7 +118,9 @@ impl Tries<'_> {
         };
         if stale.is_some() || self.shows(&run.state) {
             self.found(&run);
-            return None;
+            if !self.goes_on() {
+                return None;
+            }
         }
         let ended = plan.stages.iter().all(|stops| {
             run.stops = stops;
@@ -230,7 +232,10 @@ impl Tries<'_> {
                 if self.monitor.undefined(&violation).is_some() {
                     run.trace.push(action);
                     self.found(run);
-                    return false;
+                    run.trace.pop();
+                    if !self.goes_on() {
+                        return false;
+                    }
                 }
                 // Others may go on as if this had not come up yet.
                 run.refused.push(action);
@@ -256,11 +261,13 @@ impl Tries<'_> {
                 .is_some()
         {
             self.found(run);
-            return false;
+            if !self.goes_on() {
+                return false;
+            }
         }
         if self.monitor.after(before, &run.state).is_some() || self.shows(&run.state) {
             self.found(run);
-            return false;
+            return self.goes_on();
         }
         true
     }

@@ -15,12 +15,12 @@ mod drive;
 mod races;
 
 use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
 use crate::semantics::data::Data;
-use crate::semantics::hazards::Claims;
 use crate::semantics::hazards::Monitor;
 use crate::semantics::hazards::Participation;
-use crate::semantics::hazards::Races;
+use crate::semantics::hazards::Told;
 use crate::semantics::hazards::Visibility;
 use crate::semantics::hazards::judge;
 use crate::semantics::hazards::participation;
@@ -34,6 +34,8 @@ use crate::semantics::step::State;
 use crate::semantics::symmetry::Symmetry;
 use crate::verdict::Property;
 
+use super::distinct;
+use super::distinct::Place;
 use super::schedules::Watch;
 use super::schedules::spread;
 
@@ -55,17 +57,30 @@ pub fn run(
     work: u64,
     watch: &Watch<'_>,
 ) -> Option<Runs> {
+    let mut seen = FxHashSet::default();
+    let found = all((instance, data), property, (work, watch), &mut seen, 1);
+    found.into_iter().next()
+}
+
+/// The same for up to so many violations of places that were not seen before.
+pub fn all(
+    (instance, data): (&Instance, Option<&Data>),
+    property: Property,
+    (work, watch): (u64, &Watch<'_>),
+    places: &mut FxHashSet<Place>,
+    wanted: usize,
+) -> Vec<Runs> {
     let visibility = match (property, data) {
         (Property::StaleRead, Some(data)) => Some(Visibility::new(instance, data)),
         _ => None,
     };
     if visibility.as_ref().is_some_and(Visibility::is_trivial) {
-        return None;
+        return Vec::new();
     }
     // What is known of writes and what is claimed tells members apart that do the same.
     let symmetry = match visibility {
         None if property == Property::Assertion => Symmetry::none(),
-        None => Symmetry::with_data(instance, data.filter(|_| property == Property::Race)),
+        None => Symmetry::with_data(instance, data),
         Some(_) => Symmetry::none(),
     };
     let mut tries = Tries {
@@ -74,22 +89,20 @@ pub fn run(
         property,
         groups: symmetry.group_of(instance.members.len()),
         monitor: Monitor::new(instance, property),
-        races: data
-            .filter(|_| property == Property::Race)
-            .map(|data| Races::new(instance, data)),
+        told: Told::new(instance, data, property),
         cost: visibility.as_ref().map_or(0, Visibility::cost)
             + instance.members.len() as u64
             + 1
             + data.map_or(0, |d| d.accesses.iter().map(Vec::len).sum::<usize>() as u64),
-        claims: data
-            .filter(|_| property == Property::Assertion)
-            .map(|data| Claims::new(instance, data)),
         visibility,
         work,
         watch,
         seen: FxHashMap::default(),
         runs: Vec::new(),
-        found: None,
+        collects: wanted > 1 || !places.is_empty(),
+        places,
+        wanted,
+        found: Vec::new(),
     };
     tries.all();
     tries.found
@@ -113,9 +126,8 @@ struct Tries<'a> {
     /// Per member the first one it is interchangeable with.
     groups: Vec<usize>,
     monitor: Monitor<'a>,
-    races: Option<Races<'a>>,
+    told: Told<'a>,
     visibility: Option<Visibility<'a>>,
-    claims: Option<Claims<'a>>,
     /// What it costs to look at one state.
     cost: u64,
     work: u64,
@@ -123,12 +135,17 @@ struct Tries<'a> {
     /// Per group and operation the first participation, and the runs these are in.
     seen: FxHashMap<(usize, u32), Seen>,
     runs: Vec<Vec<Action>>,
-    found: Option<Runs>,
+    /// What was found to be violated before.
+    places: &'a mut FxHashSet<Place>,
+    wanted: usize,
+    /// Whether violations are passed over that are known.
+    collects: bool,
+    found: Vec<Runs>,
 }
 
 impl Tries<'_> {
     fn over(&self) -> bool {
-        self.found.is_some() || self.work < self.cost || self.watch.over()
+        self.found.len() >= self.wanted || self.work < self.cost || self.watch.over()
     }
 
     fn all(&mut self) {
@@ -140,7 +157,7 @@ impl Tries<'_> {
         for seed in 0..2 {
             self.plain(Order::Random(seed), false);
         }
-        if self.races.is_some() {
+        if self.told.races().is_some() {
             self.races();
         } else {
             for stop in spread(self.holds()) {
@@ -270,13 +287,16 @@ impl Tries<'_> {
             first: first.collect(),
             second: Some(second.collect()),
         });
-        false
+        self.goes_on()
+    }
+
+    /// Whether a run goes on where a violation was found: others may follow.
+    fn goes_on(&self) -> bool {
+        self.collects && !self.over()
     }
 
     fn shows(&self, state: &State) -> bool {
-        let race = self.races.as_ref().and_then(|races| races.state(state));
-        let claim = || self.claims.as_ref().and_then(|claims| claims.state(state));
-        race.is_some() || claim().is_some() || self.monitor.state(state).is_some()
+        self.told.state(state).is_some() || self.monitor.state(state).is_some()
     }
 
     /// Keeps the run as a violation.
@@ -291,8 +311,11 @@ impl Tries<'_> {
     fn keep(&mut self, runs: Runs) {
         let second = runs.second.as_deref();
         let judged = judge(self.instance, self.data, self.property, &runs.first, second);
-        if let Ok(Some(_)) = judged {
-            self.found = Some(runs);
+        if let Ok(Some(judged)) = judged {
+            let place = distinct::place(self.instance, self.data, &judged.hazard);
+            if self.places.insert(place) {
+                self.found.push(runs);
+            }
         }
     }
 }

@@ -24,7 +24,7 @@ impl Tries<'_> {
         for (member, accesses) in data.accesses.iter().enumerate() {
             for access in accesses {
                 let contested = |races: &Races<'_>| races.is_contested(access.slot);
-                if self.races.as_ref().is_some_and(contested) {
+                if self.told.races().is_some_and(contested) {
                     slots
                         .entry(access.slot)
                         .or_default()

@@ -23,7 +23,7 @@ use crate::certificate::cut::visible;
 type Occurrence = (Vec<i64>, Kept);
 
 /// The steps on data of a class, per sample.
-type Marks = Vec<Vec<Mark>>;
+pub(super) type Marks = Vec<Vec<Mark>>;
 
 impl Search<'_> {
     /// A cut for every end of an access that may meet another one. Where there is none, the checker
@@ -51,15 +51,21 @@ impl Search<'_> {
                 }
             }
         }
+        self.cuts(ends)
+    }
+
+    /// A cut for each of these moments of classes, where there is one.
+    pub(super) fn cuts(&self, moments: BTreeSet<(usize, Moment)>) -> Vec<Exposure> {
         let marks: Vec<Marks> = (0..self.classes.len())
             .map(|class| self.marks(class))
             .collect();
-        let ends = ends.into_iter();
-        ends.filter_map(|(class, at)| self.exposure(class, at, &marks[class]))
+        let moments = moments.into_iter();
+        moments
+            .filter_map(|(class, at)| self.exposure(class, at, &marks[class]))
             .collect()
     }
 
-    fn marks(&self, class: usize) -> Marks {
+    pub(super) fn marks(&self, class: usize) -> Marks {
         let samples = self.samples.iter();
         let marks = samples.map(|s| trace::marks(&self.classes[class], &s.params, MAX_OPS));
         marks.map(Option::unwrap_or_default).collect()

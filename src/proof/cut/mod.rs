@@ -1,5 +1,6 @@
 //! Guesses cuts: generations from parities, stops from concrete runs with one member held.
 
+mod asserted;
 mod exposures;
 mod fit;
 mod refine;
@@ -70,8 +71,15 @@ const MAX_OFFSET: i64 = 8;
 /// A finite parameter with more values is not split.
 const MAX_VALUES: i64 = 64;
 
-/// Looks for a proof by cuts that shows so much.
-pub fn guess(protocol: &Protocol, shows: Shows, deadline: Instant, tell: &dyn Fn(&str)) -> Guess {
+/// Looks for a proof by cuts that shows so much. Cuts for operations are taken from `base`, where it
+/// has the same case.
+pub fn guess(
+    protocol: &Protocol,
+    shows: Shows,
+    base: Option<&Cut>,
+    deadline: Instant,
+    tell: &dyn Fn(&str),
+) -> Guess {
     let split = split(protocol);
     let found = cut::cases::combinations(protocol, &split)
         .map_err(|refused| Failure::new(super::uncovered(refused)))
@@ -84,7 +92,7 @@ pub fn guess(protocol: &Protocol, shows: Shows, deadline: Instant, tell: &dyn Fn
             };
             for (nth, values) in combinations.iter().enumerate() {
                 tell(&format!("looking for cuts, case {} of {total}", nth + 1));
-                let cases = refine::cases(protocol, &cut, values, deadline)?;
+                let cases = refine::cases(protocol, (&cut, base), values, deadline)?;
                 cut.cases.extend(cases);
             }
             Ok(cut)
@@ -224,7 +232,7 @@ struct Sample {
 
 fn case(
     protocol: &Protocol,
-    cut: &Cut,
+    (cut, base): (&Cut, Option<&Cut>),
     mut result: Case,
     deadline: Instant,
 ) -> Result<Case, Failure> {
@@ -270,7 +278,7 @@ fn case(
         classes: &classes,
         samples: &samples,
         registrations: &result.registrations,
-        holds: Vec::new(),
+        holds: held_before(base, &result, &classes),
         shows: cut.shows,
         deadline,
         places: RefCell::default(),
@@ -290,8 +298,36 @@ fn case(
     if matches!(cut.shows, Shows::Ordering | Shows::Visibility) {
         result.exposures = search.exposures();
     }
+    if cut.shows == Shows::Lifetimes {
+        result.exposures = search.lifetimes();
+    }
+    if cut.shows == Shows::Exits {
+        result.exposures = search.exits();
+    }
+    if cut.shows == Shows::Claims {
+        result.exposures = search.asserted();
+        result.floors = search.floors();
+        search.kept();
+    }
     result.holds = search.holds;
     Ok(result)
+}
+
+/// The cuts for operations that were found before for a case, if these are the same operations.
+fn held_before(base: Option<&Cut>, case: &Case, classes: &[Class]) -> Vec<Hold> {
+    let mut cases = base.into_iter().flat_map(|base| &base.cases);
+    let same = cases.find(|known| {
+        known.values == case.values
+            && known.further == case.further
+            && known.generations == case.generations
+            && known.registrations == case.registrations
+    });
+    let fits = |hold: &&Hold| {
+        let class = classes.get(hold.class);
+        class.is_some_and(|class| hold.site < class.flow.sites.len())
+    };
+    let holds = same.map_or(&[][..], |known| &known.holds);
+    holds.iter().filter(fits).cloned().collect()
 }
 
 fn narrowed(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Protocol {

@@ -30,13 +30,14 @@ const QUESTION: Duration = Duration::from_millis(300);
 /// The case of a combination of the split parameters, or, where there is no proof of it as a whole, several.
 pub(super) fn cases(
     protocol: &Protocol,
-    cut: &Cut,
+    (cut, base): (&Cut, Option<&Cut>),
     values: &[i64],
     deadline: Instant,
 ) -> Result<Vec<Case>, Failure> {
     let search = Refinement {
         protocol,
         cut,
+        base,
         values,
         deadline,
     };
@@ -59,6 +60,8 @@ struct Refinement<'a> {
     protocol: &'a Protocol,
     /// What is being built: its split and what it shows.
     cut: &'a Cut,
+    /// What was found before.
+    base: Option<&'a Cut>,
     values: &'a [i64],
     deadline: Instant,
 }
@@ -71,7 +74,7 @@ impl Refinement<'_> {
             further: further.to_vec(),
             ..Case::default()
         };
-        let case = case(self.protocol, self.cut, start, self.deadline)?;
+        let case = case(self.protocol, (self.cut, self.base), start, self.deadline)?;
         cut::one_case(self.protocol, self.cut, &case, String::new())
             .map_err(|refused| Failure::new(crate::proof::uncovered(refused)))?;
         Ok(case)

@@ -8,11 +8,10 @@ use crate::semantics::step::State;
 use crate::semantics::step::StepError;
 use crate::verdict::Property;
 
-use super::Claims;
 use super::Hazard;
 use super::Monitor;
 use super::Participation;
-use super::Races;
+use super::Told;
 use super::Visibility;
 use super::participation;
 use super::takes_two_runs;
@@ -59,7 +58,7 @@ pub fn judge(
         };
     }
     let monitor = Monitor::new(instance, property);
-    let races = data.map(|data| Races::new(instance, data));
+    let told = Told::new(instance, data, property);
     let mut state = step::initial_with_history(instance);
     let mut shown = None;
     for (position, action) in first.iter().enumerate() {
@@ -76,12 +75,9 @@ pub fn judge(
         }
     }
     let shown = shown.or_else(|| monitor.state(&state));
-    let told = || match property {
-        Property::Race => races.as_ref()?.state(&state),
-        Property::Assertion => Claims::new(instance, data?).state(&state),
-        _ => None,
-    };
-    Ok(shown.or_else(told).map(|hazard| Judged { hazard, state }))
+    Ok(shown
+        .or_else(|| told.state(&state))
+        .map(|hazard| Judged { hazard, state }))
 }
 
 /// Whether the last action of a run comes to a stale read.

@@ -12,11 +12,11 @@
 //! | `lapped_wait` | a run in which a wait by parity or for `== v` could pass, its member standing before it, and no longer can; or in which the counter has passed `v` and is never set |
 //! | `over_arrival` | a run with an arrival too many, another thread count than the open generation's, or a member arriving twice or waiting without having arrived |
 //! | `tx_mismatch` | a run with a delivery that completes a phase with a part of its bytes; or one at whose end an mbarrier has bytes outstanding, or too many, and nobody is left who would make up for it |
-//! | `uninitialized` | a run that comes to the use of an mbarrier that is not initialised, or initialises one twice |
+//! | `uninitialized` | a run that comes to the use of an mbarrier that is not initialised, or initialises one twice; or a state in which a member of another CTA is about to use an mbarrier whose CTA has exited, see [`Exits`] |
 //! | `race` | a reachable state in which two accesses to one slot by different actors are both next or under way, one of them a write, see [`super::data`] |
 //! | `stale_read` | a run that comes to a read which does not see the last write that is ordered before it, see [`visibility`] |
 //! | `assertion` | a state in which an `assert` that a member has come to, or an `invariant`, does not hold |
-//! | `resources` | a run that gives more back to a pool than is taken, or comes to an `acquire` of more than the pool ever has |
+//! | `resources` | a run that gives more back to a pool than is taken, or comes to an `acquire` of more than the pool ever has; data that is used without the room it needs, and a pool that has to be whole in the end and is not, see [`Lifetimes`] |
 //!
 //! A violation by two runs is about the first point of difference in neither: each run ends with
 //! the operation in question. All other violations are about one run, which ends with the action
@@ -27,13 +27,19 @@
 //! never comes to violates none of them.
 
 mod claims;
+mod exits;
 mod judge;
+mod lifetimes;
 mod monitor;
 mod race;
 pub mod search;
 mod stale;
+mod told;
 pub mod visibility;
 
+use crate::protocol::Object;
+use crate::protocol::ObjectKind;
+use crate::protocol::Protocol;
 use crate::protocol::StmtId;
 use crate::verdict::Property;
 
@@ -41,13 +47,16 @@ use super::instance::CellId;
 use super::step::Violation;
 
 pub use claims::Claims;
+pub use exits::Exits;
 pub use judge::Judged;
 pub use judge::judge;
+pub use lifetimes::Lifetimes;
 pub use monitor::Before;
 pub use monitor::Monitor;
 pub use monitor::Participation;
 pub use monitor::participation;
 pub use race::Races;
+pub use told::Told;
 pub use visibility::Lost;
 pub use visibility::Visibility;
 
@@ -114,6 +123,38 @@ pub enum Hazard {
         /// How much there is.
         capacity: i64,
     },
+    /// A pool that is not whole in the end.
+    Kept {
+        /// The pool.
+        cell: CellId,
+        /// How much is missing.
+        amount: i64,
+    },
+    /// Data that gets room twice, or loses room it does not have.
+    Misplaced {
+        /// The slot.
+        slot: u32,
+        /// Whether it gets room twice.
+        twice: bool,
+    },
+    /// An access to data that has no room.
+    Roomless {
+        /// The member and which of its accesses, from 0.
+        access: (usize, usize),
+        /// The slot.
+        slot: u32,
+        /// Whether it had room before.
+        ended: bool,
+    },
+    /// A use of a barrier of another CTA that has exited.
+    Exited {
+        /// Whose.
+        member: usize,
+        /// The statement.
+        stmt: StmtId,
+        /// The element.
+        cell: CellId,
+    },
     /// Two accesses at once.
     Race {
         /// One: the member and which of its accesses, from 0.
@@ -148,12 +189,18 @@ pub enum Hazard {
     },
 }
 
-/// Whether what is read and written plays a part in the property.
-pub fn wants_data(property: Property) -> bool {
-    matches!(
-        property,
-        Property::Race | Property::StaleRead | Property::Assertion
-    )
+/// Whether more than operations plays a part in the property: what is read and written, claimed, and
+/// where members run.
+pub fn wants_data(protocol: &Protocol, property: Property) -> bool {
+    match property {
+        Property::Race | Property::StaleRead | Property::Assertion => true,
+        Property::Resources => {
+            let returned = |o: &Object| matches!(o.kind, ObjectKind::Pool { returned: true, .. });
+            protocol.buffers.iter().any(|b| b.backed) || protocol.objects.iter().any(returned)
+        }
+        Property::Uninitialized => protocol.objects.iter().any(|o| o.home.is_some()),
+        _ => false,
+    }
 }
 
 /// Whether a violation of the property is a pair of runs.

@@ -85,7 +85,7 @@ impl<'i> Races<'i> {
     }
 
     /// Whether an access is next or under way.
-    fn is_active(&self, state: &State, member: usize, access: &Access) -> bool {
+    pub(super) fn is_active(&self, state: &State, member: usize, access: &Access) -> bool {
         let counter = state.counters[member];
         if counter == NOT_STARTED || counter < access.at || self.is_hidden(member, access) {
             return false;
@@ -109,7 +109,7 @@ impl<'i> Races<'i> {
     /// Whether an access comes after the last operation of a CTA that somebody may be waiting
     /// to replace. Since a member with no operation left has finished, a state does not tell
     /// whether the access is still to come.
-    fn is_hidden(&self, member: usize, access: &Access) -> bool {
+    pub(super) fn is_hidden(&self, member: usize, access: &Access) -> bool {
         let layout = &self.instance.members[member];
         let launch = self.instance.roles[layout.role].launch.as_ref();
         access.at as usize == layout.ops.len() && launch.is_some_and(|plan| plan.resident.is_some())

@@ -31,10 +31,9 @@ use crate::semantics::table::decode;
 use crate::semantics::table::encode;
 use crate::verdict::Property;
 
-use super::Claims;
 use super::Monitor;
 use super::Participation;
-use super::Races;
+use super::Told;
 use super::judge::deviation;
 use super::participation;
 
@@ -77,7 +76,7 @@ pub fn search(
     let symmetry = match options.symmetry {
         // Claims tell members apart that do the same.
         _ if property == Property::Assertion => Symmetry::none(),
-        true => Symmetry::with_data(instance, data.filter(|_| property == Property::Race)),
+        true => Symmetry::with_data(instance, data),
         false => Symmetry::none(),
     };
     let mut search = Search {
@@ -86,12 +85,7 @@ pub fn search(
         groups: symmetry.group_of(instance.members.len()),
         symmetry,
         monitor: Monitor::new(instance, property),
-        races: data
-            .filter(|_| property == Property::Race)
-            .map(|data| Races::new(instance, data)),
-        claims: data
-            .filter(|_| property == Property::Assertion)
-            .map(|data| Claims::new(instance, data)),
+        told: Told::new(instance, data, property),
         table: StateTable::new(),
         parents: Vec::new(),
         seen: FxHashMap::default(),
@@ -125,8 +119,7 @@ struct Search<'i> {
     /// Per member the first one it is interchangeable with.
     groups: Vec<usize>,
     monitor: Monitor<'i>,
-    races: Option<Races<'i>>,
-    claims: Option<Claims<'i>>,
+    told: Told<'i>,
     table: StateTable,
     parents: Vec<u32>,
     /// Per group and operation the first participation.
@@ -175,9 +168,7 @@ impl Search<'_> {
 
     /// Whether a state shows a violation by itself.
     fn shows(&self, state: &State) -> bool {
-        let race = self.races.as_ref().and_then(|races| races.state(state));
-        let claim = || self.claims.as_ref().and_then(|claims| claims.state(state));
-        race.is_some() || claim().is_some() || self.monitor.state(state).is_some()
+        self.told.state(state).is_some() || self.monitor.state(state).is_some()
     }
 
     /// Lets an action happen in the numbered state.
@@ -337,7 +328,7 @@ pub struct AllSearched {
     pub states: u64,
     /// The first input with a violation.
     pub found: Option<(Input, Runs)>,
-    /// An access that no state shows, if races were looked for and there is one.
+    /// An access that no state shows, if accesses were looked for and there is one.
     pub hidden: Option<data::Access>,
     /// Something undefined that violates another property, in words, and where it stands.
     pub undefined: Option<(String, Option<Span>)>,
@@ -369,7 +360,7 @@ pub fn search_all(
     };
     for item in Inputs::new(protocol, params, bounds)? {
         let (input, instance) = item?;
-        let data = match super::wants_data(property) {
+        let data = match super::wants_data(protocol, property) {
             true => Some(data::data(protocol, &input, &bounds.limits)?),
             false => None,
         };
@@ -387,9 +378,8 @@ pub fn search_all(
         let searched = search(&instance, data.as_ref(), property, &options);
         all.inputs += 1;
         all.states += searched.states;
-        let of_races = data.as_ref().filter(|_| property == Property::Race);
-        let races = of_races.map(|data| Races::new(&instance, data));
-        let hidden = races.and_then(|races| races.hidden().copied());
+        let hidden = Told::new(&instance, data.as_ref(), property);
+        let hidden = hidden.hidden().copied();
         all.hidden = all.hidden.or(hidden);
         if let (None, Some(violation)) = (&all.undefined, searched.undefined) {
             let member = instance.member_name(violation.member);

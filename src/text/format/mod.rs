@@ -72,7 +72,15 @@ fn item_text(item: &Item) -> String {
             }
         },
         ItemKind::Object(object) => {
-            let family = family(&object.name, &object.extents);
+            let family = if object.indices.is_empty() {
+                family(&object.name, &object.extents)
+            } else {
+                let indices = object.indices.iter().zip(&object.extents);
+                let indices: Vec<String> = indices
+                    .map(|(name, extent)| format!("{} in 0..{}", name.text, expression(extent)))
+                    .collect();
+                format!("{}[{}]", object.name.text, indices.join(", "))
+            };
             match &object.kind {
                 ObjectKind::Semaphore(None) => format!("semaphore {family} = any"),
                 ObjectKind::Semaphore(Some(value)) => {
@@ -88,13 +96,19 @@ fn item_text(item: &Item) -> String {
                         ""
                     };
                     let arrivals = expression(arrivals);
-                    format!("mbarrier {family} {{ arrivals: {arrivals}{init} }}")
+                    let place = place(&object.place);
+                    format!("mbarrier {family} {{ arrivals: {arrivals}{init} }}{place}")
                 }
                 ObjectKind::Barrier(arrivals) => {
                     format!("barrier {family} {{ arrivals: {} }}", expression(arrivals))
                 }
-                ObjectKind::Pool(capacity) => {
-                    format!("pool {family} = {}", expression(capacity))
+                ObjectKind::Pool { capacity, returned } => {
+                    let returned = if *returned {
+                        " { release: mandatory }"
+                    } else {
+                        ""
+                    };
+                    format!("pool {family} = {}{returned}", expression(capacity))
                 }
                 ObjectKind::Named => format!("named {family}"),
             }
@@ -118,6 +132,14 @@ fn item_text(item: &Item) -> String {
         ItemKind::Role(role) => role_header(role),
         ItemKind::Expect(expect) => expectation(expect),
     }
+}
+
+/// ` cta E cluster E gpu E`, as far as it is written.
+fn place(place: &[(Name, Expr)]) -> String {
+    let place = place.iter();
+    place
+        .map(|(word, value)| format!(" {} {}", word.text, expression(value)))
+        .collect()
 }
 
 fn family(name: &Name, extents: &[Expr]) -> String {
@@ -144,9 +166,7 @@ fn role_header(role: &Role) -> String {
         .iter()
         .map(|(name, extent)| format!("[{} in 0..{}]", name.text, expression(extent)))
         .collect();
-    let place = role.place.iter();
-    let place = place.map(|(word, value)| format!(" {} {}", word.text, expression(value)));
-    let place: String = place.collect();
+    let place = place(&role.place);
     match &role.launch {
         Some(launch) => {
             let launch = launch_text(launch);

@@ -83,10 +83,18 @@ fn statement(lines: &mut Lines<'_>, stmt: &Stmt) {
             operation,
             cell,
             amount,
+            backing,
         } => {
             let amount = amount.as_ref();
             let amount = amount.map_or_else(String::new, |e| format!(" {}", expression(e)));
-            format!("{} {}{amount}", operation.word(), cell_text(cell))
+            let backing = match backing.is_empty() {
+                true => String::new(),
+                false => {
+                    let cells: Vec<String> = backing.iter().map(cell_text).collect();
+                    format!(" backing {}", cells.join(", "))
+                }
+            };
+            format!("{} {}{amount}{backing}", operation.word(), cell_text(cell))
         }
         StmtKind::Copy { target, completes } => {
             let text = format!("async copy {}", cell_text(target));

@@ -35,10 +35,16 @@ impl Parser<'_> {
             true => Some(self.expr()?),
             false => None,
         };
+        let pool = matches!(operation, Operation::Acquire | Operation::Release);
+        let backing = match pool && self.eat(Token::Backing) {
+            true => self.targets()?,
+            false => Vec::new(),
+        };
         Ok(StmtKind::Operation {
             operation,
             cell,
             amount,
+            backing,
         })
     }
 

@@ -88,31 +88,28 @@ impl Parser<'_> {
             Token::Named => {
                 let (name, extents) = self.family()?;
                 let kind = ObjectKind::Named;
-                ItemKind::Object(Object {
-                    name,
-                    extents,
-                    kind,
-                })
+                object(name, extents, kind)
             }
             Token::Barrier => {
                 let (name, extents) = self.family()?;
                 let (arrivals, _) = self.arrivals(false)?;
                 let kind = ObjectKind::Barrier(arrivals);
-                ItemKind::Object(Object {
-                    name,
-                    extents,
-                    kind,
-                })
+                object(name, extents, kind)
             }
             Token::Pool => {
                 let (name, extents) = self.family()?;
                 self.expect(Token::Equal, "`=` and the capacity")?;
-                let kind = ObjectKind::Pool(self.expr()?);
-                ItemKind::Object(Object {
-                    name,
-                    extents,
-                    kind,
-                })
+                let capacity = self.expr()?;
+                let returned = self.peek() == Token::OpenBrace;
+                if returned {
+                    self.bump();
+                    self.expect(Token::Release, "`release: mandatory`")?;
+                    self.token(Token::Colon)?;
+                    self.word("mandatory")?;
+                    self.token(Token::CloseBrace)?;
+                }
+                let kind = ObjectKind::Pool { capacity, returned };
+                object(name, extents, kind)
             }
             Token::Buffer => {
                 let (name, extents) = self.family()?;
@@ -323,24 +320,36 @@ impl Parser<'_> {
             false => Some(self.expr()?),
         };
         let kind = ObjectKind::Semaphore(initial);
-        Ok(ItemKind::Object(Object {
-            name,
-            extents,
-            kind,
-        }))
+        Ok(object(name, extents, kind))
     }
 
     fn mbarrier(&mut self) -> Parsed<ItemKind> {
-        let (name, extents) = self.family()?;
+        let named = self.peek() == Token::Name
+            && self.lexeme(1).token == Token::OpenBracket
+            && self.lexeme(2).token == Token::Name
+            && self.lexeme(3).token == Token::In;
+        let (name, indices, extents) = if named {
+            let name = self.name("a name")?;
+            self.bump();
+            let list = self.list(Token::CloseBracket, Self::index)?;
+            let (indices, extents) = list.into_iter().unzip();
+            (name, indices, extents)
+        } else {
+            let (name, extents) = self.family()?;
+            (name, Vec::new(), extents)
+        };
         let (arrivals, explicit_init) = self.arrivals(true)?;
         let kind = ObjectKind::Mbarrier {
             arrivals,
             explicit_init,
         };
+        let place = self.place()?;
         Ok(ItemKind::Object(Object {
             name,
             extents,
+            indices,
             kind,
+            place,
         }))
     }
 
@@ -395,4 +404,15 @@ impl Parser<'_> {
             assuming,
         }))
     }
+}
+
+/// An object whose indices have no names.
+fn object(name: Name, extents: Vec<Expr>, kind: ObjectKind) -> ItemKind {
+    ItemKind::Object(Object {
+        name,
+        extents,
+        indices: Vec::new(),
+        kind,
+        place: Vec::new(),
+    })
 }

@@ -57,7 +57,7 @@ impl Parser<'_> {
     }
 
     /// `cta E cluster E gpu E`, each of which may be left out.
-    fn place(&mut self) -> Parsed<Vec<(Name, Expr)>> {
+    pub(super) fn place(&mut self) -> Parsed<Vec<(Name, Expr)>> {
         let mut place = Vec::new();
         for word in ["cta", "cluster", "gpu"] {
             if self.peek() == Token::Name && self.slice(self.span()) == word {

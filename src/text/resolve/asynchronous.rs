@@ -5,6 +5,7 @@ use super::Reach;
 use super::Resolver;
 use super::cell::Kind;
 use super::names::Global;
+use crate::protocol::Backed;
 use crate::protocol::BinaryOp;
 use crate::protocol::BufferId;
 use crate::protocol::Cell;
@@ -110,6 +111,48 @@ impl<'f> Resolver<'f> {
             bytes: self.int(bytes, Reach::All),
             target: text,
             touches,
+        }
+    }
+
+    /// The data that gets room, or loses it.
+    pub(super) fn backing(&mut self, backing: &'f [ast::Cell], begins: bool) -> StmtKind {
+        let mut data = Vec::new();
+        for target in backing {
+            let name = &target.name;
+            let Some((Global::Buffer(position), _)) = self.globals.get(name.text.as_str()) else {
+                self.report(
+                    Diagnostic::error(name.span, format!("`{}` is not declared data", name.text))
+                        .label("expected a buffer")
+                        .hint(format!("declare it with `buffer {}`", name.text)),
+                );
+                continue;
+            };
+            let position = *position;
+            let index = self.index_of(&target.index);
+            let buffer = &mut self.protocol.buffers[position];
+            buffer.backed = true;
+            let (extents, declared) = (buffer.extents.len(), buffer.span);
+            if index.len() > extents {
+                let most = counted(extents, "index", "indices");
+                self.report(
+                    Diagnostic::error(
+                        target.span,
+                        format!("`{}` has {most}, not {}", name.text, index.len()),
+                    )
+                    .label(format!("expected at most {most}"))
+                    .related(declared, "declared here"),
+                );
+            }
+            data.push(Backed {
+                buffer: BufferId(position),
+                index,
+            });
+        }
+        let texts: Vec<String> = backing.iter().map(cell_text).collect();
+        StmtKind::Access {
+            verb: "backing".to_owned(),
+            target: texts.join(", "),
+            work: Work::Lifetime { data, begins },
         }
     }
 

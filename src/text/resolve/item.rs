@@ -224,6 +224,7 @@ impl<'f> Resolver<'f> {
             name: name.text.clone(),
             extents,
             tensor,
+            backed: false,
             span,
         });
         self.declare(name, Global::Buffer(position));
@@ -254,20 +255,34 @@ impl<'f> Resolver<'f> {
                 let arrivals = self.int(arrivals, Reach::Params("an arrival count"));
                 protocol::ObjectKind::Barrier { arrivals }
             }
-            ast::ObjectKind::Pool(capacity) => {
+            ast::ObjectKind::Pool { capacity, returned } => {
                 self.check_not_negative(capacity, "a pool holds");
                 let capacity = self.int(capacity, Reach::Params("a capacity"));
-                protocol::ObjectKind::Pool { capacity }
+                let returned = *returned;
+                protocol::ObjectKind::Pool { capacity, returned }
             }
         };
+        let home = self.home(object);
         let id = ObjectId(self.protocol.objects.len());
         self.protocol.objects.push(protocol::Object {
             name: object.name.text.clone(),
             extents,
             kind,
+            home,
             span,
         });
         self.declare(&object.name, Global::Object(id));
+    }
+
+    /// Where the elements of an object are.
+    fn home(&mut self, object: &'f ast::Object) -> Option<protocol::Home> {
+        let named = object.indices.iter();
+        let indices: Vec<_> = named
+            .map(|name| self.bind(name, |id| Binding::Fixed(id, "an index of the barrier")))
+            .collect();
+        let place = self.place(&object.place);
+        self.locals.clear();
+        (!object.place.is_empty()).then_some(protocol::Home { indices, place })
     }
 
     fn expectation(&mut self, expect: &'f Expect, span: Span) {

@@ -38,15 +38,7 @@ impl<'f> Resolver<'f> {
             let var = self.bind(name, |id| Binding::Fixed(id, "an index of the role"));
             indices.push(Index { var, extent });
         }
-        let mut place = Place::default();
-        for (word, value) in &role.place {
-            let value = Some(self.int(value, Reach::All));
-            match word.text.as_str() {
-                "cta" => place.cta = value,
-                "cluster" => place.cluster = value,
-                _ => place.gpu = value,
-            }
-        }
+        let place = self.place(&role.place);
         self.members = match (indices.last(), &role.launch, role.warp) {
             (None, ..) => Members::One,
             (_, Some(_), _) => Members::Ctas,
@@ -64,6 +56,20 @@ impl<'f> Resolver<'f> {
             span,
         });
         self.declare(&role.name, Global::Role);
+    }
+
+    /// A CTA, cluster and GPU, as far as they are written.
+    pub(super) fn place(&mut self, words: &'f [(Name, ast::Expr)]) -> Place {
+        let mut place = Place::default();
+        for (word, value) in words {
+            let value = Some(self.int(value, Reach::All));
+            match word.text.as_str() {
+                "cta" => place.cta = value,
+                "cluster" => place.cluster = value,
+                _ => place.gpu = value,
+            }
+        }
+        place
     }
 
     fn resident(&mut self, resident: Option<&'f ast::Resident>) -> Resident {

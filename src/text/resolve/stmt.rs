@@ -53,12 +53,31 @@ impl<'f> Resolver<'f> {
                 operation: Operation::ArriveExpectTx,
                 cell,
                 amount: Some(bytes),
+                ..
             } => vec![
                 self.numbered(span, |r| {
                     r.operation(Operation::ExpectTx, cell, Some(bytes))
                 }),
                 self.numbered(span, |r| r.arrive(cell, None)),
             ],
+            ast::StmtKind::Operation {
+                operation,
+                cell,
+                amount,
+                backing,
+            } if !backing.is_empty() => {
+                let gives = *operation == Operation::Release;
+                let moves = |r: &mut Self| {
+                    r.numbered(span, |r| r.operation(*operation, cell, amount.as_ref()))
+                };
+                let data = |r: &mut Self| r.numbered(span, |r| r.backing(backing, !gives));
+                // The room is there between the two.
+                if gives {
+                    vec![data(self), moves(self)]
+                } else {
+                    vec![moves(self), data(self)]
+                }
+            }
             _ => vec![self.numbered(span, |r| r.stmt_kind(stmt))],
         }
     }
@@ -100,6 +119,7 @@ impl<'f> Resolver<'f> {
                 operation,
                 cell,
                 amount,
+                ..
             } => self.operation(*operation, cell, amount.as_ref()),
             ast::StmtKind::Copy { target, completes } => self.copy_to(target, completes.as_deref()),
             ast::StmtKind::Async {

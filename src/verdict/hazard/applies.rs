@@ -64,16 +64,17 @@ pub fn inapplicable(protocol: &Protocol, property: Property) -> Option<&'static 
             "the protocol expects and delivers no bytes",
         ),
         Property::Uninitialized => (
-            object(|kind| {
-                matches!(
-                    kind,
-                    ObjectKind::Mbarrier {
-                        explicit_init: true,
-                        ..
-                    }
-                )
-            }),
-            "the protocol has no mbarrier that is initialised explicitly",
+            protocol.objects.iter().any(|o| o.home.is_some())
+                || object(|kind| {
+                    matches!(
+                        kind,
+                        ObjectKind::Mbarrier {
+                            explicit_init: true,
+                            ..
+                        }
+                    )
+                }),
+            "the protocol has no mbarrier that is initialised explicitly or belongs to a CTA",
         ),
         Property::Race | Property::StaleRead => (
             statement(touches),
@@ -106,7 +107,11 @@ fn touches(kind: &StmtKind) -> bool {
         StmtKind::Copy { touches, .. } => !touches.is_empty(),
         StmtKind::Access { work, .. } => match work {
             Work::Now(touches) | Work::Async(touches) => !touches.is_empty(),
-            Work::CommitGroup | Work::WaitGroup { .. } | Work::Fence(_) | Work::Assert(_) => false,
+            Work::CommitGroup
+            | Work::WaitGroup { .. }
+            | Work::Fence(_)
+            | Work::Assert(_)
+            | Work::Lifetime { .. } => false,
         },
         _ => false,
     }

@@ -41,6 +41,7 @@ use super::deadlock::order;
 use super::decision::Decision;
 use super::decision::Refutation;
 use super::decision::Verdict;
+use super::shared::Shared;
 
 /// The largest box of the quick search, and which part of the whole time it may take, as a
 /// divisor.
@@ -69,7 +70,7 @@ const HELD: &str = "runs with somebody held";
 const EXHAUSTIVE: &str = "explicit search";
 
 /// Decides a property other than deadlock. `narrowing` is what has already been applied to
-/// `protocol`.
+/// `protocol`, `shared` what is known from its other properties.
 ///
 /// # Errors
 ///
@@ -79,12 +80,14 @@ pub fn decide(
     narrowing: &Narrowing,
     property: Property,
     settings: &Settings<'_>,
+    shared: &Shared,
 ) -> Result<Decision, Internal> {
     let strategy = Strategy {
         protocol,
         narrowing,
         property,
         settings,
+        shared,
         started: Instant::now(),
         objectives: settings
             .objectives
@@ -99,6 +102,7 @@ struct Strategy<'a> {
     narrowing: &'a Narrowing,
     property: Property,
     settings: &'a Settings<'a>,
+    shared: &'a Shared,
     started: Instant,
     objectives: Vec<Objective>,
 }
@@ -126,6 +130,7 @@ impl Strategy<'_> {
             self.property,
             self.remaining() / 2,
             self.settings,
+            self.shared,
         )?;
         let (reason, suspects) = match proved {
             prove::Attempt::Proved { proof, engine } => {

@@ -12,6 +12,7 @@ use crate::verdict::checked::Checked;
 use crate::verdict::deadlock::Internal;
 use crate::verdict::deadlock::Settings;
 use crate::verdict::decision::Proof;
+use crate::verdict::shared::Shared;
 
 /// What an attempt came to.
 pub(super) enum Attempt {
@@ -42,6 +43,7 @@ pub(super) fn prove(
     property: Property,
     time: Duration,
     settings: &Settings<'_>,
+    shared: &Shared,
 ) -> Result<Attempt, Internal> {
     let deadline = Instant::now() + time;
     let mut suspects = Vec::new();
@@ -49,8 +51,7 @@ pub(super) fn prove(
     for layer in proof::layers_for(protocol, property) {
         (settings.tell)(&format!("looking for a proof by the {} rule", layer.name()));
         let left = deadline.saturating_duration_since(Instant::now());
-        let cancel = Some(settings.cancel);
-        let found = proof::search(protocol, layer, left, cancel, settings.tell);
+        let found = shared.search(protocol, layer, left, settings.cancel, settings.tell);
         let each = match &found {
             // It has been discharged once, so it only takes as long again.
             proof::Guess::Found(_) => settings.timeout.max(Duration::from_secs(10)),
@@ -58,8 +59,9 @@ pub(super) fn prove(
         };
         match found {
             proof::Guess::Found(argument) | proof::Guess::Fitting(argument) => {
-                match checked::check(protocol, narrowing, property, argument, each, settings.tell)?
-                {
+                let known = (each, &shared.known);
+                let tell = settings.tell;
+                match checked::check(protocol, narrowing, property, argument, known, tell)? {
                     Checked::Proved { proof, engine } => {
                         return Ok(Attempt::Proved { proof, engine });
                     }

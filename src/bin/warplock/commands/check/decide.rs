@@ -14,7 +14,7 @@ use warplock::report::style::Style;
 use warplock::text::Narrowing;
 use warplock::verdict;
 use warplock::verdict::Property;
-use warplock::verdict::deadlock;
+use warplock::verdict::Shared;
 use warplock::verdict::deadlock::Settings;
 use warplock::verdict::decision::Decision;
 use warplock::verdict::decision::Verdict;
@@ -156,8 +156,10 @@ impl Work<'_> {
         if properties.is_empty() {
             properties.push(Property::Deadlock);
         }
+        let shared = Shared::default();
         for property in properties {
-            let finding = self.property(bytes, property, &self.order.narrowing, outcome)?;
+            let narrowing = &self.order.narrowing;
+            let finding = self.property(bytes, property, narrowing, &shared, outcome)?;
             outcome.findings.push(finding);
         }
         Ok(())
@@ -181,6 +183,7 @@ impl Work<'_> {
         if expectations.is_empty() {
             outcome.without_expectations = Some(self.name.to_owned());
         }
+        let shared = Shared::default();
         for expectation in expectations {
             let Some(property) = Property::from_name(&expectation.property) else {
                 let message = format!("{}: no property {}", self.name, expectation.property);
@@ -189,7 +192,7 @@ impl Work<'_> {
             let mut narrowing = self.order.narrowing.clone();
             let assuming = expectation.assuming.iter().map(|a| a.text.clone());
             narrowing.assume.extend(assuming);
-            let mut finding = self.property(bytes, property, &narrowing, outcome)?;
+            let mut finding = self.property(bytes, property, &narrowing, &shared, outcome)?;
             finding.expectation = Some(expect::compare(protocol, expectation, &finding));
             outcome.findings.push(finding);
         }
@@ -201,6 +204,7 @@ impl Work<'_> {
         bytes: &[u8],
         property: Property,
         narrowing: &Narrowing,
+        shared: &Shared,
         outcome: &mut Outcome,
     ) -> Result<Finding, Failure> {
         let mut protocol = sources::load_bytes(bytes, self.name, self.order.style)?;
@@ -218,7 +222,7 @@ impl Work<'_> {
         };
         let internal =
             |error: &dyn std::fmt::Display| Failure::Internal(format!("{}: {error}", self.name));
-        let decision = verdict::decide(&protocol, narrowing, property, &settings)
+        let decision = verdict::decide_sharing(&protocol, narrowing, property, &settings, shared)
             .map_err(|error| internal(&error))?;
         let mut finding =
             finding::finding(self.name, &protocol, &decision).map_err(|error| internal(&error))?;
@@ -226,11 +230,11 @@ impl Work<'_> {
         let wanted = self.order.counterexamples.saturating_sub(1);
         if let Verdict::Refuted(refutation) = &decision.verdict
             && wanted > 0
-            && property == Property::Deadlock
         {
             let left = self.order.timeout.saturating_sub(decision.elapsed);
-            let others = deadlock::further(&protocol, refutation, wanted, &settings, left)
+            let others = verdict::further(&protocol, property, refutation, wanted, &settings, left)
                 .map_err(|error| internal(&error))?;
+            finding.notes.extend(finding::fewer(wanted, others.len()));
             for witness in others {
                 let mut further =
                     finding::further(&protocol, &witness).map_err(|error| internal(&error))?;

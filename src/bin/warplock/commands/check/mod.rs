@@ -74,7 +74,8 @@ pub struct Arguments {
     /// `initial`
     #[arg(long, value_name = "ORDER", value_delimiter = ',')]
     pub minimize: Vec<String>,
-    /// List up to this many counterexamples, which differ in where the roles wait
+    /// List up to this many counterexamples, which differ in where the roles wait, or in the
+    /// statements, roles or objects that a hazard is about
     #[arg(long, value_name = "N", default_value = "1")]
     pub counterexamples: NonZeroUsize,
     /// Spell the argument of each proof out

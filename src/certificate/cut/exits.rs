@@ -1,0 +1,231 @@
+//! Barriers of CTAs that have exited: none is used from another CTA by then.
+//!
+//! # The conditions
+//!
+//! For every operation on an mbarrier whose declaration says where it is, and every class of
+//! members: if the operation's member runs elsewhere, there is a class with a member in the barrier's
+//! CTA that has not finished as long as the operation is still to come: with the operation's member held
+//! before it, or what it puts in flight not landed, the end of that class's program lies beyond a
+//! stop. That is a cut like any other.
+//!
+//! A state in which a member stands before the operation, or in which it is in flight, is one of the
+//! system of that cut; by point (a) of the rule, the class has not come to its end, so the CTA is
+//! still there.
+//!
+//! # Side conditions
+//!
+//! Where a protocol falls apart into copies, it is refused.
+
+use std::collections::BTreeSet;
+
+use super::artefact::Moment;
+use super::class::Class;
+use super::copies;
+use super::count::Place;
+use super::flow::Kind;
+use super::rule::Held;
+use super::rule::Rule;
+use super::rule::all_needed;
+use super::state::Setting;
+use crate::certificate::program::Unsupported;
+use crate::certificate::term;
+use crate::certificate::term::Term;
+use crate::certificate::translate::Env;
+use crate::protocol::Expr;
+use crate::protocol::Home;
+use crate::protocol::Scope;
+
+/// The parts of a place.
+const PARTS: [Scope; 3] = [Scope::Cta, Scope::Cluster, Scope::Gpu];
+
+impl<'a> Rule<'a> {
+    /// No barrier is used from elsewhere once its CTA has exited.
+    pub fn exits(&mut self) -> Result<(), Unsupported> {
+        if copies::copies(self.protocol).extent.is_some() {
+            return Err(Unsupported::whole("barriers of CTAs in independent copies"));
+        }
+        for class in 0..self.classes.len() {
+            self.defined_place(class)?;
+        }
+        for nth in 0..self.case.exposures.len() {
+            self.exposure(nth)?;
+        }
+        let mut held = BTreeSet::new();
+        for class in 0..self.classes.len() {
+            for site in 0..self.classes[class].flow.sites.len() {
+                let object = self.classes[class].flow.sites[site].object;
+                if let Some(home) = &self.protocol.objects[object.0].home {
+                    self.home_is_there(home, (class, site), &mut held)?;
+                }
+            }
+        }
+        for (class, site) in held {
+            self.hold(class, site, None)?;
+        }
+        Ok(())
+    }
+
+    /// A CTA has not exited as long as an operation on its barrier is to come from elsewhere.
+    fn home_is_there(
+        &mut self,
+        home: &'a Home,
+        (class, site): (usize, usize),
+        held: &mut BTreeSet<(usize, usize)>,
+    ) -> Result<(), Unsupported> {
+        let this = &self.classes[class];
+        let at = &this.flow.sites[site];
+        let mut setting = self.setting_of(class)?;
+        let mut env = self.indices(&mut setting, this, None, "at")?;
+        let (iterations, inside) = setting.iterations(this, &at.path, "at")?;
+        setting.facts.extend(inside);
+        env.extend(iterations);
+        let conditions = setting.conditions(&at.path, &env)?;
+        setting.facts.extend(conditions);
+        let mut needed = Vec::new();
+        let mut names = Env::new();
+        for (var, e) in home.indices.iter().zip(&at.index) {
+            let value = setting.terms.expr(e, &env)?;
+            names.insert(*var, value);
+        }
+        let mut there = Vec::new();
+        for part in PARTS {
+            let written = match part {
+                Scope::Cta => &home.place.cta,
+                Scope::Cluster => &home.place.cluster,
+                Scope::Gpu | Scope::Sys => &home.place.gpu,
+            };
+            there.push(match written {
+                Some(e) => {
+                    let e = self.replaced(e);
+                    setting.terms.well_defined(&e, &names, &[], &mut needed)?;
+                    setting.terms.expr(&e, &names)?
+                }
+                None => term::int(0),
+            });
+        }
+        let own = self.runs_at(&mut setting, this, &env, &there)?;
+        let mut ways = vec![own];
+        let later = matches!(
+            at.kind,
+            Kind::Deliver { .. } | Kind::Arrive { commit: true, .. }
+        );
+        let stops = if later {
+            let found = self.exposed_until(class, Moment::Landing(site));
+            found.map(|exposure| &exposure.stops)
+        } else {
+            self.held(class, site).map(|hold| &hold.stops)
+        };
+        if let Some(stops) = stops {
+            if !later {
+                held.insert((class, site));
+            }
+            let from = Held {
+                class,
+                place: Place::Site(site),
+                env: &env,
+            };
+            for (position, other) in self.classes.iter().enumerate() {
+                let mut all = vec![self.has_member_at(&mut setting, position, class, &there)?];
+                let end = Held {
+                    class: position,
+                    place: Place::End,
+                    env: &Env::new(),
+                };
+                if all[0] == term::boolean(false) || other.flow.sites.is_empty() {
+                    continue;
+                }
+                all.push(self.stopped(&mut setting, &stops[position], from, end)?);
+                ways.push(term::and(all));
+            }
+        }
+        let what = self.quote(at.span);
+        self.conclude(
+            format!("home_c{class}_s{site}"),
+            format!(
+                "the CTA of the barrier of `{what}` in {} has not exited by then",
+                this.name
+            ),
+            setting,
+            term::and([all_needed(needed), term::or(ways)]),
+        )
+    }
+
+    /// Whether a member of a class with these indices runs at a place.
+    fn runs_at(
+        &self,
+        setting: &mut Setting<'a>,
+        class: &Class,
+        env: &Env,
+        place: &[Term],
+    ) -> Result<Term, Unsupported> {
+        let mut same = Vec::new();
+        for (part, wanted) in PARTS.into_iter().zip(place) {
+            same.push(match self.part_of(class, part) {
+                Some(Some(written)) => {
+                    let written = self.fix(written);
+                    term::eq(&setting.terms.expr(&written, env)?, wanted)
+                }
+                Some(None) => term::eq(&term::int(0), wanted),
+                None => term::boolean(false),
+            });
+        }
+        Ok(term::and(same))
+    }
+
+    /// Whether a class has a member at a place, beside the one that is held: where its members run
+    /// must not depend on what they are not told apart by.
+    fn has_member_at(
+        &self,
+        setting: &mut Setting<'a>,
+        position: usize,
+        held: usize,
+        place: &[Term],
+    ) -> Result<Term, Unsupported> {
+        let class = &self.classes[position];
+        let free = |e: &Expr| {
+            let mut free = class.free.iter();
+            free.any(|(var, _)| super::algebra::mentions(e, *var))
+        };
+        for part in PARTS {
+            if let Some(Some(written)) = self.part_of(class, part)
+                && free(written)
+            {
+                return Ok(term::boolean(false));
+            }
+        }
+        // Nothing may be assumed of a class that may be empty.
+        let env = self.known_indices(setting, class)?;
+        let there = self.runs_at(setting, class, &env, place)?;
+        let size = setting.terms.expr(&class.size, &Env::new())?;
+        let least = term::int(if position == held { 2 } else { 1 });
+        Ok(term::and([there, term::le(&least, &size)]))
+    }
+
+    /// The indices of a class's members that they are told apart by.
+    pub(super) fn known_indices(
+        &self,
+        setting: &mut Setting<'a>,
+        class: &Class,
+    ) -> Result<Env, Unsupported> {
+        let mut env = Env::new();
+        for (var, value) in &class.known {
+            env.insert(*var, setting.terms.expr(value, &Env::new())?);
+        }
+        Ok(env)
+    }
+
+    /// Where the members of a class run: written, the common place, or each at one of its own.
+    fn part_of(&self, class: &Class, part: Scope) -> Option<Option<&'a Expr>> {
+        let role = &self.protocol.roles[class.role];
+        let written = match part {
+            Scope::Cta => &role.place.cta,
+            Scope::Cluster => &role.place.cluster,
+            Scope::Gpu | Scope::Sys => &role.place.gpu,
+        };
+        match written {
+            Some(written) => Some(Some(written)),
+            None if role.launch.is_some() && part < Scope::Gpu => None,
+            None => Some(None),
+        }
+    }
+}

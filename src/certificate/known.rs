@@ -1,0 +1,73 @@
+//! What has been decided about obligations already, so that none is discharged twice in one run of
+//! the program: the proofs of several properties of a protocol share most of theirs.
+//!
+//! An obligation is known by its script, to the letter. Every certificate still lists all of its own.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::time::Duration;
+
+use super::discharge;
+use super::discharge::Answer;
+use super::discharge::Solver;
+use super::obligation::Obligation;
+
+/// Obligations that have been decided, by their scripts.
+#[derive(Debug, Default)]
+pub struct Known {
+    answers: Mutex<HashMap<String, (Answer, Duration)>>,
+}
+
+impl Known {
+    /// Has one obligation decided within a time limit by the linked solver, unless that is known: an
+    /// answer that more time might change counts only for limits that are no longer.
+    pub fn discharge(&self, obligation: &Obligation, limit: Duration) -> Answer {
+        let script = obligation.script();
+        let known = self.answers().get(&script).cloned();
+        if let Some((answer, had)) = known
+            && (!matches!(answer, Answer::Unknown(_)) || limit <= had)
+        {
+            return answer;
+        }
+        let answer = discharge::discharge(obligation, &Solver::BuiltIn, limit);
+        self.answers().insert(script, (answer.clone(), limit));
+        answer
+    }
+
+    fn answers(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Answer, Duration)>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::certificate::term;
+
+    #[test]
+    fn an_answer_is_looked_up_by_the_script() {
+        let known = Known::default();
+        let obligation = |bound: i64| Obligation {
+            name: "test".to_owned(),
+            meaning: "a test".to_owned(),
+            declarations: vec!["(declare-const x Int)".to_owned()],
+            hypotheses: vec![term::lt(&term::int(0), &term::name("x"))],
+            goal: term::le(&term::int(bound), &term::name("x")),
+            split: Vec::new(),
+        };
+        let limit = Duration::from_secs(10);
+        assert_eq!(known.discharge(&obligation(1), limit), Answer::Discharged);
+        assert_eq!(known.discharge(&obligation(2), limit), Answer::Fails);
+        assert_eq!(known.answers().len(), 2);
+        // No solver is asked: none could answer in no time.
+        let none = Duration::ZERO;
+        assert_eq!(known.discharge(&obligation(1), none), Answer::Discharged);
+        assert_eq!(known.discharge(&obligation(2), none), Answer::Fails);
+        assert!(matches!(
+            known.discharge(&obligation(3), none),
+            Answer::Unknown(_)
+        ));
+        assert_eq!(known.discharge(&obligation(3), limit), Answer::Fails);
+    }
+}

@@ -1,0 +1,98 @@
+//! Data without room, and pools that are not whole in the end.
+
+use crate::semantics::data::Data;
+use crate::semantics::data::Lifetime;
+use crate::semantics::hazards::Hazard;
+use crate::semantics::step::State;
+
+use super::Teller;
+use super::Told;
+use super::told;
+
+/// A hazard of this kind in words.
+pub(super) fn tell(
+    teller: &Teller<'_>,
+    data: Option<&Data>,
+    state: &State,
+    hazard: &Hazard,
+) -> Told {
+    let whole = |sentence: String| Told {
+        sentence,
+        line: None,
+    };
+    let slot_name = |slot: u32| data.map_or_else(String::new, |data| data.slot_name(slot));
+    match hazard {
+        Hazard::Kept { cell, amount } => whole(format!(
+            "{amount} of {} are not given back when everybody has finished",
+            teller.instance.cell_name(*cell)
+        )),
+        Hazard::Misplaced { slot, twice } => {
+            let what = if *twice {
+                "gets room while it has some"
+            } else {
+                "loses room that it does not have"
+            };
+            let sentence = format!("{} {what}", slot_name(*slot));
+            match lifetime(data, state, *slot, *twice) {
+                Some((member, lifetime)) => {
+                    let line = teller.line(lifetime.stmt);
+                    let name = teller.instance.member_name(member);
+                    told(line, format!("{sentence}: {name} at line {line}"))
+                }
+                None => whole(sentence),
+            }
+        }
+        Hazard::Roomless {
+            access: (member, place),
+            slot,
+            ended,
+        } => {
+            let accesses = data.and_then(|data| data.accesses.get(*member));
+            let Some(access) = accesses.and_then(|all| all.get(*place)) else {
+                return whole("data is used without room".to_owned());
+            };
+            let line = teller.line(access.stmt);
+            let what = teller.access((*member, *access));
+            let slot_text = slot_name(*slot);
+            let other = lifetime(data, state, *slot, !ended);
+            let other = other.map(|(other, lifetime)| {
+                let at = teller.line(lifetime.stmt);
+                (teller.instance.member_name(other), at)
+            });
+            let why = match (ended, other) {
+                (true, Some((name, at))) => format!(
+                    "{name} may have given it up at line {at} by then: nothing makes it wait for \
+                     this access to end"
+                ),
+                (false, Some((name, at))) => format!(
+                    "nothing makes this wait until {name} has made room for it at line {at}"
+                ),
+                (true, None) => "its room may be given up by then".to_owned(),
+                (false, None) => "nobody makes room for it".to_owned(),
+            };
+            told(
+                line,
+                format!("{what} of {slot_text} is out of place: {why}"),
+            )
+        }
+        _ => whole("data is used without room".to_owned()),
+    }
+}
+
+/// Whose statement gives room to a slot or takes it: the last one that is done in a state, or else the
+/// first one.
+fn lifetime<'d>(
+    data: Option<&'d Data>,
+    state: &State,
+    slot: u32,
+    begins: bool,
+) -> Option<(usize, &'d Lifetime)> {
+    let members = data?.lifetimes.iter().enumerate();
+    let all = members.flat_map(|(m, lifetimes)| lifetimes.iter().map(move |l| (m, l)));
+    let fitting: Vec<(usize, &Lifetime)> = all
+        .filter(|(_, l)| l.begins == begins && l.slots.contains(&slot))
+        .collect();
+    let done = |(member, l): &&(usize, &Lifetime)| state.counters[*member] >= l.at;
+    let last = fitting.iter().rev().find(done);
+    last.or(fitting.first()).copied()
+}

@@ -1,0 +1,81 @@
+//! What deciding one property of a protocol leaves for the next one: cuts that were found, and
+//! obligations that were discharged.
+
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::certificate::cut::artefact::Cut;
+use crate::certificate::known::Known;
+use crate::certificate::manifest::Argument;
+use crate::proof;
+use crate::proof::Guess;
+use crate::proof::Layer;
+use crate::protocol::Protocol;
+
+/// What the properties of a protocol have in common.
+#[derive(Debug, Default)]
+pub struct Shared {
+    /// Obligations that have been decided.
+    pub(super) known: Known,
+    /// Cuts that fit samples of a protocol.
+    cuts: Mutex<Vec<(Protocol, Cut)>>,
+    /// What came of looking for an order.
+    orders: Mutex<Vec<(Protocol, Guess)>>,
+}
+
+impl Shared {
+    /// Looks for an argument in one layer, beginning with what was found before.
+    pub(super) fn search(
+        &self,
+        protocol: &Protocol,
+        layer: Layer,
+        limit: Duration,
+        cancel: &AtomicBool,
+        tell: &(dyn Fn(&str) + Sync),
+    ) -> Guess {
+        let shows = match layer {
+            Layer::Cuts(shows) => shows,
+            Layer::Order => return self.order(protocol, limit, cancel, tell),
+            _ => return proof::search(protocol, layer, limit, Some(cancel), tell),
+        };
+        let base = self.cut(protocol, |cut| cut.shows == shows);
+        if let Some(cut) = base {
+            return Guess::Fitting(Argument::Cut(cut));
+        }
+        let base = self.cut(protocol, |_| true);
+        let found = proof::search_cuts(protocol, shows, base.as_ref(), limit, tell);
+        if let Guess::Fitting(Argument::Cut(cut)) = &found {
+            let mut cuts = self.cuts.lock().unwrap_or_else(PoisonError::into_inner);
+            cuts.push((protocol.clone(), cut.clone()));
+        }
+        found
+    }
+
+    /// An order, or why there is none: that is the same for all properties.
+    fn order(
+        &self,
+        protocol: &Protocol,
+        limit: Duration,
+        cancel: &AtomicBool,
+        tell: &(dyn Fn(&str) + Sync),
+    ) -> Guess {
+        let known = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, found)) = known.iter().find(|(known, _)| known == protocol) {
+            return found.clone();
+        }
+        drop(known);
+        let found = proof::search(protocol, Layer::Order, limit, Some(cancel), tell);
+        let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        orders.push((protocol.clone(), found.clone()));
+        found
+    }
+
+    fn cut(&self, protocol: &Protocol, wanted: impl Fn(&Cut) -> bool) -> Option<Cut> {
+        let cuts = self.cuts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cuts = cuts.iter();
+        let found = cuts.find(|(known, cut)| wanted(cut) && known == protocol);
+        found.map(|(_, cut)| cut.clone())
+    }
+}
