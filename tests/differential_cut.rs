@@ -16,6 +16,8 @@ mod cut_templates;
 mod edited;
 #[path = "support/init_templates.rs"]
 mod init_templates;
+#[path = "support/sharing_templates.rs"]
+mod sharing_templates;
 
 use warplock::certificate::cut::artefact::Shows;
 use warplock::proof::Layer;
@@ -93,6 +95,11 @@ fn what_is_proved_with_explicit_initialisation_never_hangs() {
 #[test]
 fn what_is_proved_case_by_case_never_hangs() {
     never_hangs(&case_templates::KERNELS, 3_000_000, CASES / 5);
+}
+
+#[test]
+fn what_is_proved_of_copies_that_share_never_hangs() {
+    never_hangs(&sharing_templates::KERNELS, 4_000_000, CASES / 5);
 }
 
 /// No protocol of these seeds is proved wrongly.

@@ -109,6 +109,7 @@ fn details(protocol: &Protocol, cut: &Cut) -> Vec<String> {
                 "  while {name} stands before `{text}` in iteration n:"
             ));
             told.stops((hold.class, place), &hold.stops, &mut lines);
+            told.elsewhere((hold.class, place), &hold.elsewhere, &mut lines);
         }
         for exposure in &case.exposures {
             let place = match exposure.at {
@@ -172,6 +173,14 @@ impl Told<'_> {
             if position == held.0 && other.size == Expr::Int(1) {
                 continue;
             }
+            let copied = other.copies.is_some();
+            let here = self
+                .classes
+                .get(held.0)
+                .is_some_and(|h| other.is_kind_of(h));
+            if copied && !here {
+                continue;
+            }
             let name = if position == held.0 {
                 format!("the others of {}", other.name)
             } else {
@@ -179,6 +188,18 @@ impl Told<'_> {
             };
             let places = self.places(held, position, stop);
             lines.push(format!("    {name}: {places}"));
+        }
+    }
+
+    /// Where every class stops in other copies.
+    fn elsewhere(&self, held: (usize, Place), stops: &[Vec<Stop>], lines: &mut Vec<String>) {
+        for (position, stop) in stops.iter().enumerate() {
+            let copied = self.classes.get(position);
+            let Some(other) = copied.filter(|class| class.copies.is_some()) else {
+                continue;
+            };
+            let places = self.places(held, position, stop);
+            lines.push(format!("    {} of other copies: {places}", other.name));
         }
     }
 

@@ -116,6 +116,9 @@ pub struct Hold {
     /// Per class, where it stops: at the earliest of these places that exists, and at its end if
     /// none does. Those of the held member's own class are for its siblings.
     pub stops: Vec<Vec<Stop>>,
+    /// The same for members of other copies than the held one's, where copies share objects.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<Vec<Stop>>,
 }
 
 /// While a member has not passed a point of its program, or something of its has not landed, every

@@ -124,6 +124,7 @@ fn covered(
         protocol,
         fixed: pairs(&cut.split, &cases[0].values),
         classes: &[],
+        copies: super::copies::copies(protocol),
         case: &none,
         shows: cut.shows,
         prefix,

@@ -37,7 +37,7 @@ const MAX_ENUMERATED: i64 = 64;
 const MAX_CLASSES: usize = 256;
 
 /// The most comparisons one index may be split by.
-const MAX_COMPARISONS: usize = 4;
+pub(super) const MAX_COMPARISONS: usize = 4;
 
 /// Members that run the same program.
 #[derive(Debug, Clone)]
@@ -46,8 +46,13 @@ pub struct Class {
     pub role: usize,
     /// For reports: the role's name and what is known of its indices.
     pub name: String,
-    /// How many members; may be 0 or less where there are none.
+    /// How many members, of one copy where there are copies; may be 0 or less where there are none.
     pub size: Expr,
+    /// How many copies of its kind there are, if it is of copies that share objects; may be 0 or
+    /// less where there are none.
+    pub copies: Option<Expr>,
+    /// Which kind of copies that is.
+    pub kind: Option<usize>,
     /// The comparisons that were decided to tell these members from others, and their outcomes.
     pub compared: Vec<(Expr, bool)>,
     /// The values of the indices that are told apart.
@@ -56,6 +61,13 @@ pub struct Class {
     pub free: Vec<(VarId, Expr)>,
     /// What they do.
     pub flow: Flow,
+}
+
+impl Class {
+    /// Whether both are of one kind of copies.
+    pub fn is_kind_of(&self, other: &Class) -> bool {
+        self.kind.is_some() && self.kind == other.kind
+    }
 }
 
 /// Splits every role, with parameters fixed at these values.
@@ -70,7 +82,9 @@ pub fn classes(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Result<Vec<Clas
     for (position, role) in protocol.roles.iter().enumerate() {
         for mut part in parts(protocol, role, &copies, fixed)? {
             part.size = flow::in_domain(protocol, &part.size);
-            if matches!(part.size, Expr::Int(size) if size <= 0) {
+            part.copies = part.copies.map(|copies| flow::in_domain(protocol, &copies));
+            let nobody = |size: &Expr| matches!(size, Expr::Int(size) if *size <= 0);
+            if nobody(&part.size) || part.copies.as_ref().is_some_and(nobody) {
                 continue;
             }
             let body = decided(&role.body, &part.decided);
@@ -85,10 +99,12 @@ pub fn classes(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Result<Vec<Clas
     }
     let members = found.iter().map(|(_, part, body)| Members {
         size: &part.size,
+        copied: part.copies.is_some(),
         known: &part.known,
         body,
     });
-    let own = own::own(protocol, fixed, &members.collect::<Vec<_>>());
+    let members: Vec<Members<'_>> = members.collect();
+    let own = own::own(protocol, fixed, &members, &copies.objects);
     for (position, part, body) in found {
         let flow = flow::flow(protocol, &body, &part.known, fixed, &own)?;
         let free = protocol.roles[position].indices.iter();
@@ -98,6 +114,8 @@ pub fn classes(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Result<Vec<Clas
             role: position,
             name: part.name,
             size: part.size,
+            copies: part.copies,
+            kind: part.kind,
             compared: part.decided,
             free: free.collect(),
             known: part.known,
@@ -112,6 +130,9 @@ pub fn classes(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Result<Vec<Clas
 struct Part {
     name: String,
     size: Expr,
+    /// See [`Class::copies`].
+    copies: Option<Expr>,
+    kind: Option<usize>,
     known: HashMap<VarId, Expr>,
     /// Comparisons with their outcomes.
     decided: Vec<(Expr, bool)>,
@@ -126,14 +147,20 @@ fn parts(
     let mut parts = vec![Part {
         name: role.name.clone(),
         size: Expr::Int(1),
+        copies: None,
+        kind: None,
         known: HashMap::new(),
         decided: Vec::new(),
     }];
     for index in &role.indices {
-        if copies.indices.contains(&index.var) {
+        if copies.indices.contains(&index.var) && !copies.shares {
             for part in &mut parts {
                 part.known.insert(index.var, Expr::Int(0));
             }
+            continue;
+        }
+        if copies.indices.contains(&index.var) {
+            parts = split_by_kinds(protocol, role, index, copies, fixed, &parts)?;
             continue;
         }
         let extent = flow::at_fixed(&index.extent, fixed);
@@ -201,12 +228,7 @@ fn split_by_comparisons(
                 algebra::not(c.clone())
             }
         }));
-        let size = members(&condition, index.var, extent).ok_or_else(|| {
-            Unsupported::at(
-                role.span,
-                format!("the comparisons of `{}` with its index `{name}`", role.name),
-            )
-        })?;
+        let size = members(&condition, index.var, extent).ok_or_else(|| uncounted(role, name))?;
         let mut part = part.clone();
         let texts: Vec<String> = uses
             .comparisons
@@ -222,6 +244,62 @@ fn split_by_comparisons(
         into.push(part);
     }
     Ok(())
+}
+
+/// Splits the members of copies by the kinds of the copies.
+fn split_by_kinds(
+    protocol: &Protocol,
+    role: &Role,
+    index: &Index,
+    copies: &Copies,
+    fixed: &[(ParamId, i64)],
+    parts: &[Part],
+) -> Result<Vec<Part>, Unsupported> {
+    let extent = flow::at_fixed(&index.extent, fixed);
+    let name = &protocol.vars[index.var.0].name;
+    let mut split = Vec::new();
+    for part in parts {
+        for (number, kind) in copies.kinds(index.var).into_iter().enumerate() {
+            let condition = Expr::all(kind.iter().map(|(c, holds)| {
+                if *holds {
+                    c.clone()
+                } else {
+                    algebra::not(c.clone())
+                }
+            }));
+            let count = if kind.is_empty() {
+                Some(at_least_0(protocol, &extent))
+            } else {
+                members(&condition, index.var, &extent)
+            };
+            let mut part = part.clone();
+            part.copies = Some(flow::at_fixed(
+                &count.ok_or_else(|| uncounted(role, name))?,
+                fixed,
+            ));
+            if !kind.is_empty() {
+                let texts = kind
+                    .iter()
+                    .map(|(c, holds)| comparison_name(c, *holds, name));
+                let texts: Vec<String> = texts.collect();
+                part.name = format!("{}[{}]", part.name, texts.join(", "));
+            }
+            part.kind = Some(number);
+            // Any number will do as long as kinds have different ones.
+            let number = i64::try_from(number).unwrap_or(i64::MAX);
+            part.known.insert(index.var, Expr::Int(number));
+            part.decided.extend(kind);
+            split.push(part);
+        }
+    }
+    Ok(split)
+}
+
+fn uncounted(role: &Role, name: &str) -> Unsupported {
+    Unsupported::at(
+        role.span,
+        format!("the comparisons of `{}` with its index `{name}`", role.name),
+    )
 }
 
 fn comparison_name(comparison: &Expr, holds: bool, name: &str) -> String {
@@ -304,11 +382,11 @@ fn conjuncts(condition: &Expr, visit: &mut dyn FnMut(&Expr)) {
 
 /// How a role's program uses one of its indices.
 #[derive(Default)]
-struct Uses {
+pub(super) struct Uses {
     /// Comparisons `index op value`, the value over parameters.
-    comparisons: Vec<Expr>,
+    pub comparisons: Vec<Expr>,
     /// Whether it is used in any other way.
-    otherwise: bool,
+    pub otherwise: bool,
 }
 
 impl Uses {
@@ -332,7 +410,7 @@ impl Uses {
         }
     }
 
-    fn expr(&mut self, expr: &Expr, var: VarId) {
+    pub fn expr(&mut self, expr: &Expr, var: VarId) {
         if !algebra::mentions(expr, var) {
             return;
         }

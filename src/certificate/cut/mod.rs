@@ -91,7 +91,7 @@ pub mod artefact;
 mod bytes;
 pub mod cases;
 pub mod class;
-mod copies;
+pub mod copies;
 pub mod count;
 pub mod flow;
 mod init;
@@ -101,6 +101,7 @@ mod polynomial;
 mod pools;
 pub mod races;
 mod rule;
+pub mod sharing;
 mod state;
 pub mod visible;
 
@@ -174,6 +175,7 @@ pub fn one_case(
         protocol,
         fixed,
         classes: &classes,
+        copies: copies::copies(protocol),
         case,
         shows: cut.shows,
         prefix,
@@ -201,6 +203,7 @@ pub fn unreachable(
         protocol,
         fixed: fixed.to_vec(),
         classes,
+        copies: copies::copies(protocol),
         case: &case,
         shows: Shows::Nothing,
         prefix: String::new(),

@@ -24,7 +24,10 @@ use crate::protocol::VarId;
 
 /// A class to be: how many members, what their indices are, and what they do.
 pub struct Members<'a> {
+    /// How many there are altogether, or in each copy for an object that every copy has.
     pub size: &'a Expr,
+    /// Whether there are copies of them that share objects.
+    pub copied: bool,
     pub known: &'a HashMap<VarId, Expr>,
     pub body: &'a [Stmt],
 }
@@ -63,7 +66,13 @@ impl Own {
 }
 
 /// Finds the semaphores that are set, and used by one member alone.
-pub fn own(protocol: &Protocol, fixed: &[(ParamId, i64)], all: &[Members<'_>]) -> Own {
+/// `private`: those that every copy has for itself.
+pub fn own(
+    protocol: &Protocol,
+    fixed: &[(ParamId, i64)],
+    all: &[Members<'_>],
+    private: &BTreeMap<usize, usize>,
+) -> Own {
     let mut found = Own::default();
     for (position, object) in protocol.objects.iter().enumerate() {
         let object_id = ObjectId(position);
@@ -97,7 +106,8 @@ pub fn own(protocol: &Protocol, fixed: &[(ParamId, i64)], all: &[Members<'_>]) -
         }
         let [user] = users[..] else { continue };
         let [element] = &elements[..] else { continue };
-        let alone = *all[user].size == Expr::Int(1);
+        let single = !all[user].copied || private.contains_key(&position);
+        let alone = single && *all[user].size == Expr::Int(1);
         let still = element.iter().all(|e| matches!(e, Expr::Int(_)));
         if set && alone && still {
             let var = VarId(found.next(protocol));

@@ -11,7 +11,7 @@ use super::artefact::Shows;
 use super::artefact::Stop;
 use super::artefact::Support;
 use super::class::Class;
-use super::copies;
+use super::copies::Copies;
 use super::count::Counted;
 use super::count::Place;
 use super::flow;
@@ -19,11 +19,13 @@ use super::flow::Claim;
 use super::flow::Kind;
 use super::polynomial::Polynomial;
 use super::state;
+use super::state::Copy;
 use super::state::Element;
 use super::state::Group;
 use super::state::Resource;
 use super::state::Setting;
 use super::state::Spot;
+use super::state::Tag;
 use crate::certificate::obligation::Obligation;
 use crate::certificate::obligation::Split;
 use crate::certificate::program::Unsupported;
@@ -47,6 +49,7 @@ pub struct Rule<'a> {
     pub protocol: &'a Protocol,
     pub fixed: Vec<(ParamId, i64)>,
     pub classes: &'a [Class],
+    pub copies: Copies,
     pub case: &'a Case,
     pub shows: Shows,
     pub prefix: String,
@@ -86,6 +89,7 @@ impl<'a> Rule<'a> {
         self.declarations()?;
         self.residency()?;
         self.copies()?;
+        self.shown_of_copies()?;
         for class in 0..self.classes.len() {
             self.claims(class)?;
             for site in 0..self.classes[class].flow.sites.len() {
@@ -147,21 +151,41 @@ impl<'a> Rule<'a> {
         for assumption in &self.protocol.assumptions {
             facts.push(terms.expr(&assumption.condition, &Env::new())?);
         }
-        if let Some(extent) = copies::copies(self.protocol).extent {
-            // Without a copy there is nobody, and nothing to show.
-            let extent = terms.expr(&self.fix(&extent), &Env::new())?;
-            facts.push(term::le(&term::int(1), &extent));
+        match &self.copies.extent {
+            Some(extent) if !self.copies.shares => {
+                // Without a copy there is nobody, and nothing to show.
+                let extent = terms.expr(&self.fix(extent), &Env::new())?;
+                facts.push(term::le(&term::int(1), &extent));
+            }
+            _ => {}
         }
-        Ok(Setting::new(self.protocol, terms, facts))
+        let setting = Setting::new(self.protocol, terms, facts);
+        let private = self.copies.objects.keys().copied();
+        Ok(setting.with_private(private.filter(|_| self.copies.shares)))
+    }
+
+    /// Copies that share objects may share data, and kinds of copies stand for elements of their own.
+    fn shown_of_copies(&self) -> Result<(), Unsupported> {
+        let refused = match self.shows {
+            Shows::Nothing => None,
+            Shows::Generations => (!self.copies.comparisons.is_empty())
+                .then_some("different kinds of copies that share objects, for this property"),
+            Shows::Ordering | Shows::Visibility => {
+                Some("copies that share objects, for this property")
+            }
+        };
+        match refused {
+            Some(what) if self.copies.shares => Err(Unsupported::whole(what)),
+            _ => Ok(()),
+        }
     }
 
     /// Every copy has elements of its own.
     fn copies(&mut self) -> Result<(), Unsupported> {
-        let copies = copies::copies(self.protocol);
-        let Some(extent) = copies.extent else {
+        let Some(extent) = self.copies.extent.clone() else {
             return Ok(());
         };
-        for (object, position) in copies.objects {
+        for (object, position) in self.copies.objects.clone() {
             let object = &self.protocol.objects[object];
             let mut setting = self.setting()?;
             let copies = setting.terms.expr(&self.fix(&extent), &Env::new())?;
@@ -180,9 +204,23 @@ impl<'a> Rule<'a> {
     /// The same, for a class that has members.
     pub fn setting_of(&self, class: usize) -> Result<Setting<'a>, Unsupported> {
         let mut setting = self.setting()?;
-        let size = setting.terms.expr(&self.classes[class].size, &Env::new())?;
-        setting.facts.push(term::le(&term::int(1), &size));
+        let exists = self.exists(&mut setting, class)?;
+        setting.facts.push(exists);
         Ok(setting)
+    }
+
+    /// That a class has members.
+    pub fn exists(&self, setting: &mut Setting<'a>, class: usize) -> Result<Term, Unsupported> {
+        let class = &self.classes[class];
+        let mut all = Vec::new();
+        for number in [Some(&class.size), class.copies.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            let number = setting.terms.expr(number, &Env::new())?;
+            all.push(term::le(&term::int(1), &number));
+        }
+        Ok(term::and(all))
     }
 
     pub fn conclude(
@@ -379,7 +417,13 @@ impl<'a> Rule<'a> {
         let mut setting = self.setting_of(class)?;
         let env = setting.member_at(&self.classes[class], site, "at")?;
         let mut goals = Vec::new();
-        for (extent, index) in object.extents.iter().zip(&this.index) {
+        // The number of the kind stands for those of its copies, which have an obligation of their own.
+        let kind = self.copies.objects.get(&this.object.0);
+        let kind = kind.filter(|_| self.copies.shares);
+        for (at, (extent, index)) in object.extents.iter().zip(&this.index).enumerate() {
+            if kind == Some(&at) {
+                continue;
+            }
             let extent = setting.terms.expr(&self.fix(extent), &Env::new())?;
             let index = setting.terms.expr(index, &env)?;
             goals.push(term::within(&term::int(0), &index, &extent));
@@ -462,8 +506,8 @@ impl<'a> Rule<'a> {
                     continue;
                 }
                 let mut setting = self.setting_of(class)?;
-                let size = setting.terms.expr(&self.classes[other].size, &Env::new())?;
-                setting.facts.push(term::le(&term::int(1), &size));
+                let exists = self.exists(&mut setting, other)?;
+                setting.facts.push(exists);
                 let left = setting.member_at(&self.classes[class], site, "left")?;
                 let right = setting.member_at(&self.classes[other], at, "right")?;
                 for (x, y) in a.index.iter().zip(&b.index) {
@@ -895,8 +939,7 @@ impl<'a> Rule<'a> {
         ]));
         let mut goals = vec![exists];
         goals.extend(setting.conditions(&wait.path, &held)?);
-        let size = setting.terms.expr(&by.size, &Env::new())?;
-        goals.push(term::le(&term::int(1), &size));
+        goals.push(self.exists(setting, support.by)?);
         for (x, y) in at.index.iter().zip(&wait.index) {
             let (x, y) = (setting.terms.expr(x, env)?, setting.terms.expr(y, &held)?);
             goals.push(term::eq(&x, &y));
@@ -910,7 +953,7 @@ impl<'a> Rule<'a> {
             place: Place::Site(support.wait),
             env: &held,
         };
-        let stops = hold.stops.get(class).ok_or_else(wrong)?;
+        let stops = self.stops_of(hold, class).ok_or_else(wrong)?;
         goals.push(self.stopped(setting, stops, from, own)?);
         Ok(term::and(goals))
     }
@@ -976,8 +1019,18 @@ impl<'a> Rule<'a> {
     /// The cut for an operation: the only one that is looked at anywhere.
     pub fn held(&self, class: usize, site: usize) -> Option<&'a Hold> {
         let classes = self.classes.len();
+        let elsewhere = if self.copies.shares { classes } else { 0 };
+        let fits = |h: &Hold| h.stops.len() == classes && h.elsewhere.len() == elsewhere;
         let mut holds = self.case.holds.iter();
-        holds.find(|h| h.class == class && h.site == site && h.stops.len() == classes)
+        holds.find(|h| h.class == class && h.site == site && fits(h))
+    }
+
+    /// Where the members of a class stop that may work on the elements of the member that is held:
+    /// those of its copy, if they belong to copies.
+    pub fn stops_of(&self, hold: &'a Hold, class: usize) -> Option<&'a [Stop]> {
+        let other = &self.classes[class];
+        let marked = other.copies.is_none() || other.is_kind_of(&self.classes[hold.class]);
+        hold.stops.get(class).filter(|_| marked).map(|s| &s[..])
     }
 
     /// A member arrives at a split-phase barrier and waits there by turns.
@@ -1029,15 +1082,19 @@ impl<'a> Rule<'a> {
             }],
             spread: None,
             withheld: None,
+            copy: self.marked(class),
         }];
         let from = Held {
             class,
             place: Place::Site(site),
             env: &env,
         };
-        let (others, crews) = self.others(&mut setting, &hold.stops, from)?;
+        let (others, mut crews) = self.others(&mut setting, &hold.stops, from)?;
         let first = groups.len();
         groups.extend(others);
+        let (others, more) = self.elsewhere(&mut setting, &hold.elsewhere, from)?;
+        groups.extend(others);
+        crews.extend(more);
         let mut goals = self.blocked(&mut setting, &groups, first, &crews)?;
         if let Some(above) = above {
             // An arrival that bytes belong to must itself be missing.
@@ -1072,6 +1129,10 @@ impl<'a> Rule<'a> {
         let (mut groups, mut crews) = (Vec::new(), Vec::new());
         for (position, stop) in stops.iter().enumerate() {
             let class = &self.classes[position];
+            // Copies of other kinds have nobody in the copy of the member that is held.
+            if class.copies.is_some() && !class.is_kind_of(&self.classes[from.class]) {
+                continue;
+            }
             let size = if position == from.class {
                 super::algebra::sub(class.size.clone(), Expr::Int(1))
             } else {
@@ -1089,9 +1150,61 @@ impl<'a> Rule<'a> {
                 spots,
                 spread: None,
                 withheld: None,
+                copy: self.marked(position),
             });
         }
         Ok((groups, crews))
+    }
+
+    /// The same in the copies other than that of the member that is held.
+    fn elsewhere(
+        &self,
+        setting: &mut Setting<'a>,
+        stops: &[Vec<Stop>],
+        from: Held<'_>,
+    ) -> Result<Others<'a>, Unsupported> {
+        let (mut groups, mut crews) = (Vec::new(), Vec::new());
+        for (position, stop) in stops.iter().enumerate() {
+            let class = &self.classes[position];
+            let Some(copies) = &class.copies else {
+                continue;
+            };
+            let count = if class.is_kind_of(&self.classes[from.class]) {
+                super::algebra::sub(copies.clone(), Expr::Int(1))
+            } else {
+                copies.clone()
+            };
+            if count == Expr::Int(0) {
+                continue;
+            }
+            let spots = self.stops(setting, position, stop, from)?;
+            let members = setting.terms.expr(&class.size, &Env::new())?;
+            let copies = setting.terms.expr(&count, &Env::new())?;
+            let zero = term::int(0);
+            let nobody = term::or([term::le(&members, &zero), term::le(&copies, &zero)]);
+            crews.push((position, nobody));
+            groups.push(Group {
+                class,
+                size: class.size.clone(),
+                spots,
+                spread: None,
+                withheld: None,
+                copy: Some(Copy {
+                    tag: Tag::Unmarked,
+                    count,
+                }),
+            });
+        }
+        Ok((groups, crews))
+    }
+
+    /// The copy of the member that is held, for a class of its kind.
+    fn marked(&self, class: usize) -> Option<Copy> {
+        let copies = self.classes[class].copies.as_ref();
+        copies.map(|_| Copy {
+            tag: Tag::Marked,
+            count: Expr::Int(1),
+        })
     }
 
     /// That whoever is in these groups, from `first` on, and not at the end is blocked where it is.
@@ -1107,7 +1220,8 @@ impl<'a> Rule<'a> {
             for spot in &group.spots {
                 if let Place::Site(site) = spot.place {
                     let at = (*position, site);
-                    let blocked = self.lacks(setting, groups, at, &spot.env, 0, false)?;
+                    let copy = group.copy.as_ref().map(|copy| copy.tag);
+                    let blocked = self.lacks_in(copy, setting, groups, at, &spot.env, 0, false)?;
                     let when = spot.when.clone();
                     goals.push(term::or([none.clone(), term::not(when), blocked]));
                 }
@@ -1196,13 +1310,32 @@ impl<'a> Rule<'a> {
         &self,
         setting: &mut Setting<'a>,
         groups: &[Group<'_>],
+        at: (usize, usize),
+        env: &Env,
+        above: i64,
+        arrivals_only: bool,
+    ) -> Result<Term, Unsupported> {
+        let copy = Some(Tag::Marked);
+        self.lacks_in(copy, setting, groups, at, env, above, arrivals_only)
+    }
+
+    /// The same for a wait of a member of a certain copy.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "who waits, for what, and where everybody is"
+    )]
+    fn lacks_in(
+        &self,
+        copy: Option<Tag>,
+        setting: &mut Setting<'a>,
+        groups: &[Group<'_>],
         (class, site): (usize, usize),
         env: &Env,
         above: i64,
         arrivals_only: bool,
     ) -> Result<Term, Unsupported> {
         let this = &self.classes[class];
-        let element: Element = setting.element(this, site, env)?;
+        let element: Element = setting.element_of(this, site, env, copy)?;
         let generation = match &this.flow.sites[site].kind {
             Kind::WaitValue { .. } => None,
             _ => Some(self.generation(setting, class, site, env)?),
@@ -1328,8 +1461,7 @@ impl<'a> Rule<'a> {
                 .collect();
             let choice = setting.terms.constant(&format!("place_{position}"));
             let last = i64::try_from(stops.len()).unwrap_or(i64::MAX);
-            let size = setting.terms.expr(&class.size, &Env::new())?;
-            let exists = term::le(&term::int(1), &size);
+            let exists = self.exists(&mut setting, position)?;
             setting.facts.push(term::within(
                 &term::int(0),
                 &choice,
@@ -1375,6 +1507,10 @@ impl<'a> Rule<'a> {
                 spots,
                 spread: None,
                 withheld: None,
+                copy: class.copies.clone().map(|count| Copy {
+                    tag: Tag::Unmarked,
+                    count,
+                }),
             });
         }
         for position in 0..classes.len() {
@@ -1382,8 +1518,8 @@ impl<'a> Rule<'a> {
                 self.spread_blocked(&mut setting, &groups, position)?;
                 continue;
             }
-            let size = setting.terms.expr(&classes[position].size, &Env::new())?;
-            let none = term::le(&size, &term::int(0));
+            let none = term::not(self.exists(&mut setting, position)?);
+            let copy = groups[position].copy.as_ref().map(|copy| copy.tag);
             for nth in 0..groups[position].spots.len() {
                 let spot = groups[position].spots[nth].clone();
                 let Place::Site(site) = spot.place else {
@@ -1391,7 +1527,8 @@ impl<'a> Rule<'a> {
                 };
                 let at = (position, site);
                 let rings = setting.rings.len();
-                let blocked = self.lacks(&mut setting, &groups, at, &spot.env, 0, false)?;
+                let blocked =
+                    self.lacks_in(copy, &mut setting, &groups, at, &spot.env, 0, false)?;
                 // Next where in a ring it is blocked, and where those are who could unblock it.
                 let mut next: Vec<Term> = Vec::new();
                 next.extend(setting.rings[rings..].iter().map(|r| r.integer.clone()));

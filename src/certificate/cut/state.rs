@@ -1,5 +1,7 @@
 //! Symbolic states: classes of members at places, and what has arrived at an element by then.
 
+use std::collections::BTreeSet;
+
 use super::class::Class;
 use super::count::Counted;
 use super::count::Place;
@@ -51,6 +53,8 @@ pub struct Setting<'p> {
     /// Whether products are also stated as such. Pools need it, since the numbers of members there
     /// are unknowns; elsewhere it only slows the solver down.
     pub exact_products: bool,
+    /// Objects that each of the copies has for itself, where copies share others.
+    private: BTreeSet<usize>,
 }
 
 /// Some members of a class that are all at one place.
@@ -65,6 +69,26 @@ pub struct Group<'c> {
     pub spread: Option<Vec<Term>>,
     /// What has not landed, of a single member.
     pub withheld: Option<Withheld>,
+    /// Which copies they belong to, if they belong to one of several that share objects.
+    pub copy: Option<Copy>,
+}
+
+/// Some copies of one kind, all with their members at the same places.
+#[derive(Clone)]
+pub struct Copy {
+    /// Groups with the same tag work on the same private elements.
+    pub tag: Tag,
+    /// How many copies there are.
+    pub count: Expr,
+}
+
+/// Which copies of a kind are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tag {
+    /// The one of the member that is held.
+    Marked,
+    /// All others, or all where no member is held.
+    Unmarked,
 }
 
 /// An operation that has not landed, by position in its class and in its iterations. Nor have the
@@ -85,6 +109,8 @@ pub struct Spot {
 /// An element of an object.
 pub struct Element {
     pub object: ObjectId,
+    /// In which copies it is, if each has elements of its own.
+    pub copy: Option<Tag>,
     /// Literals where the index is a number, so that what is elsewhere can be told at once.
     pub index: Vec<Expr>,
     pub env: Env,
@@ -100,7 +126,14 @@ impl<'p> Setting<'p> {
             split: Vec::new(),
             rings: Vec::new(),
             exact_products: false,
+            private: BTreeSet::new(),
         }
+    }
+
+    /// Makes objects those that each of the copies has for itself.
+    pub fn with_private(mut self, objects: impl IntoIterator<Item = usize>) -> Setting<'p> {
+        self.private.extend(objects);
+        self
     }
 
     pub fn unknown(&mut self, name: &str) -> Term {
@@ -156,6 +189,17 @@ impl<'p> Setting<'p> {
         site: usize,
         env: &Env,
     ) -> Result<Element, Unsupported> {
+        self.element_of(class, site, env, None)
+    }
+
+    /// The same in certain copies of the class.
+    pub fn element_of(
+        &mut self,
+        class: &Class,
+        site: usize,
+        env: &Env,
+        copy: Option<Tag>,
+    ) -> Result<Element, Unsupported> {
         let this = &class.flow.sites[site];
         let mut index = Vec::new();
         let mut values = Env::new();
@@ -183,6 +227,7 @@ impl<'p> Setting<'p> {
         }
         Ok(Element {
             object: this.object,
+            copy: copy.filter(|_| self.private.contains(&this.object.0)),
             index,
             env: values,
         })
@@ -205,7 +250,12 @@ impl<'p> Setting<'p> {
             env.insert(var, value);
             index.push(Expr::Var(var));
         }
-        Ok(Element { object, index, env })
+        Ok(Element {
+            object,
+            copy: None,
+            index,
+            env,
+        })
     }
 
     /// What a class's members at a spot have each contributed to an element: for every operation
@@ -283,7 +333,10 @@ impl<'p> Setting<'p> {
     ) -> Result<Term, Unsupported> {
         let mut parts: Vec<(Polynomial, Term)> = Vec::new();
         for group in groups {
-            let size = Polynomial::of(&group.size);
+            let Some(size) = self.counting(group, element) else {
+                continue;
+            };
+            let size = Polynomial::of(&size);
             let mut columns: Vec<Vec<(Expr, Term)>> = Vec::new();
             for spot in &group.spots {
                 let withheld = group.withheld.as_ref();
@@ -321,6 +374,20 @@ impl<'p> Setting<'p> {
             parts.push((Polynomial::default().minus(&factor), times));
         }
         self.weighted(parts)
+    }
+
+    /// How many members of a group an element has to do with, `None` for none: at a private element
+    /// those of one copy, at a shared one those of all copies.
+    fn counting(&self, group: &Group<'_>, element: &Element) -> Option<Expr> {
+        let size = || group.size.clone();
+        match &group.copy {
+            None => Some(size()),
+            Some(copy) if self.private.contains(&element.object.0) => {
+                let there = element.copy.is_none_or(|tag| tag == copy.tag);
+                there.then(size)
+            }
+            Some(copy) => Some(super::algebra::mul(size(), copy.count.clone())),
+        }
     }
 
     /// What a delivery that has not landed takes away from what has been started.

@@ -8,7 +8,6 @@ use super::MAX_OPS;
 use super::Sample;
 use super::Search;
 use super::Seen;
-use super::closure;
 use super::trace;
 use super::trace::Mark;
 use crate::certificate::cut::artefact::Exposure;
@@ -82,8 +81,8 @@ impl Search<'_> {
         for (nth, occurrences) in &all {
             let stride = occurrences.len().div_ceil(HELD_PER_SITE).max(1);
             for (clocks, kept) in occurrences.iter().step_by(stride) {
-                let (stops, reached) = closure(&self.samples[*nth], class, *kept);
-                for (position, stop) in stops.into_iter().enumerate() {
+                let (reached, stops) = self.closure(&self.samples[*nth], class, *kept);
+                for (position, stop) in stops.here.into_iter().enumerate() {
                     if let Some(stop) = stop {
                         seen[position].push((*nth, clocks, stop));
                     }

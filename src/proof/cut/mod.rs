@@ -218,8 +218,19 @@ fn parameters(expr: &Expr, used: &mut HashSet<usize>) {
 /// A case at one concrete choice of parameters.
 struct Sample {
     params: Vec<i64>,
+    /// Per class, how many members, of one copy where there are copies.
     sizes: Vec<i64>,
+    /// Per class, how many copies of its kind, if it belongs to copies that share objects.
+    copies: Vec<Option<i64>>,
     steps: Vec<Vec<Step>>,
+}
+
+impl Sample {
+    /// How many copies of a class do a step at one element.
+    fn copies_at(&self, class: usize, step: &Step) -> i64 {
+        let copies = self.copies[class].filter(|_| !step.private);
+        copies.unwrap_or(1)
+    }
 }
 
 fn case(
@@ -471,10 +482,21 @@ fn sample(
     ops: Vec<Vec<Op>>,
 ) -> Option<Sample> {
     let none = HashMap::new();
-    let sizes = classes
+    let mut sizes = classes
         .iter()
         .map(|c| trace::value(&c.size, &params, &none))
         .collect::<Option<Vec<i64>>>()?;
+    let mut copies = Vec::new();
+    for (class, size) in classes.iter().zip(&mut sizes) {
+        let number = class.copies.as_ref();
+        let number = number.map(|n| trace::value(n, &params, &none).ok_or(()));
+        let number = number.transpose().ok()?;
+        if number.is_some_and(|n| n < 1) {
+            *size = 0;
+        }
+        copies.push(number);
+    }
+    let private = cut::copies::copies(protocol);
     let expected = expected_bytes(classes, &sizes, &ops);
     let mut steps = Vec::new();
     for (class, ops) in ops.into_iter().enumerate() {
@@ -486,6 +508,7 @@ fn sample(
             class,
             params: &params,
             expected: &expected,
+            private: &private,
             earlier: HashMap::new(),
             count: 0,
         };
@@ -495,6 +518,7 @@ fn sample(
     Some(Sample {
         params,
         sizes,
+        copies,
         steps,
     })
 }
@@ -539,6 +563,7 @@ struct Numbering<'a> {
     class: usize,
     params: &'a [i64],
     expected: &'a HashMap<trace::Element, i64>,
+    private: &'a cut::copies::Copies,
     earlier: HashMap<trace::Element, Earlier>,
     /// The thread count of the registration before.
     count: i64,
@@ -625,12 +650,14 @@ impl Numbering<'_> {
             }
         }
         let commit = matches!(site.kind, Kind::Arrive { commit: true, .. });
+        let private = self.private.shares && self.private.objects.contains_key(&op.element.0);
         Some(Step {
             op,
             generation,
             adds,
             needs,
             commit,
+            private,
         })
     }
 }
@@ -679,6 +706,7 @@ impl Search<'_> {
         }
         // Per other class, what was observed: the sample, the held operation, the stop.
         let mut seen: Vec<Vec<(usize, &[i64], Seen)>> = vec![Vec::new(); self.classes.len()];
+        let mut seen_elsewhere = seen.clone();
         for (nth, sample) in self.samples.iter().enumerate() {
             if sample.sizes[class] < 1 {
                 continue;
@@ -689,19 +717,33 @@ impl Search<'_> {
             let stride = places.len().div_ceil(HELD_PER_SITE).max(1);
             for &place in places.iter().step_by(stride) {
                 let held = &sample.steps[class][place].op.clocks[..];
-                let (stops, _) = closure(sample, class, Kept::Before(place));
-                for (position, stop) in stops.into_iter().enumerate() {
-                    if let Some(stop) = stop {
-                        seen[position].push((nth, held, stop));
+                let (_, stops) = self.closure(sample, class, Kept::Before(place));
+                for (seen, stops) in [
+                    (&mut seen, stops.here),
+                    (&mut seen_elsewhere, stops.elsewhere),
+                ] {
+                    for (position, stop) in stops.into_iter().enumerate() {
+                        seen[position].extend(stop.map(|stop| (nth, held, stop)));
                     }
                 }
             }
         }
-        let mut stops = Vec::new();
+        let place = Place::Site(site);
+        let (mut stops, mut elsewhere) = (Vec::new(), Vec::new());
         for (position, seen) in seen.iter().enumerate() {
-            stops.push(self.stop(class, Place::Site(site), position, seen)?);
+            stops.push(self.stop(class, place, position, seen)?);
         }
-        self.holds.push(Hold { class, site, stops });
+        if self.classes.iter().any(|c| c.copies.is_some()) {
+            for (position, seen) in seen_elsewhere.iter().enumerate() {
+                elsewhere.push(self.stop(class, place, position, seen)?);
+            }
+        }
+        self.holds.push(Hold {
+            class,
+            site,
+            stops,
+            elsewhere,
+        });
         Ok(())
     }
 
@@ -1046,35 +1088,56 @@ enum Kept {
     Landing(usize),
 }
 
-/// Where every class gets to with one member of a class kept from something, `None` for a class
-/// without further members, and where that member gets to.
-fn closure(sample: &Sample, class: usize, kept: Kept) -> (Vec<Option<Seen>>, Seen) {
-    let crew = |position: usize, size: i64| Crew {
-        size,
-        ops: &sample.steps[position],
-        at: 0,
-        held: usize::MAX,
-        withheld: None,
-    };
-    let mut crews: Vec<Crew<'_>> = (0..sample.steps.len())
-        .map(|position| {
-            let size = sample.sizes[position] - i64::from(position == class);
-            crew(position, size)
-        })
-        .collect();
-    let one = crew(class, 1);
-    crews.push(match kept {
-        Kept::Before(held) => Crew { held, ..one },
-        Kept::Landing(at) => Crew {
-            withheld: Some(at),
-            ..one
-        },
-    });
-    trace::run(&mut crews);
-    let (one, all) = match crews.split_last() {
-        Some((one, all)) => (one.at, all),
-        None => (0, &[][..]),
-    };
-    let stops = all.iter().map(|crew| (crew.size > 0).then_some(crew.at));
-    (stops.collect(), one)
+/// Before which operation each class was seen to stop, `None` for a class without further members.
+struct Stopped {
+    /// In the copy of the member that is kept, or outside copies.
+    here: Vec<Option<Seen>>,
+    /// In other copies.
+    elsewhere: Vec<Option<Seen>>,
+}
+
+impl Search<'_> {
+    /// Where one member of a class gets to that is kept from something, and where everybody else.
+    fn closure(&self, sample: &Sample, class: usize, kept: Kept) -> (Seen, Stopped) {
+        let number = self.classes.len();
+        let crew = |position: usize, size: i64, copies: i64, marked: bool| Crew {
+            size,
+            ops: &sample.steps[position],
+            at: 0,
+            held: usize::MAX,
+            withheld: None,
+            marked,
+            copies,
+        };
+        // All here, all elsewhere, and the one that is kept.
+        let mut crews: Vec<Crew<'_>> = Vec::new();
+        for marked in [true, false] {
+            for (position, other) in self.classes.iter().enumerate() {
+                let kind = other.is_kind_of(&self.classes[class]);
+                let copies = match (sample.copies[position], marked) {
+                    (None, here) => i64::from(here),
+                    (Some(_), true) => i64::from(kind),
+                    (Some(copies), false) => copies - i64::from(kind),
+                };
+                let kept = i64::from(marked && position == class);
+                let size = sample.sizes[position] - kept;
+                crews.push(crew(position, size, copies, marked));
+            }
+        }
+        let one = crew(class, 1, 1, true);
+        crews.push(match kept {
+            Kept::Before(held) => Crew { held, ..one },
+            Kept::Landing(at) => Crew {
+                withheld: Some(at),
+                ..one
+            },
+        });
+        trace::run(&mut crews);
+        let seen = |crew: &Crew<'_>| (crew.size > 0 && crew.copies > 0).then_some(crew.at);
+        let stopped = Stopped {
+            here: crews[..number].iter().map(seen).collect(),
+            elsewhere: crews[number..2 * number].iter().map(seen).collect(),
+        };
+        (crews[2 * number].at, stopped)
+    }
 }

@@ -226,6 +226,10 @@ pub struct Crew<'a> {
     pub held: usize,
     /// What does not land: this operation, and every commit after it.
     pub withheld: Option<usize>,
+    /// Whether they belong to the copy of the member that is held, which has elements of its own.
+    pub marked: bool,
+    /// How many copies there are of them.
+    pub copies: i64,
 }
 
 /// An operation with what it means for the unwrapped protocol.
@@ -241,6 +245,8 @@ pub struct Step {
     pub needs: Option<Amounts>,
     /// Whether it lands behind what was started before.
     pub commit: bool,
+    /// Whether its element is one that every copy has for itself.
+    pub private: bool,
 }
 
 /// What an element counts.
@@ -254,13 +260,14 @@ pub struct Amounts {
 
 /// Runs everybody as far as possible.
 pub fn run(crews: &mut [Crew<'_>]) {
-    let mut arrived: HashMap<Element, Amounts> = HashMap::new();
+    let mut arrived: HashMap<(Element, bool), Amounts> = HashMap::new();
     loop {
         let mut moved = false;
-        for crew in crews.iter_mut().filter(|c| c.size > 0) {
+        for crew in crews.iter_mut().filter(|c| c.size > 0 && c.copies > 0) {
             while crew.at < crew.ops.len().min(crew.held) {
                 let step = &crew.ops[crew.at];
-                let there = arrived.get(&step.op.element).copied().unwrap_or_default();
+                let element = (step.op.element.clone(), step.private && crew.marked);
+                let there = arrived.get(&element).copied().unwrap_or_default();
                 let short =
                     |needs: Amounts| there.arrivals < needs.arrivals || there.bytes < needs.bytes;
                 if step.needs.is_some_and(short) {
@@ -269,9 +276,10 @@ pub fn run(crews: &mut [Crew<'_>]) {
                 let at = crew.at;
                 let lands = |from: usize| at < from || at > from && !step.commit;
                 if step.adds != Amounts::default() && crew.withheld.is_none_or(lands) {
-                    let total = arrived.entry(step.op.element.clone()).or_default();
-                    total.arrivals += step.adds.arrivals * crew.size;
-                    total.bytes += step.adds.bytes * crew.size;
+                    let total = arrived.entry(element).or_default();
+                    let copies = if step.private { 1 } else { crew.copies };
+                    total.arrivals += step.adds.arrivals * crew.size * copies;
+                    total.bytes += step.adds.bytes * crew.size * copies;
                 }
                 crew.at += 1;
                 moved = true;
