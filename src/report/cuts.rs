@@ -6,10 +6,10 @@ use crate::certificate::cut::artefact::Case;
 use crate::certificate::cut::artefact::Cut;
 use crate::certificate::cut::artefact::Form;
 use crate::certificate::cut::artefact::Moment;
+use crate::certificate::cut::artefact::Order;
 use crate::certificate::cut::artefact::Quantity;
 use crate::certificate::cut::artefact::Shows;
 use crate::certificate::cut::artefact::Stop;
-use crate::certificate::cut::class;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::count::Place;
 use crate::protocol::Expr;
@@ -36,6 +36,19 @@ fn summary(protocol: &Protocol, cut: &Cut) -> Vec<String> {
              phase of its barrier, so a parity bit is never mistaken for another."
                 .to_owned(),
         );
+    }
+    match cut.order {
+        Some(Order::Ascending) => lines.push(
+            "Of the copies, such as CTAs, the one with the least number that is not finished can go \
+             on, or a member of no copy."
+                .to_owned(),
+        ),
+        Some(Order::Descending) => lines.push(
+            "Of the copies, such as CTAs, the one with the greatest number that is not finished can \
+             go on, or a member of no copy."
+                .to_owned(),
+        ),
+        None => {}
     }
     match cut.shows {
         Shows::Nothing | Shows::Generations => {}
@@ -75,9 +88,13 @@ fn summary(protocol: &Protocol, cut: &Cut) -> Vec<String> {
 
 fn details(protocol: &Protocol, cut: &Cut) -> Vec<String> {
     let mut lines = Vec::new();
+    let Ok(view) = cut::View::new(protocol, cut.order) else {
+        return lines;
+    };
+    let protocol = view.protocol();
     for case in &cut.cases {
         let fixed = cut::cases::fixed(&cut.split, case);
-        let Ok(classes) = class::classes(protocol, &fixed) else {
+        let Ok([classes, _]) = view.classes(&fixed) else {
             continue;
         };
         if !fixed.is_empty() {
@@ -109,7 +126,11 @@ fn details(protocol: &Protocol, cut: &Cut) -> Vec<String> {
                 "  while {name} stands before `{text}` in iteration n:"
             ));
             told.stops((hold.class, place), &hold.stops, &mut lines);
-            told.elsewhere((hold.class, place), &hold.elsewhere, &mut lines);
+            let copied = |class: &Class| match &view.ordered {
+                Some(ordered) => ordered.copied[class.role] && ordered.copied[held.role],
+                None => class.copies.is_some(),
+            };
+            told.elsewhere((hold.class, place), &hold.elsewhere, &copied, &mut lines);
         }
         for exposure in &case.exposures {
             let place = match exposure.at {
@@ -192,14 +213,24 @@ impl Told<'_> {
     }
 
     /// Where every class stops in other copies.
-    fn elsewhere(&self, held: (usize, Place), stops: &[Vec<Stop>], lines: &mut Vec<String>) {
+    fn elsewhere(
+        &self,
+        held: (usize, Place),
+        stops: &[Vec<Stop>],
+        copied: &dyn Fn(&Class) -> bool,
+        lines: &mut Vec<String>,
+    ) {
         for (position, stop) in stops.iter().enumerate() {
-            let copied = self.classes.get(position);
-            let Some(other) = copied.filter(|class| class.copies.is_some()) else {
+            let Some(other) = self.classes.get(position).filter(|class| copied(class)) else {
                 continue;
             };
             let places = self.places(held, position, stop);
-            lines.push(format!("    {} of other copies: {places}", other.name));
+            let which = if other.copies.is_some() {
+                "other copies"
+            } else {
+                "later copies"
+            };
+            lines.push(format!("    {} of {which}: {places}", other.name));
         }
     }
 

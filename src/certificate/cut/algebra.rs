@@ -220,6 +220,20 @@ pub fn mentions(expr: &Expr, var: VarId) -> bool {
     }
 }
 
+/// Whether a parameter occurs.
+pub fn mentions_param(expr: &Expr, param: ParamId) -> bool {
+    let go = |e: &Expr| mentions_param(e, param);
+    match expr {
+        Expr::Int(_) | Expr::Bool(_) | Expr::Var(_) => false,
+        Expr::Param(id) => *id == param,
+        Expr::Neg(e) | Expr::Not(e) => go(e),
+        Expr::Binary(_, a, b) => go(a) || go(b),
+        Expr::If(c, a, b) => go(c) || go(a) || go(b),
+        Expr::Visits(_, at) => at.iter().any(go),
+        Expr::Count { lo, hi, body, .. } => go(lo) || go(hi) || go(body),
+    }
+}
+
 /// `alpha * var + beta` with `alpha` an integer and `beta` free of `var`.
 pub fn linear(expr: &Expr, var: VarId) -> Option<(i64, Expr)> {
     if !mentions(expr, var) {

@@ -12,9 +12,22 @@ pub struct Cut {
     /// What it shows beside that nobody hangs.
     #[serde(default, skip_serializing_if = "Shows::is_nothing")]
     pub shows: Shows,
+    /// In which order the copies go whose programs depend on their number, where there are such.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
     /// One case for each combination of their values, in lexicographic order, or several that cover
     /// it.
     pub cases: Vec<Case>,
+}
+
+/// An order of numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// From the least.
+    Ascending,
+    /// From the greatest.
+    Descending,
 }
 
 /// What a proof shows beside that nobody hangs.
@@ -116,7 +129,8 @@ pub struct Hold {
     /// Per class, where it stops: at the earliest of these places that exists, and at its end if
     /// none does. Those of the held member's own class are for its siblings.
     pub stops: Vec<Vec<Stop>>,
-    /// The same for members of other copies than the held one's, where copies share objects.
+    /// The same for members of other copies than the held one's, where copies share objects, and
+    /// for those of copies after it where copies go in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<Vec<Stop>>,
 }

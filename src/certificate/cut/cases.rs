@@ -125,6 +125,8 @@ fn covered(
         fixed: pairs(&cut.split, &cases[0].values),
         classes: &[],
         copies: super::copies::copies(protocol),
+        shadows: &[],
+        ordered: None,
         case: &none,
         shows: cut.shows,
         prefix,

@@ -76,11 +76,19 @@ impl Class {
 ///
 /// Names the first construct that has no place in a class.
 pub fn classes(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Result<Vec<Class>, Unsupported> {
+    classes_of(protocol, fixed, &copies::copies(protocol))
+}
+
+/// The same for a protocol of these copies.
+pub(super) fn classes_of(
+    protocol: &Protocol,
+    fixed: &[(ParamId, i64)],
+    copies: &Copies,
+) -> Result<Vec<Class>, Unsupported> {
     let mut all = Vec::new();
-    let copies = copies::copies(protocol);
     let mut found = Vec::new();
     for (position, role) in protocol.roles.iter().enumerate() {
-        for mut part in parts(protocol, role, &copies, fixed)? {
+        for mut part in parts(protocol, role, copies, fixed)? {
             part.size = flow::in_domain(protocol, &part.size);
             part.copies = part.copies.map(|copies| flow::in_domain(protocol, &copies));
             let nobody = |size: &Expr| matches!(size, Expr::Int(size) if *size <= 0);
@@ -380,6 +388,13 @@ fn conjuncts(condition: &Expr, visit: &mut dyn FnMut(&Expr)) {
     }
 }
 
+/// How a block uses an index.
+pub(super) fn used(body: &[Stmt], var: VarId) -> Uses {
+    let mut uses = Uses::default();
+    uses.block(body, var);
+    uses
+}
+
 /// How a role's program uses one of its indices.
 #[derive(Default)]
 pub(super) struct Uses {
@@ -390,7 +405,7 @@ pub(super) struct Uses {
 }
 
 impl Uses {
-    fn any(&self) -> bool {
+    pub fn any(&self) -> bool {
         self.otherwise || !self.comparisons.is_empty()
     }
 
@@ -474,19 +489,23 @@ fn decided(body: &[Stmt], outcomes: &[(Expr, bool)]) -> Vec<Stmt> {
     if outcomes.is_empty() {
         return body.to_vec();
     }
-    let replace = |e: &Expr| decide(e, outcomes);
+    replaced(body, &|e| decide(e, outcomes))
+}
+
+/// A block with its expressions replaced, except for those that only name data.
+pub(super) fn replaced(body: &[Stmt], replace: &dyn Fn(&Expr) -> Expr) -> Vec<Stmt> {
     body.iter()
         .map(|stmt| {
             let mut stmt = stmt.clone();
-            map_exprs(&mut stmt, &replace);
+            map_exprs(&mut stmt, replace);
             match &mut stmt.kind {
                 StmtKind::If {
                     then, otherwise, ..
                 } => {
-                    *then = decided(then, outcomes);
-                    *otherwise = decided(otherwise, outcomes);
+                    *then = replaced(then, replace);
+                    *otherwise = replaced(otherwise, replace);
                 }
-                StmtKind::For { body, .. } => *body = decided(body, outcomes),
+                StmtKind::For { body, .. } => *body = replaced(body, replace),
                 _ => {}
             }
             stmt

@@ -96,6 +96,7 @@ pub mod count;
 pub mod flow;
 mod init;
 mod leave;
+pub mod ordered;
 mod own;
 mod polynomial;
 mod pools;
@@ -106,6 +107,7 @@ mod state;
 pub mod visible;
 
 use artefact::Cut;
+use artefact::Order;
 use artefact::Shows;
 
 use super::obligation::Obligation;
@@ -166,16 +168,19 @@ pub fn one_case(
     prefix: String,
 ) -> Result<Vec<Obligation>, Unsupported> {
     let fixed = cases::fixed(&cut.split, case);
-    let classes = if case.empty {
-        Vec::new()
+    let view = View::new(protocol, cut.order)?;
+    let [classes, shadows] = if case.empty {
+        Default::default()
     } else {
-        class::classes(protocol, &fixed)?
+        view.classes(&fixed)?
     };
     let mut rule = rule::Rule {
-        protocol,
+        protocol: view.protocol(),
         fixed,
         classes: &classes,
-        copies: copies::copies(protocol),
+        shadows: &shadows,
+        ordered: view.ordered.as_ref(),
+        copies: view.copies(),
         case,
         shows: cut.shows,
         prefix,
@@ -183,6 +188,57 @@ pub fn one_case(
     };
     rule.derive()?;
     Ok(rule.all)
+}
+
+/// A protocol as a proof looks at it: as a whole, or from one of its ordered copies.
+pub struct View<'p> {
+    whole: &'p Protocol,
+    /// The copies, if they go in order.
+    pub ordered: Option<ordered::Ordered>,
+}
+
+impl<'p> View<'p> {
+    /// Looks at a protocol as a proof with this order of copies does.
+    ///
+    /// # Errors
+    ///
+    /// Refuses an order where there are no copies that could go in order.
+    pub fn new(whole: &'p Protocol, order: Option<Order>) -> Result<View<'p>, Unsupported> {
+        let none = || Unsupported::whole("an order of copies where there are none");
+        let ordered = match order {
+            Some(order) => Some(ordered::ordered(whole, order).ok_or_else(none)?),
+            None => None,
+        };
+        Ok(View { whole, ordered })
+    }
+
+    /// The protocol of what is looked at.
+    pub fn protocol(&self) -> &Protocol {
+        match &self.ordered {
+            Some(ordered) => &ordered.seen_from[0],
+            None => self.whole,
+        }
+    }
+
+    /// Its copies that are alike, none where copies go in order.
+    pub fn copies(&self) -> copies::Copies {
+        match &self.ordered {
+            Some(_) => copies::Copies::default(),
+            None => copies::copies(self.whole),
+        }
+    }
+
+    /// Its classes, and those of the other symbolic copies.
+    ///
+    /// # Errors
+    ///
+    /// Refuses what the rule refuses.
+    pub fn classes(&self, fixed: &[(ParamId, i64)]) -> Result<[Vec<class::Class>; 2], Unsupported> {
+        match &self.ordered {
+            Some(ordered) => ordered.classes(fixed),
+            None => Ok([class::classes(self.whole, fixed)?, Vec::new()]),
+        }
+    }
 }
 
 /// That no member of a class ever gets to an operation, whatever the parameters: what a reader of
@@ -203,6 +259,8 @@ pub fn unreachable(
         protocol,
         fixed: fixed.to_vec(),
         classes,
+        shadows: &[],
+        ordered: None,
         copies: copies::copies(protocol),
         case: &case,
         shows: Shows::Nothing,

@@ -17,6 +17,9 @@ use super::count::Place;
 use super::flow;
 use super::flow::Claim;
 use super::flow::Kind;
+use super::ordered::Around;
+use super::ordered::Ordered;
+use super::ordered::Upto;
 use super::polynomial::Polynomial;
 use super::state;
 use super::state::Copy;
@@ -50,6 +53,9 @@ pub struct Rule<'a> {
     pub fixed: Vec<(ParamId, i64)>,
     pub classes: &'a [Class],
     pub copies: Copies,
+    /// The classes of further symbolic copies, and what these are, where copies go in order.
+    pub shadows: &'a [Class],
+    pub ordered: Option<&'a Ordered>,
     pub case: &'a Case,
     pub shows: Shows,
     pub prefix: String,
@@ -108,7 +114,11 @@ impl<'a> Rule<'a> {
             Shows::Ordering => self.ordered()?,
             Shows::Visibility => self.visible()?,
         }
-        self.progress()
+        self.progress(Upto::This)?;
+        if self.ordered.is_some() {
+            self.progress(Upto::End)?;
+        }
+        Ok(())
     }
 
     /// No member of a class gets to an operation.
@@ -175,7 +185,9 @@ impl<'a> Rule<'a> {
             }
         };
         match refused {
-            Some(what) if self.copies.shares => Err(Unsupported::whole(what)),
+            Some(what) if self.copies.shares || self.ordered.is_some() => {
+                Err(Unsupported::whole(what))
+            }
             _ => Ok(()),
         }
     }
@@ -210,8 +222,8 @@ impl<'a> Rule<'a> {
     }
 
     /// That a class has members.
-    pub fn exists(&self, setting: &mut Setting<'a>, class: usize) -> Result<Term, Unsupported> {
-        let class = &self.classes[class];
+    pub fn exists(&self, setting: &mut Setting<'a>, position: usize) -> Result<Term, Unsupported> {
+        let class = &self.classes[position];
         let mut all = Vec::new();
         for number in [Some(&class.size), class.copies.as_ref()]
             .into_iter()
@@ -219,6 +231,9 @@ impl<'a> Rule<'a> {
         {
             let number = setting.terms.expr(number, &Env::new())?;
             all.push(term::le(&term::int(1), &number));
+        }
+        if self.is_copied(position) {
+            all.push(self.is_number(setting, 0)?);
         }
         Ok(term::and(all))
     }
@@ -345,7 +360,7 @@ impl<'a> Rule<'a> {
 
     /// Every member runs from the beginning, or the whole grid fits.
     fn residency(&mut self) -> Result<(), Unsupported> {
-        for role in &self.protocol.roles {
+        for (position, role) in self.protocol.roles.iter().enumerate() {
             let Some(launch) = &role.launch else { continue };
             let Resident::AtMost(limit) = &launch.resident else {
                 continue;
@@ -353,8 +368,10 @@ impl<'a> Rule<'a> {
             let mut setting = self.setting()?;
             let limit = setting.terms.expr(&self.fix(limit), &Env::new())?;
             let mut size = Expr::Int(1);
-            for index in &role.indices {
-                let extent = self.fix(&index.extent);
+            let copied = self.ordered.filter(|o| o.copied[position]);
+            let extents = role.indices.iter().map(|index| &index.extent);
+            for extent in extents.chain(copied.map(|o| &o.extent)) {
+                let extent = self.fix(extent);
                 let value = setting.terms.expr(&extent, &Env::new())?;
                 setting.facts.push(term::le(&term::int(1), &value));
                 size = super::algebra::mul(size, extent);
@@ -545,7 +562,8 @@ impl<'a> Rule<'a> {
         site: usize,
         env: &Env,
     ) -> Result<Term, Unsupported> {
-        let this = &self.classes[class];
+        let this = self.class(class);
+        let class = self.original(class);
         let at = &this.flow.sites[site];
         let moves = || Unsupported::at(at.span, "the way the element of this operation moves");
         let (rounds, first) = match &at.kind {
@@ -990,7 +1008,7 @@ impl<'a> Rule<'a> {
         stop: usize,
         iteration: &Term,
     ) -> Result<Term, Unsupported> {
-        let this = &self.classes[at.class];
+        let this = self.class(at.class);
         let clock = this.flow.clock(stop);
         let done = this
             .flow
@@ -1019,7 +1037,8 @@ impl<'a> Rule<'a> {
     /// The cut for an operation: the only one that is looked at anywhere.
     pub fn held(&self, class: usize, site: usize) -> Option<&'a Hold> {
         let classes = self.classes.len();
-        let elsewhere = if self.copies.shares { classes } else { 0 };
+        let apart = self.copies.shares || self.ordered.is_some();
+        let elsewhere = if apart { classes } else { 0 };
         let fits = |h: &Hold| h.stops.len() == classes && h.elsewhere.len() == elsewhere;
         let mut holds = self.case.holds.iter();
         holds.find(|h| h.class == class && h.site == site && fits(h))
@@ -1095,6 +1114,7 @@ impl<'a> Rule<'a> {
         let (others, more) = self.elsewhere(&mut setting, &hold.elsewhere, from)?;
         groups.extend(others);
         crews.extend(more);
+        let away = self.away(&mut setting, &hold.elsewhere, from)?;
         let mut goals = self.blocked(&mut setting, &groups, first, &crews)?;
         if let Some(above) = above {
             // An arrival that bytes belong to must itself be missing.
@@ -1102,6 +1122,7 @@ impl<'a> Rule<'a> {
             let place = (class, site);
             goals.push(self.lacks(&mut setting, &groups, place, &env, above, arrivals_only)?);
         }
+        goals.extend(self.blocked_away(&mut setting, groups, away)?);
         let what = self.quote(at.span);
         self.conclude(
             format!("cut_c{class}_s{site}"),
@@ -1131,6 +1152,10 @@ impl<'a> Rule<'a> {
             let class = &self.classes[position];
             // Copies of other kinds have nobody in the copy of the member that is held.
             if class.copies.is_some() && !class.is_kind_of(&self.classes[from.class]) {
+                continue;
+            }
+            // Ordered copies have finished while a member of no copy is held.
+            if self.is_copied(position) && !self.is_copied(from.class) {
                 continue;
             }
             let size = if position == from.class {
@@ -1196,6 +1221,79 @@ impl<'a> Rule<'a> {
             });
         }
         Ok((groups, crews))
+    }
+
+    /// The copies after that of the member that is held, where copies go in order: the groups of the
+    /// second symbolic copy. Says what copies do that are not looked at.
+    fn away(
+        &self,
+        setting: &mut Setting<'a>,
+        stops: &[Vec<Stop>],
+        from: Held<'_>,
+    ) -> Result<Vec<(usize, Group<'a>)>, Unsupported> {
+        let mut groups = Vec::new();
+        let Some(ordered) = self.ordered else {
+            return Ok(groups);
+        };
+        if !self.is_copied(from.class) {
+            setting.around = Some(Around {
+                finished: Upto::End,
+                away: Vec::new(),
+            });
+            return Ok(groups);
+        }
+        let mut away = Vec::new();
+        for nth in 1..ordered.numbers.len() {
+            let mut all = Vec::new();
+            for (position, stop) in stops.iter().enumerate() {
+                if !self.is_copied(position) {
+                    continue;
+                }
+                let shadow = position + nth * self.classes.len();
+                let spots = self.stops(setting, shadow, stop, from)?;
+                let class = self.class(shadow);
+                if nth == 1 {
+                    let group = Group {
+                        class,
+                        size: class.size.clone(),
+                        spots: spots.clone(),
+                        spread: None,
+                        withheld: None,
+                        copy: None,
+                    };
+                    groups.push((shadow, group));
+                }
+                all.push((shadow, spots));
+            }
+            away.push((self.is_number(setting, nth)?, all));
+        }
+        setting.around = Some(Around {
+            finished: Upto::This,
+            away,
+        });
+        Ok(groups)
+    }
+
+    /// That everybody in the second symbolic copy is blocked or finished.
+    fn blocked_away(
+        &self,
+        setting: &mut Setting<'a>,
+        mut groups: Vec<Group<'a>>,
+        away: Vec<(usize, Group<'a>)>,
+    ) -> Result<Vec<Term>, Unsupported> {
+        if away.is_empty() {
+            return Ok(Vec::new());
+        }
+        let first = groups.len();
+        let none = term::not(self.is_number(setting, 1)?);
+        let mut crews = Vec::new();
+        for (shadow, group) in away {
+            let size = setting.terms.expr(&group.size, &Env::new())?;
+            let nobody = term::or([none.clone(), term::le(&size, &term::int(0))]);
+            crews.push((shadow, nobody));
+            groups.push(group);
+        }
+        self.blocked(setting, &groups, first, &crews)
     }
 
     /// The copy of the member that is held, for a class of its kind.
@@ -1277,7 +1375,7 @@ impl<'a> Rule<'a> {
         from: Held<'_>,
     ) -> Result<Spot, Unsupported> {
         let site = stop.site;
-        let this = &self.classes[class];
+        let this = self.class(class);
         let at = this
             .flow
             .sites
@@ -1334,15 +1432,28 @@ impl<'a> Rule<'a> {
         above: i64,
         arrivals_only: bool,
     ) -> Result<Term, Unsupported> {
-        let this = &self.classes[class];
+        let this = self.class(class);
         let element: Element = setting.element_of(this, site, env, copy)?;
         let generation = match &this.flow.sites[site].kind {
             Kind::WaitValue { .. } => None,
             _ => Some(self.generation(setting, class, site, env)?),
         };
         let fix = |e: &Expr| self.fix(e);
-        let (scale, need) = setting.need(this, site, env, generation.clone(), above, &fix)?;
+        let (scale, mut need) = setting.need(this, site, env, generation.clone(), above, &fix)?;
         let zero = term::int(0);
+        let around = setting.around.clone();
+        let mut idle = Vec::new();
+        if let Some(around) = &around {
+            let arrivals = Resource::Arrivals;
+            need.extend(self.finished(setting, &element, arrivals, scale, around.finished)?);
+            // Seen from the second copy, it is the third one that stands for the others.
+            let other = usize::from(class >= self.classes.len());
+            if let Some(away) = around.away.get(other) {
+                idle.push(self.idle(setting, &element, arrivals, away)?);
+                idle.push(self.idle(setting, &element, Resource::Bytes, away)?);
+            }
+        }
+        let class = self.original(class);
         let arrived = setting.balance(groups, &element, Resource::Arrivals, scale, need)?;
         let mut lacking = vec![term::lt(&arrived, &zero)];
         if let Some(generation) = generation
@@ -1352,11 +1463,21 @@ impl<'a> Rule<'a> {
             // What is expected is what is delivered: an obligation of its own.
             let each = Polynomial::of(&self.landing_bytes(class, site)?);
             let wanted = term::sum([generation, term::int(above)]);
-            let need = vec![(each, wanted)];
+            let mut need = vec![(each, wanted)];
+            if let Some(around) = &around {
+                need.extend(self.finished(
+                    setting,
+                    &element,
+                    Resource::Bytes,
+                    1,
+                    around.finished,
+                )?);
+            }
             let landed = setting.balance(groups, &element, Resource::Bytes, 1, need)?;
             lacking.push(term::lt(&landed, &zero));
         }
-        Ok(term::or(lacking))
+        idle.push(term::or(lacking));
+        Ok(term::and(idle))
     }
 
     fn form(
@@ -1371,7 +1492,7 @@ impl<'a> Rule<'a> {
             let mut factors = Vec::new();
             for quantity in &product.of {
                 factors.push(match quantity {
-                    Quantity::Param(at) if *at < self.protocol.params.len() => {
+                    Quantity::Param(at) if *at < self.known_params() => {
                         let param = self.fix(&Expr::Param(ParamId(*at)));
                         setting.terms.expr(&param, &Env::new())?
                     }
@@ -1410,6 +1531,15 @@ impl<'a> Rule<'a> {
         Ok(term::sum(sum))
     }
 
+    /// How many of the parameters a form may use: a stop is the same function of each symbolic copy
+    /// other than the first, and must not look at their numbers.
+    fn known_params(&self) -> usize {
+        match self.ordered {
+            Some(ordered) => ordered.numbers[0].0 + 1,
+            None => self.protocol.params.len(),
+        }
+    }
+
     /// How many iterations of a loop around a place a member before it has completed.
     fn held_clock(&self, from: Held<'_>, depth: usize) -> Result<Expr, Unsupported> {
         let wrong = || Unsupported::whole("a form over something that does not exist");
@@ -1441,15 +1571,30 @@ impl<'a> Rule<'a> {
     }
 
     /// No choice of places, one per class, leaves everybody blocked or finished and somebody
-    /// blocked.
-    fn progress(&mut self) -> Result<(), Unsupported> {
+    /// blocked. Where copies go in order: somebody of the first copy that is not finished, or of no
+    /// copy, when all copies are.
+    fn progress(&mut self, upto: Upto) -> Result<(), Unsupported> {
         let classes = self.classes;
         let mut setting = self.setting()?;
+        if self.ordered.is_some() {
+            setting.around = Some(Around {
+                finished: upto,
+                away: Vec::new(),
+            });
+            if upto == Upto::This {
+                let number = self.is_number(&mut setting, 0)?;
+                setting.facts.push(number);
+            }
+        }
         setting.exact_products = (0..classes.len()).any(|class| self.uses_pools(class));
         let mut groups = Vec::new();
         let mut unfinished = Vec::new();
         let mut splits: BTreeMap<usize, usize> = BTreeMap::new();
-        for (position, class) in classes.iter().enumerate() {
+        let looked_at: Vec<usize> = (0..classes.len())
+            .filter(|class| upto == Upto::This || !self.is_copied(*class))
+            .collect();
+        for &position in &looked_at {
+            let class = &classes[position];
             if self.uses_pools(position) {
                 let (group, open) = self.spread(&mut setting, position)?;
                 groups.push(group);
@@ -1490,7 +1635,7 @@ impl<'a> Rule<'a> {
                     env,
                 });
             }
-            if !stops.is_empty() {
+            if !stops.is_empty() && (upto == Upto::End || self.is_first(position)) {
                 unfinished.push(term::and([
                     exists,
                     term::not(term::eq(&choice, &term::int(last))),
@@ -1513,15 +1658,15 @@ impl<'a> Rule<'a> {
                 }),
             });
         }
-        for position in 0..classes.len() {
+        for (group, &position) in looked_at.iter().enumerate() {
             if self.uses_pools(position) {
                 self.spread_blocked(&mut setting, &groups, position)?;
                 continue;
             }
             let none = term::not(self.exists(&mut setting, position)?);
-            let copy = groups[position].copy.as_ref().map(|copy| copy.tag);
-            for nth in 0..groups[position].spots.len() {
-                let spot = groups[position].spots[nth].clone();
+            let copy = groups[group].copy.as_ref().map(|copy| copy.tag);
+            for nth in 0..groups[group].spots.len() {
+                let spot = groups[group].spots[nth].clone();
                 let Place::Site(site) = spot.place else {
                     continue;
                 };
@@ -1548,6 +1693,10 @@ impl<'a> Rule<'a> {
             }
         }
         setting.facts.push(term::or(unfinished));
+        let name = match upto {
+            Upto::This => "progress",
+            Upto::End => "progress_after_all_copies",
+        };
         // The class with most places first.
         setting
             .split
@@ -1555,7 +1704,7 @@ impl<'a> Rule<'a> {
         let rings = std::mem::take(&mut setting.rings);
         setting.split.extend(rings);
         self.conclude(
-            "progress".to_owned(),
+            name.to_owned(),
             "no choice of places leaves somebody blocked and nobody able to go on".to_owned(),
             setting,
             term::boolean(false),

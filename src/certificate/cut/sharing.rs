@@ -61,7 +61,7 @@ pub fn sharing(protocol: &Protocol) -> Copies {
 }
 
 /// Whether an extent has infinitely many values: others can be enumerated.
-fn unbounded(protocol: &Protocol, extent: &Expr) -> bool {
+pub fn unbounded(protocol: &Protocol, extent: &Expr) -> bool {
     match extent {
         Expr::Param(id) => matches!(protocol.params[id.0].domain, Domain::AtLeast(_)),
         Expr::Binary(_, a, b) => unbounded(protocol, a) || unbounded(protocol, b),
@@ -107,7 +107,7 @@ fn of_extent(protocol: &Protocol, extent: &Expr) -> Option<Copies> {
     let fits = found.comparisons.len() <= MAX_COMPARISONS
         && protocol.roles.iter().zip(&numbered).all(|(role, var)| {
             let mut fits = true;
-            class_cells(&role.body, &mut |stmt, object, index| {
+            cells(&role.body, &mut |stmt, object, index| {
                 let private = found.objects.get(&object);
                 let kind = &protocol.objects[object].kind;
                 fits &= match (private, var) {
@@ -134,7 +134,7 @@ fn number_of(role: &Role, extent: &Expr) -> Option<Option<VarId>> {
     let mut found = None;
     for index in &role.indices {
         let mut used = false;
-        class_cells(&role.body, &mut |_, _, cell| {
+        cells(&role.body, &mut |_, _, cell| {
             used |= cell.contains(&Expr::Var(index.var));
         });
         if used && copies::equal(&index.extent, extent) && found.replace(index.var).is_some() {
@@ -190,7 +190,8 @@ impl Private<'_> {
     }
 }
 
-fn class_cells(body: &[Stmt], visit: &mut dyn FnMut(&Stmt, usize, &[Expr])) {
+/// Visits every operation on an object, with the object and its index.
+pub fn cells(body: &[Stmt], visit: &mut dyn FnMut(&Stmt, usize, &[Expr])) {
     for stmt in body {
         if let Some(cell) = class::cell_of(stmt) {
             visit(stmt, cell.object.0, &cell.index);
@@ -199,10 +200,10 @@ fn class_cells(body: &[Stmt], visit: &mut dyn FnMut(&Stmt, usize, &[Expr])) {
             StmtKind::If {
                 then, otherwise, ..
             } => {
-                class_cells(then, visit);
-                class_cells(otherwise, visit);
+                cells(then, visit);
+                cells(otherwise, visit);
             }
-            StmtKind::For { body, .. } => class_cells(body, visit),
+            StmtKind::For { body, .. } => cells(body, visit),
             _ => {}
         }
     }

@@ -7,6 +7,7 @@ use super::count::Counted;
 use super::count::Place;
 use super::flow::Kind;
 use super::flow::Path;
+use super::ordered::Around;
 use super::polynomial::Polynomial;
 use crate::certificate::obligation::Split;
 use crate::certificate::program::Unsupported;
@@ -55,6 +56,8 @@ pub struct Setting<'p> {
     pub exact_products: bool,
     /// Objects that each of the copies has for itself, where copies share others.
     private: BTreeSet<usize>,
+    /// What copies do that are not looked at, where copies go in order.
+    pub around: Option<Around>,
 }
 
 /// Some members of a class that are all at one place.
@@ -127,6 +130,7 @@ impl<'p> Setting<'p> {
             rings: Vec::new(),
             exact_products: false,
             private: BTreeSet::new(),
+            around: None,
         }
     }
 
@@ -258,21 +262,29 @@ impl<'p> Setting<'p> {
         })
     }
 
-    /// What a class's members at a spot have each contributed to an element: for every operation
-    /// that contributes, its weight and how often it was done.
-    fn contributions(
-        &mut self,
+    /// What each member of a class has contributed to an element when it has finished: the
+    /// operation, its weight, and how often it was done.
+    pub fn contributed_at_end(
+        &self,
         class: &Class,
-        spot: &Spot,
-        withheld: Option<&Withheld>,
         element: &Element,
         resource: Resource,
-    ) -> Result<Vec<(Expr, Term)>, Unsupported> {
-        let with_element = |env: &Env| {
-            let mut env = env.clone();
-            env.extend(element.env.iter().map(|(v, t)| (*v, t.clone())));
-            env
-        };
+    ) -> Result<Vec<(usize, Expr, Expr)>, Unsupported> {
+        let mut all = Vec::new();
+        for (at, weight) in self.contributing(class, element, resource)? {
+            let times = class.flow.visits(at, &element.index, Place::End);
+            all.push((at, weight, times.ok_or_else(|| moves(class, at))?));
+        }
+        Ok(all)
+    }
+
+    /// The operations of a class that contribute to an element's object, with their weights.
+    fn contributing(
+        &self,
+        class: &Class,
+        element: &Element,
+        resource: Resource,
+    ) -> Result<Vec<(usize, Expr)>, Unsupported> {
         let mut all = Vec::new();
         for (at, site) in class.flow.sites.iter().enumerate() {
             let weight = match resource {
@@ -286,23 +298,39 @@ impl<'p> Setting<'p> {
                     _ => None,
                 },
             };
-            let Some(weight) = weight else {
+            let Some(weight) = weight.filter(|_| site.object == element.object) else {
                 continue;
             };
-            if site.object != element.object {
-                continue;
-            }
-            if site
-                .path
-                .loops
-                .iter()
-                .any(|l| super::algebra::mentions(&weight, class.flow.loops[*l].var))
-            {
+            let mut loops = site.path.loops.iter();
+            if loops.any(|l| super::algebra::mentions(&weight, class.flow.loops[*l].var)) {
                 return Err(Unsupported::at(
                     site.span,
                     "an amount that differs between iterations",
                 ));
             }
+            all.push((at, weight));
+        }
+        Ok(all)
+    }
+
+    /// What a class's members at a spot have each contributed to an element: for every operation
+    /// that contributes, its weight and how often it was done.
+    pub fn contributions(
+        &mut self,
+        class: &Class,
+        spot: &Spot,
+        withheld: Option<&Withheld>,
+        element: &Element,
+        resource: Resource,
+    ) -> Result<Vec<(Expr, Term)>, Unsupported> {
+        let with_element = |env: &Env| {
+            let mut env = env.clone();
+            env.extend(element.env.iter().map(|(v, t)| (*v, t.clone())));
+            env
+        };
+        let mut all = Vec::new();
+        for (at, weight) in self.contributing(class, element, resource)? {
+            let site = &class.flow.sites[at];
             let (place, env) = match withheld {
                 Some(w) if matches!(site.kind, Kind::Arrive { commit: true, .. }) => {
                     (Place::Site(w.site), &w.env)
@@ -310,12 +338,8 @@ impl<'p> Setting<'p> {
                 _ => (spot.place, &spot.env),
             };
             let env = with_element(env);
-            let times = class
-                .flow
-                .visits(at, &element.index, place)
-                .ok_or_else(|| {
-                    Unsupported::at(site.span, "the way the element of this operation moves")
-                })?;
+            let times = class.flow.visits(at, &element.index, place);
+            let times = times.ok_or_else(|| moves(class, at))?;
             all.push((weight, self.terms.expr(&times, &env)?));
         }
         Ok(all)
@@ -669,6 +693,11 @@ fn named_count(class: &Class, site: usize) -> Result<Expr, Unsupported> {
     count
         .filter(|c| !moves(c))
         .ok_or_else(|| Unsupported::at(this.span, "a thread count that differs between iterations"))
+}
+
+fn moves(class: &Class, site: usize) -> Unsupported {
+    let span = class.flow.sites[site].span;
+    Unsupported::at(span, "the way the element of this operation moves")
 }
 
 pub fn uncounted(class: &Class, site: usize) -> Unsupported {

@@ -1,5 +1,6 @@
 //! Guesses cuts: generations from parities, stops from concrete runs with one member held.
 
+mod copies;
 mod exposures;
 mod fit;
 mod refine;
@@ -22,7 +23,6 @@ use fit::Basis;
 use fit::Observed;
 use fit::Point;
 use trace::Amounts;
-use trace::Crew;
 use trace::Op;
 use trace::Step;
 
@@ -32,6 +32,7 @@ use crate::certificate::cut::artefact::Case;
 use crate::certificate::cut::artefact::Cut;
 use crate::certificate::cut::artefact::Generation;
 use crate::certificate::cut::artefact::Hold;
+use crate::certificate::cut::artefact::Order;
 use crate::certificate::cut::artefact::Quantity;
 use crate::certificate::cut::artefact::Registration;
 use crate::certificate::cut::artefact::Shows;
@@ -42,6 +43,7 @@ use crate::certificate::cut::class::Class;
 use crate::certificate::cut::count::Place;
 use crate::certificate::cut::flow;
 use crate::certificate::cut::flow::Kind;
+use crate::certificate::cut::ordered::Ordered;
 use crate::certificate::manifest::Argument;
 use crate::protocol::BinaryOp;
 use crate::protocol::Comparison;
@@ -72,28 +74,47 @@ const MAX_VALUES: i64 = 64;
 
 /// Looks for a proof by cuts that shows so much.
 pub fn guess(protocol: &Protocol, shows: Shows, deadline: Instant, tell: &dyn Fn(&str)) -> Guess {
-    let split = split(protocol);
-    let found = cut::cases::combinations(protocol, &split)
-        .map_err(|refused| Failure::new(super::uncovered(refused)))
-        .and_then(|combinations| {
-            let total = combinations.len();
-            let mut cut = Cut {
-                split,
-                shows,
-                cases: Vec::new(),
-            };
-            for (nth, values) in combinations.iter().enumerate() {
-                tell(&format!("looking for cuts, case {} of {total}", nth + 1));
-                let cases = refine::cases(protocol, &cut, values, deadline)?;
-                cut.cases.extend(cases);
-            }
-            Ok(cut)
-        });
-    // Discharging is left to the checker: doing it twice would take twice the time.
-    match found {
-        Ok(cut) => Guess::Fitting(Argument::Cut(cut)),
-        Err(failure) => Guess::nothing(failure.reason),
+    let mut reason = None;
+    // An order of copies is what it takes where their programs depend on their number.
+    for order in [None, Some(Order::Ascending), Some(Order::Descending)] {
+        let copies = |order| cut::ordered::ordered(protocol, order).is_some();
+        if !order.is_none_or(copies) {
+            continue;
+        }
+        // Discharging is left to the checker: doing it twice would take twice the time.
+        match in_order(protocol, shows, order, deadline, tell) {
+            Ok(cut) => return Guess::Fitting(Argument::Cut(cut)),
+            // Beyond the first, it says more about why there is no proof.
+            Err(failure) => reason = Some(failure.reason),
+        }
     }
+    Guess::nothing(reason.unwrap_or_default())
+}
+
+/// The same with the copies in an order, if any.
+fn in_order(
+    protocol: &Protocol,
+    shows: Shows,
+    order: Option<Order>,
+    deadline: Instant,
+    tell: &dyn Fn(&str),
+) -> Result<Cut, Failure> {
+    let refused = |refused| Failure::new(super::uncovered(refused));
+    let split = split_in_order(protocol, order);
+    let combinations = cut::cases::combinations(protocol, &split).map_err(refused)?;
+    let total = combinations.len();
+    let mut cut = Cut {
+        split,
+        shows,
+        order,
+        cases: Vec::new(),
+    };
+    for (nth, values) in combinations.iter().enumerate() {
+        tell(&format!("looking for cuts, case {} of {total}", nth + 1));
+        let cases = refine::cases(protocol, &cut, values, deadline)?;
+        cut.cases.extend(cases);
+    }
+    Ok(cut)
 }
 
 /// Why there is no guess.
@@ -112,6 +133,10 @@ impl Failure {
 /// Finite parameters that divide, or that say how many objects there are; those that say how many
 /// members there are only where that cannot stay symbolic.
 pub(super) fn split(protocol: &Protocol) -> Vec<usize> {
+    split_in_order(protocol, None)
+}
+
+fn split_in_order(protocol: &Protocol, order: Option<Order>) -> Vec<usize> {
     let mut used = HashSet::new();
     for object in &protocol.objects {
         object.extents.iter().for_each(|e| parameters(e, &mut used));
@@ -123,7 +148,9 @@ pub(super) fn split(protocol: &Protocol) -> Vec<usize> {
     let classes = |split: &[usize]| {
         let cases = cut::cases::combinations(protocol, split).ok()?;
         let values = cases.first()?;
-        cut::class::classes(protocol, &cut::cases::pairs(split, values)).ok()
+        let fixed = cut::cases::pairs(split, values);
+        let view = cut::View::new(protocol, order).ok()?;
+        view.classes(&fixed).ok()
     };
     if classes(&few).is_some() {
         return few;
@@ -223,9 +250,19 @@ struct Sample {
     /// Per class, how many copies of its kind, if it belongs to copies that share objects.
     copies: Vec<Option<i64>>,
     steps: Vec<Vec<Step>>,
+    /// What the classes do in the other ones of ordered copies, by number.
+    others: Vec<(i64, Vec<Vec<Step>>)>,
 }
 
 impl Sample {
+    /// What a class does in the copy of the sample, or in another one.
+    fn steps_in(&self, copy: usize, class: usize) -> &[Step] {
+        match copy.checked_sub(1) {
+            Some(other) => &self.others[other].1[class],
+            None => &self.steps[class],
+        }
+    }
+
     /// How many copies of a class do a step at one element.
     fn copies_at(&self, class: usize, step: &Step) -> i64 {
         let copies = self.copies[class].filter(|_| !step.private);
@@ -240,6 +277,8 @@ fn case(
     deadline: Instant,
 ) -> Result<Case, Failure> {
     let fixed = cut::cases::fixed(&cut.split, &result);
+    let refused = |refused| Failure::new(super::uncovered(refused));
+    let view = cut::View::new(protocol, cut.order).map_err(refused)?;
     let points = draw(protocol, &fixed);
     if points.is_empty() {
         if certificate::domain_is_empty(&narrowed(protocol, &fixed), Duration::from_secs(2)) {
@@ -250,8 +289,12 @@ fn case(
             "no small parameter values satisfy the assumptions",
         ));
     }
-    let classes = class::classes(protocol, &fixed)
-        .map_err(|refused| Failure::new(super::uncovered(refused)))?;
+    let [classes, _] = view.classes(&fixed).map_err(refused)?;
+    let points = match &view.ordered {
+        Some(ordered) => copies::numbered(ordered, points),
+        None => points,
+    };
+    let protocol = view.protocol();
     let traced: Vec<(Vec<i64>, Vec<Vec<Op>>)> = points
         .into_iter()
         .filter_map(|params| {
@@ -266,9 +309,14 @@ fn case(
     let numbered = |registrations: &[Registration]| -> Vec<Sample> {
         let numbers = (&result.generations[..], registrations);
         let traced = traced.iter().cloned();
-        traced
-            .filter_map(|(params, ops)| sample(protocol, &classes, numbers, params, ops))
-            .collect()
+        let samples = traced.filter_map(|(params, ops)| {
+            let one = sample(protocol, &classes, numbers, params, ops)?;
+            match &view.ordered {
+                Some(ordered) => copies::with_others(protocol, ordered, &classes, numbers, one),
+                None => Some(one),
+            }
+        });
+        samples.collect()
     };
     let mut samples = numbered(&[]);
     let registrations = registrations::registrations(protocol, &classes, &samples);
@@ -280,6 +328,7 @@ fn case(
         protocol,
         classes: &classes,
         samples: &samples,
+        ordered: view.ordered.as_ref(),
         registrations: &result.registrations,
         holds: Vec::new(),
         shows: cut.shows,
@@ -496,7 +545,11 @@ fn sample(
         }
         copies.push(number);
     }
-    let private = cut::copies::copies(protocol);
+    let private = if classes.iter().any(|class| class.copies.is_some()) {
+        cut::copies::copies(protocol)
+    } else {
+        cut::copies::Copies::default()
+    };
     let expected = expected_bytes(classes, &sizes, &ops);
     let mut steps = Vec::new();
     for (class, ops) in ops.into_iter().enumerate() {
@@ -520,6 +573,7 @@ fn sample(
         sizes,
         copies,
         steps,
+        others: Vec::new(),
     })
 }
 
@@ -669,12 +723,26 @@ struct Search<'a> {
     protocol: &'a Protocol,
     classes: &'a [Class],
     samples: &'a [Sample],
+    ordered: Option<&'a Ordered>,
     registrations: &'a [Registration],
     holds: Vec<Hold>,
     shows: Shows,
     deadline: Instant,
-    /// Class, operation, sample: where it is executed.
-    places: RefCell<HashMap<(usize, usize, usize), Places>>,
+    /// Class, operation, sample, copy: where it is executed.
+    places: RefCell<HashMap<(usize, usize, usize, usize), Places>>,
+}
+
+/// Where a class was seen while a member was held.
+#[derive(Clone)]
+struct Observation<'a> {
+    /// The sample.
+    sample: usize,
+    /// In which copy: 0 for the sample's own.
+    copy: usize,
+    /// The iterations of the member that is held.
+    clocks: &'a [i64],
+    /// Where the class stopped.
+    at: Seen,
 }
 
 /// Before which operation a class was seen to stop, by position in what it does.
@@ -704,8 +772,7 @@ impl Search<'_> {
                 "the time limit was reached while looking for cuts",
             ));
         }
-        // Per other class, what was observed: the sample, the held operation, the stop.
-        let mut seen: Vec<Vec<(usize, &[i64], Seen)>> = vec![Vec::new(); self.classes.len()];
+        let mut seen: Vec<Vec<Observation<'_>>> = vec![Vec::new(); self.classes.len()];
         let mut seen_elsewhere = seen.clone();
         for (nth, sample) in self.samples.iter().enumerate() {
             if sample.sizes[class] < 1 {
@@ -718,13 +785,17 @@ impl Search<'_> {
             for &place in places.iter().step_by(stride) {
                 let held = &sample.steps[class][place].op.clocks[..];
                 let (_, stops) = self.closure(sample, class, Kept::Before(place));
-                for (seen, stops) in [
-                    (&mut seen, stops.here),
-                    (&mut seen_elsewhere, stops.elsewhere),
-                ] {
-                    for (position, stop) in stops.into_iter().enumerate() {
-                        seen[position].extend(stop.map(|stop| (nth, held, stop)));
-                    }
+                let observed = |copy, at| Observation {
+                    sample: nth,
+                    copy,
+                    clocks: held,
+                    at,
+                };
+                for (position, stop) in stops.here.into_iter().enumerate() {
+                    seen[position].extend(stop.map(|at| observed(0, at)));
+                }
+                for (position, copy, at) in stops.elsewhere {
+                    seen_elsewhere[position].push(observed(copy, at));
                 }
             }
         }
@@ -733,7 +804,7 @@ impl Search<'_> {
         for (position, seen) in seen.iter().enumerate() {
             stops.push(self.stop(class, place, position, seen)?);
         }
-        if self.classes.iter().any(|c| c.copies.is_some()) {
+        if self.ordered.is_some() || self.classes.iter().any(|c| c.copies.is_some()) {
             for (position, seen) in seen_elsewhere.iter().enumerate() {
                 elsewhere.push(self.stop(class, place, position, seen)?);
             }
@@ -752,16 +823,15 @@ impl Search<'_> {
         class: usize,
         place: Place,
         position: usize,
-        seen: &[(usize, &[i64], Seen)],
+        seen: &[Observation<'_>],
     ) -> Result<Vec<Stop>, Failure> {
-        let stopped = |nth: usize, at: Seen| -> Option<&Op> {
-            self.samples[nth].steps[position]
-                .get(at)
-                .map(|step| &step.op)
+        let stopped = |seen: &Observation<'_>| -> Option<&Op> {
+            let steps = self.samples[seen.sample].steps_in(seen.copy, position);
+            steps.get(seen.at).map(|step| &step.op)
         };
         let sites: BTreeSet<usize> = seen
             .iter()
-            .filter_map(|(nth, _, at)| stopped(*nth, *at).map(|op| op.site))
+            .filter_map(|seen| stopped(seen).map(|op| op.site))
             .collect();
         let (held, other) = (&self.classes[class], &self.classes[position]);
         let text = |span: crate::protocol::Span| &self.protocol.source[span.start..span.end];
@@ -770,14 +840,17 @@ impl Search<'_> {
             let basis = self.basis(class, place, position, stop_site);
             let points: Vec<Point> = seen
                 .iter()
-                .map(|(nth, clocks, at)| {
-                    let sample = &self.samples[*nth];
-                    let observed = match stopped(*nth, *at) {
+                .map(|seen| {
+                    let sample = &self.samples[seen.sample];
+                    let observed = match stopped(seen) {
                         Some(stop) if stop.site == stop_site => Observed::Exactly(stop.clock()),
                         // Stopped earlier than this operation would stop it, or not at all.
-                        _ => Observed::NotBefore(self.places(position, stop_site, *nth), *at),
+                        _ => {
+                            let places = (seen.sample, seen.copy);
+                            Observed::NotBefore(self.places(position, stop_site, places), seen.at)
+                        }
                     };
-                    self.point(&basis, clocks, sample, observed)
+                    self.point(&basis, seen.clocks, sample, observed)
                 })
                 .collect();
             let clock = fit::fit(&basis, &points).ok_or_else(|| {
@@ -797,11 +870,14 @@ impl Search<'_> {
     }
 
     /// At which place of what it does a class executes an operation, by iteration.
-    fn places(&self, class: usize, site: usize, sample: usize) -> Places {
-        let key = (class, site, sample);
+    fn places(&self, class: usize, site: usize, (sample, copy): (usize, usize)) -> Places {
+        let key = (class, site, sample, copy);
         let mut known = self.places.borrow_mut();
         let found = known.entry(key).or_insert_with(|| {
-            let steps = self.samples[sample].steps[class].iter().enumerate();
+            let steps = self.samples[sample]
+                .steps_in(copy, class)
+                .iter()
+                .enumerate();
             let at = steps.filter(|(_, s)| s.op.site == site);
             Rc::new(at.map(|(place, s)| (s.op.clock(), place)).collect())
         });
@@ -870,7 +946,8 @@ impl Search<'_> {
         let mut rest: Vec<Vec<Quantity>> = trips.iter().map(|t| vec![*t]).collect();
         rest.extend(inner.into_iter().filter(|factors| factors.len() > 1));
         rest.extend((0..depth).rev().map(|clock| vec![Quantity::Clock(clock)]));
-        for at in 0..self.protocol.params.len() {
+        let known = self.ordered.map(|o| o.numbers[0].0 + 1);
+        for at in 0..known.unwrap_or(self.protocol.params.len()) {
             let quantity = vec![Quantity::Param(at)];
             if !rest.contains(&quantity) {
                 rest.push(quantity);
@@ -1086,58 +1163,4 @@ enum Kept {
     Before(usize),
     /// This does not land.
     Landing(usize),
-}
-
-/// Before which operation each class was seen to stop, `None` for a class without further members.
-struct Stopped {
-    /// In the copy of the member that is kept, or outside copies.
-    here: Vec<Option<Seen>>,
-    /// In other copies.
-    elsewhere: Vec<Option<Seen>>,
-}
-
-impl Search<'_> {
-    /// Where one member of a class gets to that is kept from something, and where everybody else.
-    fn closure(&self, sample: &Sample, class: usize, kept: Kept) -> (Seen, Stopped) {
-        let number = self.classes.len();
-        let crew = |position: usize, size: i64, copies: i64, marked: bool| Crew {
-            size,
-            ops: &sample.steps[position],
-            at: 0,
-            held: usize::MAX,
-            withheld: None,
-            marked,
-            copies,
-        };
-        // All here, all elsewhere, and the one that is kept.
-        let mut crews: Vec<Crew<'_>> = Vec::new();
-        for marked in [true, false] {
-            for (position, other) in self.classes.iter().enumerate() {
-                let kind = other.is_kind_of(&self.classes[class]);
-                let copies = match (sample.copies[position], marked) {
-                    (None, here) => i64::from(here),
-                    (Some(_), true) => i64::from(kind),
-                    (Some(copies), false) => copies - i64::from(kind),
-                };
-                let kept = i64::from(marked && position == class);
-                let size = sample.sizes[position] - kept;
-                crews.push(crew(position, size, copies, marked));
-            }
-        }
-        let one = crew(class, 1, 1, true);
-        crews.push(match kept {
-            Kept::Before(held) => Crew { held, ..one },
-            Kept::Landing(at) => Crew {
-                withheld: Some(at),
-                ..one
-            },
-        });
-        trace::run(&mut crews);
-        let seen = |crew: &Crew<'_>| (crew.size > 0 && crew.copies > 0).then_some(crew.at);
-        let stopped = Stopped {
-            here: crews[..number].iter().map(seen).collect(),
-            elsewhere: crews[number..2 * number].iter().map(seen).collect(),
-        };
-        (crews[2 * number].at, stopped)
-    }
 }

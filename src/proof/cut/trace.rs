@@ -226,6 +226,8 @@ pub struct Crew<'a> {
     pub held: usize,
     /// What does not land: this operation, and every commit after it.
     pub withheld: Option<usize>,
+    /// Whether they do everything, whatever they wait for.
+    pub finishes: bool,
     /// Whether they belong to the copy of the member that is held, which has elements of its own.
     pub marked: bool,
     /// How many copies there are of them.
@@ -270,7 +272,7 @@ pub fn run(crews: &mut [Crew<'_>]) {
                 let there = arrived.get(&element).copied().unwrap_or_default();
                 let short =
                     |needs: Amounts| there.arrivals < needs.arrivals || there.bytes < needs.bytes;
-                if step.needs.is_some_and(short) {
+                if !crew.finishes && step.needs.is_some_and(short) {
                     break;
                 }
                 let at = crew.at;
