@@ -78,13 +78,22 @@
 //!
 //! For `race` and `stale_read` see [`races`] and [`visible`].
 //!
+//! # Copies
+//!
+//! Roles with an index of unknown extent that is used as more than a number of members are copies of
+//! something, such as CTAs. Those that share nothing are treated one at a time (`copies.rs`). Those
+//! that are alike and share objects have one place per class, in all copies ([`sharing`]); those
+//! whose programs depend on their number are looked at in the order of their numbers ([`ordered`]).
+//! Both are refused for `race` and `stale_read`, since data may be shared.
+//!
 //! # Side conditions
 //!
 //! Refused with the construct named: patterns and row loops, resets of what several members use,
 //! ways of leaving a loop that `leave.rs` does not cover, arrivals of more than one, a wait at a
 //! split-phase barrier that does not follow its arrival in the same block, indices that move in
 //! ways other than `x`, `x % m` with `x` the number of the iteration up to a constant, index values
-//! of unknown extent used otherwise than in comparisons with values over parameters.
+//! of unknown extent used otherwise than in comparisons with values over parameters, unless they
+//! number copies.
 
 mod algebra;
 pub mod artefact;

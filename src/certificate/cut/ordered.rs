@@ -52,6 +52,9 @@ use crate::protocol::Span;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
 
+/// One use of an object: the number of the copy that uses it, if it is one, and the index.
+type Use = (Option<VarId>, Vec<Expr>);
+
 /// A name for the number that sums run over.
 const NUMBER: VarId = VarId(usize::MAX / 2 - 1);
 
@@ -126,7 +129,7 @@ fn of_extent(protocol: &Protocol, extent: &Expr, order: Order) -> Option<Ordered
 /// The private objects, unless an object that has to be private is not, or there is something that
 /// copies may not do.
 fn private(protocol: &Protocol, vars: &[Option<VarId>]) -> Option<BTreeMap<usize, usize>> {
-    let mut uses: BTreeMap<usize, Vec<(Option<VarId>, Vec<Expr>)>> = BTreeMap::new();
+    let mut uses: BTreeMap<usize, Vec<Use>> = BTreeMap::new();
     let mut refused = false;
     for (role, var) in protocol.roles.iter().zip(vars) {
         sharing::cells(&role.body, &mut |stmt, object, index| {
@@ -251,9 +254,17 @@ pub enum Upto {
 pub struct Around {
     /// Which have finished.
     pub finished: Upto,
-    /// For the second and the third symbolic copy, if there are copies that have not finished: its
-    /// condition, and where its classes are, by position.
-    pub away: Vec<(Term, Vec<(usize, Vec<Spot>)>)>,
+    /// The second and the third symbolic copy, if there are copies that have not finished.
+    pub away: Vec<Away>,
+}
+
+/// A symbolic copy that comes after the one that is looked at.
+#[derive(Clone)]
+pub struct Away {
+    /// What makes its number one.
+    pub number: Term,
+    /// Where its classes are, by position.
+    pub spots: Vec<(usize, Vec<Spot>)>,
 }
 
 impl<'a> Rule<'a> {
@@ -370,7 +381,7 @@ impl<'a> Rule<'a> {
         setting: &mut Setting<'a>,
         element: &Element,
         resource: Resource,
-        (number, spots): &(Term, Vec<(usize, Vec<Spot>)>),
+        away: &Away,
     ) -> Result<Term, Unsupported> {
         let mut goals = Vec::new();
         if self
@@ -379,7 +390,7 @@ impl<'a> Rule<'a> {
         {
             return Ok(term::boolean(true));
         }
-        for (position, spots) in spots {
+        for (position, spots) in &away.spots {
             let class = self.class(*position);
             let size = setting.terms.expr(&class.size, &Default::default())?;
             let nobody = term::le(&size, &term::int(0));
@@ -394,7 +405,7 @@ impl<'a> Rule<'a> {
                 }
             }
         }
-        Ok(term::or([term::not(number.clone()), term::and(goals)]))
+        Ok(term::or([term::not(away.number.clone()), term::and(goals)]))
     }
 }
 

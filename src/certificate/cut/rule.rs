@@ -18,6 +18,7 @@ use super::flow;
 use super::flow::Claim;
 use super::flow::Kind;
 use super::ordered::Around;
+use super::ordered::Away;
 use super::ordered::Ordered;
 use super::ordered::Upto;
 use super::polynomial::Polynomial;
@@ -1265,7 +1266,10 @@ impl<'a> Rule<'a> {
                 }
                 all.push((shadow, spots));
             }
-            away.push((self.is_number(setting, nth)?, all));
+            away.push(Away {
+                number: self.is_number(setting, nth)?,
+                spots: all,
+            });
         }
         setting.around = Some(Around {
             finished: Upto::This,

@@ -1,5 +1,7 @@
 //! Runs with one member held, in protocols with copies and without.
 
+use std::time::Duration;
+
 use super::Kept;
 use super::Sample;
 use super::Search;
@@ -8,11 +10,16 @@ use super::sample;
 use super::trace;
 use super::trace::Crew;
 use super::trace::Step;
+use crate::certificate;
+use crate::certificate::cut::artefact::Cut;
 use crate::certificate::cut::artefact::Generation;
 use crate::certificate::cut::artefact::Order;
 use crate::certificate::cut::artefact::Registration;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::ordered::Ordered;
+use crate::certificate::discharge::Answer;
+use crate::certificate::discharge::Solver;
+use crate::certificate::discharge::discharge;
 use crate::protocol::Protocol;
 
 /// How many ordered copies a sample may have.
@@ -20,6 +27,9 @@ const MAX_COPIES: i64 = 5;
 
 /// How many numbers are looked at per choice of parameters.
 const NUMBERS: i64 = 3;
+
+/// Time for the question whether the copies go in an order.
+const PROGRESS: Duration = Duration::from_secs(3);
 
 /// Parameter values, each with the number of one copy added.
 pub(super) fn numbered(ordered: &Ordered, points: Vec<Vec<i64>>) -> Vec<Vec<i64>> {
@@ -36,6 +46,22 @@ pub(super) fn numbered(ordered: &Ordered, points: Vec<Vec<i64>>) -> Vec<Vec<i64>
         }
     }
     all
+}
+
+/// Whether the solver says that the first unfinished copy can go on, in the first case.
+pub(super) fn goes_on(protocol: &Protocol, cut: &Cut) -> bool {
+    let mut cases = cut.cases.iter().filter(|case| !case.empty);
+    let Some(case) = cases.next() else {
+        return true;
+    };
+    let Ok(obligations) = certificate::cut::one_case(protocol, cut, case, String::new()) else {
+        return false;
+    };
+    let progress = obligations
+        .iter()
+        .filter(|o| o.name.starts_with("progress"));
+    let mut answers = progress.map(|o| discharge(o, &Solver::BuiltIn, PROGRESS));
+    answers.all(|answer| answer == Answer::Discharged)
 }
 
 fn extent(ordered: &Ordered, params: &[i64]) -> Option<i64> {

@@ -81,8 +81,12 @@ pub fn guess(protocol: &Protocol, shows: Shows, deadline: Instant, tell: &dyn Fn
         if !order.is_none_or(copies) {
             continue;
         }
-        // Discharging is left to the checker: doing it twice would take twice the time.
+        // Discharging is left to the checker: doing it twice would take twice the time. Only which
+        // of two orders it is has to be told from what it shows.
         match in_order(protocol, shows, order, deadline, tell) {
+            Ok(cut) if order == Some(Order::Ascending) && !copies::goes_on(protocol, &cut) => {
+                reason = Some("ascending numbers are not the order of the copies".to_owned());
+            }
             Ok(cut) => return Guess::Fitting(Argument::Cut(cut)),
             // Beyond the first, it says more about why there is no proof.
             Err(failure) => reason = Some(failure.reason),
