@@ -7,7 +7,7 @@
 //! an unknown like a parameter, at members that belong to no copy, and
 //!
 //! - in (c) of the rule, takes the first copy with an unfinished member in the least stuck vector:
-//!   those before it have done everything ([`Rule::finished`]), those after it have added something
+//!   those before it have done everything (`finished`), those after it have added something
 //!   or nothing, so whoever is blocked is blocked without them. If all copies are finished,
 //!   everything of theirs has been done, and it is about the members of no copy;
 //! - in a cut, lets all copies before that of the held member be finished: a member at its end
