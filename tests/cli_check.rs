@@ -427,6 +427,8 @@ fn further_counterexamples_differ_in_where_the_roles_wait() {
         smallest by (N) among N in 1..=5; there are no smaller ones
       further counterexamples:
         at N = 4: blocked are right at line 15 (b phase != 1, found phase 1, 1 pending)
+      notes:
+        2 counterexamples of the 3 asked for: no other choice of statements was found at which roles wait in vain (looked through for N in 1..=4 and at the values of the first: up to 64 inputs each, and up to 256 stuck runs of each input)
       assumptions:
         N >= 1
         a resident CTA that can go on eventually does

@@ -41,6 +41,7 @@ use crate::text::Narrowing;
 use crate::witness;
 
 pub(super) use concrete::order;
+pub use further::Others;
 pub use further::further;
 
 use super::Property;

@@ -226,12 +226,17 @@ impl Work<'_> {
         let wanted = self.order.counterexamples.saturating_sub(1);
         if let Verdict::Refuted(refutation) = &decision.verdict
             && wanted > 0
-            && property == Property::Deadlock
         {
+            if property != Property::Deadlock {
+                let only = "further counterexamples are looked for to `deadlock` only";
+                finding.notes.push(only.to_owned());
+                return Ok(finding);
+            }
             let left = self.order.timeout.saturating_sub(decision.elapsed);
             let others = deadlock::further(&protocol, refutation, wanted, &settings, left)
                 .map_err(|error| internal(&error))?;
-            for witness in others {
+            finding.notes.extend(others.note);
+            for witness in others.witnesses {
                 let mut further =
                     finding::further(&protocol, &witness).map_err(|error| internal(&error))?;
                 further.witness = self.kept(&witness, outcome);
