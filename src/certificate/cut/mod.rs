@@ -257,7 +257,7 @@ impl<'p> View<'p> {
 ///
 /// Refuses what the rule refuses.
 pub fn unreachable(
-    protocol: &Protocol,
+    view: &View<'_>,
     fixed: &[(ParamId, i64)],
     classes: &[class::Class],
     class: usize,
@@ -265,12 +265,12 @@ pub fn unreachable(
 ) -> Result<Obligation, Unsupported> {
     let case = artefact::Case::default();
     let mut rule = rule::Rule {
-        protocol,
+        protocol: view.protocol(),
         fixed: fixed.to_vec(),
         classes,
         shadows: &[],
-        ordered: None,
-        copies: copies::copies(protocol),
+        ordered: view.ordered.as_ref(),
+        copies: view.copies(),
         case: &case,
         shows: Shows::Nothing,
         prefix: String::new(),

@@ -32,7 +32,7 @@ const NUMBERS: i64 = 3;
 const PROGRESS: Duration = Duration::from_secs(3);
 
 /// Parameter values, each with the number of one copy added.
-pub(super) fn numbered(ordered: &Ordered, points: Vec<Vec<i64>>) -> Vec<Vec<i64>> {
+pub(in crate::proof) fn numbered(ordered: &Ordered, points: Vec<Vec<i64>>) -> Vec<Vec<i64>> {
     let mut all = Vec::new();
     for params in points {
         let Some(extent) = extent(ordered, &params).filter(|extent| *extent <= MAX_COPIES) else {

@@ -1,6 +1,6 @@
 //! Guesses cuts: generations from parities, stops from concrete runs with one member held.
 
-mod copies;
+pub(super) mod copies;
 mod exposures;
 mod fit;
 mod refine;
@@ -136,11 +136,7 @@ impl Failure {
 
 /// Finite parameters that divide, or that say how many objects there are; those that say how many
 /// members there are only where that cannot stay symbolic.
-pub(super) fn split(protocol: &Protocol) -> Vec<usize> {
-    split_in_order(protocol, None)
-}
-
-fn split_in_order(protocol: &Protocol, order: Option<Order>) -> Vec<usize> {
+pub(super) fn split_in_order(protocol: &Protocol, order: Option<Order>) -> Vec<usize> {
     let mut used = HashSet::new();
     for object in &protocol.objects {
         object.extents.iter().for_each(|e| parameters(e, &mut used));
