@@ -16,6 +16,8 @@ mod cut_templates;
 mod edited;
 #[path = "support/init_templates.rs"]
 mod init_templates;
+#[path = "support/length_templates.rs"]
+mod length_templates;
 #[path = "support/ordered_templates.rs"]
 mod ordered_templates;
 #[path = "support/sharing_templates.rs"]
@@ -107,6 +109,11 @@ fn what_is_proved_of_copies_that_share_never_hangs() {
 #[test]
 fn what_is_proved_of_copies_in_order_never_hangs() {
     never_hangs(&ordered_templates::KERNELS, 5_000_000, CASES / 5);
+}
+
+#[test]
+fn what_is_proved_of_lengths_that_differ_never_hangs() {
+    never_hangs(&length_templates::KERNELS, 6_000_000, CASES / 5);
 }
 
 /// No protocol of these seeds is proved wrongly.

@@ -99,19 +99,20 @@ pub fn layers(protocol: &Protocol) -> Vec<Layer> {
     if grid && semaphores {
         all.extend([Layer::Ticket, Layer::Turns]);
     }
-    if protocol.patterns.is_empty() {
-        all.push(Layer::Counting);
-    }
+    all.push(if protocol.patterns.is_empty() {
+        Layer::Counting
+    } else {
+        Layer::Cuts(Shows::Nothing)
+    });
     all
 }
 
 /// The layers that may apply to another property of a protocol.
 pub fn layers_for(protocol: &Protocol, property: Property) -> Vec<Layer> {
-    if !protocol.patterns.is_empty() {
-        return Vec::new();
-    }
     let mut all = Shows::ALL.into_iter();
     let least = all.find(|shows| certificate::cut::proves(protocol, *shows, property));
+    let data = |shows: &Shows| matches!(shows, Shows::Ordering | Shows::Visibility);
+    let least = least.filter(|shows| protocol.patterns.is_empty() || !data(shows));
     least.map(Layer::Cuts).into_iter().collect()
 }
 

@@ -296,18 +296,16 @@ fn form(protocol: &Protocol, classes: &[Class], held: (usize, Place), form: &For
                     .map_or("?".to_owned(), |p| p.name.clone()),
                 Quantity::Clock(at) => clock(*at),
                 Quantity::Trips(class, at) => trips(*class, *at),
+                Quantity::Sum {
+                    clock: at, plus, ..
+                } => format!("(all of the first {})", shifted(clock(*at), *plus)),
                 Quantity::Quotient {
                     clock: at,
                     plus,
                     of,
                     from,
                 } => {
-                    let clock = clock(*at);
-                    let sum = match plus {
-                        0 => clock,
-                        plus if *plus < 0 => format!("({clock} - {})", plus.unsigned_abs()),
-                        plus => format!("({clock} + {plus})"),
-                    };
+                    let sum = shifted(clock(*at), *plus);
                     let site = classes.get(of.0).and_then(|c| c.flow.sites.get(of.1));
                     let inner = site.and_then(|s| s.path.loops.get(*from..));
                     let by: Vec<String> = inner
@@ -340,6 +338,14 @@ fn form(protocol: &Protocol, classes: &[Class], held: (usize, Place), form: &For
         "0".to_owned()
     } else {
         text
+    }
+}
+
+fn shifted(clock: String, plus: i64) -> String {
+    match plus {
+        0 => clock,
+        plus if plus < 0 => format!("({clock} - {})", plus.unsigned_abs()),
+        plus => format!("({clock} + {plus})"),
     }
 }
 

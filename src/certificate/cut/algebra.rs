@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use super::lengths;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::ParamId;
@@ -301,6 +302,7 @@ pub fn sum(f: &Expr, var: VarId, n: &Expr) -> Option<Expr> {
         Expr::If(c, a, b) if !mentions(c, var) => {
             Some(choose((**c).clone(), sum(a, var, n)?, sum(b, var, n)?))
         }
+        Expr::Count { .. } => lengths::summed(f, var, n),
         Expr::If(c, a, b) if !mentions(a, var) && !mentions(b, var) => {
             let holds = count(c, var, n)?;
             let fails = sub(n.clone(), holds.clone());

@@ -199,6 +199,18 @@ pub enum Quantity {
     Clock(usize),
     /// How many iterations a loop of a class has: class, loop.
     Trips(usize, usize),
+    /// How many iterations a loop of a class, whose length depends on the loop around it, has had
+    /// after as many of that one as a clock says, plus a constant.
+    Sum {
+        /// The class.
+        of: usize,
+        /// The loop.
+        at: usize,
+        /// The clock, by depth from the outermost loop around the held operation.
+        clock: usize,
+        /// What is added to it.
+        plus: i64,
+    },
     /// A clock plus a constant, divided by how often the loops around an operation go around in one
     /// iteration of those outside, and rounded down: how many iterations of the loops outside have
     /// been gone through by then.

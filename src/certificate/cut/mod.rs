@@ -105,6 +105,7 @@ pub mod count;
 pub mod flow;
 mod init;
 mod leave;
+pub mod lengths;
 pub mod ordered;
 mod own;
 mod polynomial;

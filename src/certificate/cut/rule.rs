@@ -305,12 +305,16 @@ impl<'a> Rule<'a> {
 
     fn declarations(&mut self) -> Result<(), Unsupported> {
         let protocol = self.protocol;
-        if let Some(pattern) = protocol.patterns.first() {
-            return Err(Unsupported::at(pattern.span, "a block-sparse pattern"));
+        if let Some(pattern) = protocol.patterns.first()
+            && matches!(self.shows, Shows::Ordering | Shows::Visibility)
+        {
+            let what = "a block-sparse pattern, for this property";
+            return Err(Unsupported::at(pattern.span, what));
         }
         self.assumptions()?;
         let mut exprs: Vec<Expr> = Vec::new();
         exprs.extend(protocol.objects.iter().flat_map(|o| o.extents.clone()));
+        exprs.extend(protocol.patterns.iter().flat_map(|p| p.extents.clone()));
         let indices = protocol.roles.iter().flat_map(|r| &r.indices);
         exprs.extend(indices.map(|i| i.extent.clone()));
         for object in &protocol.objects {
@@ -1503,6 +1507,18 @@ impl<'a> Rule<'a> {
                     Quantity::Clock(depth) => {
                         let clock = self.held_clock(held, *depth)?;
                         setting.terms.expr(&clock, held.env)?
+                    }
+                    Quantity::Sum {
+                        of,
+                        at,
+                        clock,
+                        plus,
+                    } => {
+                        let clock = self.held_clock(held, *clock)?;
+                        let outer = super::algebra::add(clock, Expr::Int(*plus));
+                        let class = self.classes.get(*of).ok_or_else(wrong)?;
+                        let sum = class.flow.after(*at, &outer).ok_or_else(wrong)?;
+                        setting.terms.expr(&sum, held.env)?
                     }
                     Quantity::Trips(of, at) => {
                         let trips = self.trips(*of, *at)?;

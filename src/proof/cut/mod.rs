@@ -69,6 +69,9 @@ const HELD_PER_SITE: usize = 12;
 /// The largest constant added to a clock before it is divided.
 const MAX_OFFSET: i64 = 8;
 
+/// The same where a sum of lengths is over so many iterations.
+const MAX_SHIFT: i64 = 4;
+
 /// A finite parameter with more values is not split.
 const MAX_VALUES: i64 = 64;
 
@@ -250,6 +253,9 @@ struct Sample {
     /// Per class, how many copies of its kind, if it belongs to copies that share objects.
     copies: Vec<Option<i64>>,
     steps: Vec<Vec<Step>>,
+    /// Class, loop: how many iterations it has had after so many of the loop around it, where its
+    /// length depends on that one.
+    sums: HashMap<(usize, usize), Vec<i64>>,
     /// What the classes do in the other ones of ordered copies, by number.
     others: Vec<(i64, Vec<Vec<Step>>)>,
 }
@@ -568,13 +574,37 @@ fn sample(
         let list: Option<Vec<Step>> = ops.into_iter().map(|op| numbering.step(op)).collect();
         steps.push(list?);
     }
+    let sums = sums(classes, &params);
     Some(Sample {
         params,
         sizes,
         copies,
         steps,
+        sums,
         others: Vec::new(),
     })
+}
+
+/// See [`Sample::sums`].
+fn sums(classes: &[Class], params: &[i64]) -> HashMap<(usize, usize), Vec<i64>> {
+    let none = HashMap::new();
+    let mut all = HashMap::new();
+    for (class, this) in classes.iter().enumerate() {
+        for (at, inner) in this.flow.loops.iter().enumerate() {
+            if this.flow.after(at, &Expr::Int(0)).is_none() {
+                continue;
+            }
+            let around = inner
+                .outer
+                .last()
+                .map(|outer| &this.flow.loops[*outer].trips);
+            let trips = around.and_then(|trips| trace::value(trips, params, &none));
+            let sum = |outer| trace::value(&this.flow.after(at, &Expr::Int(outer))?, params, &none);
+            let outer = 0..=trips.unwrap_or(0) + MAX_SHIFT;
+            all.insert((class, at), outer.map_while(sum).collect());
+        }
+    }
+    all
 }
 
 /// Per element, the bytes expected per generation.
@@ -924,6 +954,19 @@ impl Search<'_> {
                 leading.push(clock.into_iter().chain(factors.iter().copied()).collect());
             }
         }
+        // How far an inner loop has got after so many iterations of the one around it.
+        if let Some(innermost) = flow.sites[stop].path.loops.last()
+            && flow.after(*innermost, &Expr::Int(0)).is_some()
+        {
+            for (clock, plus) in itertools::iproduct!((0..depth).rev(), -MAX_SHIFT..=MAX_SHIFT) {
+                leading.push(vec![Quantity::Sum {
+                    of: other,
+                    at: *innermost,
+                    clock,
+                    plus,
+                }]);
+            }
+        }
         let own = match place {
             Place::Site(site) => Some((class, site)),
             Place::Point(_) | Place::End => None,
@@ -964,6 +1007,17 @@ impl Search<'_> {
                     Quantity::Param(at) => sample.params[*at],
                     Quantity::Clock(depth) => clocks[*depth],
                     Quantity::Trips(class, at) => self.trips(*class, *at, sample),
+                    Quantity::Sum {
+                        of,
+                        at,
+                        clock,
+                        plus,
+                    } => {
+                        let outer = usize::try_from(clocks[*clock] + plus).unwrap_or(0);
+                        let sums = sample.sums.get(&(*of, *at));
+                        let sum = sums.and_then(|sums| sums.get(outer).or(sums.last()));
+                        sum.copied().unwrap_or(0)
+                    }
                     Quantity::Quotient {
                         clock,
                         plus,

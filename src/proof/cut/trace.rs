@@ -2,10 +2,14 @@
 //! everybody gets in the unwrapped protocol.
 
 use std::collections::HashMap;
+use std::hash::DefaultHasher;
+use std::hash::Hash;
+use std::hash::Hasher;
 
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::flow::Node;
+use crate::certificate::cut::lengths;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::VarId;
@@ -50,6 +54,19 @@ pub fn value(expr: &Expr, params: &[i64], vars: &HashMap<VarId, i64>) -> Option<
                 go(b)
             }
         }
+        Expr::Count { var, lo, hi, body } => {
+            let mut inside = vars.clone();
+            let mut total: i64 = 0;
+            for x in go(lo)?..go(hi)? {
+                inside.insert(*var, x);
+                total += if *var == lengths::ITERATION {
+                    value(body, params, &inside)?
+                } else {
+                    i64::from(truth(body, params, &inside)?)
+                };
+            }
+            Some(total)
+        }
         Expr::Binary(op, a, b) => {
             let (a, b) = (go(a)?, go(b)?);
             match op {
@@ -74,6 +91,13 @@ fn truth(expr: &Expr, params: &[i64], vars: &HashMap<VarId, i64>) -> Option<bool
     match expr {
         Expr::Bool(value) => Some(*value),
         Expr::Not(e) => Some(!go(e)?),
+        Expr::Visits(pattern, at) => {
+            // Any pattern will do to guess from, the same one for the same parameters.
+            let at = at.iter().map(number).collect::<Option<Vec<i64>>>()?;
+            let mut hasher = DefaultHasher::new();
+            (pattern.0, params, at).hash(&mut hasher);
+            Some(hasher.finish() % 2 == 0)
+        }
         Expr::Binary(BinaryOp::And, a, b) => Some(go(a)? && go(b)?),
         Expr::Binary(BinaryOp::Or, a, b) => Some(go(a)? || go(b)?),
         Expr::Binary(op, a, b) => {
