@@ -360,7 +360,7 @@ role two {
     insta::assert_snapshot!(folder.run(&["check", "reset.wlk"]), @"
     exit 3
     --- stdout
-    reset.wlk: deadlock: BOUNDED no violation for N in 1..=3; no proof: the proof rules do not cover a reset of a semaphore
+    reset.wlk: deadlock: BOUNDED no violation for N in 1..=3; no proof: the proof rules do not cover a reset of a semaphore that does not directly follow a wait for its value, or at which several wait
       notes:
         also tried: the counting rule: the proof rules do not cover a semaphore that is set
         35 states explored

@@ -20,6 +20,8 @@ mod init_templates;
 mod length_templates;
 #[path = "support/ordered_templates.rs"]
 mod ordered_templates;
+#[path = "support/reset_templates.rs"]
+mod reset_templates;
 #[path = "support/sharing_templates.rs"]
 mod sharing_templates;
 
@@ -113,7 +115,12 @@ fn what_is_proved_of_copies_in_order_never_hangs() {
 
 #[test]
 fn what_is_proved_of_lengths_that_differ_never_hangs() {
-    never_hangs(&length_templates::KERNELS, 6_000_000, CASES / 5);
+    never_hangs(&length_templates::KERNELS, 6_000_000, CASES / 15);
+}
+
+#[test]
+fn what_is_proved_of_counters_that_are_set_back_never_hangs() {
+    never_hangs(&reset_templates::KERNELS, 7_000_000, CASES / 4);
 }
 
 /// No protocol of these seeds is proved wrongly.

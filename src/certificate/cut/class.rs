@@ -12,6 +12,7 @@ use super::algebra;
 pub use super::algebra::mentions;
 use super::copies;
 use super::copies::Copies;
+use super::epochs;
 use super::flow;
 use super::flow::Flow;
 use super::own;
@@ -96,6 +97,7 @@ pub(super) fn classes_of(
                 continue;
             }
             let body = decided(&role.body, &part.decided);
+            let body = taken(protocol, &body, &part.known, fixed);
             found.push((position, part, body));
             if found.len() > MAX_CLASSES {
                 return Err(Unsupported::at(
@@ -112,8 +114,13 @@ pub(super) fn classes_of(
         body,
     });
     let members: Vec<Members<'_>> = members.collect();
-    let own = own::own(protocol, fixed, &members, &copies.objects);
+    let mut own = own::own(protocol, fixed, &members, &copies.objects);
+    let private = |object: usize| copies.objects.contains_key(&object);
+    let epochs = epochs::epochs(protocol, &members, &own, &private);
+    own.count_in_epochs(protocol, epochs);
+    drop(members);
     for (position, part, body) in found {
+        let body = epochs::counted(&body, &own);
         let flow = flow::flow(protocol, &body, &part.known, fixed, &own)?;
         let free = protocol.roles[position].indices.iter();
         let free = free.filter(|index| !part.known.contains_key(&index.var));
@@ -511,6 +518,37 @@ pub(super) fn replaced(body: &[Stmt], replace: &dyn Fn(&Expr) -> Expr) -> Vec<St
             stmt
         })
         .collect()
+}
+
+/// A block without what stands in branches that these members never take.
+fn taken(
+    protocol: &Protocol,
+    body: &[Stmt],
+    known: &HashMap<VarId, Expr>,
+    fixed: &[(ParamId, i64)],
+) -> Vec<Stmt> {
+    let mut body = body.to_vec();
+    for stmt in &mut body {
+        match &mut stmt.kind {
+            StmtKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let value = flow::at_fixed(&algebra::substitute(condition, known), fixed);
+                match flow::in_domain(protocol, &value) {
+                    Expr::Bool(true) => otherwise.clear(),
+                    Expr::Bool(false) => then.clear(),
+                    _ => {}
+                }
+                *then = taken(protocol, then, known, fixed);
+                *otherwise = taken(protocol, otherwise, known, fixed);
+            }
+            StmtKind::For { body, .. } => *body = taken(protocol, body, known, fixed),
+            _ => {}
+        }
+    }
+    body
 }
 
 fn decide(expr: &Expr, outcomes: &[(Expr, bool)]) -> Expr {

@@ -729,7 +729,9 @@ impl Builder<'_> {
                 self.repeat(stmt, *var, over, body, values, path, nodes)?;
             }
             StmtKind::Set { .. } => {
-                return Err(Unsupported::at(stmt.span, "a reset of a semaphore"));
+                let what = "a reset of a semaphore that does not directly follow a wait for its value, \
+                            or at which several wait";
+                return Err(Unsupported::at(stmt.span, what));
             }
             StmtKind::Break => return Err(Unsupported::at(stmt.span, "`break`")),
             // `block` has taken these.

@@ -102,6 +102,7 @@ pub mod cases;
 pub mod class;
 pub mod copies;
 pub mod count;
+mod epochs;
 pub mod flow;
 mod init;
 mod leave;

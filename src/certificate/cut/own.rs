@@ -7,6 +7,7 @@
 //! somewhere are treated so: those that only grow need no closed form.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::collections::HashMap;
 
 use super::algebra;
@@ -36,6 +37,8 @@ pub struct Members<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct Own {
     vars: BTreeMap<ObjectId, VarId>,
+    /// The variables that say what resets have taken away.
+    epochs: BTreeMap<ObjectId, VarId>,
 }
 
 impl Own {
@@ -44,9 +47,22 @@ impl Own {
         self.vars.get(&object).copied()
     }
 
+    /// The variable that says what resets have taken away from a semaphore that counts in epochs.
+    pub fn epoch(&self, object: ObjectId) -> Option<VarId> {
+        self.epochs.get(&object).copied()
+    }
+
+    /// Makes semaphores count in epochs.
+    pub fn count_in_epochs(&mut self, protocol: &Protocol, objects: BTreeSet<ObjectId>) {
+        for object in objects {
+            let var = VarId(self.next(protocol));
+            self.epochs.insert(object, var);
+        }
+    }
+
     /// The object that a variable stands for.
     pub fn object(&self, var: VarId) -> Option<ObjectId> {
-        let mut all = self.vars.iter();
+        let mut all = self.vars.iter().chain(&self.epochs);
         all.find(|(_, own)| **own == var).map(|(object, _)| *object)
     }
 
@@ -56,12 +72,13 @@ impl Own {
             ObjectKind::Semaphore(Initial::Value(value)) => Some((*var, value.clone())),
             _ => None,
         };
-        self.vars.iter().filter_map(start).collect()
+        let epochs = self.epochs.values().map(|var| (*var, Expr::Int(0)));
+        self.vars.iter().filter_map(start).chain(epochs).collect()
     }
 
     /// The first number that no variable has.
     pub fn next(&self, protocol: &Protocol) -> usize {
-        protocol.vars.len() + self.vars.len()
+        protocol.vars.len() + self.vars.len() + self.epochs.len()
     }
 }
 
