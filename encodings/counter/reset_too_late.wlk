@@ -22,4 +22,3 @@ role cta[g in 0..G] {
 }
 
 expect deadlock: refuted at G = 2, I = 2
-expect deadlock: proved assuming I <= 1

@@ -88,7 +88,8 @@
 //!
 //! # Side conditions
 //!
-//! Refused with the construct named: patterns and row loops, resets of what several members use,
+//! Refused with the construct named: conditions on patterns and entries of rows that synchronization
+//! depends on, resets that do not directly follow the only member's wait (`epochs.rs`),
 //! ways of leaving a loop that `leave.rs` does not cover, arrivals of more than one, a wait at a
 //! split-phase barrier that does not follow its arrival in the same block, indices that move in
 //! ways other than `x`, `x % m` with `x` the number of the iteration up to a constant, index values
