@@ -296,6 +296,17 @@ fn form(protocol: &Protocol, classes: &[Class], held: (usize, Place), form: &For
                     .map_or("?".to_owned(), |p| p.name.clone()),
                 Quantity::Clock(at) => clock(*at),
                 Quantity::Trips(class, at) => trips(*class, *at),
+                Quantity::Share {
+                    clock: at,
+                    plus,
+                    by,
+                } => {
+                    let sum = shifted(clock(*at), *plus);
+                    match by {
+                        1 => format!("max({sum}, 0)"),
+                        by => format!("max({sum} / {by}, 0)"),
+                    }
+                }
                 Quantity::Sum {
                     clock: at, plus, ..
                 } => format!("(all of the first {})", shifted(clock(*at), *plus)),

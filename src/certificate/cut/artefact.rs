@@ -199,6 +199,16 @@ pub enum Quantity {
     Clock(usize),
     /// How many iterations a loop of a class has: class, loop.
     Trips(usize, usize),
+    /// A clock plus a constant, divided by a number and rounded down, or 0 if that is negative: what
+    /// goes by other steps than the held member, or begins later.
+    Share {
+        /// The clock, by depth from the outermost loop around the held operation.
+        clock: usize,
+        /// What is added to it.
+        plus: i64,
+        /// What it is divided by, from 1.
+        by: i64,
+    },
     /// How many iterations a loop of a class, whose length depends on the loop around it, has had
     /// after as many of that one as a clock says, plus a constant.
     Sum {

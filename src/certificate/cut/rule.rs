@@ -1508,6 +1508,13 @@ impl<'a> Rule<'a> {
                         let clock = self.held_clock(held, *depth)?;
                         setting.terms.expr(&clock, held.env)?
                     }
+                    Quantity::Share { clock, plus, by } if *by >= 1 => {
+                        let clock = self.held_clock(held, *clock)?;
+                        let sum = super::algebra::add(clock, Expr::Int(*plus));
+                        let share = super::algebra::binary(BinaryOp::Div, sum, Expr::Int(*by));
+                        let share = super::algebra::max(Expr::Int(0), share);
+                        setting.terms.expr(&share, held.env)?
+                    }
                     Quantity::Sum {
                         of,
                         at,
@@ -1536,7 +1543,7 @@ impl<'a> Rule<'a> {
                         let quotient = Expr::Binary(BinaryOp::Div, Box::new(sum), Box::new(by));
                         setting.terms.expr(&quotient, held.env)?
                     }
-                    Quantity::Param(_) => return Err(wrong()),
+                    Quantity::Param(_) | Quantity::Share { .. } => return Err(wrong()),
                 });
             }
             let value = factors

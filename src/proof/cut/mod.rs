@@ -72,6 +72,9 @@ const MAX_OFFSET: i64 = 8;
 /// The same where a sum of lengths is over so many iterations.
 const MAX_SHIFT: i64 = 4;
 
+/// How many steps of one member may go with one of another, and how much later it may begin.
+const MAX_STEP: i64 = 3;
+
 /// A finite parameter with more values is not split.
 const MAX_VALUES: i64 = 64;
 
@@ -986,6 +989,14 @@ impl Search<'_> {
                 }
             }
         }
+        // What goes by other steps than the held member, or begins later.
+        for (by, clock) in itertools::iproduct!(1..=MAX_STEP, (0..depth).rev()) {
+            let later = (1..=MAX_STEP).map(|plus| -plus);
+            let sooner = (0..by).filter(|_| by > 1);
+            for plus in sooner.chain(later) {
+                leading.push(vec![Quantity::Share { clock, plus, by }]);
+            }
+        }
         let mut rest: Vec<Vec<Quantity>> = trips.iter().map(|t| vec![*t]).collect();
         rest.extend(inner.into_iter().filter(|factors| factors.len() > 1));
         rest.extend((0..depth).rev().map(|clock| vec![Quantity::Clock(clock)]));
@@ -1007,6 +1018,9 @@ impl Search<'_> {
                     Quantity::Param(at) => sample.params[*at],
                     Quantity::Clock(depth) => clocks[*depth],
                     Quantity::Trips(class, at) => self.trips(*class, *at, sample),
+                    Quantity::Share { clock, plus, by } => {
+                        (clocks[*clock] + plus).div_euclid(*by).max(0)
+                    }
                     Quantity::Sum {
                         of,
                         at,
