@@ -16,6 +16,14 @@ mod cut_templates;
 mod edited;
 #[path = "support/init_templates.rs"]
 mod init_templates;
+#[path = "support/length_templates.rs"]
+mod length_templates;
+#[path = "support/ordered_templates.rs"]
+mod ordered_templates;
+#[path = "support/reset_templates.rs"]
+mod reset_templates;
+#[path = "support/sharing_templates.rs"]
+mod sharing_templates;
 
 use warplock::certificate::cut::artefact::Shows;
 use warplock::proof::Layer;
@@ -103,6 +111,26 @@ fn what_is_proved_with_explicit_initialisation_never_hangs() {
 #[test]
 fn what_is_proved_case_by_case_never_hangs() {
     never_hangs(&case_templates::KERNELS, 3_000_000, CASES / 5);
+}
+
+#[test]
+fn what_is_proved_of_copies_that_share_never_hangs() {
+    never_hangs(&sharing_templates::KERNELS, 4_000_000, CASES / 5);
+}
+
+#[test]
+fn what_is_proved_of_copies_in_order_never_hangs() {
+    never_hangs(&ordered_templates::KERNELS, 5_000_000, CASES / 5);
+}
+
+#[test]
+fn what_is_proved_of_lengths_that_differ_never_hangs() {
+    never_hangs(&length_templates::KERNELS, 6_000_000, CASES / 15);
+}
+
+#[test]
+fn what_is_proved_of_counters_that_are_set_back_never_hangs() {
+    never_hangs(&reset_templates::KERNELS, 7_000_000, CASES / 4);
 }
 
 /// No protocol of these seeds is proved wrongly.

@@ -18,12 +18,16 @@
 //! `a = b * (a div b) + a mod b` with `0 <= a mod b < b` for `b > 0`, and for two multiples of one
 //! positive factor `x < y => x * b + b <= y * b`. Both are theorems of integer arithmetic.
 //!
+//! **Sums of lengths** ([`lengths`]) are differences of a function that does not decrease, one per
+//! text of the terms: nothing else is said of the terms.
+//!
 //! Side condition, refused where it fails: a count's body contains no other count.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::collections::HashMap;
 
+use super::cut::lengths;
 use super::program::Unsupported;
 use super::term;
 use super::term::Term;
@@ -66,6 +70,8 @@ pub struct Translator<'p> {
     constants: BTreeSet<String>,
     functions: BTreeSet<(String, usize)>,
     prefixes: Vec<(String, Prefix)>,
+    /// Sums of lengths: the text of the terms, and the points that occur.
+    sums: Vec<(String, BTreeSet<Term>)>,
     /// Per factor, what it is multiplied with.
     multiples: BTreeMap<Term, BTreeSet<Term>>,
     /// Dividends and symbolic divisors.
@@ -99,6 +105,7 @@ impl<'p> Translator<'p> {
             constants: BTreeSet::new(),
             functions: BTreeSet::new(),
             prefixes: Vec::new(),
+            sums: Vec::new(),
             multiples: BTreeMap::new(),
             quotients: BTreeSet::new(),
             inside_count: false,
@@ -191,10 +198,29 @@ impl<'p> Translator<'p> {
                     .collect::<Result<Vec<_>, _>>()?;
                 self.visits(*pattern, &at)?
             }
+            Expr::Count {
+                var: lengths::ITERATION,
+                lo,
+                hi,
+                body,
+            } => {
+                let (lo, hi) = (self.expr(lo, env)?, self.expr(hi, env)?);
+                let symbol = self.sum(body, [&lo, &hi]);
+                let at = |x: &Term| term::apply(&symbol, std::slice::from_ref(x));
+                term::ite(
+                    &term::lt(&lo, &hi),
+                    &term::sub(&at(&hi), &at(&lo)),
+                    &term::int(0),
+                )
+            }
             Expr::Count { var, lo, hi, body } => {
                 if self.inside_count {
                     return Err(Unsupported::at(
-                        self.protocol.vars[var.0].span,
+                        self.protocol
+                            .vars
+                            .get(var.0)
+                            .map(|v| v.span)
+                            .unwrap_or_default(),
                         "a count inside another count",
                     ));
                 }
@@ -285,6 +311,34 @@ impl<'p> Translator<'p> {
         let prefix = &mut self.prefixes[position].1;
         prefix.points.extend(points.into_iter().cloned());
         Ok(prefix.symbol.clone())
+    }
+
+    /// The function whose differences are the sums of these terms.
+    fn sum(&mut self, terms: &Expr, points: [&Term; 2]) -> String {
+        let key = format!("{terms:?}");
+        let position = match self.sums.iter().position(|(known, _)| *known == key) {
+            Some(position) => position,
+            None => {
+                self.sums.push((key, BTreeSet::new()));
+                self.sums.len() - 1
+            }
+        };
+        if !self.inside_count {
+            self.sums[position].1.extend(points.map(Term::clone));
+        }
+        format!("sum_{position}")
+    }
+
+    /// That sums of lengths do not decrease.
+    fn monotone(&self) -> Vec<Term> {
+        let mut facts = Vec::new();
+        for (position, (_, points)) in self.sums.iter().enumerate() {
+            let at = |x: &Term| term::apply(&format!("sum_{position}"), std::slice::from_ref(x));
+            for (p, q) in itertools::iproduct!(points, points).filter(|(p, q)| p != q) {
+                facts.push(term::or([term::lt(q, p), term::le(&at(p), &at(q))]));
+            }
+        }
+        facts
     }
 
     fn body_at(
@@ -391,6 +445,7 @@ impl<'p> Translator<'p> {
                 }
             }
         }
+        facts.extend(self.monotone());
         facts.extend(self.arithmetic());
         Ok(facts)
     }
@@ -433,6 +488,9 @@ impl<'p> Translator<'p> {
         for (function, arity) in &self.functions {
             let sorts = vec!["Int"; *arity].join(" ");
             lines.push(format!("(declare-fun {function} ({sorts}) Int)"));
+        }
+        for position in 0..self.sums.len() {
+            lines.push(format!("(declare-fun sum_{position} (Int) Int)"));
         }
         for (_, prefix) in &self.prefixes {
             lines.push(format!("(declare-fun {} (Int) Int)", prefix.symbol));
@@ -509,6 +567,16 @@ impl<'p> Translator<'p> {
                     }
                     self.well_defined(condition, &coordinates, &inner, into)?;
                 }
+            }
+            // Made from a count that has been looked at.
+            Expr::Count {
+                var: lengths::ITERATION,
+                lo,
+                hi,
+                ..
+            } => {
+                self.well_defined(lo, env, given, into)?;
+                self.well_defined(hi, env, given, into)?;
             }
             Expr::Count { var, lo, hi, body } => {
                 self.well_defined(lo, env, given, into)?;

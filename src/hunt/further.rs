@@ -30,10 +30,19 @@ const INPUTS: usize = 64;
 /// Where members wait when nobody can go on: role and statement.
 pub type Blocked = BTreeSet<(usize, StmtId)>;
 
+/// What a search for further counterexamples came to.
+#[derive(Debug)]
+pub struct Further {
+    /// Those that were found.
+    pub hangs: Vec<Hang>,
+    /// Where it ended before there were as many as wanted: how far it went, as a clause.
+    pub limits: Option<String>,
+}
+
 impl Hunter<'_> {
     /// Up to so many counterexamples in which other statements of other roles wait than in
     /// `known` and in each other. Parameters are gone through as in a box.
-    pub fn further(&mut self, known: &Hang, wanted: usize, watch: &Watch<'_>) -> Vec<Hang> {
+    pub fn further(&mut self, known: &Hang, wanted: usize, watch: &Watch<'_>) -> Further {
         let mut seen: BTreeSet<Blocked> = blocked(self.protocol, known).into_iter().collect();
         let mut found: Vec<Hang> = Vec::new();
         (self.tell)("looking for further counterexamples");
@@ -57,10 +66,24 @@ impl Hunter<'_> {
                 }
             }
         }
-        let found = found.into_iter();
-        found
-            .map(|hang| shorten::tidied(self.protocol, hang))
-            .collect()
+        let limits = (found.len() < wanted).then(|| {
+            let within = region.describe(self.protocol);
+            let late = if watch.over() {
+                ", until the time was up"
+            } else {
+                ""
+            };
+            format!(
+                "looked through for {within} and at the values of the first: up to {INPUTS} inputs \
+                 each, and up to {RUNS} stuck runs of each input{late}"
+            )
+        });
+        let hangs = found.into_iter();
+        let hangs = hangs.map(|hang| shorten::tidied(self.protocol, hang));
+        Further {
+            hangs: hangs.collect(),
+            limits,
+        }
     }
 }
 

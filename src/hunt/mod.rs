@@ -42,6 +42,7 @@ use crate::semantics::unfold;
 use crate::semantics::unfold::Limits;
 use crate::verdict::Property;
 
+pub use further::Further;
 pub use further::blocked;
 pub use least::Least;
 pub use schedules::Watch;

@@ -270,7 +270,10 @@ fn counterexamples_that_differ() {
     let hang = hunter.boxes(0..=3, &watch).expect("well defined");
     let hang = hang.expect("a hang");
     assert_eq!(hang.input.params, [1]);
-    let further = hunter.further(&hang, 5, &watch);
+    let found = hunter.further(&hang, 5, &watch);
+    let limits = found.limits.expect("no more than these");
+    assert!(limits.contains("for N in 1..=4 "), "{limits}");
+    let further = found.hangs;
     // N = 3 hangs as N = 1 does.
     assert_eq!(further.len(), 1);
     assert_eq!(further[0].input.params, [4]);

@@ -107,9 +107,11 @@ pub fn layers(protocol: &Protocol) -> Vec<Layer> {
     if grid && semaphores {
         all.extend([Layer::Ticket, Layer::Turns]);
     }
-    if protocol.patterns.is_empty() {
-        all.push(Layer::Counting);
-    }
+    all.push(if protocol.patterns.is_empty() {
+        Layer::Counting
+    } else {
+        Layer::Cuts(Shows::Nothing)
+    });
     all
 }
 
@@ -118,13 +120,14 @@ pub fn layers_for(protocol: &Protocol, property: Property) -> Vec<Layer> {
     if property == Property::Assertion && certificate::claims::follow_from_progress(protocol) {
         return layers(protocol);
     }
-    if !protocol.patterns.is_empty() {
-        return Vec::new();
-    }
-    let order = certificate::order::proves(protocol, property).then_some(Layer::Order);
+    let plain = protocol.patterns.is_empty();
+    let order = plain && certificate::order::proves(protocol, property);
     let mut all = Shows::ALL.into_iter();
     let least = all.find(|shows| certificate::cut::proves(protocol, *shows, property));
-    order.into_iter().chain(least.map(Layer::Cuts)).collect()
+    let data = |shows: &Shows| !matches!(shows, Shows::Nothing | Shows::Generations);
+    let least = least.filter(|shows| plain || !data(shows));
+    let order = order.then_some(Layer::Order).into_iter();
+    order.chain(least.map(Layer::Cuts)).collect()
 }
 
 /// Looks for an argument in one layer. `tell` is told what is being tried.

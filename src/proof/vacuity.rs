@@ -5,18 +5,23 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::collections::HashMap;
 use std::time::Duration;
 use std::time::Instant;
 
+use super::cut::copies::numbered;
 use super::cut::draw;
-use super::cut::split;
+use super::cut::split_in_order;
 use super::cut::trace;
 use crate::certificate::cut;
+use crate::certificate::cut::View;
+use crate::certificate::cut::artefact::Order;
 use crate::certificate::cut::class;
 use crate::certificate::cut::class::Class;
 use crate::certificate::discharge;
 use crate::certificate::discharge::Answer;
 use crate::certificate::discharge::Solver;
+use crate::protocol::Expr;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
@@ -44,19 +49,37 @@ pub fn never_reached(protocol: &Protocol, limit: Duration) -> Vec<Span> {
     for role in &protocol.roles {
         synchronizing(&role.body, &mut open);
     }
-    let Ok(cases) = cut::cases::combinations(protocol, &split(protocol)) else {
+    // Which order of copies does not matter here, if it takes one at all.
+    let orders = [None, Some(Order::Ascending)].into_iter();
+    let found = orders.filter_map(|order| {
+        let view = cut::View::new(protocol, order).ok()?;
+        let split = split_in_order(protocol, order);
+        let cases = cut::cases::combinations(protocol, &split).ok()?;
+        let fixed = cut::cases::pairs(&split, cases.first()?);
+        view.classes(&fixed).ok()?;
+        Some((view, split, cases))
+    });
+    let Some((view, split, cases)) = { found }.next() else {
         return Vec::new();
     };
     let mut parts = Vec::new();
     for values in cases {
-        let fixed = cut::cases::pairs(&split(protocol), &values);
-        let Ok(classes) = class::classes(protocol, &fixed) else {
+        let fixed = cut::cases::pairs(&split, &values);
+        let Ok([classes, _]) = view.classes(&fixed) else {
             return Vec::new();
         };
-        for params in draw(protocol, &fixed) {
+        let points = draw(protocol, &fixed);
+        let points = match &view.ordered {
+            Some(ordered) => numbered(ordered, points),
+            None => points,
+        };
+        for params in points {
             for (at, op) in classes.iter().enumerate().flat_map(|(at, class)| {
-                let ops = trace::trace(class, &params, MAX_OPS).unwrap_or_default();
-                ops.into_iter().map(move |op| (at, op))
+                let there = has_members(&view, class, &params);
+                let ops = there
+                    .then(|| trace::trace(class, &params, MAX_OPS))
+                    .flatten();
+                ops.unwrap_or_default().into_iter().map(move |op| (at, op))
             }) {
                 open.remove(&classes[at].flow.sites[op.site].stmt);
             }
@@ -71,7 +94,7 @@ pub fn never_reached(protocol: &Protocol, limit: Duration) -> Vec<Span> {
         .filter(|stmt| {
             !parts
                 .iter()
-                .all(|part| part.excludes(protocol, **stmt, deadline))
+                .all(|part| part.excludes(&view, **stmt, deadline))
         })
         .copied()
         .collect();
@@ -79,15 +102,25 @@ pub fn never_reached(protocol: &Protocol, limit: Duration) -> Vec<Span> {
     open.into_values().collect()
 }
 
+/// Whether a class has members at these parameter values.
+fn has_members(view: &View<'_>, class: &Class, params: &[i64]) -> bool {
+    let value = |e: &Expr| trace::value(e, params, &HashMap::new()).unwrap_or(1);
+    let copies = match &view.ordered {
+        Some(ordered) if ordered.copied[class.role] => Some(&ordered.extent),
+        _ => class.copies.as_ref(),
+    };
+    value(&class.size) >= 1 && copies.is_none_or(|copies| value(copies) >= 1)
+}
+
 impl Part {
     /// Whether it is shown that no member gets to a statement.
-    fn excludes(&self, protocol: &Protocol, stmt: StmtId, deadline: Instant) -> bool {
+    fn excludes(&self, view: &View<'_>, stmt: StmtId, deadline: Instant) -> bool {
         self.classes.iter().enumerate().all(|(class, this)| {
             (0..this.flow.sites.len())
                 .filter(|site| this.flow.sites[*site].stmt == stmt)
                 .all(|site| {
                     let left = deadline.saturating_duration_since(Instant::now()).min(EACH);
-                    cut::unreachable(protocol, &self.fixed, &self.classes, class, site).is_ok_and(
+                    cut::unreachable(view, &self.fixed, &self.classes, class, site).is_ok_and(
                         |obligation| {
                             discharge::discharge(&obligation, &Solver::BuiltIn, left)
                                 == Answer::Discharged

@@ -6,10 +6,10 @@ use crate::certificate::cut::artefact::Case;
 use crate::certificate::cut::artefact::Cut;
 use crate::certificate::cut::artefact::Form;
 use crate::certificate::cut::artefact::Moment;
+use crate::certificate::cut::artefact::Order;
 use crate::certificate::cut::artefact::Quantity;
 use crate::certificate::cut::artefact::Shows;
 use crate::certificate::cut::artefact::Stop;
-use crate::certificate::cut::class;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::count::Place;
 use crate::protocol::Expr;
@@ -36,6 +36,19 @@ fn summary(protocol: &Protocol, cut: &Cut) -> Vec<String> {
              phase of its barrier, so a parity bit is never mistaken for another."
                 .to_owned(),
         );
+    }
+    match cut.order {
+        Some(Order::Ascending) => lines.push(
+            "Of the copies, such as CTAs, the one with the least number that is not finished can go \
+             on, or a member of no copy."
+                .to_owned(),
+        ),
+        Some(Order::Descending) => lines.push(
+            "Of the copies, such as CTAs, the one with the greatest number that is not finished can \
+             go on, or a member of no copy."
+                .to_owned(),
+        ),
+        None => {}
     }
     match cut.shows {
         Shows::Nothing | Shows::Generations => {}
@@ -90,9 +103,13 @@ fn summary(protocol: &Protocol, cut: &Cut) -> Vec<String> {
 
 fn details(protocol: &Protocol, cut: &Cut) -> Vec<String> {
     let mut lines = Vec::new();
+    let Ok(view) = cut::View::new(protocol, cut.order) else {
+        return lines;
+    };
+    let protocol = view.protocol();
     for case in &cut.cases {
         let fixed = cut::cases::fixed(&cut.split, case);
-        let Ok(classes) = class::classes(protocol, &fixed) else {
+        let Ok([classes, _]) = view.classes(&fixed) else {
             continue;
         };
         if !fixed.is_empty() {
@@ -124,6 +141,11 @@ fn details(protocol: &Protocol, cut: &Cut) -> Vec<String> {
                 "  while {name} stands before `{text}` in iteration n:"
             ));
             told.stops((hold.class, place), &hold.stops, &mut lines);
+            let copied = |class: &Class| match &view.ordered {
+                Some(ordered) => ordered.copied[class.role] && ordered.copied[held.role],
+                None => class.copies.is_some(),
+            };
+            told.elsewhere((hold.class, place), &hold.elsewhere, &copied, &mut lines);
         }
         for exposure in &case.exposures {
             let place = match exposure.at {
@@ -187,6 +209,14 @@ impl Told<'_> {
             if position == held.0 && other.size == Expr::Int(1) {
                 continue;
             }
+            let copied = other.copies.is_some();
+            let here = self
+                .classes
+                .get(held.0)
+                .is_some_and(|h| other.is_kind_of(h));
+            if copied && !here {
+                continue;
+            }
             let name = if position == held.0 {
                 format!("the others of {}", other.name)
             } else {
@@ -194,6 +224,28 @@ impl Told<'_> {
             };
             let places = self.places(held, position, stop);
             lines.push(format!("    {name}: {places}"));
+        }
+    }
+
+    /// Where every class stops in other copies.
+    fn elsewhere(
+        &self,
+        held: (usize, Place),
+        stops: &[Vec<Stop>],
+        copied: &dyn Fn(&Class) -> bool,
+        lines: &mut Vec<String>,
+    ) {
+        for (position, stop) in stops.iter().enumerate() {
+            let Some(other) = self.classes.get(position).filter(|class| copied(class)) else {
+                continue;
+            };
+            let places = self.places(held, position, stop);
+            let which = if other.copies.is_some() {
+                "other copies"
+            } else {
+                "later copies"
+            };
+            lines.push(format!("    {} of {which}: {places}", other.name));
         }
     }
 
@@ -259,18 +311,27 @@ fn form(protocol: &Protocol, classes: &[Class], held: (usize, Place), form: &For
                     .map_or("?".to_owned(), |p| p.name.clone()),
                 Quantity::Clock(at) => clock(*at),
                 Quantity::Trips(class, at) => trips(*class, *at),
+                Quantity::Share {
+                    clock: at,
+                    plus,
+                    by,
+                } => {
+                    let sum = shifted(clock(*at), *plus);
+                    match by {
+                        1 => format!("max({sum}, 0)"),
+                        by => format!("max({sum} / {by}, 0)"),
+                    }
+                }
+                Quantity::Sum {
+                    clock: at, plus, ..
+                } => format!("(all of the first {})", shifted(clock(*at), *plus)),
                 Quantity::Quotient {
                     clock: at,
                     plus,
                     of,
                     from,
                 } => {
-                    let clock = clock(*at);
-                    let sum = match plus {
-                        0 => clock,
-                        plus if *plus < 0 => format!("({clock} - {})", plus.unsigned_abs()),
-                        plus => format!("({clock} + {plus})"),
-                    };
+                    let sum = shifted(clock(*at), *plus);
                     let site = classes.get(of.0).and_then(|c| c.flow.sites.get(of.1));
                     let inner = site.and_then(|s| s.path.loops.get(*from..));
                     let by: Vec<String> = inner
@@ -303,6 +364,14 @@ fn form(protocol: &Protocol, classes: &[Class], held: (usize, Place), form: &For
         "0".to_owned()
     } else {
         text
+    }
+}
+
+fn shifted(clock: String, plus: i64) -> String {
+    match plus {
+        0 => clock,
+        plus if plus < 0 => format!("({clock} - {})", plus.unsigned_abs()),
+        plus => format!("({clock} + {plus})"),
     }
 }
 

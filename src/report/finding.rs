@@ -314,20 +314,6 @@ pub fn further(protocol: &Protocol, witness: &Witness) -> Result<Further, Replay
     })
 }
 
-/// What is said where fewer further counterexamples were found than were asked for.
-pub fn fewer(wanted: usize, found: usize) -> Option<String> {
-    let found = match found {
-        _ if found >= wanted => return None,
-        0 => "no other was found that differs in more than its values".to_owned(),
-        1 => "one other was found that differs in more than its values".to_owned(),
-        more => format!("{more} others were found that differ in more than their values"),
-    };
-    let asked = wanted.saturating_add(1);
-    Some(format!(
-        "{asked} counterexamples were asked for, and {found}"
-    ))
-}
-
 fn unknown(finding: &mut Finding, protocol: &Protocol, reason: &str, span: Option<Span>) {
     finding.verdict = Word::Unknown;
     finding.summary = reason.to_owned();

@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 
+use super::lengths;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::ParamId;
@@ -220,6 +221,20 @@ pub fn mentions(expr: &Expr, var: VarId) -> bool {
     }
 }
 
+/// Whether a parameter occurs.
+pub fn mentions_param(expr: &Expr, param: ParamId) -> bool {
+    let go = |e: &Expr| mentions_param(e, param);
+    match expr {
+        Expr::Int(_) | Expr::Bool(_) | Expr::Var(_) => false,
+        Expr::Param(id) => *id == param,
+        Expr::Neg(e) | Expr::Not(e) => go(e),
+        Expr::Binary(_, a, b) => go(a) || go(b),
+        Expr::If(c, a, b) => go(c) || go(a) || go(b),
+        Expr::Visits(_, at) => at.iter().any(go),
+        Expr::Count { lo, hi, body, .. } => go(lo) || go(hi) || go(body),
+    }
+}
+
 /// `alpha * var + beta` with `alpha` an integer and `beta` free of `var`.
 pub fn linear(expr: &Expr, var: VarId) -> Option<(i64, Expr)> {
     if !mentions(expr, var) {
@@ -287,6 +302,7 @@ pub fn sum(f: &Expr, var: VarId, n: &Expr) -> Option<Expr> {
         Expr::If(c, a, b) if !mentions(c, var) => {
             Some(choose((**c).clone(), sum(a, var, n)?, sum(b, var, n)?))
         }
+        Expr::Count { .. } => lengths::summed(f, var, n),
         Expr::If(c, a, b) if !mentions(a, var) && !mentions(b, var) => {
             let holds = count(c, var, n)?;
             let fails = sub(n.clone(), holds.clone());

@@ -12,9 +12,22 @@ pub struct Cut {
     /// What it shows beside that nobody hangs.
     #[serde(default, skip_serializing_if = "Shows::is_nothing")]
     pub shows: Shows,
+    /// In which order the copies go whose programs depend on their number, where there are such.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<Order>,
     /// One case for each combination of their values, in lexicographic order, or several that cover
     /// it.
     pub cases: Vec<Case>,
+}
+
+/// An order of numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// From the least.
+    Ascending,
+    /// From the greatest.
+    Descending,
 }
 
 /// What a proof shows beside that nobody hangs.
@@ -128,6 +141,10 @@ pub struct Hold {
     /// Per class, where it stops: at the earliest of these places that exists, and at its end if
     /// none does. Those of the held member's own class are for its siblings.
     pub stops: Vec<Vec<Stop>>,
+    /// The same for members of other copies than the held one's, where copies share objects, and
+    /// for those of copies after it where copies go in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<Vec<Stop>>,
 }
 
 /// While a member has not passed a point of its program, or something of its has not landed, every
@@ -194,6 +211,28 @@ pub enum Quantity {
     Clock(usize),
     /// How many iterations a loop of a class has: class, loop.
     Trips(usize, usize),
+    /// A clock plus a constant, divided by a number and rounded down, or 0 if that is negative: what
+    /// goes by other steps than the held member, or begins later.
+    Share {
+        /// The clock, by depth from the outermost loop around the held operation.
+        clock: usize,
+        /// What is added to it.
+        plus: i64,
+        /// What it is divided by, from 1.
+        by: i64,
+    },
+    /// How many iterations a loop of a class, whose length depends on the loop around it, has had
+    /// after as many of that one as a clock says, plus a constant.
+    Sum {
+        /// The class.
+        of: usize,
+        /// The loop.
+        at: usize,
+        /// The clock, by depth from the outermost loop around the held operation.
+        clock: usize,
+        /// What is added to it.
+        plus: i64,
+    },
     /// A clock plus a constant, divided by how often the loops around an operation go around in one
     /// iteration of those outside, and rounded down: how many iterations of the loops outside have
     /// been gone through by then.

@@ -321,6 +321,7 @@ impl<'a> Rule<'a> {
                     }],
                     spread: None,
                     withheld: None,
+                    copy: None,
                 });
             }
             let open = setting.balance(&groups, &element, Resource::OpenBytes, 1, Vec::new())?;

@@ -12,6 +12,7 @@ use super::algebra;
 pub use super::algebra::mentions;
 use super::copies;
 use super::copies::Copies;
+use super::epochs;
 use super::flow;
 use super::flow::Flow;
 use super::own;
@@ -37,7 +38,7 @@ const MAX_ENUMERATED: i64 = 64;
 const MAX_CLASSES: usize = 256;
 
 /// The most comparisons one index may be split by.
-const MAX_COMPARISONS: usize = 4;
+pub(super) const MAX_COMPARISONS: usize = 4;
 
 /// Members that run the same program.
 #[derive(Debug, Clone)]
@@ -46,8 +47,13 @@ pub struct Class {
     pub role: usize,
     /// For reports: the role's name and what is known of its indices.
     pub name: String,
-    /// How many members; may be 0 or less where there are none.
+    /// How many members, of one copy where there are copies; may be 0 or less where there are none.
     pub size: Expr,
+    /// How many copies of its kind there are, if it is of copies that share objects; may be 0 or
+    /// less where there are none.
+    pub copies: Option<Expr>,
+    /// Which kind of copies that is.
+    pub kind: Option<usize>,
     /// The comparisons that were decided to tell these members from others, and their outcomes.
     pub compared: Vec<(Expr, bool)>,
     /// The values of the indices that are told apart.
@@ -58,22 +64,40 @@ pub struct Class {
     pub flow: Flow,
 }
 
+impl Class {
+    /// Whether both are of one kind of copies.
+    pub fn is_kind_of(&self, other: &Class) -> bool {
+        self.kind.is_some() && self.kind == other.kind
+    }
+}
+
 /// Splits every role, with parameters fixed at these values.
 ///
 /// # Errors
 ///
 /// Names the first construct that has no place in a class.
 pub fn classes(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Result<Vec<Class>, Unsupported> {
+    classes_of(protocol, fixed, &copies::copies(protocol))
+}
+
+/// The same for a protocol of these copies.
+pub(super) fn classes_of(
+    protocol: &Protocol,
+    fixed: &[(ParamId, i64)],
+    copies: &Copies,
+) -> Result<Vec<Class>, Unsupported> {
     let mut all = Vec::new();
-    let copies = copies::copies(protocol);
     let mut found = Vec::new();
     for (position, role) in protocol.roles.iter().enumerate() {
-        for mut part in parts(protocol, role, &copies, fixed)? {
+        for mut part in parts(protocol, role, copies, fixed)? {
             part.size = flow::in_domain(protocol, &part.size);
-            if matches!(part.size, Expr::Int(size) if size <= 0) {
+            part.copies = part.copies.map(|copies| flow::in_domain(protocol, &copies));
+            let nobody = |size: &Expr| matches!(size, Expr::Int(size) if *size <= 0);
+            if nobody(&part.size) || part.copies.as_ref().is_some_and(nobody) {
                 continue;
             }
             let body = decided(&role.body, &part.decided);
+            let body = taken(protocol, &body, &part.known, fixed);
             found.push((position, part, body));
             if found.len() > MAX_CLASSES {
                 return Err(Unsupported::at(
@@ -85,11 +109,18 @@ pub fn classes(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Result<Vec<Clas
     }
     let members = found.iter().map(|(_, part, body)| Members {
         size: &part.size,
+        copied: part.copies.is_some(),
         known: &part.known,
         body,
     });
-    let own = own::own(protocol, fixed, &members.collect::<Vec<_>>());
+    let members: Vec<Members<'_>> = members.collect();
+    let mut own = own::own(protocol, fixed, &members, &copies.objects);
+    let private = |object: usize| copies.objects.contains_key(&object);
+    let epochs = epochs::epochs(protocol, &members, &own, &private);
+    own.count_in_epochs(protocol, epochs);
+    drop(members);
     for (position, part, body) in found {
+        let body = epochs::counted(&body, &own);
         let flow = flow::flow(protocol, &body, &part.known, fixed, &own)?;
         let free = protocol.roles[position].indices.iter();
         let free = free.filter(|index| !part.known.contains_key(&index.var));
@@ -98,6 +129,8 @@ pub fn classes(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Result<Vec<Clas
             role: position,
             name: part.name,
             size: part.size,
+            copies: part.copies,
+            kind: part.kind,
             compared: part.decided,
             free: free.collect(),
             known: part.known,
@@ -112,6 +145,9 @@ pub fn classes(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Result<Vec<Clas
 struct Part {
     name: String,
     size: Expr,
+    /// See [`Class::copies`].
+    copies: Option<Expr>,
+    kind: Option<usize>,
     known: HashMap<VarId, Expr>,
     /// Comparisons with their outcomes.
     decided: Vec<(Expr, bool)>,
@@ -126,14 +162,20 @@ fn parts(
     let mut parts = vec![Part {
         name: role.name.clone(),
         size: Expr::Int(1),
+        copies: None,
+        kind: None,
         known: HashMap::new(),
         decided: Vec::new(),
     }];
     for index in &role.indices {
-        if copies.indices.contains(&index.var) {
+        if copies.indices.contains(&index.var) && !copies.shares {
             for part in &mut parts {
                 part.known.insert(index.var, Expr::Int(0));
             }
+            continue;
+        }
+        if copies.indices.contains(&index.var) {
+            parts = split_by_kinds(protocol, role, index, copies, fixed, &parts)?;
             continue;
         }
         let extent = flow::at_fixed(&index.extent, fixed);
@@ -201,12 +243,7 @@ fn split_by_comparisons(
                 algebra::not(c.clone())
             }
         }));
-        let size = members(&condition, index.var, extent).ok_or_else(|| {
-            Unsupported::at(
-                role.span,
-                format!("the comparisons of `{}` with its index `{name}`", role.name),
-            )
-        })?;
+        let size = members(&condition, index.var, extent).ok_or_else(|| uncounted(role, name))?;
         let mut part = part.clone();
         let texts: Vec<String> = uses
             .comparisons
@@ -222,6 +259,62 @@ fn split_by_comparisons(
         into.push(part);
     }
     Ok(())
+}
+
+/// Splits the members of copies by the kinds of the copies.
+fn split_by_kinds(
+    protocol: &Protocol,
+    role: &Role,
+    index: &Index,
+    copies: &Copies,
+    fixed: &[(ParamId, i64)],
+    parts: &[Part],
+) -> Result<Vec<Part>, Unsupported> {
+    let extent = flow::at_fixed(&index.extent, fixed);
+    let name = &protocol.vars[index.var.0].name;
+    let mut split = Vec::new();
+    for part in parts {
+        for (number, kind) in copies.kinds(index.var).into_iter().enumerate() {
+            let condition = Expr::all(kind.iter().map(|(c, holds)| {
+                if *holds {
+                    c.clone()
+                } else {
+                    algebra::not(c.clone())
+                }
+            }));
+            let count = if kind.is_empty() {
+                Some(at_least_0(protocol, &extent))
+            } else {
+                members(&condition, index.var, &extent)
+            };
+            let mut part = part.clone();
+            part.copies = Some(flow::at_fixed(
+                &count.ok_or_else(|| uncounted(role, name))?,
+                fixed,
+            ));
+            if !kind.is_empty() {
+                let texts = kind
+                    .iter()
+                    .map(|(c, holds)| comparison_name(c, *holds, name));
+                let texts: Vec<String> = texts.collect();
+                part.name = format!("{}[{}]", part.name, texts.join(", "));
+            }
+            part.kind = Some(number);
+            // Any number will do as long as kinds have different ones.
+            let number = i64::try_from(number).unwrap_or(i64::MAX);
+            part.known.insert(index.var, Expr::Int(number));
+            part.decided.extend(kind);
+            split.push(part);
+        }
+    }
+    Ok(split)
+}
+
+fn uncounted(role: &Role, name: &str) -> Unsupported {
+    Unsupported::at(
+        role.span,
+        format!("the comparisons of `{}` with its index `{name}`", role.name),
+    )
 }
 
 fn comparison_name(comparison: &Expr, holds: bool, name: &str) -> String {
@@ -302,17 +395,24 @@ fn conjuncts(condition: &Expr, visit: &mut dyn FnMut(&Expr)) {
     }
 }
 
+/// How a block uses an index.
+pub(super) fn used(body: &[Stmt], var: VarId) -> Uses {
+    let mut uses = Uses::default();
+    uses.block(body, var);
+    uses
+}
+
 /// How a role's program uses one of its indices.
 #[derive(Default)]
-struct Uses {
+pub(super) struct Uses {
     /// Comparisons `index op value`, the value over parameters.
-    comparisons: Vec<Expr>,
+    pub comparisons: Vec<Expr>,
     /// Whether it is used in any other way.
-    otherwise: bool,
+    pub otherwise: bool,
 }
 
 impl Uses {
-    fn any(&self) -> bool {
+    pub fn any(&self) -> bool {
         self.otherwise || !self.comparisons.is_empty()
     }
 
@@ -332,7 +432,7 @@ impl Uses {
         }
     }
 
-    fn expr(&mut self, expr: &Expr, var: VarId) {
+    pub fn expr(&mut self, expr: &Expr, var: VarId) {
         if !algebra::mentions(expr, var) {
             return;
         }
@@ -396,24 +496,59 @@ fn decided(body: &[Stmt], outcomes: &[(Expr, bool)]) -> Vec<Stmt> {
     if outcomes.is_empty() {
         return body.to_vec();
     }
-    let replace = |e: &Expr| decide(e, outcomes);
+    replaced(body, &|e| decide(e, outcomes))
+}
+
+/// A block with its expressions replaced, except for those that only name data.
+pub(super) fn replaced(body: &[Stmt], replace: &dyn Fn(&Expr) -> Expr) -> Vec<Stmt> {
     body.iter()
         .map(|stmt| {
             let mut stmt = stmt.clone();
-            map_exprs(&mut stmt, &replace);
+            map_exprs(&mut stmt, replace);
             match &mut stmt.kind {
                 StmtKind::If {
                     then, otherwise, ..
                 } => {
-                    *then = decided(then, outcomes);
-                    *otherwise = decided(otherwise, outcomes);
+                    *then = replaced(then, replace);
+                    *otherwise = replaced(otherwise, replace);
                 }
-                StmtKind::For { body, .. } => *body = decided(body, outcomes),
+                StmtKind::For { body, .. } => *body = replaced(body, replace),
                 _ => {}
             }
             stmt
         })
         .collect()
+}
+
+/// A block without what stands in branches that these members never take.
+fn taken(
+    protocol: &Protocol,
+    body: &[Stmt],
+    known: &HashMap<VarId, Expr>,
+    fixed: &[(ParamId, i64)],
+) -> Vec<Stmt> {
+    let mut body = body.to_vec();
+    for stmt in &mut body {
+        match &mut stmt.kind {
+            StmtKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let value = flow::at_fixed(&algebra::substitute(condition, known), fixed);
+                match flow::in_domain(protocol, &value) {
+                    Expr::Bool(true) => otherwise.clear(),
+                    Expr::Bool(false) => then.clear(),
+                    _ => {}
+                }
+                *then = taken(protocol, then, known, fixed);
+                *otherwise = taken(protocol, otherwise, known, fixed);
+            }
+            StmtKind::For { body, .. } => *body = taken(protocol, body, known, fixed),
+            _ => {}
+        }
+    }
+    body
 }
 
 fn decide(expr: &Expr, outcomes: &[(Expr, bool)]) -> Expr {

@@ -7,12 +7,15 @@
 //! it can get stuck iff one copy can. For `X < 1` there is nobody.
 //!
 //! The objects must have an element for every copy; that is an obligation.
+//!
+//! Copies that share some objects are another matter: `sharing.rs`.
 
 use std::collections::BTreeMap;
 
 use super::algebra;
 use super::class;
 use super::polynomial::Polynomial;
+use super::sharing;
 use crate::certificate::program::Unsupported;
 use crate::protocol::Cell;
 use crate::protocol::Expr;
@@ -27,15 +30,28 @@ use crate::protocol::Work;
 pub struct Copies {
     /// How many copies there are; `None` if it does not fall apart.
     pub extent: Option<Expr>,
-    /// The indices that number the copies, one per role.
+    /// The indices that number the copies: one per role, or fewer where copies share something.
     pub indices: Vec<VarId>,
     /// Per object, the position of the copy's number among its indices.
     pub objects: BTreeMap<usize, usize>,
+    /// Whether copies also use objects that all of them use ([`super::sharing`]).
+    pub shares: bool,
+    /// Which kinds of copies there are: comparisons of the number, given as the first of
+    /// `indices`, with values over parameters.
+    pub comparisons: Vec<Expr>,
 }
 
 /// Looks for an index in every role that numbers independent copies. Only unknown extents are of
 /// interest: known ones are enumerated.
 pub fn copies(protocol: &Protocol) -> Copies {
+    let found = independent(protocol);
+    if found.extent.is_some() {
+        return found;
+    }
+    sharing::sharing(protocol)
+}
+
+fn independent(protocol: &Protocol) -> Copies {
     let mut found = Copies::default();
     for role in &protocol.roles {
         let candidate = role.indices.iter().find_map(|index| {
@@ -48,10 +64,7 @@ pub fn copies(protocol: &Protocol) -> Copies {
         let Some((index, objects)) = candidate else {
             return Copies::default();
         };
-        let same = |known: &Expr| {
-            let difference = Polynomial::of(known).minus(&Polynomial::of(&index.extent));
-            difference.to_expr() == Some(Expr::Int(0))
-        };
+        let same = |known: &Expr| equal(known, &index.extent);
         if !found.extent.as_ref().is_none_or(same) {
             return Copies::default();
         }
@@ -63,6 +76,12 @@ pub fn copies(protocol: &Protocol) -> Copies {
         return Copies::default();
     }
     found
+}
+
+/// Whether two expressions are the same polynomial.
+pub fn equal(a: &Expr, b: &Expr) -> bool {
+    let difference = Polynomial::of(a).minus(&Polynomial::of(b));
+    difference.to_expr() == Some(Expr::Int(0))
 }
 
 /// Per buffer that is used, the position of the copy's number among its indices.

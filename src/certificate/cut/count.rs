@@ -188,6 +188,18 @@ impl Flow {
         Some(sum)
     }
 
+    /// How many iterations a loop has had after so many of the outermost loop around it, where that
+    /// is the only one and the loop's length depends on it.
+    pub fn after(&self, inner: usize, outer: &Expr) -> Option<Expr> {
+        let this = self.loops.get(inner)?;
+        let [around] = this.outer[..] else {
+            return None;
+        };
+        let var = self.loops[around].var;
+        let depends = algebra::mentions(&this.trips, var);
+        depends.then(|| algebra::sum(&this.trips, var, outer))?
+    }
+
     fn contains(&self, node: &Node, place: Place) -> bool {
         match node {
             Node::Site(at) => place == Place::Site(*at),

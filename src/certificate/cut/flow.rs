@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use super::algebra;
 use super::class;
 use super::leave;
+use super::lengths;
 use super::own::Own;
 use super::polynomial::Polynomial;
 use crate::certificate::program::Unsupported;
@@ -423,6 +424,7 @@ fn least(protocol: &Protocol, expr: &Expr) -> Option<i64> {
                 None
             }
         }
+        Expr::Count { .. } => Some(0),
         Expr::Binary(BinaryOp::Min, a, b) => Some(go(a)?.min(go(b)?)),
         Expr::Binary(BinaryOp::Max, a, b) => match (go(a), go(b)) {
             (Some(a), Some(b)) => Some(a.max(b)),
@@ -758,7 +760,9 @@ impl Builder<'_> {
                 self.repeat(stmt, *var, over, body, values, path, nodes)?;
             }
             StmtKind::Set { .. } => {
-                return Err(Unsupported::at(stmt.span, "a reset of a semaphore"));
+                let what = "a reset of a semaphore that does not directly follow a wait for its value, \
+                            or at which several wait";
+                return Err(Unsupported::at(stmt.span, what));
             }
             StmtKind::Break => return Err(Unsupported::at(stmt.span, "`break`")),
             // `block` has taken these.
@@ -914,6 +918,14 @@ impl Builder<'_> {
         path: &Path,
         nodes: &mut Vec<Node>,
     ) -> Result<(), Unsupported> {
+        let entries;
+        let over = match over {
+            Iteration::Range { .. } => over,
+            Iteration::Row { .. } => {
+                entries = self.entries(stmt, var, over, body)?;
+                &entries
+            }
+        };
         let Iteration::Range { lo, hi, descending } = over else {
             return Err(Unsupported::at(stmt.span, "a loop over a pattern's row"));
         };
@@ -943,6 +955,8 @@ impl Builder<'_> {
         } else {
             algebra::max(Expr::Int(0), length)
         };
+        let around: Vec<VarId> = path.loops.iter().map(|l| self.flow.loops[*l].var).collect();
+        let trips = lengths::length(&trips, &around).unwrap_or(trips);
         let nth = self.fresh();
         let first = |value: Expr| {
             if *descending {
@@ -995,6 +1009,38 @@ impl Builder<'_> {
         self.flow.loops[position].body = nodes_inside;
         nodes.push(Node::Loop(position));
         Ok(())
+    }
+
+    /// A loop over a row as one that has as many iterations. Which entry an iteration is for may
+    /// matter to data only.
+    fn entries(
+        &mut self,
+        stmt: &Stmt,
+        var: VarId,
+        over: &Iteration,
+        body: &[Stmt],
+    ) -> Result<Iteration, Unsupported> {
+        let Iteration::Row { pattern, row, .. } = over else {
+            return Ok(over.clone());
+        };
+        let declared = &self.protocol.patterns[pattern.0];
+        let extent = declared.extents.last();
+        let (Some(extent), false) = (extent, class::used(body, var).any()) else {
+            let what = "an entry of a row that synchronization depends on";
+            return Err(Unsupported::at(stmt.span, what));
+        };
+        let counted = self.fresh();
+        let at = row.iter().cloned().chain([Expr::Var(counted)]);
+        Ok(Iteration::Range {
+            lo: Expr::Int(0),
+            hi: Expr::Count {
+                var: counted,
+                lo: Box::new(Expr::Int(0)),
+                hi: Box::new(extent.clone()),
+                body: Box::new(Expr::Visits(*pattern, at.collect())),
+            },
+            descending: false,
+        })
     }
 
     /// An operation on a semaphore that nobody else uses.

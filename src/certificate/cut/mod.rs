@@ -80,13 +80,23 @@
 //! for lifetimes of data (`resources`) `lifetimes.rs` and for CTAs that have exited (`uninitialized`)
 //! `exits.rs`.
 //!
+//! # Copies
+//!
+//! Roles with an index of unknown extent that is used as more than a number of members are copies of
+//! something, such as CTAs. Those that share nothing are treated one at a time (`copies.rs`). Those
+//! that are alike and share objects have one place per class, in all copies ([`sharing`]); those
+//! whose programs depend on their number are looked at in the order of their numbers ([`ordered`]).
+//! Both are refused for `race` and `stale_read`, since data may be shared.
+//!
 //! # Side conditions
 //!
-//! Refused with the construct named: patterns and row loops, resets of what several members use,
+//! Refused with the construct named: conditions on patterns and entries of rows that synchronization
+//! depends on, resets that do not directly follow the only member's wait (`epochs.rs`),
 //! ways of leaving a loop that `leave.rs` does not cover, arrivals of more than one, a wait at a
 //! split-phase barrier that does not follow its arrival in the same block, indices that move in
 //! ways other than `x`, `x % m` with `x` the number of the iteration up to a constant, index values
-//! of unknown extent used otherwise than in comparisons with values over parameters.
+//! of unknown extent used otherwise than in comparisons with values over parameters, unless they
+//! number copies.
 
 mod algebra;
 pub mod artefact;
@@ -96,22 +106,27 @@ pub mod cases;
 pub mod class;
 pub mod copies;
 pub mod count;
+mod epochs;
 mod exits;
 pub mod flow;
 mod init;
 mod leave;
+pub mod lengths;
 mod lifetimes;
 mod missing;
+pub mod ordered;
 mod own;
 mod polynomial;
 mod pools;
 pub mod races;
 mod rule;
+pub mod sharing;
 mod state;
 mod values;
 pub mod visible;
 
 use artefact::Cut;
+use artefact::Order;
 use artefact::Shows;
 
 use super::claims;
@@ -175,15 +190,19 @@ pub fn one_case(
     prefix: String,
 ) -> Result<Vec<Obligation>, Unsupported> {
     let fixed = cases::fixed(&cut.split, case);
-    let classes = if case.empty {
-        Vec::new()
+    let view = View::new(protocol, cut.order)?;
+    let [classes, shadows] = if case.empty {
+        Default::default()
     } else {
-        class::classes(protocol, &fixed)?
+        view.classes(&fixed)?
     };
     let mut rule = rule::Rule {
-        protocol,
+        protocol: view.protocol(),
         fixed,
         classes: &classes,
+        shadows: &shadows,
+        ordered: view.ordered.as_ref(),
+        copies: view.copies(),
         case,
         shows: cut.shows,
         prefix,
@@ -203,11 +222,15 @@ pub fn missing(protocol: &Protocol, cut: &Cut, obligation: &str) -> Option<Strin
             return None;
         }
         let fixed = cases::fixed(&cut.split, case);
-        let classes = class::classes(protocol, &fixed).ok()?;
+        let view = View::new(protocol, cut.order).ok()?;
+        let [classes, shadows] = view.classes(&fixed).ok()?;
         let mut rule = rule::Rule {
-            protocol,
+            protocol: view.protocol(),
             fixed,
             classes: &classes,
+            shadows: &shadows,
+            ordered: view.ordered.as_ref(),
+            copies: view.copies(),
             case,
             shows: cut.shows,
             prefix,
@@ -231,6 +254,57 @@ fn prefix(cut: &Cut, case: usize) -> String {
     }
 }
 
+/// A protocol as a proof looks at it: as a whole, or from one of its ordered copies.
+pub struct View<'p> {
+    whole: &'p Protocol,
+    /// The copies, if they go in order.
+    pub ordered: Option<ordered::Ordered>,
+}
+
+impl<'p> View<'p> {
+    /// Looks at a protocol as a proof with this order of copies does.
+    ///
+    /// # Errors
+    ///
+    /// Refuses an order where there are no copies that could go in order.
+    pub fn new(whole: &'p Protocol, order: Option<Order>) -> Result<View<'p>, Unsupported> {
+        let none = || Unsupported::whole("an order of copies where there are none");
+        let ordered = match order {
+            Some(order) => Some(ordered::ordered(whole, order).ok_or_else(none)?),
+            None => None,
+        };
+        Ok(View { whole, ordered })
+    }
+
+    /// The protocol of what is looked at.
+    pub fn protocol(&self) -> &Protocol {
+        match &self.ordered {
+            Some(ordered) => &ordered.seen_from[0],
+            None => self.whole,
+        }
+    }
+
+    /// Its copies that are alike, none where copies go in order.
+    pub fn copies(&self) -> copies::Copies {
+        match &self.ordered {
+            Some(_) => copies::Copies::default(),
+            None => copies::copies(self.whole),
+        }
+    }
+
+    /// Its classes, and those of the other symbolic copies.
+    ///
+    /// # Errors
+    ///
+    /// Refuses what the rule refuses.
+    pub fn classes(&self, fixed: &[(ParamId, i64)]) -> Result<[Vec<class::Class>; 2], Unsupported> {
+        match &self.ordered {
+            Some(ordered) => ordered.classes(fixed),
+            None => Ok([class::classes(self.whole, fixed)?, Vec::new()]),
+        }
+    }
+}
+
 /// That no member of a class ever gets to an operation, whatever the parameters: what a reader of
 /// a proof wants to know, since it usually means a wrong model.
 ///
@@ -238,7 +312,7 @@ fn prefix(cut: &Cut, case: usize) -> String {
 ///
 /// Refuses what the rule refuses.
 pub fn unreachable(
-    protocol: &Protocol,
+    view: &View<'_>,
     fixed: &[(ParamId, i64)],
     classes: &[class::Class],
     class: usize,
@@ -246,9 +320,12 @@ pub fn unreachable(
 ) -> Result<Obligation, Unsupported> {
     let case = artefact::Case::default();
     let mut rule = rule::Rule {
-        protocol,
+        protocol: view.protocol(),
         fixed: fixed.to_vec(),
         classes,
+        shadows: &[],
+        ordered: view.ordered.as_ref(),
+        copies: view.copies(),
         case: &case,
         shows: Shows::Nothing,
         prefix: String::new(),

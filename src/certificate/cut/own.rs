@@ -7,6 +7,7 @@
 //! somewhere are treated so: those that only grow need no closed form.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::collections::HashMap;
 
 use super::algebra;
@@ -24,7 +25,10 @@ use crate::protocol::VarId;
 
 /// A class to be: how many members, what their indices are, and what they do.
 pub struct Members<'a> {
+    /// How many there are altogether, or in each copy for an object that every copy has.
     pub size: &'a Expr,
+    /// Whether there are copies of them that share objects.
+    pub copied: bool,
     pub known: &'a HashMap<VarId, Expr>,
     pub body: &'a [Stmt],
 }
@@ -33,6 +37,8 @@ pub struct Members<'a> {
 #[derive(Debug, Clone, Default)]
 pub struct Own {
     vars: BTreeMap<ObjectId, VarId>,
+    /// The variables that say what resets have taken away.
+    epochs: BTreeMap<ObjectId, VarId>,
 }
 
 impl Own {
@@ -41,9 +47,22 @@ impl Own {
         self.vars.get(&object).copied()
     }
 
+    /// The variable that says what resets have taken away from a semaphore that counts in epochs.
+    pub fn epoch(&self, object: ObjectId) -> Option<VarId> {
+        self.epochs.get(&object).copied()
+    }
+
+    /// Makes semaphores count in epochs.
+    pub fn count_in_epochs(&mut self, protocol: &Protocol, objects: BTreeSet<ObjectId>) {
+        for object in objects {
+            let var = VarId(self.next(protocol));
+            self.epochs.insert(object, var);
+        }
+    }
+
     /// The object that a variable stands for.
     pub fn object(&self, var: VarId) -> Option<ObjectId> {
-        let mut all = self.vars.iter();
+        let mut all = self.vars.iter().chain(&self.epochs);
         all.find(|(_, own)| **own == var).map(|(object, _)| *object)
     }
 
@@ -53,17 +72,24 @@ impl Own {
             ObjectKind::Semaphore(Initial::Value(value)) => Some((*var, value.clone())),
             _ => None,
         };
-        self.vars.iter().filter_map(start).collect()
+        let epochs = self.epochs.values().map(|var| (*var, Expr::Int(0)));
+        self.vars.iter().filter_map(start).chain(epochs).collect()
     }
 
     /// The first number that no variable has.
     pub fn next(&self, protocol: &Protocol) -> usize {
-        protocol.vars.len() + self.vars.len()
+        protocol.vars.len() + self.vars.len() + self.epochs.len()
     }
 }
 
 /// Finds the semaphores that are set, and used by one member alone.
-pub fn own(protocol: &Protocol, fixed: &[(ParamId, i64)], all: &[Members<'_>]) -> Own {
+/// `private`: those that every copy has for itself.
+pub fn own(
+    protocol: &Protocol,
+    fixed: &[(ParamId, i64)],
+    all: &[Members<'_>],
+    private: &BTreeMap<usize, usize>,
+) -> Own {
     let mut found = Own::default();
     for (position, object) in protocol.objects.iter().enumerate() {
         let object_id = ObjectId(position);
@@ -97,7 +123,8 @@ pub fn own(protocol: &Protocol, fixed: &[(ParamId, i64)], all: &[Members<'_>]) -
         }
         let [user] = users[..] else { continue };
         let [element] = &elements[..] else { continue };
-        let alone = *all[user].size == Expr::Int(1);
+        let single = !all[user].copied || private.contains_key(&position);
+        let alone = single && *all[user].size == Expr::Int(1);
         let still = element.iter().all(|e| matches!(e, Expr::Int(_)));
         if set && alone && still {
             let var = VarId(found.next(protocol));

@@ -90,6 +90,7 @@ impl<'a> Rule<'a> {
             spots,
             spread: Some(spread),
             withheld: None,
+            copy: None,
         };
         Ok((group, open))
     }

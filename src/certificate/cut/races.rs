@@ -419,6 +419,7 @@ impl<'a> Rule<'a> {
             spots,
             spread: None,
             withheld,
+            copy: None,
         }];
         let (others, mut crews) = self.others(&mut setting, stops, held)?;
         // It is held, or it stops like everybody else.

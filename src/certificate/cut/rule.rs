@@ -11,19 +11,25 @@ use super::artefact::Shows;
 use super::artefact::Stop;
 use super::artefact::Support;
 use super::class::Class;
-use super::copies;
+use super::copies::Copies;
 use super::count::Counted;
 use super::count::Place;
 use super::flow;
 use super::flow::Claim;
 use super::flow::Kind;
+use super::ordered::Around;
+use super::ordered::Away;
+use super::ordered::Ordered;
+use super::ordered::Upto;
 use super::polynomial::Polynomial;
 use super::state;
+use super::state::Copy;
 use super::state::Element;
 use super::state::Group;
 use super::state::Resource;
 use super::state::Setting;
 use super::state::Spot;
+use super::state::Tag;
 use crate::certificate::obligation::Obligation;
 use crate::certificate::obligation::Split;
 use crate::certificate::program::Unsupported;
@@ -47,6 +53,10 @@ pub struct Rule<'a> {
     pub protocol: &'a Protocol,
     pub fixed: Vec<(ParamId, i64)>,
     pub classes: &'a [Class],
+    pub copies: Copies,
+    /// The classes of further symbolic copies, and what these are, where copies go in order.
+    pub shadows: &'a [Class],
+    pub ordered: Option<&'a Ordered>,
     pub case: &'a Case,
     pub shows: Shows,
     pub prefix: String,
@@ -88,6 +98,7 @@ impl<'a> Rule<'a> {
         self.declarations()?;
         self.residency()?;
         self.copies()?;
+        self.shown_of_copies()?;
         for class in 0..self.classes.len() {
             self.claims(class)?;
             for site in 0..self.classes[class].flow.sites.len() {
@@ -109,7 +120,11 @@ impl<'a> Rule<'a> {
             Shows::Lifetimes => self.lifetimes()?,
             Shows::Exits => self.exits()?,
         }
-        self.progress()
+        self.progress(Upto::This)?;
+        if self.ordered.is_some() {
+            self.progress(Upto::End)?;
+        }
+        Ok(())
     }
 
     /// No member of a class gets to an operation.
@@ -152,21 +167,45 @@ impl<'a> Rule<'a> {
         for assumption in &self.protocol.assumptions {
             facts.push(terms.expr(&assumption.condition, &Env::new())?);
         }
-        if let Some(extent) = copies::copies(self.protocol).extent {
-            // Without a copy there is nobody, and nothing to show.
-            let extent = terms.expr(&self.fix(&extent), &Env::new())?;
-            facts.push(term::le(&term::int(1), &extent));
+        match &self.copies.extent {
+            Some(extent) if !self.copies.shares => {
+                // Without a copy there is nobody, and nothing to show.
+                let extent = terms.expr(&self.fix(extent), &Env::new())?;
+                facts.push(term::le(&term::int(1), &extent));
+            }
+            _ => {}
         }
-        Ok(Setting::new(self.protocol, terms, facts))
+        let setting = Setting::new(self.protocol, terms, facts);
+        let private = self.copies.objects.keys().copied();
+        Ok(setting.with_private(private.filter(|_| self.copies.shares)))
+    }
+
+    /// Copies that share objects may share data, and kinds of copies stand for elements of their own.
+    fn shown_of_copies(&self) -> Result<(), Unsupported> {
+        let refused = match self.shows {
+            Shows::Nothing => None,
+            Shows::Generations => (!self.copies.comparisons.is_empty())
+                .then_some("different kinds of copies that share objects, for this property"),
+            Shows::Ordering
+            | Shows::Visibility
+            | Shows::Claims
+            | Shows::Lifetimes
+            | Shows::Exits => Some("copies that share objects, for this property"),
+        };
+        match refused {
+            Some(what) if self.copies.shares || self.ordered.is_some() => {
+                Err(Unsupported::whole(what))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Every copy has elements of its own.
     fn copies(&mut self) -> Result<(), Unsupported> {
-        let copies = copies::copies(self.protocol);
-        let Some(extent) = copies.extent else {
+        let Some(extent) = self.copies.extent.clone() else {
             return Ok(());
         };
-        for (object, position) in copies.objects {
+        for (object, position) in self.copies.objects.clone() {
             let object = &self.protocol.objects[object];
             let mut setting = self.setting()?;
             let copies = setting.terms.expr(&self.fix(&extent), &Env::new())?;
@@ -185,9 +224,26 @@ impl<'a> Rule<'a> {
     /// The same, for a class that has members.
     pub fn setting_of(&self, class: usize) -> Result<Setting<'a>, Unsupported> {
         let mut setting = self.setting()?;
-        let size = setting.terms.expr(&self.classes[class].size, &Env::new())?;
-        setting.facts.push(term::le(&term::int(1), &size));
+        let exists = self.exists(&mut setting, class)?;
+        setting.facts.push(exists);
         Ok(setting)
+    }
+
+    /// That a class has members.
+    pub fn exists(&self, setting: &mut Setting<'a>, position: usize) -> Result<Term, Unsupported> {
+        let class = &self.classes[position];
+        let mut all = Vec::new();
+        for number in [Some(&class.size), class.copies.as_ref()]
+            .into_iter()
+            .flatten()
+        {
+            let number = setting.terms.expr(number, &Env::new())?;
+            all.push(term::le(&term::int(1), &number));
+        }
+        if self.is_copied(position) {
+            all.push(self.is_number(setting, 0)?);
+        }
+        Ok(term::and(all))
     }
 
     pub fn conclude(
@@ -256,12 +312,16 @@ impl<'a> Rule<'a> {
 
     fn declarations(&mut self) -> Result<(), Unsupported> {
         let protocol = self.protocol;
-        if let Some(pattern) = protocol.patterns.first() {
-            return Err(Unsupported::at(pattern.span, "a block-sparse pattern"));
+        if let Some(pattern) = protocol.patterns.first()
+            && !matches!(self.shows, Shows::Nothing | Shows::Generations)
+        {
+            let what = "a block-sparse pattern, for this property";
+            return Err(Unsupported::at(pattern.span, what));
         }
         self.assumptions()?;
         let mut exprs: Vec<Expr> = Vec::new();
         exprs.extend(protocol.objects.iter().flat_map(|o| o.extents.clone()));
+        exprs.extend(protocol.patterns.iter().flat_map(|p| p.extents.clone()));
         let indices = protocol.roles.iter().flat_map(|r| &r.indices);
         exprs.extend(indices.map(|i| i.extent.clone()));
         for object in &protocol.objects {
@@ -312,7 +372,7 @@ impl<'a> Rule<'a> {
 
     /// Every member runs from the beginning, or the whole grid fits.
     fn residency(&mut self) -> Result<(), Unsupported> {
-        for role in &self.protocol.roles {
+        for (position, role) in self.protocol.roles.iter().enumerate() {
             let Some(launch) = &role.launch else { continue };
             let Resident::AtMost(limit) = &launch.resident else {
                 continue;
@@ -320,8 +380,10 @@ impl<'a> Rule<'a> {
             let mut setting = self.setting()?;
             let limit = setting.terms.expr(&self.fix(limit), &Env::new())?;
             let mut size = Expr::Int(1);
-            for index in &role.indices {
-                let extent = self.fix(&index.extent);
+            let copied = self.ordered.filter(|o| o.copied[position]);
+            let extents = role.indices.iter().map(|index| &index.extent);
+            for extent in extents.chain(copied.map(|o| &o.extent)) {
+                let extent = self.fix(extent);
                 let value = setting.terms.expr(&extent, &Env::new())?;
                 setting.facts.push(term::le(&term::int(1), &value));
                 size = super::algebra::mul(size, extent);
@@ -384,7 +446,13 @@ impl<'a> Rule<'a> {
         let mut setting = self.setting_of(class)?;
         let env = setting.member_at(&self.classes[class], site, "at")?;
         let mut goals = Vec::new();
-        for (extent, index) in object.extents.iter().zip(&this.index) {
+        // The number of the kind stands for those of its copies, which have an obligation of their own.
+        let kind = self.copies.objects.get(&this.object.0);
+        let kind = kind.filter(|_| self.copies.shares);
+        for (at, (extent, index)) in object.extents.iter().zip(&this.index).enumerate() {
+            if kind == Some(&at) {
+                continue;
+            }
             let extent = setting.terms.expr(&self.fix(extent), &Env::new())?;
             let index = setting.terms.expr(index, &env)?;
             goals.push(term::within(&term::int(0), &index, &extent));
@@ -467,8 +535,8 @@ impl<'a> Rule<'a> {
                     continue;
                 }
                 let mut setting = self.setting_of(class)?;
-                let size = setting.terms.expr(&self.classes[other].size, &Env::new())?;
-                setting.facts.push(term::le(&term::int(1), &size));
+                let exists = self.exists(&mut setting, other)?;
+                setting.facts.push(exists);
                 let left = setting.member_at(&self.classes[class], site, "left")?;
                 let right = setting.member_at(&self.classes[other], at, "right")?;
                 for (x, y) in a.index.iter().zip(&b.index) {
@@ -506,7 +574,8 @@ impl<'a> Rule<'a> {
         site: usize,
         env: &Env,
     ) -> Result<Term, Unsupported> {
-        let this = &self.classes[class];
+        let this = self.class(class);
+        let class = self.original(class);
         let at = &this.flow.sites[site];
         let moves = || Unsupported::at(at.span, "the way the element of this operation moves");
         let (rounds, first) = match &at.kind {
@@ -900,8 +969,7 @@ impl<'a> Rule<'a> {
         ]));
         let mut goals = vec![exists];
         goals.extend(setting.conditions(&wait.path, &held)?);
-        let size = setting.terms.expr(&by.size, &Env::new())?;
-        goals.push(term::le(&term::int(1), &size));
+        goals.push(self.exists(setting, support.by)?);
         for (x, y) in at.index.iter().zip(&wait.index) {
             let (x, y) = (setting.terms.expr(x, env)?, setting.terms.expr(y, &held)?);
             goals.push(term::eq(&x, &y));
@@ -915,7 +983,7 @@ impl<'a> Rule<'a> {
             place: Place::Site(support.wait),
             env: &held,
         };
-        let stops = hold.stops.get(class).ok_or_else(wrong)?;
+        let stops = self.stops_of(hold, class).ok_or_else(wrong)?;
         goals.push(self.stopped(setting, stops, from, own)?);
         Ok(term::and(goals))
     }
@@ -952,7 +1020,7 @@ impl<'a> Rule<'a> {
         stop: usize,
         iteration: &Term,
     ) -> Result<Term, Unsupported> {
-        let this = &self.classes[at.class];
+        let this = self.class(at.class);
         let clock = this.flow.clock(stop);
         let done = this
             .flow
@@ -981,8 +1049,19 @@ impl<'a> Rule<'a> {
     /// The cut for an operation: the only one that is looked at anywhere.
     pub fn held(&self, class: usize, site: usize) -> Option<&'a Hold> {
         let classes = self.classes.len();
+        let apart = self.copies.shares || self.ordered.is_some();
+        let elsewhere = if apart { classes } else { 0 };
+        let fits = |h: &Hold| h.stops.len() == classes && h.elsewhere.len() == elsewhere;
         let mut holds = self.case.holds.iter();
-        holds.find(|h| h.class == class && h.site == site && h.stops.len() == classes)
+        holds.find(|h| h.class == class && h.site == site && fits(h))
+    }
+
+    /// Where the members of a class stop that may work on the elements of the member that is held:
+    /// those of its copy, if they belong to copies.
+    pub fn stops_of(&self, hold: &'a Hold, class: usize) -> Option<&'a [Stop]> {
+        let other = &self.classes[class];
+        let marked = other.copies.is_none() || other.is_kind_of(&self.classes[hold.class]);
+        hold.stops.get(class).filter(|_| marked).map(|s| &s[..])
     }
 
     /// A member arrives at a split-phase barrier and waits there by turns.
@@ -1039,15 +1118,20 @@ impl<'a> Rule<'a> {
             }],
             spread: None,
             withheld: None,
+            copy: self.marked(class),
         }];
         let from = Held {
             class,
             place: Place::Site(site),
             env: &env,
         };
-        let (others, crews) = self.others(&mut setting, &hold.stops, from)?;
+        let (others, mut crews) = self.others(&mut setting, &hold.stops, from)?;
         let first = groups.len();
         groups.extend(others);
+        let (others, more) = self.elsewhere(&mut setting, &hold.elsewhere, from)?;
+        groups.extend(others);
+        crews.extend(more);
+        let away = self.away(&mut setting, &hold.elsewhere, from)?;
         let mut goals = self.blocked(&mut setting, &groups, first, &crews)?;
         if let Some(above) = above {
             // An arrival that bytes belong to must itself be missing.
@@ -1055,6 +1139,7 @@ impl<'a> Rule<'a> {
             let place = (class, site);
             goals.push(self.lacks(&mut setting, &groups, place, &env, above, arrivals_only)?);
         }
+        goals.extend(self.blocked_away(&mut setting, groups, away)?);
         let what = self.quote(at.span);
         self.conclude(
             format!("cut_c{class}_s{site}"),
@@ -1082,6 +1167,14 @@ impl<'a> Rule<'a> {
         let (mut groups, mut crews) = (Vec::new(), Vec::new());
         for (position, stop) in stops.iter().enumerate() {
             let class = &self.classes[position];
+            // Copies of other kinds have nobody in the copy of the member that is held.
+            if class.copies.is_some() && !class.is_kind_of(&self.classes[from.class]) {
+                continue;
+            }
+            // Ordered copies have finished while a member of no copy is held.
+            if self.is_copied(position) && !self.is_copied(from.class) {
+                continue;
+            }
             let size = if position == from.class {
                 super::algebra::sub(class.size.clone(), Expr::Int(1))
             } else {
@@ -1099,9 +1192,137 @@ impl<'a> Rule<'a> {
                 spots,
                 spread: None,
                 withheld: None,
+                copy: self.marked(position),
             });
         }
         Ok((groups, crews))
+    }
+
+    /// The same in the copies other than that of the member that is held.
+    fn elsewhere(
+        &self,
+        setting: &mut Setting<'a>,
+        stops: &[Vec<Stop>],
+        from: Held<'_>,
+    ) -> Result<Others<'a>, Unsupported> {
+        let (mut groups, mut crews) = (Vec::new(), Vec::new());
+        for (position, stop) in stops.iter().enumerate() {
+            let class = &self.classes[position];
+            let Some(copies) = &class.copies else {
+                continue;
+            };
+            let count = if class.is_kind_of(&self.classes[from.class]) {
+                super::algebra::sub(copies.clone(), Expr::Int(1))
+            } else {
+                copies.clone()
+            };
+            if count == Expr::Int(0) {
+                continue;
+            }
+            let spots = self.stops(setting, position, stop, from)?;
+            let members = setting.terms.expr(&class.size, &Env::new())?;
+            let copies = setting.terms.expr(&count, &Env::new())?;
+            let zero = term::int(0);
+            let nobody = term::or([term::le(&members, &zero), term::le(&copies, &zero)]);
+            crews.push((position, nobody));
+            groups.push(Group {
+                class,
+                size: class.size.clone(),
+                spots,
+                spread: None,
+                withheld: None,
+                copy: Some(Copy {
+                    tag: Tag::Unmarked,
+                    count,
+                }),
+            });
+        }
+        Ok((groups, crews))
+    }
+
+    /// The copies after that of the member that is held, where copies go in order: the groups of the
+    /// second symbolic copy. Says what copies do that are not looked at.
+    fn away(
+        &self,
+        setting: &mut Setting<'a>,
+        stops: &[Vec<Stop>],
+        from: Held<'_>,
+    ) -> Result<Vec<(usize, Group<'a>)>, Unsupported> {
+        let mut groups = Vec::new();
+        let Some(ordered) = self.ordered else {
+            return Ok(groups);
+        };
+        if !self.is_copied(from.class) {
+            setting.around = Some(Around {
+                finished: Upto::End,
+                away: Vec::new(),
+            });
+            return Ok(groups);
+        }
+        let mut away = Vec::new();
+        for nth in 1..ordered.numbers.len() {
+            let mut all = Vec::new();
+            for (position, stop) in stops.iter().enumerate() {
+                if !self.is_copied(position) {
+                    continue;
+                }
+                let shadow = position + nth * self.classes.len();
+                let spots = self.stops(setting, shadow, stop, from)?;
+                let class = self.class(shadow);
+                if nth == 1 {
+                    let group = Group {
+                        class,
+                        size: class.size.clone(),
+                        spots: spots.clone(),
+                        spread: None,
+                        withheld: None,
+                        copy: None,
+                    };
+                    groups.push((shadow, group));
+                }
+                all.push((shadow, spots));
+            }
+            away.push(Away {
+                number: self.is_number(setting, nth)?,
+                spots: all,
+            });
+        }
+        setting.around = Some(Around {
+            finished: Upto::This,
+            away,
+        });
+        Ok(groups)
+    }
+
+    /// That everybody in the second symbolic copy is blocked or finished.
+    fn blocked_away(
+        &self,
+        setting: &mut Setting<'a>,
+        mut groups: Vec<Group<'a>>,
+        away: Vec<(usize, Group<'a>)>,
+    ) -> Result<Vec<Term>, Unsupported> {
+        if away.is_empty() {
+            return Ok(Vec::new());
+        }
+        let first = groups.len();
+        let none = term::not(self.is_number(setting, 1)?);
+        let mut crews = Vec::new();
+        for (shadow, group) in away {
+            let size = setting.terms.expr(&group.size, &Env::new())?;
+            let nobody = term::or([none.clone(), term::le(&size, &term::int(0))]);
+            crews.push((shadow, nobody));
+            groups.push(group);
+        }
+        self.blocked(setting, &groups, first, &crews)
+    }
+
+    /// The copy of the member that is held, for a class of its kind.
+    fn marked(&self, class: usize) -> Option<Copy> {
+        let copies = self.classes[class].copies.as_ref();
+        copies.map(|_| Copy {
+            tag: Tag::Marked,
+            count: Expr::Int(1),
+        })
     }
 
     /// That whoever is in these groups, from `first` on, and not at the end is blocked where it is.
@@ -1117,7 +1338,8 @@ impl<'a> Rule<'a> {
             for spot in &group.spots {
                 if let Place::Site(site) = spot.place {
                     let at = (*position, site);
-                    let blocked = self.lacks(setting, groups, at, &spot.env, 0, false)?;
+                    let copy = group.copy.as_ref().map(|copy| copy.tag);
+                    let blocked = self.lacks_in(copy, setting, groups, at, &spot.env, 0, false)?;
                     let when = spot.when.clone();
                     goals.push(term::or([none.clone(), term::not(when), blocked]));
                 }
@@ -1173,7 +1395,7 @@ impl<'a> Rule<'a> {
         from: Held<'_>,
     ) -> Result<Spot, Unsupported> {
         let site = stop.site;
-        let this = &self.classes[class];
+        let this = self.class(class);
         let at = this
             .flow
             .sites
@@ -1206,20 +1428,52 @@ impl<'a> Rule<'a> {
         &self,
         setting: &mut Setting<'a>,
         groups: &[Group<'_>],
+        at: (usize, usize),
+        env: &Env,
+        above: i64,
+        arrivals_only: bool,
+    ) -> Result<Term, Unsupported> {
+        let copy = Some(Tag::Marked);
+        self.lacks_in(copy, setting, groups, at, env, above, arrivals_only)
+    }
+
+    /// The same for a wait of a member of a certain copy.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "who waits, for what, and where everybody is"
+    )]
+    fn lacks_in(
+        &self,
+        copy: Option<Tag>,
+        setting: &mut Setting<'a>,
+        groups: &[Group<'_>],
         (class, site): (usize, usize),
         env: &Env,
         above: i64,
         arrivals_only: bool,
     ) -> Result<Term, Unsupported> {
-        let this = &self.classes[class];
-        let element: Element = setting.element(this, site, env)?;
+        let this = self.class(class);
+        let element: Element = setting.element_of(this, site, env, copy)?;
         let generation = match &this.flow.sites[site].kind {
             Kind::WaitValue { .. } => None,
             _ => Some(self.generation(setting, class, site, env)?),
         };
         let fix = |e: &Expr| self.fix(e);
-        let (scale, need) = setting.need(this, site, env, generation.clone(), above, &fix)?;
+        let (scale, mut need) = setting.need(this, site, env, generation.clone(), above, &fix)?;
         let zero = term::int(0);
+        let around = setting.around.clone();
+        let mut idle = Vec::new();
+        if let Some(around) = &around {
+            let arrivals = Resource::Arrivals;
+            need.extend(self.finished(setting, &element, arrivals, scale, around.finished)?);
+            // Seen from the second copy, it is the third one that stands for the others.
+            let other = usize::from(class >= self.classes.len());
+            if let Some(away) = around.away.get(other) {
+                idle.push(self.idle(setting, &element, arrivals, away)?);
+                idle.push(self.idle(setting, &element, Resource::Bytes, away)?);
+            }
+        }
+        let class = self.original(class);
         let arrived = setting.balance(groups, &element, Resource::Arrivals, scale, need)?;
         let mut lacking = vec![term::lt(&arrived, &zero)];
         if let Some(generation) = generation
@@ -1229,11 +1483,21 @@ impl<'a> Rule<'a> {
             // What is expected is what is delivered: an obligation of its own.
             let each = Polynomial::of(&self.landing_bytes(class, site)?);
             let wanted = term::sum([generation, term::int(above)]);
-            let need = vec![(each, wanted)];
+            let mut need = vec![(each, wanted)];
+            if let Some(around) = &around {
+                need.extend(self.finished(
+                    setting,
+                    &element,
+                    Resource::Bytes,
+                    1,
+                    around.finished,
+                )?);
+            }
             let landed = setting.balance(groups, &element, Resource::Bytes, 1, need)?;
             lacking.push(term::lt(&landed, &zero));
         }
-        Ok(term::or(lacking))
+        idle.push(term::or(lacking));
+        Ok(term::and(idle))
     }
 
     pub fn form(
@@ -1248,13 +1512,32 @@ impl<'a> Rule<'a> {
             let mut factors = Vec::new();
             for quantity in &product.of {
                 factors.push(match quantity {
-                    Quantity::Param(at) if *at < self.protocol.params.len() => {
+                    Quantity::Param(at) if *at < self.known_params() => {
                         let param = self.fix(&Expr::Param(ParamId(*at)));
                         setting.terms.expr(&param, &Env::new())?
                     }
                     Quantity::Clock(depth) => {
                         let clock = self.held_clock(held, *depth)?;
                         setting.terms.expr(&clock, held.env)?
+                    }
+                    Quantity::Share { clock, plus, by } if *by >= 1 => {
+                        let clock = self.held_clock(held, *clock)?;
+                        let sum = super::algebra::add(clock, Expr::Int(*plus));
+                        let share = super::algebra::binary(BinaryOp::Div, sum, Expr::Int(*by));
+                        let share = super::algebra::max(Expr::Int(0), share);
+                        setting.terms.expr(&share, held.env)?
+                    }
+                    Quantity::Sum {
+                        of,
+                        at,
+                        clock,
+                        plus,
+                    } => {
+                        let clock = self.held_clock(held, *clock)?;
+                        let outer = super::algebra::add(clock, Expr::Int(*plus));
+                        let class = self.classes.get(*of).ok_or_else(wrong)?;
+                        let sum = class.flow.after(*at, &outer).ok_or_else(wrong)?;
+                        setting.terms.expr(&sum, held.env)?
                     }
                     Quantity::Trips(of, at) => {
                         let trips = self.trips(*of, *at)?;
@@ -1272,7 +1555,7 @@ impl<'a> Rule<'a> {
                         let quotient = Expr::Binary(BinaryOp::Div, Box::new(sum), Box::new(by));
                         setting.terms.expr(&quotient, held.env)?
                     }
-                    Quantity::Param(_) => return Err(wrong()),
+                    Quantity::Param(_) | Quantity::Share { .. } => return Err(wrong()),
                 });
             }
             let value = factors
@@ -1285,6 +1568,15 @@ impl<'a> Rule<'a> {
             });
         }
         Ok(term::sum(sum))
+    }
+
+    /// How many of the parameters a form may use: a stop is the same function of each symbolic copy
+    /// other than the first, and must not look at their numbers.
+    fn known_params(&self) -> usize {
+        match self.ordered {
+            Some(ordered) => ordered.numbers[0].0 + 1,
+            None => self.protocol.params.len(),
+        }
     }
 
     /// How many iterations of a loop around a place a member before it has completed.
@@ -1318,15 +1610,30 @@ impl<'a> Rule<'a> {
     }
 
     /// No choice of places, one per class, leaves everybody blocked or finished and somebody
-    /// blocked.
-    fn progress(&mut self) -> Result<(), Unsupported> {
+    /// blocked. Where copies go in order: somebody of the first copy that is not finished, or of no
+    /// copy, when all copies are.
+    fn progress(&mut self, upto: Upto) -> Result<(), Unsupported> {
         let classes = self.classes;
         let mut setting = self.setting()?;
+        if self.ordered.is_some() {
+            setting.around = Some(Around {
+                finished: upto,
+                away: Vec::new(),
+            });
+            if upto == Upto::This {
+                let number = self.is_number(&mut setting, 0)?;
+                setting.facts.push(number);
+            }
+        }
         setting.exact_products = (0..classes.len()).any(|class| self.uses_pools(class));
         let mut groups = Vec::new();
         let mut unfinished = Vec::new();
         let mut splits: BTreeMap<usize, usize> = BTreeMap::new();
-        for (position, class) in classes.iter().enumerate() {
+        let looked_at: Vec<usize> = (0..classes.len())
+            .filter(|class| upto == Upto::This || !self.is_copied(*class))
+            .collect();
+        for &position in &looked_at {
+            let class = &classes[position];
             if self.uses_pools(position) {
                 let (group, open) = self.spread(&mut setting, position)?;
                 groups.push(group);
@@ -1338,8 +1645,7 @@ impl<'a> Rule<'a> {
                 .collect();
             let choice = setting.terms.constant(&format!("place_{position}"));
             let last = i64::try_from(stops.len()).unwrap_or(i64::MAX);
-            let size = setting.terms.expr(&class.size, &Env::new())?;
-            let exists = term::le(&term::int(1), &size);
+            let exists = self.exists(&mut setting, position)?;
             setting.facts.push(term::within(
                 &term::int(0),
                 &choice,
@@ -1368,7 +1674,7 @@ impl<'a> Rule<'a> {
                     env,
                 });
             }
-            if !stops.is_empty() {
+            if !stops.is_empty() && (upto == Upto::End || self.is_first(position)) {
                 unfinished.push(term::and([
                     exists,
                     term::not(term::eq(&choice, &term::int(last))),
@@ -1385,23 +1691,28 @@ impl<'a> Rule<'a> {
                 spots,
                 spread: None,
                 withheld: None,
+                copy: class.copies.clone().map(|count| Copy {
+                    tag: Tag::Unmarked,
+                    count,
+                }),
             });
         }
-        for position in 0..classes.len() {
+        for (group, &position) in looked_at.iter().enumerate() {
             if self.uses_pools(position) {
                 self.spread_blocked(&mut setting, &groups, position)?;
                 continue;
             }
-            let size = setting.terms.expr(&classes[position].size, &Env::new())?;
-            let none = term::le(&size, &term::int(0));
-            for nth in 0..groups[position].spots.len() {
-                let spot = groups[position].spots[nth].clone();
+            let none = term::not(self.exists(&mut setting, position)?);
+            let copy = groups[group].copy.as_ref().map(|copy| copy.tag);
+            for nth in 0..groups[group].spots.len() {
+                let spot = groups[group].spots[nth].clone();
                 let Place::Site(site) = spot.place else {
                     continue;
                 };
                 let at = (position, site);
                 let rings = setting.rings.len();
-                let blocked = self.lacks(&mut setting, &groups, at, &spot.env, 0, false)?;
+                let blocked =
+                    self.lacks_in(copy, &mut setting, &groups, at, &spot.env, 0, false)?;
                 // Next where in a ring it is blocked, and where those are who could unblock it.
                 let mut next: Vec<Term> = Vec::new();
                 next.extend(setting.rings[rings..].iter().map(|r| r.integer.clone()));
@@ -1421,6 +1732,10 @@ impl<'a> Rule<'a> {
             }
         }
         setting.facts.push(term::or(unfinished));
+        let name = match upto {
+            Upto::This => "progress",
+            Upto::End => "progress_after_all_copies",
+        };
         // The class with most places first.
         setting
             .split
@@ -1428,7 +1743,7 @@ impl<'a> Rule<'a> {
         let rings = std::mem::take(&mut setting.rings);
         setting.split.extend(rings);
         self.conclude(
-            "progress".to_owned(),
+            name.to_owned(),
             "no choice of places leaves somebody blocked and nobody able to go on".to_owned(),
             setting,
             term::boolean(false),

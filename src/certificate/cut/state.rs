@@ -1,10 +1,13 @@
 //! Symbolic states: classes of members at places, and what has arrived at an element by then.
 
+use std::collections::BTreeSet;
+
 use super::class::Class;
 use super::count::Counted;
 use super::count::Place;
 use super::flow::Kind;
 use super::flow::Path;
+use super::ordered::Around;
 use super::polynomial::Polynomial;
 use crate::certificate::obligation::Split;
 use crate::certificate::program::Unsupported;
@@ -51,6 +54,10 @@ pub struct Setting<'p> {
     /// Whether products are also stated as such. Pools need it, since the numbers of members there
     /// are unknowns; elsewhere it only slows the solver down.
     pub exact_products: bool,
+    /// Objects that each of the copies has for itself, where copies share others.
+    private: BTreeSet<usize>,
+    /// What copies do that are not looked at, where copies go in order.
+    pub around: Option<Around>,
 }
 
 /// Some members of a class that are all at one place.
@@ -65,6 +72,26 @@ pub struct Group<'c> {
     pub spread: Option<Vec<Term>>,
     /// What has not landed, of a single member.
     pub withheld: Option<Withheld>,
+    /// Which copies they belong to, if they belong to one of several that share objects.
+    pub copy: Option<Copy>,
+}
+
+/// Some copies of one kind, all with their members at the same places.
+#[derive(Clone)]
+pub struct Copy {
+    /// Groups with the same tag work on the same private elements.
+    pub tag: Tag,
+    /// How many copies there are.
+    pub count: Expr,
+}
+
+/// Which copies of a kind are meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tag {
+    /// The one of the member that is held.
+    Marked,
+    /// All others, or all where no member is held.
+    Unmarked,
 }
 
 /// An operation that has not landed, by position in its class and in its iterations. Nor have the
@@ -85,6 +112,8 @@ pub struct Spot {
 /// An element of an object.
 pub struct Element {
     pub object: ObjectId,
+    /// In which copies it is, if each has elements of its own.
+    pub copy: Option<Tag>,
     /// Literals where the index is a number, so that what is elsewhere can be told at once.
     pub index: Vec<Expr>,
     pub env: Env,
@@ -100,7 +129,15 @@ impl<'p> Setting<'p> {
             split: Vec::new(),
             rings: Vec::new(),
             exact_products: false,
+            private: BTreeSet::new(),
+            around: None,
         }
+    }
+
+    /// Makes objects those that each of the copies has for itself.
+    pub fn with_private(mut self, objects: impl IntoIterator<Item = usize>) -> Setting<'p> {
+        self.private.extend(objects);
+        self
     }
 
     pub fn unknown(&mut self, name: &str) -> Term {
@@ -156,8 +193,19 @@ impl<'p> Setting<'p> {
         site: usize,
         env: &Env,
     ) -> Result<Element, Unsupported> {
+        self.element_of(class, site, env, None)
+    }
+
+    /// The same in certain copies of the class.
+    pub fn element_of(
+        &mut self,
+        class: &Class,
+        site: usize,
+        env: &Env,
+        copy: Option<Tag>,
+    ) -> Result<Element, Unsupported> {
         let this = &class.flow.sites[site];
-        self.element_at(this.object, &this.index, env)
+        self.element_in(this.object, &this.index, env, copy)
     }
 
     /// An element of an object.
@@ -166,6 +214,16 @@ impl<'p> Setting<'p> {
         object: ObjectId,
         indices: &[Expr],
         env: &Env,
+    ) -> Result<Element, Unsupported> {
+        self.element_in(object, indices, env, None)
+    }
+
+    fn element_in(
+        &mut self,
+        object: ObjectId,
+        indices: &[Expr],
+        env: &Env,
+        copy: Option<Tag>,
     ) -> Result<Element, Unsupported> {
         let mut index = Vec::new();
         let mut values = Env::new();
@@ -193,6 +251,7 @@ impl<'p> Setting<'p> {
         }
         Ok(Element {
             object,
+            copy: copy.filter(|_| self.private.contains(&object.0)),
             index,
             env: values,
         })
@@ -215,24 +274,37 @@ impl<'p> Setting<'p> {
             env.insert(var, value);
             index.push(Expr::Var(var));
         }
-        Ok(Element { object, index, env })
+        Ok(Element {
+            object,
+            copy: None,
+            index,
+            env,
+        })
     }
 
-    /// What a class's members at a spot have each contributed to an element: for every operation
-    /// that contributes, its weight and how often it was done.
-    fn contributions(
-        &mut self,
+    /// What each member of a class has contributed to an element when it has finished: the
+    /// operation, its weight, and how often it was done.
+    pub fn contributed_at_end(
+        &self,
         class: &Class,
-        spot: &Spot,
-        withheld: Option<&Withheld>,
         element: &Element,
         resource: Resource,
-    ) -> Result<Vec<(Expr, Term)>, Unsupported> {
-        let with_element = |env: &Env| {
-            let mut env = env.clone();
-            env.extend(element.env.iter().map(|(v, t)| (*v, t.clone())));
-            env
-        };
+    ) -> Result<Vec<(usize, Expr, Expr)>, Unsupported> {
+        let mut all = Vec::new();
+        for (at, weight) in self.contributing(class, element, resource)? {
+            let times = class.flow.visits(at, &element.index, Place::End);
+            all.push((at, weight, times.ok_or_else(|| moves(class, at))?));
+        }
+        Ok(all)
+    }
+
+    /// The operations of a class that contribute to an element's object, with their weights.
+    fn contributing(
+        &self,
+        class: &Class,
+        element: &Element,
+        resource: Resource,
+    ) -> Result<Vec<(usize, Expr)>, Unsupported> {
         let mut all = Vec::new();
         for (at, site) in class.flow.sites.iter().enumerate() {
             let weight = match resource {
@@ -246,23 +318,39 @@ impl<'p> Setting<'p> {
                     _ => None,
                 },
             };
-            let Some(weight) = weight else {
+            let Some(weight) = weight.filter(|_| site.object == element.object) else {
                 continue;
             };
-            if site.object != element.object {
-                continue;
-            }
-            if site
-                .path
-                .loops
-                .iter()
-                .any(|l| super::algebra::mentions(&weight, class.flow.loops[*l].var))
-            {
+            let mut loops = site.path.loops.iter();
+            if loops.any(|l| super::algebra::mentions(&weight, class.flow.loops[*l].var)) {
                 return Err(Unsupported::at(
                     site.span,
                     "an amount that differs between iterations",
                 ));
             }
+            all.push((at, weight));
+        }
+        Ok(all)
+    }
+
+    /// What a class's members at a spot have each contributed to an element: for every operation
+    /// that contributes, its weight and how often it was done.
+    pub fn contributions(
+        &mut self,
+        class: &Class,
+        spot: &Spot,
+        withheld: Option<&Withheld>,
+        element: &Element,
+        resource: Resource,
+    ) -> Result<Vec<(Expr, Term)>, Unsupported> {
+        let with_element = |env: &Env| {
+            let mut env = env.clone();
+            env.extend(element.env.iter().map(|(v, t)| (*v, t.clone())));
+            env
+        };
+        let mut all = Vec::new();
+        for (at, weight) in self.contributing(class, element, resource)? {
+            let site = &class.flow.sites[at];
             let (place, env) = match withheld {
                 Some(w) if matches!(site.kind, Kind::Arrive { commit: true, .. }) => {
                     (Place::Site(w.site), &w.env)
@@ -270,12 +358,8 @@ impl<'p> Setting<'p> {
                 _ => (spot.place, &spot.env),
             };
             let env = with_element(env);
-            let times = class
-                .flow
-                .visits(at, &element.index, place)
-                .ok_or_else(|| {
-                    Unsupported::at(site.span, "the way the element of this operation moves")
-                })?;
+            let times = class.flow.visits(at, &element.index, place);
+            let times = times.ok_or_else(|| moves(class, at))?;
             all.push((weight, self.terms.expr(&times, &env)?));
         }
         Ok(all)
@@ -293,7 +377,10 @@ impl<'p> Setting<'p> {
     ) -> Result<Term, Unsupported> {
         let mut parts: Vec<(Polynomial, Term)> = Vec::new();
         for group in groups {
-            let size = Polynomial::of(&group.size);
+            let Some(size) = self.counting(group, element) else {
+                continue;
+            };
+            let size = Polynomial::of(&size);
             let mut columns: Vec<Vec<(Expr, Term)>> = Vec::new();
             for spot in &group.spots {
                 let withheld = group.withheld.as_ref();
@@ -331,6 +418,20 @@ impl<'p> Setting<'p> {
             parts.push((Polynomial::default().minus(&factor), times));
         }
         self.weighted(parts)
+    }
+
+    /// How many members of a group an element has to do with, `None` for none: at a private element
+    /// those of one copy, at a shared one those of all copies.
+    fn counting(&self, group: &Group<'_>, element: &Element) -> Option<Expr> {
+        let size = || group.size.clone();
+        match &group.copy {
+            None => Some(size()),
+            Some(copy) if self.private.contains(&element.object.0) => {
+                let there = element.copy.is_none_or(|tag| tag == copy.tag);
+                there.then(size)
+            }
+            Some(copy) => Some(super::algebra::mul(size(), copy.count.clone())),
+        }
     }
 
     /// What a delivery that has not landed takes away from what has been started.
@@ -612,6 +713,11 @@ pub fn named_count(class: &Class, site: usize) -> Result<Expr, Unsupported> {
     count
         .filter(|c| !moves(c))
         .ok_or_else(|| Unsupported::at(this.span, "a thread count that differs between iterations"))
+}
+
+fn moves(class: &Class, site: usize) -> Unsupported {
+    let span = class.flow.sites[site].span;
+    Unsupported::at(span, "the way the element of this operation moves")
 }
 
 pub fn uncounted(class: &Class, site: usize) -> Unsupported {

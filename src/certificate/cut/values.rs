@@ -99,6 +99,7 @@ impl<'a> Rule<'a> {
             }],
             spread: None,
             withheld: None,
+            copy: None,
         };
         let all: Vec<Group<'a>> = self.classes.iter().map(end).collect();
         self.at_most(setting, valued, &count, &all);
@@ -206,6 +207,7 @@ impl<'a> Rule<'a> {
                 }],
                 spread: None,
                 withheld: None,
+                copy: None,
             };
             reached.push((floor.by, when, group, (itself, one)));
         }
@@ -219,6 +221,7 @@ impl<'a> Rule<'a> {
                 spots: group.spots.clone(),
                 spread: None,
                 withheld: None,
+                copy: None,
             };
             let alone = [self.alone(at), again];
             let (given, done) = (vec![when.clone()], vec![itself.clone()]);
@@ -343,6 +346,7 @@ impl<'a> Rule<'a> {
             }],
             spread: None,
             withheld: None,
+            copy: None,
         }
     }
 

@@ -82,10 +82,14 @@ impl<'p> Rule<'p> {
         if let Some(role) = protocol.roles.iter().find(limited) {
             return Err(Unsupported::at(role.span, "a grid that need not fit"));
         }
+        let copies = copies::copies(protocol);
+        if copies.shares {
+            return Err(Unsupported::whole("copies that share objects"));
+        }
         let classes = class::classes(protocol, &[])?;
         let lanes = lanes::lanes(protocol, &classes)?;
         let mut scene = Scene::new(protocol)?;
-        if let Some(extent) = copies::copies(protocol).extent {
+        if let Some(extent) = copies.extent {
             // Without a copy there is nobody, and nothing to show.
             scene.assume(&Expr::binary(BinaryOp::Ge, extent, Expr::Int(1)));
         }

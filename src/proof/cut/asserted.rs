@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 use super::HELD_PER_SITE;
 use super::Kept;
 use super::Search;
-use super::closure;
 use super::fit;
 use super::fit::Observed;
 use super::fit::Point;
@@ -132,8 +131,8 @@ impl Search<'_> {
                 // The last one that has to be past.
                 let needed = held.iter().rev().find(|(place, _)| {
                     let stop = *reached.entry(*place).or_insert_with(|| {
-                        let (stops, _) = closure(sample, by, Kept::Before(*place));
-                        stops[class].unwrap_or(usize::MAX)
+                        let (_, stops) = self.closure(sample, by, Kept::Before(*place));
+                        stops.here[class].unwrap_or(usize::MAX)
                     });
                     stop < mark.at
                 });

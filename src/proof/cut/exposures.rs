@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use super::HELD_PER_SITE;
 use super::Kept;
 use super::MAX_OPS;
+use super::Observation;
 use super::Sample;
 use super::Search;
-use super::Seen;
-use super::closure;
 use super::trace;
 use super::trace::Mark;
 use crate::certificate::cut::artefact::Exposure;
@@ -83,18 +82,28 @@ impl Search<'_> {
             .filter(|(_, sample)| sample.sizes[class] > 0)
             .map(|(nth, sample)| (nth, occurrences(sample, class, at, &marks[nth])))
             .collect();
-        let mut seen: Vec<Vec<(usize, &[i64], Seen)>> = vec![Vec::new(); self.classes.len()];
+        let mut seen: Vec<Vec<Observation<'_>>> = vec![Vec::new(); self.classes.len()];
         let mut own = Vec::new();
         for (nth, occurrences) in &all {
             let stride = occurrences.len().div_ceil(HELD_PER_SITE).max(1);
             for (clocks, kept) in occurrences.iter().step_by(stride) {
-                let (stops, reached) = closure(&self.samples[*nth], class, *kept);
-                for (position, stop) in stops.into_iter().enumerate() {
-                    if let Some(stop) = stop {
-                        seen[position].push((*nth, clocks, stop));
+                let (reached, stops) = self.closure(&self.samples[*nth], class, *kept);
+                for (position, stop) in stops.here.into_iter().enumerate() {
+                    if let Some(at) = stop {
+                        seen[position].push(Observation {
+                            sample: *nth,
+                            copy: 0,
+                            clocks,
+                            at,
+                        });
                     }
                 }
-                own.push((*nth, &clocks[..], reached));
+                own.push(Observation {
+                    sample: *nth,
+                    copy: 0,
+                    clocks,
+                    at: reached,
+                });
             }
         }
         let mut stops = Vec::new();

@@ -1,6 +1,7 @@
 //! Guesses cuts: generations from parities, stops from concrete runs with one member held.
 
 mod asserted;
+pub(super) mod copies;
 mod exposures;
 mod fit;
 mod refine;
@@ -23,7 +24,6 @@ use fit::Basis;
 use fit::Observed;
 use fit::Point;
 use trace::Amounts;
-use trace::Crew;
 use trace::Op;
 use trace::Step;
 
@@ -33,6 +33,7 @@ use crate::certificate::cut::artefact::Case;
 use crate::certificate::cut::artefact::Cut;
 use crate::certificate::cut::artefact::Generation;
 use crate::certificate::cut::artefact::Hold;
+use crate::certificate::cut::artefact::Order;
 use crate::certificate::cut::artefact::Quantity;
 use crate::certificate::cut::artefact::Registration;
 use crate::certificate::cut::artefact::Shows;
@@ -43,6 +44,7 @@ use crate::certificate::cut::class::Class;
 use crate::certificate::cut::count::Place;
 use crate::certificate::cut::flow;
 use crate::certificate::cut::flow::Kind;
+use crate::certificate::cut::ordered::Ordered;
 use crate::certificate::manifest::Argument;
 use crate::protocol::BinaryOp;
 use crate::protocol::Comparison;
@@ -68,6 +70,12 @@ const HELD_PER_SITE: usize = 12;
 /// The largest constant added to a clock before it is divided.
 const MAX_OFFSET: i64 = 8;
 
+/// The same where a sum of lengths is over so many iterations.
+const MAX_SHIFT: i64 = 4;
+
+/// How many steps of one member may go with one of another, and how much later it may begin.
+const MAX_STEP: i64 = 3;
+
 /// A finite parameter with more values is not split.
 const MAX_VALUES: i64 = 64;
 
@@ -80,28 +88,52 @@ pub fn guess(
     deadline: Instant,
     tell: &dyn Fn(&str),
 ) -> Guess {
-    let split = split(protocol);
-    let found = cut::cases::combinations(protocol, &split)
-        .map_err(|refused| Failure::new(super::uncovered(refused)))
-        .and_then(|combinations| {
-            let total = combinations.len();
-            let mut cut = Cut {
-                split,
-                shows,
-                cases: Vec::new(),
-            };
-            for (nth, values) in combinations.iter().enumerate() {
-                tell(&format!("looking for cuts, case {} of {total}", nth + 1));
-                let cases = refine::cases(protocol, (&cut, base), values, deadline)?;
-                cut.cases.extend(cases);
+    let mut reason = None;
+    // An order of copies is what it takes where their programs depend on their number.
+    for order in [None, Some(Order::Ascending), Some(Order::Descending)] {
+        let copies = |order| cut::ordered::ordered(protocol, order).is_some();
+        if !order.is_none_or(copies) {
+            continue;
+        }
+        let base = base.filter(|base| base.order == order);
+        // Discharging is left to the checker: doing it twice would take twice the time. Only which
+        // of two orders it is has to be told from what it shows.
+        match in_order(protocol, (shows, order), base, deadline, tell) {
+            Ok(cut) if order == Some(Order::Ascending) && !copies::goes_on(protocol, &cut) => {
+                reason = Some("ascending numbers are not the order of the copies".to_owned());
             }
-            Ok(cut)
-        });
-    // Discharging is left to the checker: doing it twice would take twice the time.
-    match found {
-        Ok(cut) => Guess::Fitting(Argument::Cut(cut)),
-        Err(failure) => Guess::nothing(failure.reason),
+            Ok(cut) => return Guess::Fitting(Argument::Cut(cut)),
+            // Beyond the first, it says more about why there is no proof.
+            Err(failure) => reason = Some(failure.reason),
+        }
     }
+    Guess::nothing(reason.unwrap_or_default())
+}
+
+/// The same with the copies in an order, if any.
+fn in_order(
+    protocol: &Protocol,
+    (shows, order): (Shows, Option<Order>),
+    base: Option<&Cut>,
+    deadline: Instant,
+    tell: &dyn Fn(&str),
+) -> Result<Cut, Failure> {
+    let refused = |refused| Failure::new(super::uncovered(refused));
+    let split = split_in_order(protocol, order);
+    let combinations = cut::cases::combinations(protocol, &split).map_err(refused)?;
+    let total = combinations.len();
+    let mut cut = Cut {
+        split,
+        shows,
+        order,
+        cases: Vec::new(),
+    };
+    for (nth, values) in combinations.iter().enumerate() {
+        tell(&format!("looking for cuts, case {} of {total}", nth + 1));
+        let cases = refine::cases(protocol, (&cut, base), values, deadline)?;
+        cut.cases.extend(cases);
+    }
+    Ok(cut)
 }
 
 /// Why there is no guess.
@@ -119,7 +151,7 @@ impl Failure {
 
 /// Finite parameters that divide, or that say how many objects there are; those that say how many
 /// members there are only where that cannot stay symbolic.
-pub(super) fn split(protocol: &Protocol) -> Vec<usize> {
+pub(super) fn split_in_order(protocol: &Protocol, order: Option<Order>) -> Vec<usize> {
     let mut used = HashSet::new();
     for object in &protocol.objects {
         object.extents.iter().for_each(|e| parameters(e, &mut used));
@@ -131,7 +163,9 @@ pub(super) fn split(protocol: &Protocol) -> Vec<usize> {
     let classes = |split: &[usize]| {
         let cases = cut::cases::combinations(protocol, split).ok()?;
         let values = cases.first()?;
-        cut::class::classes(protocol, &cut::cases::pairs(split, values)).ok()
+        let fixed = cut::cases::pairs(split, values);
+        let view = cut::View::new(protocol, order).ok()?;
+        view.classes(&fixed).ok()
     };
     if classes(&few).is_some() {
         return few;
@@ -226,8 +260,32 @@ fn parameters(expr: &Expr, used: &mut HashSet<usize>) {
 /// A case at one concrete choice of parameters.
 struct Sample {
     params: Vec<i64>,
+    /// Per class, how many members, of one copy where there are copies.
     sizes: Vec<i64>,
+    /// Per class, how many copies of its kind, if it belongs to copies that share objects.
+    copies: Vec<Option<i64>>,
     steps: Vec<Vec<Step>>,
+    /// Class, loop: how many iterations it has had after so many of the loop around it, where its
+    /// length depends on that one.
+    sums: HashMap<(usize, usize), Vec<i64>>,
+    /// What the classes do in the other ones of ordered copies, by number.
+    others: Vec<(i64, Vec<Vec<Step>>)>,
+}
+
+impl Sample {
+    /// What a class does in the copy of the sample, or in another one.
+    fn steps_in(&self, copy: usize, class: usize) -> &[Step] {
+        match copy.checked_sub(1) {
+            Some(other) => &self.others[other].1[class],
+            None => &self.steps[class],
+        }
+    }
+
+    /// How many copies of a class do a step at one element.
+    fn copies_at(&self, class: usize, step: &Step) -> i64 {
+        let copies = self.copies[class].filter(|_| !step.private);
+        copies.unwrap_or(1)
+    }
 }
 
 fn case(
@@ -237,6 +295,8 @@ fn case(
     deadline: Instant,
 ) -> Result<Case, Failure> {
     let fixed = cut::cases::fixed(&cut.split, &result);
+    let refused = |refused| Failure::new(super::uncovered(refused));
+    let view = cut::View::new(protocol, cut.order).map_err(refused)?;
     let points = draw(protocol, &fixed);
     if points.is_empty() {
         if certificate::domain_is_empty(&narrowed(protocol, &fixed), Duration::from_secs(2)) {
@@ -247,8 +307,12 @@ fn case(
             "no small parameter values satisfy the assumptions",
         ));
     }
-    let classes = class::classes(protocol, &fixed)
-        .map_err(|refused| Failure::new(super::uncovered(refused)))?;
+    let [classes, _] = view.classes(&fixed).map_err(refused)?;
+    let points = match &view.ordered {
+        Some(ordered) => copies::numbered(ordered, points),
+        None => points,
+    };
+    let protocol = view.protocol();
     let traced: Vec<(Vec<i64>, Vec<Vec<Op>>)> = points
         .into_iter()
         .filter_map(|params| {
@@ -263,9 +327,14 @@ fn case(
     let numbered = |registrations: &[Registration]| -> Vec<Sample> {
         let numbers = (&result.generations[..], registrations);
         let traced = traced.iter().cloned();
-        traced
-            .filter_map(|(params, ops)| sample(protocol, &classes, numbers, params, ops))
-            .collect()
+        let samples = traced.filter_map(|(params, ops)| {
+            let one = sample(protocol, &classes, numbers, params, ops)?;
+            match &view.ordered {
+                Some(ordered) => copies::with_others(protocol, ordered, &classes, numbers, one),
+                None => Some(one),
+            }
+        });
+        samples.collect()
     };
     let mut samples = numbered(&[]);
     let registrations = registrations::registrations(protocol, &classes, &samples);
@@ -277,6 +346,7 @@ fn case(
         protocol,
         classes: &classes,
         samples: &samples,
+        ordered: view.ordered.as_ref(),
         registrations: &result.registrations,
         holds: held_before(base, &result, &classes),
         shows: cut.shows,
@@ -507,10 +577,25 @@ fn sample(
     ops: Vec<Vec<Op>>,
 ) -> Option<Sample> {
     let none = HashMap::new();
-    let sizes = classes
+    let mut sizes = classes
         .iter()
         .map(|c| trace::value(&c.size, &params, &none))
         .collect::<Option<Vec<i64>>>()?;
+    let mut copies = Vec::new();
+    for (class, size) in classes.iter().zip(&mut sizes) {
+        let number = class.copies.as_ref();
+        let number = number.map(|n| trace::value(n, &params, &none).ok_or(()));
+        let number = number.transpose().ok()?;
+        if number.is_some_and(|n| n < 1) {
+            *size = 0;
+        }
+        copies.push(number);
+    }
+    let private = if classes.iter().any(|class| class.copies.is_some()) {
+        cut::copies::copies(protocol)
+    } else {
+        cut::copies::Copies::default()
+    };
     let expected = expected_bytes(classes, &sizes, &ops);
     let mut steps = Vec::new();
     for (class, ops) in ops.into_iter().enumerate() {
@@ -522,17 +607,44 @@ fn sample(
             class,
             params: &params,
             expected: &expected,
+            private: &private,
             earlier: HashMap::new(),
             count: 0,
         };
         let list: Option<Vec<Step>> = ops.into_iter().map(|op| numbering.step(op)).collect();
         steps.push(list?);
     }
+    let sums = sums(classes, &params);
     Some(Sample {
         params,
         sizes,
+        copies,
         steps,
+        sums,
+        others: Vec::new(),
     })
+}
+
+/// See [`Sample::sums`].
+fn sums(classes: &[Class], params: &[i64]) -> HashMap<(usize, usize), Vec<i64>> {
+    let none = HashMap::new();
+    let mut all = HashMap::new();
+    for (class, this) in classes.iter().enumerate() {
+        for (at, inner) in this.flow.loops.iter().enumerate() {
+            if this.flow.after(at, &Expr::Int(0)).is_none() {
+                continue;
+            }
+            let around = inner
+                .outer
+                .last()
+                .map(|outer| &this.flow.loops[*outer].trips);
+            let trips = around.and_then(|trips| trace::value(trips, params, &none));
+            let sum = |outer| trace::value(&this.flow.after(at, &Expr::Int(outer))?, params, &none);
+            let outer = 0..=trips.unwrap_or(0) + MAX_SHIFT;
+            all.insert((class, at), outer.map_while(sum).collect());
+        }
+    }
+    all
 }
 
 /// Per element, the bytes expected per generation.
@@ -575,6 +687,7 @@ struct Numbering<'a> {
     class: usize,
     params: &'a [i64],
     expected: &'a HashMap<trace::Element, i64>,
+    private: &'a cut::copies::Copies,
     earlier: HashMap<trace::Element, Earlier>,
     /// The thread count of the registration before.
     count: i64,
@@ -661,12 +774,14 @@ impl Numbering<'_> {
             }
         }
         let commit = matches!(site.kind, Kind::Arrive { commit: true, .. });
+        let private = self.private.shares && self.private.objects.contains_key(&op.element.0);
         Some(Step {
             op,
             generation,
             adds,
             needs,
             commit,
+            private,
         })
     }
 }
@@ -678,12 +793,26 @@ struct Search<'a> {
     protocol: &'a Protocol,
     classes: &'a [Class],
     samples: &'a [Sample],
+    ordered: Option<&'a Ordered>,
     registrations: &'a [Registration],
     holds: Vec<Hold>,
     shows: Shows,
     deadline: Instant,
-    /// Class, operation, sample: where it is executed.
-    places: RefCell<HashMap<(usize, usize, usize), Places>>,
+    /// Class, operation, sample, copy: where it is executed.
+    places: RefCell<HashMap<(usize, usize, usize, usize), Places>>,
+}
+
+/// Where a class was seen while a member was held.
+#[derive(Clone)]
+struct Observation<'a> {
+    /// The sample.
+    sample: usize,
+    /// In which copy: 0 for the sample's own.
+    copy: usize,
+    /// The iterations of the member that is held.
+    clocks: &'a [i64],
+    /// Where the class stopped.
+    at: Seen,
 }
 
 /// Before which operation a class was seen to stop, by position in what it does.
@@ -713,8 +842,8 @@ impl Search<'_> {
                 "the time limit was reached while looking for cuts",
             ));
         }
-        // Per other class, what was observed: the sample, the held operation, the stop.
-        let mut seen: Vec<Vec<(usize, &[i64], Seen)>> = vec![Vec::new(); self.classes.len()];
+        let mut seen: Vec<Vec<Observation<'_>>> = vec![Vec::new(); self.classes.len()];
+        let mut seen_elsewhere = seen.clone();
         for (nth, sample) in self.samples.iter().enumerate() {
             if sample.sizes[class] < 1 {
                 continue;
@@ -725,19 +854,37 @@ impl Search<'_> {
             let stride = places.len().div_ceil(HELD_PER_SITE).max(1);
             for &place in places.iter().step_by(stride) {
                 let held = &sample.steps[class][place].op.clocks[..];
-                let (stops, _) = closure(sample, class, Kept::Before(place));
-                for (position, stop) in stops.into_iter().enumerate() {
-                    if let Some(stop) = stop {
-                        seen[position].push((nth, held, stop));
-                    }
+                let (_, stops) = self.closure(sample, class, Kept::Before(place));
+                let observed = |copy, at| Observation {
+                    sample: nth,
+                    copy,
+                    clocks: held,
+                    at,
+                };
+                for (position, stop) in stops.here.into_iter().enumerate() {
+                    seen[position].extend(stop.map(|at| observed(0, at)));
+                }
+                for (position, copy, at) in stops.elsewhere {
+                    seen_elsewhere[position].push(observed(copy, at));
                 }
             }
         }
-        let mut stops = Vec::new();
+        let place = Place::Site(site);
+        let (mut stops, mut elsewhere) = (Vec::new(), Vec::new());
         for (position, seen) in seen.iter().enumerate() {
-            stops.push(self.stop(class, Place::Site(site), position, seen)?);
+            stops.push(self.stop(class, place, position, seen)?);
         }
-        self.holds.push(Hold { class, site, stops });
+        if self.ordered.is_some() || self.classes.iter().any(|c| c.copies.is_some()) {
+            for (position, seen) in seen_elsewhere.iter().enumerate() {
+                elsewhere.push(self.stop(class, place, position, seen)?);
+            }
+        }
+        self.holds.push(Hold {
+            class,
+            site,
+            stops,
+            elsewhere,
+        });
         Ok(())
     }
 
@@ -746,16 +893,15 @@ impl Search<'_> {
         class: usize,
         place: Place,
         position: usize,
-        seen: &[(usize, &[i64], Seen)],
+        seen: &[Observation<'_>],
     ) -> Result<Vec<Stop>, Failure> {
-        let stopped = |nth: usize, at: Seen| -> Option<&Op> {
-            self.samples[nth].steps[position]
-                .get(at)
-                .map(|step| &step.op)
+        let stopped = |seen: &Observation<'_>| -> Option<&Op> {
+            let steps = self.samples[seen.sample].steps_in(seen.copy, position);
+            steps.get(seen.at).map(|step| &step.op)
         };
         let sites: BTreeSet<usize> = seen
             .iter()
-            .filter_map(|(nth, _, at)| stopped(*nth, *at).map(|op| op.site))
+            .filter_map(|seen| stopped(seen).map(|op| op.site))
             .collect();
         let (held, other) = (&self.classes[class], &self.classes[position]);
         let text = |span: crate::protocol::Span| &self.protocol.source[span.start..span.end];
@@ -764,14 +910,17 @@ impl Search<'_> {
             let basis = self.basis(class, place, position, stop_site);
             let points: Vec<Point> = seen
                 .iter()
-                .map(|(nth, clocks, at)| {
-                    let sample = &self.samples[*nth];
-                    let observed = match stopped(*nth, *at) {
+                .map(|seen| {
+                    let sample = &self.samples[seen.sample];
+                    let observed = match stopped(seen) {
                         Some(stop) if stop.site == stop_site => Observed::Exactly(stop.clock()),
                         // Stopped earlier than this operation would stop it, or not at all.
-                        _ => Observed::NotBefore(self.places(position, stop_site, *nth), *at),
+                        _ => {
+                            let places = (seen.sample, seen.copy);
+                            Observed::NotBefore(self.places(position, stop_site, places), seen.at)
+                        }
                     };
-                    self.point(&basis, clocks, sample, observed)
+                    self.point(&basis, seen.clocks, sample, observed)
                 })
                 .collect();
             let clock = fit::fit(&basis, &points).ok_or_else(|| {
@@ -791,11 +940,14 @@ impl Search<'_> {
     }
 
     /// At which place of what it does a class executes an operation, by iteration.
-    fn places(&self, class: usize, site: usize, sample: usize) -> Places {
-        let key = (class, site, sample);
+    fn places(&self, class: usize, site: usize, (sample, copy): (usize, usize)) -> Places {
+        let key = (class, site, sample, copy);
         let mut known = self.places.borrow_mut();
         let found = known.entry(key).or_insert_with(|| {
-            let steps = self.samples[sample].steps[class].iter().enumerate();
+            let steps = self.samples[sample]
+                .steps_in(copy, class)
+                .iter()
+                .enumerate();
             let at = steps.filter(|(_, s)| s.op.site == site);
             Rc::new(at.map(|(place, s)| (s.op.clock(), place)).collect())
         });
@@ -842,6 +994,19 @@ impl Search<'_> {
                 leading.push(clock.into_iter().chain(factors.iter().copied()).collect());
             }
         }
+        // How far an inner loop has got after so many iterations of the one around it.
+        if let Some(innermost) = flow.sites[stop].path.loops.last()
+            && flow.after(*innermost, &Expr::Int(0)).is_some()
+        {
+            for (clock, plus) in itertools::iproduct!((0..depth).rev(), -MAX_SHIFT..=MAX_SHIFT) {
+                leading.push(vec![Quantity::Sum {
+                    of: other,
+                    at: *innermost,
+                    clock,
+                    plus,
+                }]);
+            }
+        }
         let own = match place {
             Place::Site(site) => Some((class, site)),
             Place::Point(_) | Place::End => None,
@@ -861,10 +1026,19 @@ impl Search<'_> {
                 }
             }
         }
+        // What goes by other steps than the held member, or begins later.
+        for (by, clock) in itertools::iproduct!(1..=MAX_STEP, (0..depth).rev()) {
+            let later = (1..=MAX_STEP).map(|plus| -plus);
+            let sooner = (0..by).filter(|_| by > 1);
+            for plus in sooner.chain(later) {
+                leading.push(vec![Quantity::Share { clock, plus, by }]);
+            }
+        }
         let mut rest: Vec<Vec<Quantity>> = trips.iter().map(|t| vec![*t]).collect();
         rest.extend(inner.into_iter().filter(|factors| factors.len() > 1));
         rest.extend((0..depth).rev().map(|clock| vec![Quantity::Clock(clock)]));
-        for at in 0..self.protocol.params.len() {
+        let known = self.ordered.map(|o| o.numbers[0].0 + 1);
+        for at in 0..known.unwrap_or(self.protocol.params.len()) {
             let quantity = vec![Quantity::Param(at)];
             if !rest.contains(&quantity) {
                 rest.push(quantity);
@@ -881,6 +1055,20 @@ impl Search<'_> {
                     Quantity::Param(at) => sample.params[*at],
                     Quantity::Clock(depth) => clocks[*depth],
                     Quantity::Trips(class, at) => self.trips(*class, *at, sample),
+                    Quantity::Share { clock, plus, by } => {
+                        (clocks[*clock] + plus).div_euclid(*by).max(0)
+                    }
+                    Quantity::Sum {
+                        of,
+                        at,
+                        clock,
+                        plus,
+                    } => {
+                        let outer = usize::try_from(clocks[*clock] + plus).unwrap_or(0);
+                        let sums = sample.sums.get(&(*of, *at));
+                        let sum = sums.and_then(|sums| sums.get(outer).or(sums.last()));
+                        sum.copied().unwrap_or(0)
+                    }
                     Quantity::Quotient {
                         clock,
                         plus,
@@ -1080,37 +1268,4 @@ enum Kept {
     Before(usize),
     /// This does not land.
     Landing(usize),
-}
-
-/// Where every class gets to with one member of a class kept from something, `None` for a class
-/// without further members, and where that member gets to.
-fn closure(sample: &Sample, class: usize, kept: Kept) -> (Vec<Option<Seen>>, Seen) {
-    let crew = |position: usize, size: i64| Crew {
-        size,
-        ops: &sample.steps[position],
-        at: 0,
-        held: usize::MAX,
-        withheld: None,
-    };
-    let mut crews: Vec<Crew<'_>> = (0..sample.steps.len())
-        .map(|position| {
-            let size = sample.sizes[position] - i64::from(position == class);
-            crew(position, size)
-        })
-        .collect();
-    let one = crew(class, 1);
-    crews.push(match kept {
-        Kept::Before(held) => Crew { held, ..one },
-        Kept::Landing(at) => Crew {
-            withheld: Some(at),
-            ..one
-        },
-    });
-    trace::run(&mut crews);
-    let (one, all) = match crews.split_last() {
-        Some((one, all)) => (one.at, all),
-        None => (0, &[][..]),
-    };
-    let stops = all.iter().map(|crew| (crew.size > 0).then_some(crew.at));
-    (stops.collect(), one)
 }

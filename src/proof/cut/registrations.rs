@@ -94,8 +94,9 @@ fn watch(
                     *before += 1;
                     waiting[class] = Some((generation, step.op.operand));
                 }
-                there.0 += step.adds.arrivals * sample.sizes[class];
-                there.1 += step.adds.bytes * sample.sizes[class];
+                let members = sample.sizes[class] * sample.copies_at(class, step);
+                there.0 += step.adds.arrivals * members;
+                there.1 += step.adds.bytes * members;
                 at[class] += 1;
                 moved = true;
             }

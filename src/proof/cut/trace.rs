@@ -2,16 +2,23 @@
 //! everybody gets in the unwrapped protocol.
 
 use std::collections::HashMap;
+use std::hash::DefaultHasher;
+use std::hash::Hash;
+use std::hash::Hasher;
 
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::flow::Node;
+use crate::certificate::cut::lengths;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::VarId;
 
 /// An element: its object and its index values.
 pub type Element = (usize, Vec<i64>);
+
+/// How many lengths loops have whose length the input decides.
+const LENGTHS: u64 = 4;
 
 /// An operation of a member at concrete parameters.
 #[derive(Debug, Clone)]
@@ -50,6 +57,20 @@ pub fn value(expr: &Expr, params: &[i64], vars: &HashMap<VarId, i64>) -> Option<
                 go(b)
             }
         }
+        Expr::Count { var, lo, hi, body } => {
+            let mut inside = vars.clone();
+            let mut total: i64 = 0;
+            for x in go(lo)?..go(hi)? {
+                if *var == lengths::ITERATION {
+                    // No proof looks at what a length is, so any will do to guess from.
+                    total += i64::try_from(any((body, params, x)) % LENGTHS).unwrap_or(0);
+                    continue;
+                }
+                inside.insert(*var, x);
+                total += i64::from(truth(body, params, &inside)?);
+            }
+            Some(total)
+        }
         Expr::Binary(op, a, b) => {
             let (a, b) = (go(a)?, go(b)?);
             match op {
@@ -68,12 +89,24 @@ pub fn value(expr: &Expr, params: &[i64], vars: &HashMap<VarId, i64>) -> Option<
     }
 }
 
+/// Some number, the same one for the same things.
+fn any(of: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    of.hash(&mut hasher);
+    hasher.finish()
+}
+
 fn truth(expr: &Expr, params: &[i64], vars: &HashMap<VarId, i64>) -> Option<bool> {
     let number = |e: &Expr| value(e, params, vars);
     let go = |e: &Expr| truth(e, params, vars);
     match expr {
         Expr::Bool(value) => Some(*value),
         Expr::Not(e) => Some(!go(e)?),
+        Expr::Visits(pattern, at) => {
+            // Any pattern will do to guess from, the same one for the same parameters.
+            let at = at.iter().map(number).collect::<Option<Vec<i64>>>()?;
+            Some(any((pattern.0, params, at)) % 2 == 0)
+        }
         Expr::Binary(BinaryOp::And, a, b) => Some(go(a)? && go(b)?),
         Expr::Binary(BinaryOp::Or, a, b) => Some(go(a)? || go(b)?),
         Expr::Binary(op, a, b) => {
@@ -226,6 +259,12 @@ pub struct Crew<'a> {
     pub held: usize,
     /// What does not land: this operation, and every commit after it.
     pub withheld: Option<usize>,
+    /// Whether they do everything, whatever they wait for.
+    pub finishes: bool,
+    /// Whether they belong to the copy of the member that is held, which has elements of its own.
+    pub marked: bool,
+    /// How many copies there are of them.
+    pub copies: i64,
 }
 
 /// An operation with what it means for the unwrapped protocol.
@@ -241,6 +280,8 @@ pub struct Step {
     pub needs: Option<Amounts>,
     /// Whether it lands behind what was started before.
     pub commit: bool,
+    /// Whether its element is one that every copy has for itself.
+    pub private: bool,
 }
 
 /// What an element counts.
@@ -254,24 +295,26 @@ pub struct Amounts {
 
 /// Runs everybody as far as possible.
 pub fn run(crews: &mut [Crew<'_>]) {
-    let mut arrived: HashMap<Element, Amounts> = HashMap::new();
+    let mut arrived: HashMap<(Element, bool), Amounts> = HashMap::new();
     loop {
         let mut moved = false;
-        for crew in crews.iter_mut().filter(|c| c.size > 0) {
+        for crew in crews.iter_mut().filter(|c| c.size > 0 && c.copies > 0) {
             while crew.at < crew.ops.len().min(crew.held) {
                 let step = &crew.ops[crew.at];
-                let there = arrived.get(&step.op.element).copied().unwrap_or_default();
+                let element = (step.op.element.clone(), step.private && crew.marked);
+                let there = arrived.get(&element).copied().unwrap_or_default();
                 let short =
                     |needs: Amounts| there.arrivals < needs.arrivals || there.bytes < needs.bytes;
-                if step.needs.is_some_and(short) {
+                if !crew.finishes && step.needs.is_some_and(short) {
                     break;
                 }
                 let at = crew.at;
                 let lands = |from: usize| at < from || at > from && !step.commit;
                 if step.adds != Amounts::default() && crew.withheld.is_none_or(lands) {
-                    let total = arrived.entry(step.op.element.clone()).or_default();
-                    total.arrivals += step.adds.arrivals * crew.size;
-                    total.bytes += step.adds.bytes * crew.size;
+                    let total = arrived.entry(element).or_default();
+                    let copies = if step.private { 1 } else { crew.copies };
+                    total.arrivals += step.adds.arrivals * crew.size * copies;
+                    total.bytes += step.adds.bytes * crew.size * copies;
                 }
                 crew.at += 1;
                 moved = true;

@@ -234,8 +234,8 @@ impl Work<'_> {
             let left = self.order.timeout.saturating_sub(decision.elapsed);
             let others = verdict::further(&protocol, property, refutation, wanted, &settings, left)
                 .map_err(|error| internal(&error))?;
-            finding.notes.extend(finding::fewer(wanted, others.len()));
-            for witness in others {
+            finding.notes.extend(others.note);
+            for witness in others.witnesses {
                 let mut further =
                     finding::further(&protocol, &witness).map_err(|error| internal(&error))?;
                 further.witness = self.kept(&witness, outcome);
