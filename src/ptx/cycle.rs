@@ -26,6 +26,7 @@ use super::value::Integer;
 use super::value::Value;
 use super::walk::Walker;
 use super::walk::both;
+use super::walk::only_accesses;
 
 /// Bound of unknowns while a guess is made; what is guessed is checked without it.
 const PROVISIONAL: i128 = 1 << 20;
@@ -233,18 +234,32 @@ impl Walker<'_, '_, '_> {
         }
     }
 
-    /// Writes the iterations out, while each one is known to follow.
+    /// Writes the iterations out, while each one is known to follow. Lanes may leave one by one, as
+    /// long as they do nothing but read and write.
     fn unrolled(&mut self, one: &Loop, state: &State) -> Option<(State, Vec<Statement>)> {
         let mut state = state.clone();
         let mut out = Vec::new();
+        let mut left: Vec<State> = Vec::new();
         for _ in 0..MOST_UNROLLED {
             state = self
                 .region(one.header, one.leaving, Some(one.header), state, &mut out)
                 .ok()?;
             self.block(one.leaving, &mut state, &mut out).ok()?;
             match self.again(one, &mut state) {
-                Value::Same(Condition::Constant(false)) => return Some((state, out)),
+                Value::Same(Condition::Constant(false)) => {
+                    if !left.is_empty() && !only_accesses(&out) {
+                        return None;
+                    }
+                    let at = self.place(one.header).0;
+                    return Some((rejoined(state, &left, at), out));
+                }
                 Value::Same(Condition::Constant(true)) => {}
+                Value::Mask(mask) => {
+                    let mut done = state.clone();
+                    done.active = state.active & !mask;
+                    left.push(done);
+                    state.active &= mask;
+                }
                 _ => return None,
             }
             state = self
@@ -391,9 +406,11 @@ impl Walker<'_, '_, '_> {
         let inside =
             |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Carried(_)));
         let until = again.negated();
+        let mut memory = "";
         let action = match &until {
             Condition::Passed(number) => {
                 let test = self.tests.get(*number as usize)?;
+                memory = test.memory;
                 test.wait()
             }
             Condition::Zero(sum) | Condition::Negative(sum) => {
@@ -443,6 +460,7 @@ impl Walker<'_, '_, '_> {
             action,
             at,
             location,
+            memory,
         })
     }
 
@@ -529,11 +547,14 @@ impl Walker<'_, '_, '_> {
         if round.again != Value::Same(again.clone()) {
             return Err(self.trouble(one, "the condition of this loop may wrap around"));
         }
-        // Lanes that did not wait in one iteration may be ahead in the next.
+        // Lanes that did not wait in one iteration may be ahead in the next, and those that used
+        // shared memory may be behind.
         let apart = both(round.ended.apart, state.apart);
-        if apart != state.apart {
+        let touched = round.ended.touched | state.touched;
+        if apart != state.apart || touched != state.touched {
             let mut ahead = state.clone();
             ahead.apart = apart;
+            ahead.touched = touched;
             return self.checked(one, &ahead, closed, number);
         }
         let mut wrong = BTreeSet::new();
@@ -572,6 +593,7 @@ impl Walker<'_, '_, '_> {
         // What is left behind.
         let mut after = state.clone();
         after.apart = both(round.decided.apart, both(round.ended.apart, state.apart));
+        after.touched |= round.decided.touched | round.ended.touched;
         let last = |u: Unknown| (u == number).then(|| times.clone());
         for register in &written {
             let value = match round.decided.registers.get(register.0 as usize) {
@@ -612,6 +634,7 @@ impl Walker<'_, '_, '_> {
             action,
             at,
             location,
+            memory: "",
         };
         let Round { above, below, .. } = round;
         if above.is_empty() && below.is_empty() {
@@ -632,6 +655,24 @@ impl Walker<'_, '_, '_> {
         all.extend(tail);
         all
     }
+}
+
+/// What is known where lanes meet again that have left a loop one after the other.
+fn rejoined(last: State, left: &[State], at: usize) -> State {
+    let mut all = last;
+    for state in left.iter().rev() {
+        for (slot, other) in all.registers.iter_mut().zip(&state.registers) {
+            if slot != other {
+                *slot = Value::by_lane(state.active, other, slot, at);
+            }
+        }
+        all.active |= state.active;
+        all.apart = both(all.apart, state.apart);
+        all.touched |= state.touched;
+        all.held = all.held.filter(|held| state.held == Some(*held));
+        all.arrivals.retain(|a| state.arrivals.contains(a));
+    }
+    all
 }
 
 enum Guess {

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::ast::Function;
 use super::ast::Module;
 use super::boxes::Boxes;
+use super::data::resolve;
 use super::family::Family;
 use super::family::barrier;
 use super::family::families;
@@ -39,6 +40,8 @@ pub struct Options {
     pub order: Order,
     /// Whether the number of threads is a parameter.
     pub symbolic_threads: bool,
+    /// Whether accesses to shared memory, and what orders them, are followed, too.
+    pub data: bool,
     /// Whether this is one of several numbers of threads whose texts are compared.
     pub(super) symbolic: bool,
 }
@@ -95,9 +98,16 @@ pub(super) fn written(
     options: &Options,
 ) -> Result<String, Failure> {
     let launch = launch(function, options)?;
-    let mut followed = follow(module, function, &launch)?;
+    let mut followed = follow(module, function, &launch, options.data)?;
     let covered = settle_waits(&mut followed, &launch);
     let mut families = families(&followed.programs, &followed.unknowns)?;
+    let buffers = if options.data {
+        let shared = module.shared.iter().chain(&function.shared);
+        let shared: Vec<_> = shared.cloned().collect();
+        Some(resolve(&mut followed, &families, &shared, &launch)?)
+    } else {
+        None
+    };
     settle(&mut families, &followed, &launch)?;
     splits(&mut families, &followed.programs, &followed.unknowns)?;
     whole(&followed, &launch)?;
@@ -112,6 +122,7 @@ pub(super) fn written(
         symbolic: options.symbolic,
         followed: &followed,
         families: &families,
+        buffers: buffers.as_deref(),
         boxes: &boxes,
         covered,
         out: String::new(),

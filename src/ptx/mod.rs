@@ -7,18 +7,21 @@
 //! is not understood and reaches synchronization is an [`Obstacle`], never left out; docs/ptx.md says
 //! what is modelled, what is abstracted and why that is sound.
 
+mod access;
 mod ast;
 mod bits;
 mod body;
 mod boxes;
 mod counters;
 mod cycle;
+mod data;
 mod engines;
 mod evaluate;
 mod facts;
 mod family;
 mod flow;
 mod forms;
+mod layout;
 mod lift;
 mod lint;
 mod machine;

@@ -44,6 +44,7 @@ pub(super) fn follow(
     module: &Module<'_>,
     function: &Function<'_>,
     launch: &Launch,
+    data: bool,
 ) -> Result<Followed, Obstacle> {
     let flow = Flow::of(function)?;
     let shared = module.shared.iter().chain(&function.shared);
@@ -74,6 +75,7 @@ pub(super) fn follow(
                     },
                     flow: &flow,
                     counters: &counters,
+                    data,
                     waited: BTreeSet::new(),
                     tests: Vec::new(),
                     arrived: 0,
@@ -81,6 +83,7 @@ pub(super) fn follow(
                     depth: 0,
                     cycling: false,
                     rounds: Vec::new(),
+                    groups: None,
                     hints: Vec::new(),
                 };
                 let done = walker.run();
@@ -136,6 +139,7 @@ fn launched(programs: &mut [Program], function: &Function<'_>, launch: &Launch) 
             action: Action::Acquire(Pool::Registers, held),
             at: function.at.start,
             location: None,
+            memory: "",
         };
         program.statements.insert(0, first);
     }
@@ -154,6 +158,15 @@ fn add(programs: &mut Vec<Program>, rank: u32, warp: u32, statements: Vec<Statem
             statements,
             plain,
         }),
+    }
+}
+
+/// Puts warps together again that do the same.
+pub(super) fn regroup(programs: &mut Vec<Program>) {
+    for program in std::mem::take(programs) {
+        for warp in &program.warps {
+            add(programs, program.rank, *warp, program.statements.clone());
+        }
     }
 }
 
@@ -201,6 +214,7 @@ pub(super) fn skeleton(statements: &[Statement], keep: &dyn Fn(&Action) -> bool)
                 action,
                 at: statement.at,
                 location: statement.location,
+                memory: statement.memory,
             });
         }
     }

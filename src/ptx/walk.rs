@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use super::access::accesses;
 use super::ast::Function;
 use super::ast::Instruction;
 use super::ast::Location;
@@ -18,6 +19,7 @@ use super::machine::State;
 use super::operations::touches;
 use super::operations::watches;
 use super::statement::Action;
+use super::statement::How;
 use super::statement::Obstacle;
 use super::statement::Statement;
 use super::term::Atom;
@@ -38,6 +40,8 @@ pub(super) struct Test {
     pub barrier: Sum,
     /// The parity of the phase; none if it is that of the warp's last arrival.
     pub parity: Option<Sum>,
+    /// How it orders memory, as the language writes it.
+    pub memory: &'static str,
 }
 
 impl Test {
@@ -56,6 +60,8 @@ pub(super) struct Walker<'w, 'm, 'a> {
     pub flow: &'w Flow,
     /// Pointers to memory that the kernel waits for.
     pub counters: &'w BTreeSet<Unknown>,
+    /// Whether accesses to shared memory and what orders them are followed, too.
+    pub data: bool,
     /// Those met on this walk.
     pub waited: BTreeSet<Unknown>,
     pub tests: Vec<Test>,
@@ -67,6 +73,8 @@ pub(super) struct Walker<'w, 'm, 'a> {
     pub rounds: Vec<usize>,
     /// Whether this is inside a loop.
     pub cycling: bool,
+    /// Which engine's groups of copies the warp makes, and with which lanes.
+    pub groups: Option<(bool, u32)>,
     /// Bounds of what loops carry, learnt from the loops inside.
     pub hints: Vec<(Register, i128)>,
 }
@@ -80,12 +88,16 @@ impl<'m> Walker<'_, 'm, '_> {
         Ok(out)
     }
 
+    /// Whether an instruction takes part in what is followed.
+    pub fn touches(&self, instruction: &Instruction<'_>) -> bool {
+        touches(instruction, self.has_counters()) || self.data && accesses(instruction)
+    }
+
     pub fn has_counters(&self) -> bool {
         !self.counters.is_empty()
     }
 
-    pub fn test(&mut self, barrier: Sum, parity: Option<Sum>) -> u32 {
-        let test = Test { barrier, parity };
+    pub fn test(&mut self, test: Test) -> u32 {
         let found = self.tests.iter().position(|t| *t == test);
         let index = found.unwrap_or_else(|| {
             self.tests.push(test);
@@ -127,11 +139,10 @@ impl<'m> Walker<'_, 'm, '_> {
     }
 
     pub fn touching(&self, blocks: &BTreeSet<usize>) -> bool {
-        let counters = self.has_counters();
         let looped = |block: &usize| self.flow.loops.values().any(|l| l.contains(block));
         blocks.iter().any(|block| {
             let mut code = self.code(*block).iter();
-            code.any(|i| touches(i, counters) || watches(i) && looped(block))
+            code.any(|i| self.touches(i) || watches(i) && looped(block))
         })
     }
 
@@ -160,10 +171,11 @@ impl<'m> Walker<'_, 'm, '_> {
         state: &mut State,
         out: &mut Vec<Statement>,
     ) -> Result<(), Obstacle> {
-        let writes = !destinations(instruction).is_empty();
+        let reads = self.data && accesses(instruction);
+        let writes = !reads && !destinations(instruction).is_empty();
         if let Some((guard, negated)) = instruction.guard
             && !writes
-            && touches(instruction, self.has_counters())
+            && self.touches(instruction)
         {
             let value = self
                 .machine
@@ -180,6 +192,10 @@ impl<'m> Walker<'_, 'm, '_> {
                 };
                 let mut inner = Vec::new();
                 self.step(&plain, state, &mut inner)?;
+                for register in destinations(instruction).into_iter().flatten() {
+                    let lost = Value::lost(instruction.at, "it is read from memory");
+                    self.machine.write(&plain, register, lost, state);
+                }
                 self.conditional(condition, inner, Vec::new(), state, instruction, out);
                 return Ok(());
             }
@@ -224,6 +240,7 @@ impl<'m> Walker<'_, 'm, '_> {
             action: Action::If(condition, yes, no),
             at: instruction.at,
             location: instruction.location,
+            memory: "",
         });
     }
 
@@ -401,7 +418,10 @@ impl<'m> Walker<'_, 'm, '_> {
             };
             sides.push((lanes, after, statements));
         }
-        if sides.iter().filter(|(_, _, s)| !s.is_empty()).count() > 1 {
+        // Accesses of different lanes do not wait for each other.
+        if sides.iter().filter(|(_, _, s)| !s.is_empty()).count() > 1
+            && !sides.iter().all(|(_, _, s)| only_accesses(s))
+        {
             let reason = "lanes of one warp take different ways, and both take part in \
                           synchronization";
             return Err(Obstacle::new(instruction.at, reason));
@@ -412,10 +432,12 @@ impl<'m> Walker<'_, 'm, '_> {
         };
         merged.registers.clone_from(&first.registers);
         merged.apart = first.apart;
+        merged.touched = first.touched;
         merged.held = first.held;
         merged.arrivals.clone_from(&first.arrivals);
         for (lanes, side, _) in sides.iter().skip(1) {
             merged.apart = both(merged.apart, side.apart);
+            merged.touched |= side.touched;
             merged.held = merged.held.filter(|held| side.held == Some(*held));
             merged.arrivals.retain(|a| side.arrivals.contains(a));
             for (slot, other) in merged.registers.iter_mut().zip(&side.registers) {
@@ -466,6 +488,7 @@ impl<'m> Walker<'_, 'm, '_> {
         }
         let mut merged = state;
         merged.apart = both(first.apart, second.apart);
+        merged.touched = first.touched | second.touched;
         merged.held = first.held.filter(|held| second.held == Some(*held));
         merged.arrivals = first.arrivals.clone();
         merged.arrivals.retain(|a| second.arrivals.contains(a));
@@ -502,7 +525,9 @@ impl<'m> Walker<'_, 'm, '_> {
         };
         let test = self.tests.get(*number as usize)?;
         match (waiting, other) {
-            ([one], []) if one.action == test.wait() => Some(one.clone()),
+            ([one], []) if one.action == test.wait() && one.memory == test.memory => {
+                Some(one.clone())
+            }
             _ => None,
         }
     }
@@ -514,6 +539,16 @@ impl<'m> Walker<'_, 'm, '_> {
             None => (0, None),
         }
     }
+}
+
+/// Whether statements do nothing but read and write shared memory themselves.
+pub(super) fn only_accesses(statements: &[Statement]) -> bool {
+    statements.iter().all(|s| match &s.action {
+        Action::Touch(How::Read | How::Write, _) => true,
+        Action::For(_, _, body) => only_accesses(body),
+        Action::If(_, yes, no) => only_accesses(yes) && only_accesses(no),
+        _ => false,
+    })
 }
 
 /// The lanes that waited wherever some did.

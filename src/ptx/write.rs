@@ -4,7 +4,8 @@ use super::ast::Function;
 use super::ast::Location;
 use super::ast::Module;
 use super::boxes::Boxes;
-use super::boxes::local;
+use super::boxes::share;
+use super::data::Buffer;
 use super::family::Family;
 use super::lift::Order;
 use super::lift::of_all;
@@ -17,6 +18,8 @@ use super::program::Program;
 use super::program::each;
 use super::program::skeleton;
 use super::statement::Action;
+use super::statement::Cell;
+use super::statement::How;
 use super::statement::Obstacle;
 use super::statement::Pool;
 use super::statement::Statement;
@@ -41,6 +44,8 @@ pub(super) struct Writer<'w, 'a> {
     pub symbolic: bool,
     pub followed: &'w Followed,
     pub families: &'w [Family],
+    /// What is read and written, where that is followed.
+    pub buffers: Option<&'w [Buffer]>,
     /// Which copies fill what mbarriers expect.
     pub boxes: &'w Boxes,
     /// Whether warps take registers that others have certainly given back.
@@ -99,6 +104,9 @@ impl Writer<'_, '_> {
         }
         if !self.boxes.is_empty() {
             head.push_str("//! Tensor copies are taken to fill what their mbarriers expect.\n");
+        }
+        if self.buffers.is_some() {
+            head.push_str("//! With what is read and written in shared memory; global memory is left out.\n");
         }
         let grid = self.followed.counters;
         if grid {
@@ -224,6 +232,14 @@ impl Writer<'_, '_> {
             );
         }
         head.push_str(&self.memory_words());
+        for buffer in self.buffers.unwrap_or_default() {
+            let extents: Vec<String> = buffer.extents.iter().map(i128::to_string).collect();
+            let extents = match extents.as_slice() {
+                [] => String::new(),
+                some => format!("[{}]", some.join(", ")),
+            };
+            let _ = writeln!(head, "buffer {}{extents}", buffer.name);
+        }
         head.push('\n');
         Ok(head)
     }
@@ -257,7 +273,12 @@ impl Writer<'_, '_> {
             } else {
                 String::new()
             };
-            let _ = writeln!(self.out, "role {name}{index} warp {{");
+            let place = if self.buffers.is_some() && self.launch.ranks() > 1 {
+                format!(" cta {}", program.rank)
+            } else {
+                String::new()
+            };
+            let _ = writeln!(self.out, "role {name}{index} warp{place} {{");
             self.statements(&program.statements, program.rank)?;
             self.out.push_str("}\n\n");
         }
@@ -376,6 +397,7 @@ impl Writer<'_, '_> {
             let rest = statements.get(index + 1..).unwrap_or_default();
             // `arrive` and `wait` of a cluster are one `sync` where nothing lies between.
             if statement.action == Action::ClusterArrive
+                && statement.memory.is_empty()
                 && rest
                     .first()
                     .is_some_and(|s| s.action == Action::ClusterWait)
@@ -384,23 +406,31 @@ impl Writer<'_, '_> {
                 index += 2;
                 continue;
             }
-            let sizes = self.share(statements, index, rank);
+            let unknowns = &self.followed.unknowns;
+            let sizes = share(self.boxes, statements, index, rank, &self.loops, unknowns);
             self.statement(statement, rank, sizes)?;
             index += 1;
         }
         Ok(())
     }
 
-    /// The bytes of a copy that does not say how many it delivers.
-    fn share(&self, statements: &[Statement], index: usize, rank: u32) -> Option<Sum> {
-        let Action::Copy(barrier, None) = &statements.get(index)?.action else {
-            return None;
-        };
-        let unknowns = &self.followed.unknowns;
-        match self.boxes.share(barrier, rank, &self.loops, unknowns) {
-            Some(share) => share,
-            None => local(statements, index),
+    fn lines(&mut self, lines: &[String], statement: &Statement) {
+        for words in lines {
+            self.line(words, statement);
         }
+    }
+
+    /// An element of a buffer.
+    fn cell(&mut self, cell: &Cell, at: usize) -> Result<String, Obstacle> {
+        let mut indices = Vec::new();
+        for index in &cell.indices {
+            indices.push(self.sum(index, at)?);
+        }
+        Ok(if indices.is_empty() {
+            cell.buffer.clone()
+        } else {
+            format!("{}[{}]", cell.buffer, indices.join(", "))
+        })
     }
 
     fn line(&mut self, words: &str, statement: &Statement) {
@@ -431,6 +461,7 @@ impl Writer<'_, '_> {
                 };
                 let (family, element) = self.element(a, rank, at)?;
                 let times = n / family.group;
+                let verb = &format!("{verb}{}", suffix(statement.memory, &family));
                 if times == 1 {
                     format!("{verb} {element}")
                 } else {
@@ -447,7 +478,8 @@ impl Writer<'_, '_> {
             }
             Action::ArriveExpectTx(a, b) => {
                 let element = self.element(a, rank, at)?.1;
-                format!("arrive_expect_tx {element} {}", self.sum(b, at)?)
+                let memory = statement.memory;
+                format!("arrive_expect_tx{memory} {element} {}", self.sum(b, at)?)
             }
             Action::CompleteTx(a, b) => {
                 format!(
@@ -456,22 +488,39 @@ impl Writer<'_, '_> {
                     self.sum(b, at)?
                 )
             }
-            Action::Copy(a, bytes) => {
+            Action::Copy(a, bytes, area) => {
                 let Some(bytes) = bytes.clone().or(sizes) else {
                     let reason = "how many bytes this copy delivers is not known, and nothing \
                                   before it expects them";
                     return Err(Obstacle::new(at, reason));
                 };
                 let element = self.element(a, rank, at)?.1;
-                format!(
-                    "async copy tile completes {element} {}",
-                    self.sum(&bytes, at)?
-                )
+                let cells = area.as_ref().map_or(&[][..], |area| area.cells.as_slice());
+                match cells {
+                    [] => {
+                        let bytes = self.sum(&bytes, at)?;
+                        format!("async copy tile completes {element} {bytes}")
+                    }
+                    [cell] => {
+                        let (cell, bytes) = (self.cell(cell, at)?, self.sum(&bytes, at)?);
+                        format!("async copy {cell} completes {element} {bytes}")
+                    }
+                    cells => {
+                        let mut lines = Vec::new();
+                        for cell in cells {
+                            let (words, bytes) = (self.cell(cell, at)?, cell.bytes);
+                            lines.push(format!("async copy {words} completes {element} {bytes}"));
+                        }
+                        self.lines(&lines, statement);
+                        return Ok(());
+                    }
+                }
             }
             Action::WaitOwn(a) => format!("wait {}", self.element(a, rank, at)?.1),
             Action::Wait(a, parity) => {
                 format!(
-                    "wait {} {}",
+                    "wait{} {} {}",
+                    statement.memory,
                     self.element(a, rank, at)?.1,
                     self.sum(parity, at)?
                 )
@@ -493,7 +542,7 @@ impl Writer<'_, '_> {
                     self.sum(threads, at)?
                 )
             }
-            Action::ClusterArrive => "arrive cluster_bar".to_owned(),
+            Action::ClusterArrive => format!("arrive{} cluster_bar", statement.memory),
             Action::ClusterWait => "wait cluster_bar".to_owned(),
             Action::CounterAdd(a, b) => {
                 format!("{} += {}", self.semaphore(a, at)?, self.sum(b, at)?)
@@ -509,6 +558,29 @@ impl Writer<'_, '_> {
                     self.sum(b, at)?
                 )
             }
+            Action::Touch(how, area) => {
+                let mut cells = Vec::new();
+                for cell in &area.cells {
+                    cells.push(self.cell(cell, at)?);
+                }
+                let verb = match how {
+                    How::Read => "read",
+                    How::Write => "write",
+                    How::Fill => "async copy",
+                    How::Drain => {
+                        let words = format!("async store reads {}", cells.join(", "));
+                        self.line(&words, statement);
+                        return Ok(());
+                    }
+                };
+                let lines: Vec<String> = cells.iter().map(|c| format!("{verb} {c}")).collect();
+                self.lines(&lines, statement);
+                return Ok(());
+            }
+            Action::CommitGroup => "commit_group".to_owned(),
+            Action::WaitGroup(most, true) => format!("wait_group {most} read"),
+            Action::WaitGroup(most, false) => format!("wait_group {most}"),
+            Action::Fence(words) => (*words).to_owned(),
             Action::Pair => format!("sync tensor_pair[{}]", rank / 2),
             Action::Acquire(pool, n) | Action::Release(pool, n) => {
                 let verb = if matches!(statement.action, Action::Acquire(..)) {
@@ -572,5 +644,14 @@ impl Writer<'_, '_> {
             self.line(&words, statement);
         }
         Ok(())
+    }
+}
+
+/// How an arrival orders memory: at a split-phase barrier without a scope.
+fn suffix(memory: &'static str, family: &Family) -> &'static str {
+    match memory {
+        memory if !family.split => memory,
+        memory if memory.starts_with(".relaxed") => ".relaxed",
+        _ => "",
     }
 }
