@@ -19,6 +19,7 @@ use super::layout::gcd;
 use super::layout::layout;
 use super::machine::Launch;
 use super::machine::Unknowns;
+use super::members::indexed;
 use super::program::Followed;
 use super::program::regroup;
 use super::statement::Action;
@@ -72,6 +73,8 @@ pub(super) fn resolve(
         put(&mut program.statements, program.rank, launch, unknowns, &places)?;
     }
     regroup(&mut followed.programs);
+    let programs = std::mem::take(&mut followed.programs);
+    followed.programs = indexed(programs, &mut followed.unknowns);
     Ok(buffers)
 }
 

@@ -36,6 +36,8 @@ pub(super) enum Meaning {
     Iteration(u32),
     /// What a register holds when an iteration of a loop begins.
     Carried(u32),
+    /// The number of a warp among those that are one role.
+    Member,
     /// What was read from memory: the address.
     Read(Sum),
 }

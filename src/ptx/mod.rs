@@ -25,6 +25,7 @@ mod layout;
 mod lift;
 mod lint;
 mod machine;
+mod members;
 mod memory;
 mod operations;
 mod parse;

@@ -145,6 +145,19 @@ fn launched(programs: &mut [Program], function: &Function<'_>, launch: &Launch) 
     }
 }
 
+impl Program {
+    /// What these warps of a CTA do.
+    pub fn of(rank: u32, warps: Vec<u32>, statements: Vec<Statement>) -> Program {
+        let plain = numbered(&statements);
+        Program {
+            rank,
+            warps,
+            statements,
+            plain,
+        }
+    }
+}
+
 fn add(programs: &mut Vec<Program>, rank: u32, warp: u32, statements: Vec<Statement>) {
     let plain = numbered(&statements);
     let same = programs
