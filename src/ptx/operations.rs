@@ -148,10 +148,15 @@ impl Walker<'_, '_, '_> {
     }
 
     pub fn push(&self, out: &mut Vec<Statement>, instruction: &Instruction<'_>, action: Action) {
+        // Waiting is best told by who calls for it, an access by itself.
+        let location = match &action {
+            Action::Touch(..) => instruction.written,
+            _ => instruction.location,
+        };
         out.push(Statement {
             action,
             at: instruction.at,
-            location: instruction.location,
+            location,
             memory: if self.data { ordering(instruction) } else { "" },
         });
     }

@@ -196,7 +196,7 @@ fn recovered<T>(
     }
 }
 
-/// Where members are stuck, in the source that the lifted protocol names behind each line.
+/// Where members are stuck, or accesses stand, in the source that the lifted protocol names behind each line.
 pub fn found_in_source(finding: &Finding) -> Option<String> {
     let counterexample = finding.counterexample.as_ref()?;
     let mut places: Vec<String> = Vec::new();
@@ -210,7 +210,28 @@ pub fn found_in_source(finding: &Finding) -> Option<String> {
             places.push(words);
         }
     }
-    (!places.is_empty()).then(|| format!("stuck in the source: {}", places.join(", ")))
+    if !places.is_empty() {
+        return Some(format!("stuck in the source: {}", places.join(", ")));
+    }
+    // Two accesses are told by their lines.
+    for number in mentioned(finding.reason.as_deref()?) {
+        let line = finding.source.lines().nth(number.checked_sub(1)?)?;
+        let (_, place) = line.rsplit_once("// ")?;
+        let words = format!("line {number} is {place}");
+        if !places.contains(&words) {
+            places.push(words);
+        }
+    }
+    (!places.is_empty()).then(|| format!("in the source: {}", places.join(", ")))
+}
+
+/// The lines that a sentence mentions.
+fn mentioned(sentence: &str) -> Vec<usize> {
+    let number = |rest: &str| {
+        let digits = rest.chars().take_while(char::is_ascii_digit).count();
+        rest.get(..digits)?.parse().ok()
+    };
+    sentence.split("at line ").skip(1).filter_map(number).collect()
 }
 
 /// Whether a file is a kernel rather than a protocol.
