@@ -96,7 +96,10 @@ impl Walker<'_, '_, '_> {
             self.rounds.pop();
             match followed {
                 Ok(after) => return Ok((one.outside, after)),
-                Err(obstacle) if touching => return Err(obstacle),
+                Err(obstacle) if touching => {
+                    self.depth = depth;
+                    return self.written_through(header, &one.blocks, &state, out).ok_or(obstacle);
+                }
                 Err(_) => self.depth = depth,
             }
             let mut after = state;
@@ -109,6 +112,9 @@ impl Walker<'_, '_, '_> {
             return Ok((one.outside, after));
         }
         if touching {
+            if let Some(next) = self.written_through(header, &blocks, &state, out) {
+                return Ok(next);
+            }
             let reason = "a loop with synchronization is left in more than one place";
             let at = ways
                 .first()
@@ -116,14 +122,7 @@ impl Walker<'_, '_, '_> {
                 .map_or(at, |i| i.at);
             return Err(Obstacle::new(at, reason));
         }
-        let mut join = self.flow.join(header);
-        while let Some(block) = join {
-            if !blocks.contains(&block) {
-                break;
-            }
-            join = self.flow.join(block);
-        }
-        let Some(join) = join else {
+        let Some(join) = self.behind_loop(header, &blocks) else {
             return Err(Obstacle::new(at, "this loop may never end"));
         };
         let between = self.flow.between(header, join);
@@ -139,6 +138,65 @@ impl Walker<'_, '_, '_> {
             &mut after,
         );
         Ok((join, after))
+    }
+
+    /// The first block behind a loop that every way out comes by.
+    fn behind_loop(&self, header: usize, blocks: &BTreeSet<usize>) -> Option<usize> {
+        let mut join = self.flow.join(header);
+        while let Some(block) = join {
+            if !blocks.contains(&block) {
+                break;
+            }
+            join = self.flow.join(block);
+        }
+        join
+    }
+
+    /// Goes through a loop one iteration after the other, whatever its shape, up to where all ways
+    /// out meet. Fails where it goes on for too long.
+    fn written_through(
+        &mut self,
+        header: usize,
+        blocks: &BTreeSet<usize>,
+        state: &State,
+        out: &mut Vec<Statement>,
+    ) -> Option<(usize, State)> {
+        if self.unrolling.iter().any(|(other, _)| *other == header) {
+            return None;
+        }
+        let join = self.behind_loop(header, blocks)?;
+        let depth = self.depth;
+        let assumed = self.machine.assumptions.clone();
+        let before = self.groups;
+        let mut statements = Vec::new();
+        self.unrolling.push((header, 0));
+        let after = self.region(header, join, None, state.clone(), &mut statements);
+        self.unrolling.pop();
+        match after {
+            Ok(after) => {
+                out.extend(statements);
+                Some((join, after))
+            }
+            Err(_) => {
+                self.depth = depth;
+                self.groups = before;
+                *self.machine.assumptions = assumed;
+                None
+            }
+        }
+    }
+
+    /// Whether a loop that is followed one iteration after the other begins with this block.
+    pub fn begins_again(&mut self, block: usize) -> Result<bool, Obstacle> {
+        let at = self.place(block).0;
+        let Some((_, times)) = self.unrolling.iter_mut().find(|(header, _)| *header == block) else {
+            return Ok(false);
+        };
+        *times += 1;
+        if *times > MOST_UNROLLED {
+            return Err(Obstacle::new(at, "this loop runs too often to be written out"));
+        }
+        Ok(true)
     }
 
     fn arrives(&self, blocks: &BTreeSet<usize>) -> bool {

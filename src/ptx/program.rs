@@ -83,6 +83,7 @@ pub(super) fn follow(
                     depth: 0,
                     cycling: false,
                     rounds: Vec::new(),
+                    unrolling: Vec::new(),
                     groups: None,
                     hints: Vec::new(),
                 };

@@ -71,6 +71,8 @@ pub(super) struct Walker<'w, 'm, 'a> {
     pub depth: usize,
     /// The headers of the loops that are being followed.
     pub rounds: Vec<usize>,
+    /// Loops that are followed one iteration after the other, with how often they have begun.
+    pub unrolling: Vec<(usize, usize)>,
     /// Whether this is inside a loop.
     pub cycling: bool,
     /// Which engine's groups of copies the warp makes, and with which lanes.
@@ -261,6 +263,9 @@ impl<'m> Walker<'_, 'm, '_> {
             return Err(Obstacle::new(at, "branches and loops nest too deep"));
         }
         while block != stop && block != self.flow.exit() {
+            if self.begins_again(block)? {
+                entered = Some(block);
+            }
             if self.flow.loops.contains_key(&block) && entered != Some(block) {
                 let (next, after) = self.cycle(block, state, out)?;
                 (block, state) = (next, after);
@@ -314,6 +319,17 @@ impl<'m> Walker<'_, 'm, '_> {
             if taken == 0 {
                 return Ok((no, state));
             }
+        }
+        // What leaves a loop that is written out has to be decided each time.
+        let leaves = |(header, _): &(usize, usize)| {
+            let blocks = self.flow.loops.get(header);
+            blocks.is_some_and(|all| {
+                all.contains(&block) && !(all.contains(&yes) && all.contains(&no))
+            })
+        };
+        if value.mask().is_none() && self.unrolling.iter().any(leaves) {
+            let reason = "how often this loop runs is not known";
+            return Err(Obstacle::new(at, reason));
         }
         let Some(join) = self.flow.join(block) else {
             return Err(Obstacle::new(
