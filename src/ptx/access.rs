@@ -121,9 +121,10 @@ fn kind(instruction: &Instruction<'_>) -> Kind {
         ["tcgen05", "mma" | "cp" | "ld" | "st" | "shift", ..] | ["wgmma", "mma_async", ..] => {
             Kind::Strange("which memory the tensor cores work on is not followed")
         }
-        ["wmma" | "tensormap" | "multimem" | "clusterlaunchcontrol", ..] if shared => {
-            Kind::Strange("this is not modelled as an access")
-        }
+        [
+            "wmma" | "tensormap" | "multimem" | "clusterlaunchcontrol",
+            ..,
+        ] if shared => Kind::Strange("this is not modelled as an access"),
         _ => Kind::None,
     }
 }
@@ -282,7 +283,9 @@ impl Walker<'_, '_, '_> {
             }
         };
         let address = instruction.operands.iter();
-        let address = address.clone().find(|o| matches!(o, Operand::Address { .. }));
+        let address = address
+            .clone()
+            .find(|o| matches!(o, Operand::Address { .. }));
         let Some(integer) = self.shared(instruction, address, state)? else {
             return Ok(());
         };
@@ -405,7 +408,10 @@ impl Walker<'_, '_, '_> {
             return self.refuse(instruction, "more than one lane starts the copy");
         }
         if instruction.opcode.contains("shared::cluster") {
-            return self.refuse(instruction, "copies between CTAs are not modelled as accesses");
+            return self.refuse(
+                instruction,
+                "copies between CTAs are not modelled as accesses",
+            );
         }
         let mut seen = State {
             active: lanes,

@@ -98,7 +98,9 @@ impl Walker<'_, '_, '_> {
                 Ok(after) => return Ok((one.outside, after)),
                 Err(obstacle) if touching => {
                     self.depth = depth;
-                    return self.written_through(header, &one.blocks, &state, out).ok_or(obstacle);
+                    return self
+                        .written_through(header, &one.blocks, &state, out)
+                        .ok_or(obstacle);
                 }
                 Err(_) => self.depth = depth,
             }
@@ -115,7 +117,11 @@ impl Walker<'_, '_, '_> {
             if let Some(next) = self.written_through(header, &blocks, &state, out) {
                 return Ok(next);
             }
-            let reason = "a loop with synchronization is left in more than one place";
+            let reason = if self.data {
+                "a loop with synchronization or shared memory is left in more than one place"
+            } else {
+                "a loop with synchronization is left in more than one place"
+            };
             let at = ways
                 .first()
                 .and_then(|(b, _)| self.last(*b))
@@ -189,12 +195,19 @@ impl Walker<'_, '_, '_> {
     /// Whether a loop that is followed one iteration after the other begins with this block.
     pub fn begins_again(&mut self, block: usize) -> Result<bool, Obstacle> {
         let at = self.place(block).0;
-        let Some((_, times)) = self.unrolling.iter_mut().find(|(header, _)| *header == block) else {
+        let Some((_, times)) = self
+            .unrolling
+            .iter_mut()
+            .find(|(header, _)| *header == block)
+        else {
             return Ok(false);
         };
         *times += 1;
         if *times > MOST_UNROLLED {
-            return Err(Obstacle::new(at, "this loop runs too often to be written out"));
+            return Err(Obstacle::new(
+                at,
+                "this loop runs too often to be written out",
+            ));
         }
         Ok(true)
     }

@@ -52,7 +52,13 @@ pub(super) fn resolve(
     let unknowns = &followed.unknowns;
     for program in &mut followed.programs {
         let mut open = Vec::new();
-        sized(&mut program.statements, &boxes, program.rank, &mut open, unknowns)?;
+        sized(
+            &mut program.statements,
+            &boxes,
+            program.rank,
+            &mut open,
+            unknowns,
+        )?;
         program.statements = together(&program.statements)?;
     }
     let mut memory = Memory {
@@ -70,7 +76,13 @@ pub(super) fn resolve(
     let buffers = memory.cut(families)?;
     let places = memory.places;
     for program in &mut followed.programs {
-        put(&mut program.statements, program.rank, launch, unknowns, &places)?;
+        put(
+            &mut program.statements,
+            program.rank,
+            launch,
+            unknowns,
+            &places,
+        )?;
     }
     regroup(&mut followed.programs);
     let programs = std::mem::take(&mut followed.programs);
@@ -284,9 +296,14 @@ impl Memory<'_> {
         // The launch decides how large a variable without a size is.
         let most = if size == 0 { 1 << 20 } else { size };
         if from < 0 || to > most {
-            let reason = format!(
-                "this access may lie outside of `{base}`: how far its address moves is not followed"
-            );
+            let reason = if one.reach == 0 {
+                format!("this access lies outside of `{base}`")
+            } else {
+                format!(
+                    "this access may lie outside of `{base}`: how far its address moves is not \
+                     followed"
+                )
+            };
             return Err(Obstacle::new(at, reason));
         }
         self.uses.entry(base).or_default().push((spot, one, at));
@@ -379,7 +396,9 @@ impl Memory<'_> {
         match elements.find(|e| cut.meets(**e, **e + 8)) {
             None => Ok(()),
             Some(element) => {
-                let reason = format!("data is read or written where an mbarrier lies, at `{base}` + {element}");
+                let reason = format!(
+                    "data is read or written where an mbarrier lies, at `{base}` + {element}"
+                );
                 Err(Obstacle::new(at, reason))
             }
         }

@@ -72,11 +72,7 @@ impl Walker<'_, '_, '_> {
                 }
                 _ => area,
             });
-            self.push(
-                out,
-                instruction,
-                Action::Copy(barrier, bytes.clone(), area),
-            );
+            self.push(out, instruction, Action::Copy(barrier, bytes.clone(), area));
         }
         Ok(())
     }

@@ -111,7 +111,8 @@ pub(super) fn layout(uses: &[Use]) -> Option<Layout> {
         }
         parts.push(mine);
     }
-    let mut all: Vec<(&Vec<Bytes>, bool, Option<(u32, u32)>)> = vec![(&EMPTY, false, None); known.len()];
+    let mut all: Vec<(&Vec<Bytes>, bool, Option<(u32, u32)>)> =
+        vec![(&EMPTY, false, None); known.len()];
     for ((bytes, write, owner), number) in &known {
         all[*number] = (bytes, *write, *owner);
     }
@@ -298,7 +299,11 @@ mod tests {
                     .flat_map(|(a, b)| *a..*b)
                     .map(|b| b + by * layout.step)
                     .collect();
-                assert!(moved.iter().all(|(slot, _)| (0..layout.slots).contains(slot)));
+                assert!(
+                    moved
+                        .iter()
+                        .all(|(slot, _)| (0..layout.slots).contains(slot))
+                );
                 (moved, bytes)
             };
             for (a, first) in uses.iter().enumerate() {

@@ -12,6 +12,7 @@ use super::family::barrier;
 use super::family::families;
 use super::family::place;
 use super::family::splits;
+use super::left::complete;
 use super::machine::Launch;
 use super::memory::Memory;
 use super::program::Followed;
@@ -100,6 +101,7 @@ pub(super) fn written(
     let launch = launch(function, options)?;
     let mut followed = follow(module, function, &launch, options.data)?;
     let covered = settle_waits(&mut followed, &launch);
+    let left = complete(&mut followed, &launch)?;
     let mut families = families(&followed.programs, &followed.unknowns)?;
     let buffers = if options.data {
         let shared = module.shared.iter().chain(&function.shared);
@@ -110,7 +112,6 @@ pub(super) fn written(
     };
     settle(&mut families, &followed, &launch)?;
     splits(&mut families, &followed.programs, &followed.unknowns)?;
-    whole(&followed, &launch)?;
     allocations(&followed)?;
     let boxes = Boxes::of(&followed.programs, &followed.unknowns);
     let mut writer = Writer {
@@ -125,6 +126,7 @@ pub(super) fn written(
         buffers: buffers.as_deref(),
         boxes: &boxes,
         covered,
+        left,
         out: String::new(),
         loops: Vec::new(),
         times: Vec::new(),

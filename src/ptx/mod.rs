@@ -22,6 +22,7 @@ mod family;
 mod flow;
 mod forms;
 mod layout;
+mod left;
 mod lift;
 mod lint;
 mod machine;

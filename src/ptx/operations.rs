@@ -384,11 +384,7 @@ impl Walker<'_, '_, '_> {
                     self.own_phase(instruction, &barrier, after, lanes, state)?;
                     None
                 };
-                let memory = if self.data {
-                    ordering(instruction)
-                } else {
-                    ""
-                };
+                let memory = if self.data { ordering(instruction) } else { "" };
                 let number = self.test(Test {
                     barrier,
                     parity,

@@ -95,6 +95,15 @@ impl<'m> Walker<'_, 'm, '_> {
         touches(instruction, self.has_counters()) || self.data && accesses(instruction)
     }
 
+    /// What is followed, in words.
+    pub fn followed_here(&self) -> &'static str {
+        if self.data {
+            "synchronization or shared memory"
+        } else {
+            "synchronization"
+        }
+    }
+
     pub fn has_counters(&self) -> bool {
         !self.counters.is_empty()
     }
@@ -354,7 +363,7 @@ impl<'m> Walker<'_, 'm, '_> {
                     let reason = match (&value, instruction.guard) {
                         (Value::Lost(loss), Some((register, _))) => {
                             let why = self.machine.because(&Operand::Register(register), loss);
-                            format!("a branch decides about synchronization, but {why}")
+                            format!("a branch decides about {}, but {why}", self.followed_here())
                         }
                         _ => "a branch on an integer".to_owned(),
                     };
@@ -495,7 +504,10 @@ impl<'m> Walker<'_, 'm, '_> {
                 let reason = if condition.tests() {
                     "a branch depends on a single test of an mbarrier"
                 } else {
-                    "a branch decides about synchronization, but depends on memory that is read"
+                    &format!(
+                        "a branch decides about {}, but depends on memory that is read",
+                        self.followed_here()
+                    )
                 };
                 return Err(Obstacle::new(instruction.at, reason));
             }

@@ -50,6 +50,8 @@ pub(super) struct Writer<'w, 'a> {
     pub boxes: &'w Boxes,
     /// Whether warps take registers that others have certainly given back.
     pub covered: bool,
+    /// Whether warps that have left go on coming to a barrier.
+    pub left: bool,
     pub out: String,
     pub loops: Vec<Unknown>,
     /// How often each of these loops runs.
@@ -102,11 +104,19 @@ impl Writer<'_, '_> {
                 "//! What `setmaxnreg` takes has been given back before, and is left out.\n",
             );
         }
+        if self.left {
+            head.push_str(
+                "//! Warps that have left are not waited for at barriers of all threads: here they go on \
+                 coming to them.\n",
+            );
+        }
         if !self.boxes.is_empty() {
             head.push_str("//! Tensor copies are taken to fill what their mbarriers expect.\n");
         }
         if self.buffers.is_some() {
-            head.push_str("//! With what is read and written in shared memory; global memory is left out.\n");
+            head.push_str(
+                "//! With what is read and written in shared memory; global memory is left out.\n",
+            );
         }
         let grid = self.followed.counters;
         if grid {

@@ -231,7 +231,11 @@ fn mentioned(sentence: &str) -> Vec<usize> {
         let digits = rest.chars().take_while(char::is_ascii_digit).count();
         rest.get(..digits)?.parse().ok()
     };
-    sentence.split("at line ").skip(1).filter_map(number).collect()
+    sentence
+        .split("at line ")
+        .skip(1)
+        .filter_map(number)
+        .collect()
 }
 
 /// Whether a file is a kernel rather than a protocol.

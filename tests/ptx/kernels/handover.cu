@@ -66,23 +66,25 @@ __device__ void stencil(float const* in, float* out, int rounds) {
   if (warp == 0) {
 #pragma unroll 1
     for (int i = 0; i < rounds; i++) {
-      int b = i & 1;
-      named_sync(1 + b, 128);
-      for (int x = lane; x < 98; x += 32) tile[b][x] = in[i * 96 + x];
-      named_arrive(3 + b, 128);
+      for (int b = 0; b < 2; b++) {
+        named_sync(1 + b, 128);
+        for (int x = lane; x < 98; x += 32) tile[b][x] = in[(2 * i + b) * 96 + x];
+        named_arrive(3 + b, 128);
+      }
     }
   } else {
     named_arrive(1, 128);
     named_arrive(2, 128);
 #pragma unroll 1
     for (int i = 0; i < rounds; i++) {
-      int b = i & 1;
-      named_sync(3 + b, 128);
-      float left = tile[b][x];
-      if (BUG == READS_LATE) named_arrive(1 + b, 128);
-      float rest = tile[b][x + 2] - 2 * tile[b][x + 1];
-      if (BUG != READS_LATE) named_arrive(1 + b, 128);
-      out[i * 96 + x] = left + rest;
+      for (int b = 0; b < 2; b++) {
+        named_sync(3 + b, 128);
+        float left = tile[b][x];
+        if (BUG == READS_LATE) named_arrive(1 + b, 128);
+        float rest = tile[b][x + 2] - 2 * tile[b][x + 1];
+        if (BUG != READS_LATE) named_arrive(1 + b, 128);
+        out[(2 * i + b) * 96 + x] = left + rest;
+      }
     }
   }
 }

@@ -101,7 +101,9 @@ impl Work<'_> {
             self.order.properties.iter().partition(|w| about_data(**w));
         let all = plain.contains(&Wanted::All);
         if all {
-            data = [Property::Race, Property::StaleRead].map(Wanted::One).into();
+            data = [Property::Race, Property::StaleRead]
+                .map(Wanted::One)
+                .into();
         }
         let wanted = match (data.as_slice(), plain.as_slice()) {
             ([], _) => Text::Bare,
@@ -324,10 +326,7 @@ impl Work<'_> {
 
 /// Whether a property is about what is read and written.
 fn about_data(wanted: Wanted) -> bool {
-    matches!(
-        wanted,
-        Wanted::One(Property::Race | Property::StaleRead)
-    )
+    matches!(wanted, Wanted::One(Property::Race | Property::StaleRead))
 }
 
 /// Writes a witness under a name made of what it is about and a digest of its content.
