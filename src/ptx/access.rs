@@ -328,7 +328,8 @@ impl Walker<'_, '_, '_> {
             }
             _ => false,
         });
-        if based {
+        // While a guess is made, what a loop carries is not known yet.
+        if based || self.machine.guessing {
             return Ok(Some(integer));
         }
         if !instruction.opcode.contains("shared") && self.pointer(&integer.sum).is_some() {

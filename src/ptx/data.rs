@@ -1,8 +1,8 @@
 //! Buffers for what warps read and write in shared memory: every access becomes one to elements of
 //! declared buffers, laid out so that two are to one element exactly if they have bytes in common.
 //!
-//! Accesses of one warp with nothing between them that synchronizes or orders memory are put together
-//! first: nobody can tell in which order they are made.
+//! Accesses of one kind that a warp makes with nothing in between are put together first: nobody can
+//! tell in which order they are made.
 
 use std::collections::BTreeMap;
 
@@ -135,13 +135,15 @@ fn together(statements: &[Statement]) -> Result<Vec<Statement>, Obstacle> {
     for statement in statements {
         let action = match &statement.action {
             Action::Touch(..) => {
-                run.push(statement.clone());
+                join(statement.clone(), &mut run, &mut all);
                 continue;
             }
             Action::For(unknown, times, body) => {
                 let body = together(body)?;
                 if let Some(whole) = at_once(*unknown, times, &body) {
-                    run.extend(whole);
+                    for one in whole {
+                        join(one, &mut run, &mut all);
+                    }
                     continue;
                 }
                 Action::For(*unknown, times.clone(), body)
@@ -161,7 +163,19 @@ fn together(statements: &[Statement]) -> Result<Vec<Statement>, Obstacle> {
     Ok(all)
 }
 
-/// Accesses with nothing between them: one for each kind and way to move.
+/// Adds an access to those of its kind that stand directly before it.
+fn join(one: Statement, run: &mut Vec<Statement>, all: &mut Vec<Statement>) {
+    let kind = |s: &Statement| match &s.action {
+        Action::Touch(how, _) => Some(*how),
+        _ => None,
+    };
+    if run.last().is_some_and(|last| kind(last) != kind(&one)) {
+        all.extend(united(std::mem::take(run)));
+    }
+    run.push(one);
+}
+
+/// Accesses of one kind with nothing between them: one for each way to move.
 fn united(run: Vec<Statement>) -> Vec<Statement> {
     let mut kinds: BTreeMap<(How, Sum), (Statement, Vec<(i128, i128)>)> = BTreeMap::new();
     for statement in run {
@@ -191,14 +205,20 @@ fn united(run: Vec<Statement>) -> Vec<Statement> {
     kinds.into_iter().map(statement).collect()
 }
 
-/// A loop of accesses that runs a known number of times, without the loop.
+/// A loop of accesses of one kind that runs a known number of times, without the loop.
 fn at_once(unknown: Unknown, times: &Sum, body: &[Statement]) -> Option<Vec<Statement>> {
     let times = times.as_constant()?;
     let mut all = Vec::new();
+    let Some(Action::Touch(kind, _)) = body.first().map(|s| &s.action) else {
+        return None;
+    };
     for statement in body {
         let Action::Touch(how, area) = &statement.action else {
             return None;
         };
+        if how != kind {
+            return None;
+        }
         let (slope, rest) = area.address.split(unknown)?;
         let slope = slope.as_constant()?;
         let count = i128::try_from(area.bytes.len()).unwrap_or(i128::MAX);

@@ -31,6 +31,7 @@ mod memory;
 mod operations;
 mod parse;
 mod program;
+mod reroll;
 mod rewrite;
 mod scope;
 mod settled;

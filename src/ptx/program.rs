@@ -10,6 +10,7 @@ use super::flow::Flow;
 use super::machine::Launch;
 use super::machine::Machine;
 use super::machine::Unknowns;
+use super::reroll::rolled;
 use super::statement::Action;
 use super::statement::Obstacle;
 use super::statement::Pool;
@@ -111,6 +112,10 @@ pub(super) fn follow(
                 continue;
             }
             (Some(_), Some(before)) => return Err(before),
+        }
+        for program in &mut programs {
+            let statements = rolled(std::mem::take(&mut program.statements), &mut unknowns);
+            *program = Program::of(program.rank, std::mem::take(&mut program.warps), statements);
         }
         launched(&mut programs, function, launch);
         return Ok(Followed {
