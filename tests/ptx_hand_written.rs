@@ -532,3 +532,64 @@ fn a_last_warp_with_few_lanes() {
     --- stderr
     ");
 }
+
+/// A loop that goes on as long as a predicate is set by hand, as compilers write it.
+#[test]
+fn a_predicate_that_is_moved() {
+    let code = "
+        ld.param.u32 %r1, [n];
+        mov.u32 %r3, 0;
+        L:
+        bar.sync 0;
+        add.u32 %r3, %r3, 1;
+        setp.ge.u32 %p1, %r3, %r1;
+        mov.pred %p2, 0;
+        @%p1 bra NEXT;
+        bar.sync 0;
+        mov.pred %p2, -1;
+        NEXT:
+        @%p2 bra L;";
+    insta::assert_snapshot!(check(64, ".param .u32 n", code), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 7 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+/// The offset wraps around in 32 bits: the barrier is the first one.
+#[test]
+fn an_address_that_wraps_around() {
+    let code = |offset: &str| {
+        format!(
+            "mov.u32 %r1, %tid.x;
+            mov.u32 %r4, bars;
+            setp.ne.u32 %p1, %r1, 0;
+            @%p1 bra READY;
+            mbarrier.init.shared.b64 [%r4], 32;
+            mbarrier.init.shared.b64 [%r4+8], 32;
+            READY:
+            bar.sync 0;
+            mov.u32 %r5, {offset};
+            add.u32 %r6, %r5, 16;
+            add.u32 %r7, %r4, %r6;
+            mbarrier.arrive.shared.b64 %rd1, [%r7];
+            WAIT:
+            mbarrier.try_wait.parity.shared.b64 %p2, [%r4], 0;
+            @!%p2 bra WAIT;"
+        )
+    };
+    let shared = ".shared .align 8 .b8 bars[16];";
+    insta::assert_snapshot!(check_shared(32, "", shared, &code("4294967280")), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 8 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(check_shared(32, "", shared, &code("4294967288")), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED warp0 waits for bars_bar to leave phase 0, but bars_bar is in phase 0 with 32 arrivals pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+}

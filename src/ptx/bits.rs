@@ -187,7 +187,9 @@ mod tests {
     fn division_of_a_multiple() {
         let mut facts = Facts::default();
         facts.bound(Unknown(0), 0, (1 << 28) - 1);
-        for (step, factor, shift, divisor) in [(4, 0xCCCC_CCCD_i128, 34, 5), (8, 0xAAAA_AAAB, 33, 3)] {
+        for (step, factor, shift, divisor) in
+            [(4, 0xCCCC_CCCD_i128, 34, 5), (8, 0xAAAA_AAAB, 33, 3)]
+        {
             let x = Sum::unknown(Unknown(0)).scaled(step);
             let found = scaled_down(&facts, &x.scaled(factor), 1 << shift).unwrap();
             assert_eq!(Some(found), facts.quotient(&x, &Sum::of(divisor)));

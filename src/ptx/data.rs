@@ -22,6 +22,7 @@ use super::machine::Unknowns;
 use super::members::indexed;
 use super::program::Followed;
 use super::program::regroup;
+use super::reroll::rolled;
 use super::statement::Action;
 use super::statement::Area;
 use super::statement::Cell;
@@ -83,6 +84,11 @@ pub(super) fn resolve(
             unknowns,
             &places,
         )?;
+    }
+    // What the compiler wrote out several times may be the same now.
+    for program in &mut followed.programs {
+        let statements = std::mem::take(&mut program.statements);
+        program.statements = rolled(statements, &mut followed.unknowns);
     }
     regroup(&mut followed.programs);
     let programs = std::mem::take(&mut followed.programs);

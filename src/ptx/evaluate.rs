@@ -182,6 +182,12 @@ impl Machine<'_, '_> {
         let name = parts.first().copied().unwrap_or_default();
         let lost = || Value::lost(at, format!("`{}` is not followed", instruction.opcode));
         match (name, operands.as_slice()) {
+            ("mov", [Value::Integer(bit)]) if parts.contains(&"pred") => {
+                return match bit.constants() {
+                    Some(bits) => Value::Same(Condition::Constant(bits[0] != 0)),
+                    None => lost(),
+                };
+            }
             ("mov" | "cvta", [value]) => return value.clone(),
             ("ld", [Value::Integer(address)])
                 if address.lanes.is_none() && !parts.contains(&"shared") =>

@@ -25,13 +25,18 @@ pub(super) fn rolled(statements: Vec<Statement>, unknowns: &mut Unknowns) -> Vec
     let mut all: Vec<Statement> = Vec::new();
     for statement in statements {
         let action = match statement.action {
-            Action::For(unknown, times, body) => Action::For(unknown, times, rolled(body, unknowns)),
+            Action::For(unknown, times, body) => {
+                Action::For(unknown, times, rolled(body, unknowns))
+            }
             Action::If(condition, yes, no) => {
                 Action::If(condition, rolled(yes, unknowns), rolled(no, unknowns))
             }
             other => other,
         };
-        let statement = Statement { action, ..statement };
+        let statement = Statement {
+            action,
+            ..statement
+        };
         if let Some(last) = all.last()
             && let Some(whole) = one_loop(last, &statement, unknowns)
         {
