@@ -26,24 +26,20 @@ use super::value::Integer;
 use super::value::Value;
 use super::walk::Walker;
 use super::walk::both;
-use super::walk::only_accesses;
 
 /// Bound of unknowns while a guess is made; what is guessed is checked without it.
 const PROVISIONAL: i128 = 1 << 20;
-
-/// Iterations that are written out one by one.
-const MOST_UNROLLED: usize = 64;
 
 /// How often a guess is weakened.
 const MOST_GUESSES: usize = 12;
 
 /// A loop: where it begins, its blocks, the one that leaves it, and where that goes.
-struct Loop {
-    header: usize,
-    blocks: BTreeSet<usize>,
-    leaving: usize,
-    inside: usize,
-    outside: usize,
+pub(super) struct Loop {
+    pub header: usize,
+    pub blocks: BTreeSet<usize>,
+    pub leaving: usize,
+    pub inside: usize,
+    pub outside: usize,
 }
 
 /// One iteration up to the decision, and from there to the next.
@@ -146,72 +142,6 @@ impl Walker<'_, '_, '_> {
         Ok((join, after))
     }
 
-    /// The first block behind a loop that every way out comes by.
-    fn behind_loop(&self, header: usize, blocks: &BTreeSet<usize>) -> Option<usize> {
-        let mut join = self.flow.join(header);
-        while let Some(block) = join {
-            if !blocks.contains(&block) {
-                break;
-            }
-            join = self.flow.join(block);
-        }
-        join
-    }
-
-    /// Goes through a loop one iteration after the other, whatever its shape, up to where all ways
-    /// out meet. Fails where it goes on for too long.
-    fn written_through(
-        &mut self,
-        header: usize,
-        blocks: &BTreeSet<usize>,
-        state: &State,
-        out: &mut Vec<Statement>,
-    ) -> Option<(usize, State)> {
-        if self.unrolling.iter().any(|(other, _)| *other == header) {
-            return None;
-        }
-        let join = self.behind_loop(header, blocks)?;
-        let depth = self.depth;
-        let assumed = self.machine.assumptions.clone();
-        let before = self.groups;
-        let mut statements = Vec::new();
-        self.unrolling.push((header, 0));
-        let after = self.region(header, join, None, state.clone(), &mut statements);
-        self.unrolling.pop();
-        match after {
-            Ok(after) => {
-                out.extend(statements);
-                Some((join, after))
-            }
-            Err(_) => {
-                self.depth = depth;
-                self.groups = before;
-                *self.machine.assumptions = assumed;
-                None
-            }
-        }
-    }
-
-    /// Whether a loop that is followed one iteration after the other begins with this block.
-    pub fn begins_again(&mut self, block: usize) -> Result<bool, Obstacle> {
-        let at = self.place(block).0;
-        let Some((_, times)) = self
-            .unrolling
-            .iter_mut()
-            .find(|(header, _)| *header == block)
-        else {
-            return Ok(false);
-        };
-        *times += 1;
-        if *times > MOST_UNROLLED {
-            return Err(Obstacle::new(
-                at,
-                "this loop runs too often to be written out",
-            ));
-        }
-        Ok(true)
-    }
-
     fn arrives(&self, blocks: &BTreeSet<usize>) -> bool {
         let mut code = blocks.iter().flat_map(|b| self.code(*b));
         code.any(|i| i.opcode.starts_with("mbarrier.arrive") || i.opcode.starts_with("call"))
@@ -279,7 +209,7 @@ impl Walker<'_, '_, '_> {
         })
     }
 
-    fn again(&mut self, one: &Loop, state: &mut State) -> Value {
+    pub fn again(&mut self, one: &Loop, state: &mut State) -> Value {
         let Some(instruction) = self.last(one.leaving) else {
             return Value::Same(Condition::Constant(true));
         };
@@ -305,41 +235,6 @@ impl Walker<'_, '_, '_> {
         }
     }
 
-    /// Writes the iterations out, while each one is known to follow. Lanes may leave one by one, as
-    /// long as they do nothing but read and write.
-    fn unrolled(&mut self, one: &Loop, state: &State) -> Option<(State, Vec<Statement>)> {
-        let mut state = state.clone();
-        let mut out = Vec::new();
-        let mut left: Vec<State> = Vec::new();
-        for _ in 0..MOST_UNROLLED {
-            state = self
-                .region(one.header, one.leaving, Some(one.header), state, &mut out)
-                .ok()?;
-            self.block(one.leaving, &mut state, &mut out).ok()?;
-            match self.again(one, &mut state) {
-                Value::Same(Condition::Constant(false)) => {
-                    if !left.is_empty() && !only_accesses(&out) {
-                        return None;
-                    }
-                    let at = self.place(one.header).0;
-                    return Some((rejoined(state, &left, at), out));
-                }
-                Value::Same(Condition::Constant(true)) => {}
-                Value::Mask(mask) => {
-                    let mut done = state.clone();
-                    done.active = state.active & !mask;
-                    left.push(done);
-                    state.active &= mask;
-                }
-                _ => return None,
-            }
-            state = self
-                .region(one.inside, one.header, None, state, &mut out)
-                .ok()?;
-        }
-        None
-    }
-
     fn summarized(
         &mut self,
         one: &Loop,
@@ -354,7 +249,7 @@ impl Walker<'_, '_, '_> {
                 }
                 let at = statement.at;
                 self.give_up(&one.blocks, at, "it is written while waiting", &mut after);
-                return Ok((after, vec![statement]));
+                return Ok((after, vec![*statement]));
             }
             Guess::Closed(closed) => closed,
         };
@@ -432,7 +327,7 @@ impl Walker<'_, '_, '_> {
                 && round.below.is_empty()
                 && let Some(statement) = self.waits(one, &round)
             {
-                return Ok(Guess::Waits(statement));
+                return Ok(Guess::Waits(Box::new(statement)));
             }
             let (closed, hints) = closed_forms(&carried, &round.ended, state);
             for hint in hints {
@@ -728,27 +623,9 @@ impl Walker<'_, '_, '_> {
     }
 }
 
-/// What is known where lanes meet again that have left a loop one after the other.
-fn rejoined(last: State, left: &[State], at: usize) -> State {
-    let mut all = last;
-    for state in left.iter().rev() {
-        for (slot, other) in all.registers.iter_mut().zip(&state.registers) {
-            if slot != other {
-                *slot = Value::by_lane(state.active, other, slot, at);
-            }
-        }
-        all.active |= state.active;
-        all.apart = both(all.apart, state.apart);
-        all.touched |= state.touched;
-        all.held = all.held.filter(|held| state.held == Some(*held));
-        all.arrivals.retain(|a| state.arrivals.contains(a));
-    }
-    all
-}
-
 enum Guess {
     /// The loop waits.
-    Waits(Statement),
+    Waits(Box<Statement>),
     /// What registers hold in an iteration.
     Closed(BTreeMap<Register, Closed>),
 }

@@ -13,6 +13,7 @@ use super::boxes::share;
 use super::family::Family;
 use super::family::clean_symbol;
 use super::family::place;
+use super::layout::Bytes;
 use super::layout::Layout;
 use super::layout::Use;
 use super::layout::gcd;
@@ -183,7 +184,7 @@ fn join(one: Statement, run: &mut Vec<Statement>, all: &mut Vec<Statement>) {
 
 /// Accesses of one kind with nothing between them: one for each way to move.
 fn united(run: Vec<Statement>) -> Vec<Statement> {
-    let mut kinds: BTreeMap<(How, Sum), (Statement, Vec<(i128, i128)>)> = BTreeMap::new();
+    let mut kinds: BTreeMap<(How, Sum), (Statement, Vec<Bytes>)> = BTreeMap::new();
     for statement in run {
         let Action::Touch(how, area) = &statement.action else {
             continue;

@@ -22,6 +22,12 @@ const MOST_TOGETHER: usize = 200;
 /// Bytes from here to there.
 pub(super) type Bytes = (i128, i128);
 
+/// A warp of a CTA of the cluster, if an access is over when it goes on.
+type Owner = Option<(u32, u32)>;
+
+/// The bytes of an access in a slot, whether it writes them, and who it is by.
+type Part<'p> = (&'p Vec<Bytes>, bool, Owner);
+
 /// An access, as far as its bytes go.
 #[derive(Debug, Clone)]
 pub(super) struct Use {
@@ -32,7 +38,7 @@ pub(super) struct Use {
     pub step: i128,
     pub write: bool,
     /// Who it is by, where it is over when its member goes on.
-    pub owner: Option<(u32, u32)>,
+    pub owner: Owner,
 }
 
 impl Use {
@@ -83,7 +89,7 @@ pub(super) fn layout(uses: &[Use]) -> Option<Layout> {
         return None;
     }
     // The bytes of each access in each slot that it touches.
-    let mut known: BTreeMap<(Vec<Bytes>, bool, Option<(u32, u32)>), usize> = BTreeMap::new();
+    let mut known: BTreeMap<(Vec<Bytes>, bool, Owner), usize> = BTreeMap::new();
     let mut parts: Vec<Vec<(i128, usize)>> = Vec::new();
     for one in uses {
         let mut inside: BTreeMap<i128, Vec<Bytes>> = BTreeMap::new();
@@ -111,8 +117,7 @@ pub(super) fn layout(uses: &[Use]) -> Option<Layout> {
         }
         parts.push(mine);
     }
-    let mut all: Vec<(&Vec<Bytes>, bool, Option<(u32, u32)>)> =
-        vec![(&EMPTY, false, None); known.len()];
+    let mut all: Vec<Part<'_>> = vec![(&EMPTY, false, None); known.len()];
     for ((bytes, write, owner), number) in &known {
         all[*number] = (bytes, *write, *owner);
     }
@@ -168,8 +173,6 @@ fn common(a: &[Bytes], b: &[Bytes]) -> i128 {
     }
     sum
 }
-
-type Part<'p> = (&'p Vec<Bytes>, bool, Option<(u32, u32)>);
 
 /// The classes of a slot's bytes.
 fn classes(parts: &[Part<'_>]) -> Option<Vec<Vec<Bytes>>> {
