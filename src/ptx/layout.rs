@@ -339,16 +339,18 @@ mod tests {
             write,
             owner: Some((0, owner)),
         };
-        let tile = |second: bool| {
+        let tile = |pieces: [Bytes; 3], second: bool| {
             layout(&[
                 one(vec![(0, 392)], true, 0),
-                one(vec![(0, 136)], false, 1),
-                one(vec![(128, 264)], second, 2),
-                one(vec![(256, 392)], false, 3),
+                one(vec![pieces[0]], false, 1),
+                one(vec![pieces[1]], second, 2),
+                one(vec![pieces[2]], false, 3),
             ])
         };
-        assert_eq!(tile(false).unwrap().classes, 1);
-        // Where another one writes a piece, what overlaps it is told apart from the rest.
-        assert_eq!(tile(true).unwrap().classes, 4);
+        let overlap = [(0, 136), (128, 264), (256, 392)];
+        assert_eq!(tile(overlap, false).unwrap().classes, 1);
+        // A piece that another one writes, and the two do not read, is told apart.
+        let split = [(0, 128), (128, 264), (264, 392)];
+        assert_eq!(tile(split, true).unwrap().classes, 2);
     }
 }

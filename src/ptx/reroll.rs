@@ -163,3 +163,118 @@ fn part(sum: &Sum, unknown: Unknown, index: &Sum, by: i128) -> Option<Sum> {
     }
     Some(result)
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    fn statement(action: Action) -> Statement {
+        Statement {
+            action,
+            at: 0,
+            location: None,
+            memory: "",
+        }
+    }
+
+    /// What is done in order at this many rounds: numbers of actions, addresses and parities.
+    fn done(statements: &[Statement], known: &[(Unknown, i128)], out: &mut Vec<[i128; 3]>) {
+        let facts = Facts::default();
+        let value = |sum: &Sum| {
+            let with = |u: Unknown| {
+                let found = known.iter().rev().find(|(own, _)| *own == u);
+                found.map(|(_, value)| Sum::of(*value))
+            };
+            facts.replaced(sum, &with).as_constant().unwrap()
+        };
+        for statement in statements {
+            match &statement.action {
+                Action::Arrive(a, n) => out.push([*n, value(a), 0]),
+                Action::Wait(a, parity) => out.push([0, value(a), value(parity).rem_euclid(2)]),
+                Action::For(unknown, times, body) => {
+                    for round in 0..value(times) {
+                        let known = [known, &[(*unknown, round)]].concat();
+                        done(body, &known, out);
+                    }
+                }
+                _ => unreachable!("no other action is made here"),
+            }
+        }
+    }
+
+    /// Loops written out and rolled up do the same, whether the copies agree or one of them differs.
+    #[test]
+    fn what_is_rolled_up_does_the_same() {
+        let (mut whole, mut apart) = (0, 0);
+        for seed in 0..600 {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let mut unknowns = Unknowns::default();
+            let rounds = unknowns.of(Meaning::Parameter(0, 0));
+            unknowns.1.bound(rounds, 0, 1 << 20);
+            let k = unknowns.fresh(Meaning::Iteration(0));
+            unknowns.1.bound(k, 0, 1 << 18);
+            let rest = unknowns.fresh(Meaning::Iteration(0));
+            let copies: i128 = random.random_range(2..6);
+            unknowns.1.bound(rest, 0, copies - 2);
+            let facts = unknowns.1.clone();
+            let shape: Vec<(bool, i128, i128)> = (0..random.random_range(1..4))
+                .map(|_| {
+                    let size = random.random_range(1..7);
+                    (
+                        random.random_range(0..2) == 0,
+                        size,
+                        random.random_range(0..2),
+                    )
+                })
+                .collect();
+            let round = |at: &Sum, off: i128| -> Vec<Statement> {
+                let one = |(waits, size, start): &(bool, i128, i128)| {
+                    let size = Sum::of(*size);
+                    let place = facts.modulo(at, &size).unwrap().scaled(8);
+                    let place = place.plus_constant(off);
+                    let turn = facts.quotient(at, &size).unwrap().plus_constant(*start);
+                    let parity = facts.modulo(&turn, &Sum::of(2)).unwrap();
+                    statement(if *waits {
+                        Action::Wait(place, parity)
+                    } else {
+                        Action::Arrive(place, 1)
+                    })
+                };
+                shape.iter().map(one).collect()
+            };
+            let n = Sum::unknown(rounds);
+            let times = facts.quotient(&n, &Sum::of(copies)).unwrap();
+            let strange = random.random_range(0..copies * 2);
+            let body: Vec<Statement> = (0..copies)
+                .flat_map(|copy| {
+                    let at = Sum::unknown(k).scaled(copies).plus_constant(copy);
+                    round(&at, if copy == strange { 8 } else { 0 })
+                })
+                .collect();
+            let behind = times.scaled(copies).plus(&Sum::unknown(rest));
+            let single = round(&behind, 0);
+            let left = n.minus(&times.scaled(copies));
+            let before = vec![
+                statement(Action::For(k, times, body)),
+                statement(Action::For(rest, left, single)),
+            ];
+            let after = rolled(before.clone(), &mut unknowns);
+            if after.len() == 1 {
+                whole += 1;
+            } else {
+                apart += 1;
+            }
+            for count in 0..3 * copies + 2 {
+                let (mut a, mut b) = (Vec::new(), Vec::new());
+                done(&before, &[(rounds, count)], &mut a);
+                done(&after, &[(rounds, count)], &mut b);
+                assert_eq!(a, b, "seed {seed}, {count} rounds");
+            }
+        }
+        assert!(whole > 200 && apart > 200, "{whole} rolled up, {apart} not");
+    }
+}
