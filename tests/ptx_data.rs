@@ -543,3 +543,106 @@ fn a_tile_that_is_stored() {
     --- stderr
     ");
 }
+
+/// A verdict on races for small kernels of two warps: the second one goes to `O`.
+#[test]
+fn small_cases() {
+    let generic = |meet: &str| {
+        format!(
+            "mov.u64 %rd1, tile;
+            cvta.shared.u64 %rd2, %rd1;
+            mul.wide.u32 %rd3, %r1, 4;
+            add.s64 %rd4, %rd2, %rd3;
+            st.u32 [%rd4], %r1;
+            {meet}
+            xor.b32 %r4, %r1, 32;
+            mul.wide.u32 %rd3, %r4, 4;
+            add.s64 %rd4, %rd2, %rd3;
+            ld.u32 %r5, [%rd4];"
+        )
+    };
+    let arrays = |distance: u32| {
+        format!(
+            "shl.b32 %r4, %r3, 2;
+            add.u32 %r5, %r8, %r4;
+            @%p2 bra O;
+            st.shared.u32 [%r5], %r1;
+            bra E;
+            O:
+            st.shared.u32 [%r5+{distance}], %r1;
+            E:"
+        )
+    };
+    let lanes = |negated: &str| {
+        format!(
+            "and.b32 %r4, %r3, 1;
+            setp.eq.u32 %p4, %r4, 1;
+            shl.b32 %r5, %r3, 2;
+            add.u32 %r6, %r8, %r5;
+            @%p2 bra O;
+            @%p4 st.shared.u32 [%r6], %r1;
+            bra E;
+            O:
+            @{negated}%p4 ld.shared.u32 %r7, [%r6];
+            E:"
+        )
+    };
+    let downward = |first: u32| {
+        format!(
+            "mov.u32 %r4, 31;
+            L:
+            shl.b32 %r5, %r4, 6;
+            add.u32 %r6, %r8, %r5;
+            @%p2 bra O;
+            st.shared.v4.u32 [%r6+16], {{%r1, %r1, %r1, %r1}};
+            bra N;
+            O:
+            ld.shared.u32 %r7, [%r6+{first}];
+            N:
+            add.s32 %r4, %r4, -1;
+            setp.ge.s32 %p4, %r4, 0;
+            @%p4 bra L;"
+        )
+    };
+    let after_arrival = |offset: u32| {
+        format!(
+            "@%p2 bra O;
+            st.shared.u32 [%r8], %r1;
+            bar.arrive 1, 64;
+            st.shared.u32 [%r8+{offset}], %r1;
+            bra E;
+            O:
+            bar.sync 1, 64;
+            ld.shared.u32 %r4, [%r8];
+            E:"
+        )
+    };
+    let by_parameter = "setp.eq.u32 %p4, %r9, 7;
+        @%p2 bra O;
+        st.shared.u32 [%r8], %r1;
+        O:
+        @%p4 bra T;
+        bar.sync 0;
+        T:
+        @!%p2 bra E;
+        ld.shared.u32 %r4, [%r8];
+        E:";
+    for (code, verdict) in [
+        (generic("bar.sync 0;"), "PROVED"),
+        (generic("bar.warp.sync -1;"), "REFUTED"),
+        (arrays(128), "PROVED"),
+        (arrays(125), "REFUTED"),
+        (lanes("!"), "PROVED"),
+        (lanes(""), "REFUTED"),
+        (downward(12), "PROVED"),
+        (downward(32), "PROVED"),
+        (downward(28), "REFUTED"),
+        (after_arrival(4), "PROVED"),
+        (after_arrival(2), "REFUTED"),
+        (by_parameter.to_owned(), "REFUTED at p_n = 7"),
+    ] {
+        let found = race(64, 1, &code);
+        let expected = format!("race: {verdict}");
+        assert!(found.contains(&expected), "{code}\n{found}");
+    }
+}
