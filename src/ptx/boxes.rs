@@ -155,6 +155,27 @@ pub(super) fn share(
     }
 }
 
+/// The bytes of the copy at this place, if it is the only one that fills its mbarrier: how several share
+/// what is expected is not known.
+pub(super) fn alone(
+    boxes: &Boxes,
+    statements: &[Statement],
+    index: usize,
+    rank: u32,
+    loops: &[Unknown],
+    unknowns: &Unknowns,
+) -> Option<Sum> {
+    let Action::Copy(barrier, None, _) = &statements.get(index)?.action else {
+        return None;
+    };
+    let at = leveled(barrier, rank, loops, unknowns)?;
+    let filling = boxes.0.iter().find(|f| f.place == at)?;
+    match (filling.open.as_slice(), filling.expected.as_slice()) {
+        ([_], [expected]) => Some(expected.minus(&filling.known)),
+        _ => None,
+    }
+}
+
 /// The share of the copy at this place, of what is expected in the same block before it.
 fn local(statements: &[Statement], index: usize) -> Option<Sum> {
     let Action::Copy(barrier, None, _) = &statements.get(index)?.action else {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::access::merged;
 use super::ast::Variable;
 use super::boxes::Boxes;
-use super::boxes::share;
+use super::boxes::alone;
 use super::family::Family;
 use super::family::clean_symbol;
 use super::family::place;
@@ -106,7 +106,7 @@ fn sized(
     unknowns: &Unknowns,
 ) -> Result<(), Obstacle> {
     for index in 0..statements.len() {
-        let delivered = share(boxes, statements, index, rank, loops, unknowns);
+        let delivered = alone(boxes, statements, index, rank, loops, unknowns);
         let statement = &mut statements[index];
         match &mut statement.action {
             Action::For(unknown, _, body) => {
@@ -124,7 +124,8 @@ fn sized(
             }
             Action::Copy(_, None, Some(area)) => {
                 let Some(bytes) = delivered.and_then(|d| d.as_constant()).filter(|b| *b > 0) else {
-                    let reason = "how many bytes this copy writes is not known";
+                    let reason = "how many bytes of what is expected this tensor copy writes is not \
+                                  known";
                     return Err(Obstacle::new(statement.at, reason));
                 };
                 area.bytes = [(0, bytes)].into();

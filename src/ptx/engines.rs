@@ -7,6 +7,7 @@ use super::machine::State;
 use super::operations::Done;
 use super::statement::Action;
 use super::statement::Area;
+use super::statement::How;
 use super::statement::Obstacle;
 use super::statement::Pool;
 use super::statement::Statement;
@@ -183,6 +184,10 @@ impl Walker<'_, '_, '_> {
                 let columns = self.uniform(instruction, instruction.operands.get(1), state)?;
                 self.paired(instruction, parts, out)?;
                 self.push(out, instruction, Action::Acquire(Pool::Columns, columns));
+                // Where the columns are is written to shared memory.
+                if let Some(area) = self.filled(instruction, Some(&Sum::of(4)), state)? {
+                    self.push(out, instruction, Action::Touch(How::Write, area));
+                }
             }
             Some("dealloc") => {
                 let columns = self.uniform(instruction, instruction.operands.get(1), state)?;
