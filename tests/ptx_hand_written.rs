@@ -303,6 +303,7 @@ fn a_warp_barrier_beside_a_cta_barrier() {
     ");
 }
 
+/// Warps that have left do not count: the others pass.
 #[test]
 fn warps_that_leave_early() {
     let code = "
@@ -311,9 +312,82 @@ fn warps_that_leave_early() {
         @%p1 ret;
         bar.sync 0;";
     insta::assert_snapshot!(check(64, "", code), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 7 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+/// A barrier of all threads in a role, while the other warps do this.
+fn barrier_in_a_role(others: &str) -> String {
+    let code = format!(
+        "mov.u32 %r1, %tid.x;
+        ld.param.u32 %r9, [n];
+        mov.u32 %r4, 0;
+        setp.ne.u32 %p1, %r1, 0;
+        @%p1 bra I;
+        mbarrier.init.shared.b64 [b], 32;
+        I:
+        bar.sync 0;
+        setp.ge.u32 %p2, %r1, 32;
+        @%p2 bra O;
+        bar.sync 0;
+        mbarrier.arrive.shared.b64 %rd1, [b];
+        bra E;
+        O:
+        {others}
+        E:"
+    );
+    check_shared(96, ".param .u32 n", ".shared .align 8 .b64 b;", &code)
+}
+
+/// It hangs exactly if the others wait for what comes behind the barrier.
+#[test]
+fn a_cta_barrier_in_a_role() {
+    let wait = "W:\nmbarrier.try_wait.parity.shared.b64 %p3, [b], 0;\n@!%p3 bra W;\n";
+    insta::assert_snapshot!(barrier_in_a_role(wait), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED warp0 waits for 96 threads at cta_bar[0], but 32 threads are there (warp0) and nothing changes that: warps1_2[0], which still comes to it, itself waits for b_bar to leave phase 0
+    --- stderr
+    ");
+    insta::assert_snapshot!(barrier_in_a_role(""), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 14 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(barrier_in_a_role(&format!("bar.sync 0;\n{wait}")), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 16 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(barrier_in_a_role(&format!("{wait}bar.sync 0;\n")), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED warp0 waits for 96 threads at cta_bar[0], but 32 threads are there (warp0) and nothing changes that: warps1_2[0], which still comes to it, itself waits for b_bar to leave phase 0
+    --- stderr
+    ");
+}
+
+/// How often the others come to it is a parameter; who has left is not waited for.
+#[test]
+fn a_cta_barrier_in_a_loop_of_a_role() {
+    let rounds = "setp.eq.u32 %p4, %r9, 0;\n@%p4 bra E;\nL:\nbar.sync 0;\n\
+                  add.u32 %r4, %r4, 1;\nsetp.lt.u32 %p5, %r4, %r9;\n@%p5 bra L;\n";
+    insta::assert_snapshot!(barrier_in_a_role(rounds), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 20 obligations of the cut rule hold
+    --- stderr
+    ");
+    // Two barriers of all threads, each in one role.
+    insta::assert_snapshot!(barrier_in_a_role("bar.sync 1;\n"), @"
     exit 4
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 15, `bar.sync 0`: not every warp comes to this barrier of all threads equally often: what happens depends on whether the others have left by then
+    kernel.ptx: deadlock: UNKNOWN line 18, `bar.sync 0`: not every warp comes to this barrier of all threads equally often, and what those that have left mean for it is not followed
     --- stderr
     ");
 }
@@ -455,6 +529,67 @@ fn a_last_warp_with_few_lanes() {
     exit 0
     --- stdout
     kernel.ptx: deadlock: PROVED for every schedule: all 12 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+/// A loop that goes on as long as a predicate is set by hand, as compilers write it.
+#[test]
+fn a_predicate_that_is_moved() {
+    let code = "
+        ld.param.u32 %r1, [n];
+        mov.u32 %r3, 0;
+        L:
+        bar.sync 0;
+        add.u32 %r3, %r3, 1;
+        setp.ge.u32 %p1, %r3, %r1;
+        mov.pred %p2, 0;
+        @%p1 bra NEXT;
+        bar.sync 0;
+        mov.pred %p2, -1;
+        NEXT:
+        @%p2 bra L;";
+    insta::assert_snapshot!(check(64, ".param .u32 n", code), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 7 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+/// The offset wraps around in 32 bits: the barrier is the first one.
+#[test]
+fn an_address_that_wraps_around() {
+    let code = |offset: &str| {
+        format!(
+            "mov.u32 %r1, %tid.x;
+            mov.u32 %r4, bars;
+            setp.ne.u32 %p1, %r1, 0;
+            @%p1 bra READY;
+            mbarrier.init.shared.b64 [%r4], 32;
+            mbarrier.init.shared.b64 [%r4+8], 32;
+            READY:
+            bar.sync 0;
+            mov.u32 %r5, {offset};
+            add.u32 %r6, %r5, 16;
+            add.u32 %r7, %r4, %r6;
+            mbarrier.arrive.shared.b64 %rd1, [%r7];
+            WAIT:
+            mbarrier.try_wait.parity.shared.b64 %p2, [%r4], 0;
+            @!%p2 bra WAIT;"
+        )
+    };
+    let shared = ".shared .align 8 .b8 bars[16];";
+    insta::assert_snapshot!(check_shared(32, "", shared, &code("4294967280")), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 8 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(check_shared(32, "", shared, &code("4294967288")), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED warp0 waits for bars_bar to leave phase 0, but bars_bar is in phase 0 with 32 arrivals pending and nothing changes that: nobody else arrives at it
     --- stderr
     ");
 }

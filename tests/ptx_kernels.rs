@@ -53,7 +53,7 @@ fn a_ring_of_asynchronous_copies() {
     insta::assert_snapshot!(check("async_ring.ptx", &[]), @"
     exit 1
     --- stdout
-    async_ring.ptx:async_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 72 obligations of the cut rule hold
+    async_ring.ptx:async_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 30 obligations of the cut rule hold
     async_ring.ptx:async_ring_counts_everybody: deadlock: REFUTED at param_2 = 3: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: warps4_7[0], which still arrives at it, itself waits for full_bar[0] to leave phase 1
     async_ring.ptx:async_ring_same_phase: deadlock: REFUTED at param_2 = 3: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody who is left arrives at it (warps4_7[0], warps4_7[1], warps4_7[2] and 1 more did and will not again)
     --- stderr

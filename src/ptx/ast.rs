@@ -99,6 +99,8 @@ pub struct Instruction<'a> {
     pub at: usize,
     /// The source line it comes from: where inlined functions were called, if they were.
     pub location: Option<Location>,
+    /// The source line it is written on, inside the function that was inlined, if it was.
+    pub written: Option<Location>,
 }
 
 impl<'a> Instruction<'a> {

@@ -155,9 +155,15 @@ pub(super) fn scaled_down(facts: &Facts, product: &Sum, power: i128) -> Option<S
         .terms
         .values()
         .fold(product.constant, |g, c| gcd(g, *c));
-    if factor > 1
-        && let Some(x) = product.exactly_over(factor)
-    {
+    // What the compiler multiplied may itself be a multiple of something.
+    for part in 1..=MOST_COMMON {
+        if factor <= part || factor % part != 0 {
+            continue;
+        }
+        let factor = factor / part;
+        let Some(x) = product.exactly_over(factor) else {
+            continue;
+        };
         let (low, high) = facts.range(&x);
         let divisor = power.div_euclid(factor) + i128::from(power % factor != 0);
         let excess = factor * divisor - power;
@@ -168,10 +174,27 @@ pub(super) fn scaled_down(facts: &Facts, product: &Sum, power: i128) -> Option<S
     facts.quotient(product, &Sum::of(power))
 }
 
+/// The largest common factor of what is divided by a constant.
+const MOST_COMMON: i128 = 64;
+
 #[cfg(test)]
 mod tests {
     use super::super::term::Unknown;
     use super::*;
+
+    /// A loop that is written out four times divides multiples of four.
+    #[test]
+    fn division_of_a_multiple() {
+        let mut facts = Facts::default();
+        facts.bound(Unknown(0), 0, (1 << 28) - 1);
+        for (step, factor, shift, divisor) in
+            [(4, 0xCCCC_CCCD_i128, 34, 5), (8, 0xAAAA_AAAB, 33, 3)]
+        {
+            let x = Sum::unknown(Unknown(0)).scaled(step);
+            let found = scaled_down(&facts, &x.scaled(factor), 1 << shift).unwrap();
+            assert_eq!(Some(found), facts.quotient(&x, &Sum::of(divisor)));
+        }
+    }
 
     /// The factors that compilers use, and what they divide by.
     #[test]

@@ -115,7 +115,8 @@ impl<'a> Parser<'a, '_> {
             opcode: word,
             operands,
             at,
-            location: body.location,
+            location: body.location.map(|(at, _)| at),
+            written: body.location.map(|(_, written)| written),
         });
         Ok(())
     }

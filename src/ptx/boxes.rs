@@ -91,7 +91,7 @@ impl Boxes {
 
     /// The share of a copy to an mbarrier that several CTAs copy to; none where only one does.
     /// Inside, nothing if the share is not known.
-    pub fn share(
+    fn share(
         &self,
         address: &Sum,
         rank: u32,
@@ -118,8 +118,8 @@ impl Filling {
             Action::ArriveExpectTx(_, bytes) | Action::ExpectTx(_, bytes) => {
                 self.expected.push(bytes.clone());
             }
-            Action::Copy(_, Some(bytes)) => self.known = self.known.plus(bytes),
-            Action::Copy(_, None) => self.open.push(rank),
+            Action::Copy(_, Some(bytes), _) => self.known = self.known.plus(bytes),
+            Action::Copy(_, None, _) => self.open.push(rank),
             _ => {}
         }
     }
@@ -137,9 +137,48 @@ fn leveled(address: &Sum, rank: u32, loops: &[Unknown], unknowns: &Unknowns) -> 
     Some(place)
 }
 
+/// The bytes of the copy at this place, if it does not say how many it delivers.
+pub(super) fn share(
+    boxes: &Boxes,
+    statements: &[Statement],
+    index: usize,
+    rank: u32,
+    loops: &[Unknown],
+    unknowns: &Unknowns,
+) -> Option<Sum> {
+    let Action::Copy(barrier, None, _) = &statements.get(index)?.action else {
+        return None;
+    };
+    match boxes.share(barrier, rank, loops, unknowns) {
+        Some(share) => share,
+        None => local(statements, index),
+    }
+}
+
+/// The bytes of the copy at this place, if it is the only one that fills its mbarrier: how several share
+/// what is expected is not known.
+pub(super) fn alone(
+    boxes: &Boxes,
+    statements: &[Statement],
+    index: usize,
+    rank: u32,
+    loops: &[Unknown],
+    unknowns: &Unknowns,
+) -> Option<Sum> {
+    let Action::Copy(barrier, None, _) = &statements.get(index)?.action else {
+        return None;
+    };
+    let at = leveled(barrier, rank, loops, unknowns)?;
+    let filling = boxes.0.iter().find(|f| f.place == at)?;
+    match (filling.open.as_slice(), filling.expected.as_slice()) {
+        ([_], [expected]) => Some(expected.minus(&filling.known)),
+        _ => None,
+    }
+}
+
 /// The share of the copy at this place, of what is expected in the same block before it.
-pub(super) fn local(statements: &[Statement], index: usize) -> Option<Sum> {
-    let Action::Copy(barrier, None) = &statements.get(index)?.action else {
+fn local(statements: &[Statement], index: usize) -> Option<Sum> {
+    let Action::Copy(barrier, None, _) = &statements.get(index)?.action else {
         return None;
     };
     let expects = |s: &Statement| match &s.action {
@@ -158,11 +197,11 @@ pub(super) fn local(statements: &[Statement], index: usize) -> Option<Sum> {
             break;
         }
         match &statement.action {
-            Action::Copy(b, None) if b == barrier => {
+            Action::Copy(b, None, _) if b == barrier => {
                 open += 1;
                 last = number;
             }
-            Action::Copy(b, Some(bytes)) if b == barrier => left = left.minus(bytes),
+            Action::Copy(b, Some(bytes), _) if b == barrier => left = left.minus(bytes),
             _ => {}
         }
     }

@@ -30,19 +30,16 @@ use super::walk::both;
 /// Bound of unknowns while a guess is made; what is guessed is checked without it.
 const PROVISIONAL: i128 = 1 << 20;
 
-/// Iterations that are written out one by one.
-const MOST_UNROLLED: usize = 64;
-
 /// How often a guess is weakened.
 const MOST_GUESSES: usize = 12;
 
 /// A loop: where it begins, its blocks, the one that leaves it, and where that goes.
-struct Loop {
-    header: usize,
-    blocks: BTreeSet<usize>,
-    leaving: usize,
-    inside: usize,
-    outside: usize,
+pub(super) struct Loop {
+    pub header: usize,
+    pub blocks: BTreeSet<usize>,
+    pub leaving: usize,
+    pub inside: usize,
+    pub outside: usize,
 }
 
 /// One iteration up to the decision, and from there to the next.
@@ -95,7 +92,12 @@ impl Walker<'_, '_, '_> {
             self.rounds.pop();
             match followed {
                 Ok(after) => return Ok((one.outside, after)),
-                Err(obstacle) if touching => return Err(obstacle),
+                Err(obstacle) if touching => {
+                    self.depth = depth;
+                    return self
+                        .written_through(header, &one.blocks, &state, out)
+                        .ok_or(obstacle);
+                }
                 Err(_) => self.depth = depth,
             }
             let mut after = state;
@@ -108,21 +110,21 @@ impl Walker<'_, '_, '_> {
             return Ok((one.outside, after));
         }
         if touching {
-            let reason = "a loop with synchronization is left in more than one place";
+            if let Some(next) = self.written_through(header, &blocks, &state, out) {
+                return Ok(next);
+            }
+            let reason = if self.data {
+                "a loop with synchronization or shared memory is left in more than one place"
+            } else {
+                "a loop with synchronization is left in more than one place"
+            };
             let at = ways
                 .first()
                 .and_then(|(b, _)| self.last(*b))
                 .map_or(at, |i| i.at);
             return Err(Obstacle::new(at, reason));
         }
-        let mut join = self.flow.join(header);
-        while let Some(block) = join {
-            if !blocks.contains(&block) {
-                break;
-            }
-            join = self.flow.join(block);
-        }
-        let Some(join) = join else {
+        let Some(join) = self.behind_loop(header, &blocks) else {
             return Err(Obstacle::new(at, "this loop may never end"));
         };
         let between = self.flow.between(header, join);
@@ -207,7 +209,7 @@ impl Walker<'_, '_, '_> {
         })
     }
 
-    fn again(&mut self, one: &Loop, state: &mut State) -> Value {
+    pub fn again(&mut self, one: &Loop, state: &mut State) -> Value {
         let Some(instruction) = self.last(one.leaving) else {
             return Value::Same(Condition::Constant(true));
         };
@@ -233,27 +235,6 @@ impl Walker<'_, '_, '_> {
         }
     }
 
-    /// Writes the iterations out, while each one is known to follow.
-    fn unrolled(&mut self, one: &Loop, state: &State) -> Option<(State, Vec<Statement>)> {
-        let mut state = state.clone();
-        let mut out = Vec::new();
-        for _ in 0..MOST_UNROLLED {
-            state = self
-                .region(one.header, one.leaving, Some(one.header), state, &mut out)
-                .ok()?;
-            self.block(one.leaving, &mut state, &mut out).ok()?;
-            match self.again(one, &mut state) {
-                Value::Same(Condition::Constant(false)) => return Some((state, out)),
-                Value::Same(Condition::Constant(true)) => {}
-                _ => return None,
-            }
-            state = self
-                .region(one.inside, one.header, None, state, &mut out)
-                .ok()?;
-        }
-        None
-    }
-
     fn summarized(
         &mut self,
         one: &Loop,
@@ -268,7 +249,7 @@ impl Walker<'_, '_, '_> {
                 }
                 let at = statement.at;
                 self.give_up(&one.blocks, at, "it is written while waiting", &mut after);
-                return Ok((after, vec![statement]));
+                return Ok((after, vec![*statement]));
             }
             Guess::Closed(closed) => closed,
         };
@@ -346,7 +327,7 @@ impl Walker<'_, '_, '_> {
                 && round.below.is_empty()
                 && let Some(statement) = self.waits(one, &round)
             {
-                return Ok(Guess::Waits(statement));
+                return Ok(Guess::Waits(Box::new(statement)));
             }
             let (closed, hints) = closed_forms(&carried, &round.ended, state);
             for hint in hints {
@@ -391,9 +372,11 @@ impl Walker<'_, '_, '_> {
         let inside =
             |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Carried(_)));
         let until = again.negated();
+        let mut memory = "";
         let action = match &until {
             Condition::Passed(number) => {
                 let test = self.tests.get(*number as usize)?;
+                memory = test.memory;
                 test.wait()
             }
             Condition::Zero(sum) | Condition::Negative(sum) => {
@@ -443,6 +426,7 @@ impl Walker<'_, '_, '_> {
             action,
             at,
             location,
+            memory,
         })
     }
 
@@ -529,11 +513,14 @@ impl Walker<'_, '_, '_> {
         if round.again != Value::Same(again.clone()) {
             return Err(self.trouble(one, "the condition of this loop may wrap around"));
         }
-        // Lanes that did not wait in one iteration may be ahead in the next.
+        // Lanes that did not wait in one iteration may be ahead in the next, and those that used
+        // shared memory may be behind.
         let apart = both(round.ended.apart, state.apart);
-        if apart != state.apart {
+        let touched = round.ended.touched | state.touched;
+        if apart != state.apart || touched != state.touched {
             let mut ahead = state.clone();
             ahead.apart = apart;
+            ahead.touched = touched;
             return self.checked(one, &ahead, closed, number);
         }
         let mut wrong = BTreeSet::new();
@@ -572,6 +559,7 @@ impl Walker<'_, '_, '_> {
         // What is left behind.
         let mut after = state.clone();
         after.apart = both(round.decided.apart, both(round.ended.apart, state.apart));
+        after.touched |= round.decided.touched | round.ended.touched;
         let last = |u: Unknown| (u == number).then(|| times.clone());
         for register in &written {
             let value = match round.decided.registers.get(register.0 as usize) {
@@ -612,6 +600,7 @@ impl Walker<'_, '_, '_> {
             action,
             at,
             location,
+            memory: "",
         };
         let Round { above, below, .. } = round;
         if above.is_empty() && below.is_empty() {
@@ -636,7 +625,7 @@ impl Walker<'_, '_, '_> {
 
 enum Guess {
     /// The loop waits.
-    Waits(Statement),
+    Waits(Box<Statement>),
     /// What registers hold in an iteration.
     Closed(BTreeMap<Register, Closed>),
 }

@@ -6,6 +6,8 @@ use super::ast::Operand;
 use super::machine::State;
 use super::operations::Done;
 use super::statement::Action;
+use super::statement::Area;
+use super::statement::How;
 use super::statement::Obstacle;
 use super::statement::Pool;
 use super::statement::Statement;
@@ -31,7 +33,7 @@ impl Walker<'_, '_, '_> {
                 let bytes = Sum::of(count);
                 let expected = Action::ExpectTx(barrier.clone(), bytes.clone());
                 self.push(out, instruction, expected);
-                self.push(out, instruction, Action::Copy(barrier, Some(bytes)));
+                self.push(out, instruction, Action::Copy(barrier, Some(bytes), None));
             }
             return Ok(());
         }
@@ -54,6 +56,7 @@ impl Walker<'_, '_, '_> {
         } else {
             Some(self.uniform(instruction, instruction.operands.get(2), state)?)
         };
+        let filled = self.filled(instruction, bytes.as_ref(), state)?;
         // The mask of a multicast comes behind the mbarrier.
         let places = instruction.operands.iter().enumerate();
         let place = places
@@ -61,7 +64,16 @@ impl Walker<'_, '_, '_> {
             .nth(2);
         let mask = place.and_then(|(index, _)| instruction.operands.get(index + 1));
         for barrier in self.everywhere(instruction, barrier, mask, state)? {
-            self.push(out, instruction, Action::Copy(barrier, bytes.clone()));
+            // A multicast writes to the same place in each CTA that it tells.
+            let area = filled.clone().map(|area| match mask {
+                Some(_) if instruction.opcode.contains("multicast") => {
+                    let rank = self.machine.home(&barrier);
+                    let address = self.machine.in_peer(&area.address, rank, state);
+                    Area { address, ..area }
+                }
+                _ => area,
+            });
+            self.push(out, instruction, Action::Copy(barrier, bytes.clone(), area));
         }
         Ok(())
     }
@@ -172,6 +184,10 @@ impl Walker<'_, '_, '_> {
                 let columns = self.uniform(instruction, instruction.operands.get(1), state)?;
                 self.paired(instruction, parts, out)?;
                 self.push(out, instruction, Action::Acquire(Pool::Columns, columns));
+                // Where the columns are is written to shared memory.
+                if let Some(area) = self.filled(instruction, Some(&Sum::of(4)), state)? {
+                    self.push(out, instruction, Action::Touch(How::Write, area));
+                }
             }
             Some("dealloc") => {
                 let columns = self.uniform(instruction, instruction.operands.get(1), state)?;

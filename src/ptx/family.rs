@@ -60,7 +60,7 @@ pub(super) fn barrier(action: &Action) -> Option<&Sum> {
         | Action::ExpectTx(a, _)
         | Action::ArriveExpectTx(a, _)
         | Action::CompleteTx(a, _)
-        | Action::Copy(a, _)
+        | Action::Copy(a, ..)
         | Action::Commit(a, _)
         | Action::Wait(a, _)
         | Action::WaitOwn(a) => Some(a),
@@ -321,6 +321,12 @@ fn name(base: &str, elements: &[i128], taken: &mut BTreeSet<String>) -> String {
 }
 
 pub(super) fn readable(symbol: &str) -> String {
+    // Words of the language, and names that this file gives, are kept apart.
+    format!("{}_bar", clean_symbol(symbol)).replace("_bar_bar", "_bar")
+}
+
+/// The name of a variable, of a mangled one the last part, as a word of the language.
+pub(super) fn clean_symbol(symbol: &str) -> String {
     let bytes = symbol.as_bytes();
     let mut last = symbol;
     if symbol.starts_with("_Z") {
@@ -351,9 +357,7 @@ pub(super) fn readable(symbol: &str) -> String {
         .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
         .collect();
     let clean = clean.trim_matches('_');
-    let clean = if clean.is_empty() { "barrier" } else { clean };
-    // Words of the language, and names that this file gives, are kept apart.
-    format!("{clean}_bar").replace("_bar_bar", "_bar")
+    if clean.is_empty() { "barrier" } else { clean }.to_owned()
 }
 
 fn gcd(a: i128, b: i128) -> i128 {

@@ -6,11 +6,13 @@ use std::collections::BTreeSet;
 use super::ast::Function;
 use super::ast::Module;
 use super::boxes::Boxes;
+use super::data::resolve;
 use super::family::Family;
 use super::family::barrier;
 use super::family::families;
 use super::family::place;
 use super::family::splits;
+use super::left::complete;
 use super::machine::Launch;
 use super::memory::Memory;
 use super::program::Followed;
@@ -39,6 +41,8 @@ pub struct Options {
     pub order: Order,
     /// Whether the number of threads is a parameter.
     pub symbolic_threads: bool,
+    /// Whether accesses to shared memory, and what orders them, are followed, too.
+    pub data: bool,
     /// Whether this is one of several numbers of threads whose texts are compared.
     pub(super) symbolic: bool,
 }
@@ -95,12 +99,19 @@ pub(super) fn written(
     options: &Options,
 ) -> Result<String, Failure> {
     let launch = launch(function, options)?;
-    let mut followed = follow(module, function, &launch)?;
+    let mut followed = follow(module, function, &launch, options.data)?;
     let covered = settle_waits(&mut followed, &launch);
+    let left = complete(&mut followed, &launch)?;
     let mut families = families(&followed.programs, &followed.unknowns)?;
+    let buffers = if options.data {
+        let shared = module.shared.iter().chain(&function.shared);
+        let shared: Vec<_> = shared.cloned().collect();
+        Some(resolve(&mut followed, &families, &shared, &launch)?)
+    } else {
+        None
+    };
     settle(&mut families, &followed, &launch)?;
     splits(&mut families, &followed.programs, &followed.unknowns)?;
-    whole(&followed, &launch)?;
     allocations(&followed)?;
     let boxes = Boxes::of(&followed.programs, &followed.unknowns);
     let mut writer = Writer {
@@ -112,8 +123,10 @@ pub(super) fn written(
         symbolic: options.symbolic,
         followed: &followed,
         families: &families,
+        buffers: buffers.as_deref(),
         boxes: &boxes,
         covered,
+        left,
         out: String::new(),
         loops: Vec::new(),
         times: Vec::new(),

@@ -52,7 +52,7 @@ pub fn lint(
     options: &Options,
 ) -> Result<Vec<Lint>, Failure> {
     let launch = launch(function, options)?;
-    let followed = match follow(module, function, &launch) {
+    let followed = match follow(module, function, &launch, false) {
         Ok(followed) => followed,
         // A barrier that the hardware does not have ends the search here.
         Err(obstacle) => match obstacle.rule {
@@ -180,6 +180,7 @@ impl Search<'_, '_> {
                 action: Action::ClusterWait,
                 at: obstacle.at,
                 location: location.and_then(|i| i.location),
+                memory: "",
             };
             self.add(
                 "cta-barrier-in-role",

@@ -36,6 +36,8 @@ pub(super) enum Meaning {
     Iteration(u32),
     /// What a register holds when an iteration of a loop begins.
     Carried(u32),
+    /// The number of a warp among those that are one role.
+    Member,
     /// What was read from memory: the address.
     Read(Sum),
 }
@@ -121,6 +123,8 @@ pub(super) struct State {
     pub whole: u32,
     /// Which lanes of the warp waited, as long as the others may be ahead of them.
     pub apart: Option<u32>,
+    /// Which lanes have used shared memory since all lanes met.
+    pub touched: u32,
     /// The last arrival at each mbarrier: its address, its number and the lanes.
     pub arrivals: Vec<(Sum, u32, u32)>,
     /// The registers that each thread has, if that is known.
@@ -161,6 +165,7 @@ impl Machine<'_, '_> {
             active,
             whole: active,
             apart: None,
+            touched: 0,
             arrivals: Vec::new(),
             held: Some(i128::from(self.launch.registers())),
         }
@@ -218,7 +223,7 @@ impl Machine<'_, '_> {
     }
 
     /// The CTA of the cluster that a shared address lies in.
-    fn home(&self, address: &Sum) -> u32 {
+    pub fn home(&self, address: &Sum) -> u32 {
         let mut peers = address.terms.keys().filter_map(|atom| match atom {
             Atom::Unknown(u) => match self.unknowns.meaning(*u) {
                 Some(Meaning::Peer(rank)) => Some(*rank),

@@ -7,25 +7,33 @@
 //! is not understood and reaches synchronization is an [`Obstacle`], never left out; docs/ptx.md says
 //! what is modelled, what is abstracted and why that is sound.
 
+mod access;
 mod ast;
 mod bits;
 mod body;
 mod boxes;
+mod compare;
 mod counters;
 mod cycle;
+mod data;
+mod declare;
 mod engines;
 mod evaluate;
 mod facts;
 mod family;
 mod flow;
 mod forms;
+mod layout;
+mod left;
 mod lift;
 mod lint;
 mod machine;
+mod members;
 mod memory;
 mod operations;
 mod parse;
 mod program;
+mod reroll;
 mod rewrite;
 mod scope;
 mod settled;
@@ -33,6 +41,7 @@ mod statement;
 mod term;
 mod threads;
 mod token;
+mod unroll;
 mod value;
 mod walk;
 mod words;

@@ -1,12 +1,14 @@
 //! What synchronization instructions do, as statements. An instruction of a known family in a form
 //! that is not modelled is an obstacle, never nothing.
 
+use super::access::ordering;
 use super::ast::Instruction;
 use super::ast::Operand;
 use super::ast::Register;
 use super::evaluate::destinations;
 use super::machine::Meaning;
 use super::machine::State;
+use super::machine::wrap;
 use super::statement::Action;
 use super::statement::Obstacle;
 use super::statement::Rule;
@@ -16,6 +18,7 @@ use super::term::Sum;
 use super::term::Unknown;
 use super::value::Integer;
 use super::value::Value;
+use super::walk::Test;
 use super::walk::Walker;
 
 /// Whether an instruction takes part in synchronization, so that it may not be left out unseen.
@@ -77,21 +80,39 @@ impl Walker<'_, '_, '_> {
         let count = i128::from(lanes.count_ones());
         let looks = instruction.has("try_wait") || instruction.has("test_wait");
         let meets = matches!(parts.first(), Some(&("bar" | "barrier")));
-        if touches(instruction, self.has_counters()) && !looks && !meets {
+        if self.touches(instruction) && !looks && !meets {
             self.ordered(instruction, lanes, state)?;
+            let tells = match parts.as_slice() {
+                ["mbarrier", kind, ..] => !matches!(*kind, "init" | "inval" | "pending_count"),
+                ["tcgen05", kind, ..] => *kind == "commit",
+                ["cp", ..] => instruction.opcode.contains("mbarrier"),
+                _ => false,
+            };
+            if tells {
+                self.behind(instruction, lanes, state)?;
+            }
         }
+        self.access(instruction, lanes, state, out)?;
         match parts.as_slice() {
             ["mbarrier", ..] => self.mbarrier(instruction, &parts, lanes, state, out),
             ["bar", "warp", ..] => {
                 let mask = instruction.operands.first();
-                let all = matches!(mask, Some(Operand::Integer(-1 | 0xffff_ffff)));
+                let mask = mask.map(|m| self.machine.value(m, state, instruction.at));
+                let all = match mask {
+                    Some(Value::Integer(mask)) => mask
+                        .constants()
+                        .is_some_and(|m| m.iter().all(|m| wrap(*m, false, 32) == 0xffff_ffff)),
+                    _ => false,
+                };
                 if all && lanes == state.whole {
                     state.apart = None;
+                    state.touched = 0;
                 }
                 Ok(())
             }
             ["barrier", "cluster", kind, ..] => {
                 self.together(instruction, lanes, state)?;
+                state.touched = 0;
                 match *kind {
                     "arrive" => self.push(out, instruction, Action::ClusterArrive),
                     "wait" => self.push(out, instruction, Action::ClusterWait),
@@ -121,16 +142,22 @@ impl Walker<'_, '_, '_> {
         Err(self.obstacle(instruction, why))
     }
 
-    fn obstacle(&self, instruction: &Instruction<'_>, why: &str) -> Obstacle {
+    pub fn obstacle(&self, instruction: &Instruction<'_>, why: &str) -> Obstacle {
         let reason = format!("`{}`: {why}", instruction.opcode);
         Obstacle::new(instruction.at, reason)
     }
 
     pub fn push(&self, out: &mut Vec<Statement>, instruction: &Instruction<'_>, action: Action) {
+        // Waiting is best told by who calls for it, an access by itself.
+        let location = match &action {
+            Action::Touch(..) => instruction.written,
+            _ => instruction.location,
+        };
         out.push(Statement {
             action,
             at: instruction.at,
-            location: instruction.location,
+            location,
+            memory: if self.data { ordering(instruction) } else { "" },
         });
     }
 
@@ -148,7 +175,7 @@ impl Walker<'_, '_, '_> {
         let operand = Operand::Register(guard);
         let value = self.machine.value(&operand, state, instruction.at);
         let value = if negated { value.negated() } else { value };
-        let computes = !touches(instruction, self.has_counters())
+        let computes = !self.touches(instruction)
             || parts
                 .first()
                 .is_some_and(|p| matches!(*p, "elect" | "shfl"));
@@ -210,7 +237,7 @@ impl Walker<'_, '_, '_> {
     }
 
     /// Refuses what depends on memory or on a loop that is not understood.
-    fn followed(&self, instruction: &Instruction<'_>, sum: &Sum) -> Done {
+    pub fn followed(&self, instruction: &Instruction<'_>, sum: &Sum) -> Done {
         let memory =
             |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_)));
         if sum.mentions(&memory) {
@@ -357,7 +384,12 @@ impl Walker<'_, '_, '_> {
                     self.own_phase(instruction, &barrier, after, lanes, state)?;
                     None
                 };
-                let number = self.test(barrier, parity);
+                let memory = if self.data { ordering(instruction) } else { "" };
+                let number = self.test(Test {
+                    barrier,
+                    parity,
+                    memory,
+                });
                 let passed = Value::Same(Condition::Passed(number));
                 for register in written(instruction) {
                     self.machine
@@ -414,6 +446,7 @@ impl Walker<'_, '_, '_> {
             .find(|p| matches!(*p, "sync" | "arrive" | "red"))
             .unwrap_or_default();
         self.together(instruction, lanes, state)?;
+        state.touched = 0;
         let integers: Vec<&Operand<'_>> = if kind == "red" {
             // The predicates are first and last.
             let skipped = instruction.operands.iter().skip(1);
@@ -468,7 +501,7 @@ fn raised(out: &[Statement], barrier: &Sum, times: i128) -> bool {
     let bytes = Sum::of(times);
     expected.at == delivered.at
         && expected.action == Action::ExpectTx(barrier.clone(), bytes.clone())
-        && delivered.action == Action::Copy(barrier.clone(), Some(bytes))
+        && delivered.action == Action::Copy(barrier.clone(), Some(bytes), None)
 }
 
 /// The registers that an instruction writes.

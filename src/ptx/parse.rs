@@ -259,8 +259,9 @@ impl<'a> Parser<'a, '_> {
     }
 
     /// What follows `.loc`: where inlined functions were called is what a reader looks for.
-    pub fn location(&mut self) -> Parsed<Location> {
-        let mut location = self.place()?;
+    pub fn location(&mut self) -> Parsed<(Location, Location)> {
+        let written = self.place()?;
+        let mut location = written;
         while self.eat(Token::Comma) {
             match self.word("`function_name` or `inlined_at`")? {
                 "inlined_at" => location = self.place()?,
@@ -272,7 +273,7 @@ impl<'a> Parser<'a, '_> {
                 }
             }
         }
-        Ok(location)
+        Ok((location, written))
     }
 
     fn place(&mut self) -> Parsed<Location> {

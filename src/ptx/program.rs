@@ -10,6 +10,7 @@ use super::flow::Flow;
 use super::machine::Launch;
 use super::machine::Machine;
 use super::machine::Unknowns;
+use super::reroll::rolled;
 use super::statement::Action;
 use super::statement::Obstacle;
 use super::statement::Pool;
@@ -44,6 +45,7 @@ pub(super) fn follow(
     module: &Module<'_>,
     function: &Function<'_>,
     launch: &Launch,
+    data: bool,
 ) -> Result<Followed, Obstacle> {
     let flow = Flow::of(function)?;
     let shared = module.shared.iter().chain(&function.shared);
@@ -74,6 +76,7 @@ pub(super) fn follow(
                     },
                     flow: &flow,
                     counters: &counters,
+                    data,
                     waited: BTreeSet::new(),
                     tests: Vec::new(),
                     arrived: 0,
@@ -81,6 +84,8 @@ pub(super) fn follow(
                     depth: 0,
                     cycling: false,
                     rounds: Vec::new(),
+                    unrolling: Vec::new(),
+                    groups: None,
                     hints: Vec::new(),
                 };
                 let done = walker.run();
@@ -107,6 +112,10 @@ pub(super) fn follow(
                 continue;
             }
             (Some(_), Some(before)) => return Err(before),
+        }
+        for program in &mut programs {
+            let statements = rolled(std::mem::take(&mut program.statements), &mut unknowns);
+            *program = Program::of(program.rank, std::mem::take(&mut program.warps), statements);
         }
         launched(&mut programs, function, launch);
         return Ok(Followed {
@@ -136,8 +145,22 @@ fn launched(programs: &mut [Program], function: &Function<'_>, launch: &Launch) 
             action: Action::Acquire(Pool::Registers, held),
             at: function.at.start,
             location: None,
+            memory: "",
         };
         program.statements.insert(0, first);
+    }
+}
+
+impl Program {
+    /// What these warps of a CTA do.
+    pub fn of(rank: u32, warps: Vec<u32>, statements: Vec<Statement>) -> Program {
+        let plain = numbered(&statements);
+        Program {
+            rank,
+            warps,
+            statements,
+            plain,
+        }
     }
 }
 
@@ -154,6 +177,15 @@ fn add(programs: &mut Vec<Program>, rank: u32, warp: u32, statements: Vec<Statem
             statements,
             plain,
         }),
+    }
+}
+
+/// Puts warps together again that do the same.
+pub(super) fn regroup(programs: &mut Vec<Program>) {
+    for program in std::mem::take(programs) {
+        for warp in &program.warps {
+            add(programs, program.rank, *warp, program.statements.clone());
+        }
     }
 }
 
@@ -201,6 +233,7 @@ pub(super) fn skeleton(statements: &[Statement], keep: &dyn Fn(&Action) -> bool)
                 action,
                 at: statement.at,
                 location: statement.location,
+                memory: statement.memory,
             });
         }
     }

@@ -2,6 +2,8 @@
 
 use super::facts::Facts;
 use super::statement::Action;
+use super::statement::Area;
+use super::statement::Cell;
 use super::statement::Statement;
 use super::term::Condition;
 use super::term::Sum;
@@ -34,7 +36,11 @@ pub(super) fn mapped(
                 Action::ExpectTx(a, b) => Action::ExpectTx(sum(a), sum(b)),
                 Action::ArriveExpectTx(a, b) => Action::ArriveExpectTx(sum(a), sum(b)),
                 Action::CompleteTx(a, b) => Action::CompleteTx(sum(a), sum(b)),
-                Action::Copy(a, b) => Action::Copy(sum(a), b.as_ref().map(sum)),
+                Action::Copy(a, b, area) => {
+                    let area = area.as_ref().map(|area| placed(area, sum));
+                    Action::Copy(sum(a), b.as_ref().map(sum), area)
+                }
+                Action::Touch(how, area) => Action::Touch(*how, placed(area, sum)),
                 Action::Commit(a, n) => Action::Commit(sum(a), *n),
                 Action::Wait(a, b) => Action::Wait(sum(a), sum(b)),
                 Action::WaitOwn(a) => Action::WaitOwn(sum(a)),
@@ -51,14 +57,30 @@ pub(super) fn mapped(
                     mapped(a, sum, condition),
                     mapped(b, sum, condition),
                 ),
-                other @ (Action::ClusterArrive | Action::ClusterWait | Action::Pair) => {
-                    other.clone()
-                }
+                other @ (Action::ClusterArrive
+                | Action::ClusterWait
+                | Action::Pair
+                | Action::CommitGroup
+                | Action::WaitGroup(..)
+                | Action::Fence(_)) => other.clone(),
             },
             at: statement.at,
             location: statement.location,
+            memory: statement.memory,
         })
         .collect()
+}
+
+fn placed(area: &Area, sum: &dyn Fn(&Sum) -> Sum) -> Area {
+    let cells = area.cells.iter().map(|cell| Cell {
+        indices: cell.indices.iter().map(sum).collect(),
+        ..cell.clone()
+    });
+    Area {
+        address: sum(&area.address),
+        bytes: area.bytes.clone(),
+        cells: cells.collect(),
+    }
 }
 
 /// Statements with loop variables renamed.

@@ -26,7 +26,8 @@ pub(super) struct Body<'a> {
     pub function: Function<'a>,
     pub scopes: Vec<Scope<'a>>,
     pub open: Vec<usize>,
-    pub location: Option<Location>,
+    /// The source line that comes next: where it was called from, and where it is written.
+    pub location: Option<(Location, Location)>,
     /// Branches to be resolved at the end: the scope and the name of each target.
     pub wanted: Vec<(usize, &'a str, Range<usize>)>,
 }

@@ -1,5 +1,7 @@
 //! What one warp does, as far as synchronization goes, before it is written as text.
 
+use std::rc::Rc;
+
 use super::ast::Location;
 use super::ast::Module;
 use super::term::Condition;
@@ -89,6 +91,39 @@ pub(super) enum Pool {
     Registers,
 }
 
+/// How a warp gets at shared memory, and how long that lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum How {
+    /// The warp itself reads.
+    Read,
+    /// The warp itself writes.
+    Write,
+    /// A copy that has been started writes.
+    Fill,
+    /// A copy that has been started reads.
+    Drain,
+}
+
+/// Bytes of shared memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Area {
+    /// Where it lies; the bytes count from here.
+    pub address: Sum,
+    /// From where to where it goes, in order; none where as much as a copy delivers.
+    pub bytes: Rc<[(i128, i128)]>,
+    /// The elements of buffers that these are, once buffers have been laid out.
+    pub cells: Vec<Cell>,
+}
+
+/// An element of a buffer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Cell {
+    pub buffer: String,
+    pub indices: Vec<Sum>,
+    /// How many bytes of the area lie in it.
+    pub bytes: i128,
+}
+
 /// What a statement does. Addresses are sums of bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Action {
@@ -98,8 +133,9 @@ pub(super) enum Action {
     ExpectTx(Sum, Sum),
     ArriveExpectTx(Sum, Sum),
     CompleteTx(Sum, Sum),
-    /// A copy that delivers bytes; none where the copy does not say how many.
-    Copy(Sum, Option<Sum>),
+    /// A copy that delivers bytes; none where the copy does not say how many. With what it writes,
+    /// where accesses are followed.
+    Copy(Sum, Option<Sum>, Option<Area>),
     /// Arrives this often once earlier work is done.
     Commit(Sum, i128),
     /// Waits for a phase.
@@ -118,6 +154,14 @@ pub(super) enum Action {
     /// Takes from a pool, and gives back to it.
     Acquire(Pool, Sum),
     Release(Pool, Sum),
+    /// An access to shared memory, where accesses are followed.
+    Touch(How, Area),
+    /// Makes a group of the copies since the last one.
+    CommitGroup,
+    /// Waits for all but so many groups; whether only for what they read.
+    WaitGroup(i128, bool),
+    /// A fence, as the language writes it.
+    Fence(&'static str),
     /// Meets the warp of the other CTA of a pair that does the same.
     Pair,
     /// The loop body, so often.
@@ -131,12 +175,15 @@ pub(super) struct Statement {
     pub action: Action,
     pub at: usize,
     pub location: Option<Location>,
+    /// How it orders memory, as the language writes it behind the verb; empty for what is so
+    /// without saying.
+    pub memory: &'static str,
 }
 
 /// Two statements are the same if they do the same, wherever they come from.
 impl PartialEq for Statement {
     fn eq(&self, other: &Statement) -> bool {
-        self.action == other.action
+        self.action == other.action && self.memory == other.memory
     }
 }
 

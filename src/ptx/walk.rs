@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use super::access::accesses;
 use super::ast::Function;
 use super::ast::Instruction;
 use super::ast::Location;
@@ -18,6 +19,7 @@ use super::machine::State;
 use super::operations::touches;
 use super::operations::watches;
 use super::statement::Action;
+use super::statement::How;
 use super::statement::Obstacle;
 use super::statement::Statement;
 use super::term::Atom;
@@ -38,6 +40,8 @@ pub(super) struct Test {
     pub barrier: Sum,
     /// The parity of the phase; none if it is that of the warp's last arrival.
     pub parity: Option<Sum>,
+    /// How it orders memory, as the language writes it.
+    pub memory: &'static str,
 }
 
 impl Test {
@@ -56,6 +60,8 @@ pub(super) struct Walker<'w, 'm, 'a> {
     pub flow: &'w Flow,
     /// Pointers to memory that the kernel waits for.
     pub counters: &'w BTreeSet<Unknown>,
+    /// Whether accesses to shared memory and what orders them are followed, too.
+    pub data: bool,
     /// Those met on this walk.
     pub waited: BTreeSet<Unknown>,
     pub tests: Vec<Test>,
@@ -65,8 +71,12 @@ pub(super) struct Walker<'w, 'm, 'a> {
     pub depth: usize,
     /// The headers of the loops that are being followed.
     pub rounds: Vec<usize>,
+    /// Loops that are followed one iteration after the other, with how often they have begun.
+    pub unrolling: Vec<(usize, usize)>,
     /// Whether this is inside a loop.
     pub cycling: bool,
+    /// Which engine's groups of copies the warp makes, and with which lanes.
+    pub groups: Option<(bool, u32)>,
     /// Bounds of what loops carry, learnt from the loops inside.
     pub hints: Vec<(Register, i128)>,
 }
@@ -80,12 +90,25 @@ impl<'m> Walker<'_, 'm, '_> {
         Ok(out)
     }
 
+    /// Whether an instruction takes part in what is followed.
+    pub fn touches(&self, instruction: &Instruction<'_>) -> bool {
+        touches(instruction, self.has_counters()) || self.data && accesses(instruction)
+    }
+
+    /// What is followed, in words.
+    pub fn followed_here(&self) -> &'static str {
+        if self.data {
+            "synchronization or shared memory"
+        } else {
+            "synchronization"
+        }
+    }
+
     pub fn has_counters(&self) -> bool {
         !self.counters.is_empty()
     }
 
-    pub fn test(&mut self, barrier: Sum, parity: Option<Sum>) -> u32 {
-        let test = Test { barrier, parity };
+    pub fn test(&mut self, test: Test) -> u32 {
         let found = self.tests.iter().position(|t| *t == test);
         let index = found.unwrap_or_else(|| {
             self.tests.push(test);
@@ -127,11 +150,10 @@ impl<'m> Walker<'_, 'm, '_> {
     }
 
     pub fn touching(&self, blocks: &BTreeSet<usize>) -> bool {
-        let counters = self.has_counters();
         let looped = |block: &usize| self.flow.loops.values().any(|l| l.contains(block));
         blocks.iter().any(|block| {
             let mut code = self.code(*block).iter();
-            code.any(|i| touches(i, counters) || watches(i) && looped(block))
+            code.any(|i| self.touches(i) || watches(i) && looped(block))
         })
     }
 
@@ -160,10 +182,11 @@ impl<'m> Walker<'_, 'm, '_> {
         state: &mut State,
         out: &mut Vec<Statement>,
     ) -> Result<(), Obstacle> {
-        let writes = !destinations(instruction).is_empty();
+        let reads = self.data && accesses(instruction);
+        let writes = !reads && !destinations(instruction).is_empty();
         if let Some((guard, negated)) = instruction.guard
             && !writes
-            && touches(instruction, self.has_counters())
+            && self.touches(instruction)
         {
             let value = self
                 .machine
@@ -180,6 +203,10 @@ impl<'m> Walker<'_, 'm, '_> {
                 };
                 let mut inner = Vec::new();
                 self.step(&plain, state, &mut inner)?;
+                for register in destinations(instruction).into_iter().flatten() {
+                    let lost = Value::lost(instruction.at, "it is read from memory");
+                    self.machine.write(&plain, register, lost, state);
+                }
                 self.conditional(condition, inner, Vec::new(), state, instruction, out);
                 return Ok(());
             }
@@ -224,6 +251,7 @@ impl<'m> Walker<'_, 'm, '_> {
             action: Action::If(condition, yes, no),
             at: instruction.at,
             location: instruction.location,
+            memory: "",
         });
     }
 
@@ -244,6 +272,9 @@ impl<'m> Walker<'_, 'm, '_> {
             return Err(Obstacle::new(at, "branches and loops nest too deep"));
         }
         while block != stop && block != self.flow.exit() {
+            if self.begins_again(block)? {
+                entered = Some(block);
+            }
             if self.flow.loops.contains_key(&block) && entered != Some(block) {
                 let (next, after) = self.cycle(block, state, out)?;
                 (block, state) = (next, after);
@@ -298,6 +329,17 @@ impl<'m> Walker<'_, 'm, '_> {
                 return Ok((no, state));
             }
         }
+        // What leaves a loop that is written out has to be decided each time.
+        let leaves = |(header, _): &(usize, usize)| {
+            let blocks = self.flow.loops.get(header);
+            blocks.is_some_and(|all| {
+                all.contains(&block) && !(all.contains(&yes) && all.contains(&no))
+            })
+        };
+        if value.mask().is_none() && self.unrolling.iter().any(leaves) {
+            let reason = "how often this loop runs is not known";
+            return Err(Obstacle::new(at, reason));
+        }
         let Some(join) = self.flow.join(block) else {
             return Err(Obstacle::new(
                 at,
@@ -321,7 +363,7 @@ impl<'m> Walker<'_, 'm, '_> {
                     let reason = match (&value, instruction.guard) {
                         (Value::Lost(loss), Some((register, _))) => {
                             let why = self.machine.because(&Operand::Register(register), loss);
-                            format!("a branch decides about synchronization, but {why}")
+                            format!("a branch decides about {}, but {why}", self.followed_here())
                         }
                         _ => "a branch on an integer".to_owned(),
                     };
@@ -401,7 +443,10 @@ impl<'m> Walker<'_, 'm, '_> {
             };
             sides.push((lanes, after, statements));
         }
-        if sides.iter().filter(|(_, _, s)| !s.is_empty()).count() > 1 {
+        // Accesses of different lanes do not wait for each other.
+        if sides.iter().filter(|(_, _, s)| !s.is_empty()).count() > 1
+            && !sides.iter().all(|(_, _, s)| only_accesses(s))
+        {
             let reason = "lanes of one warp take different ways, and both take part in \
                           synchronization";
             return Err(Obstacle::new(instruction.at, reason));
@@ -412,10 +457,12 @@ impl<'m> Walker<'_, 'm, '_> {
         };
         merged.registers.clone_from(&first.registers);
         merged.apart = first.apart;
+        merged.touched = first.touched;
         merged.held = first.held;
         merged.arrivals.clone_from(&first.arrivals);
         for (lanes, side, _) in sides.iter().skip(1) {
             merged.apart = both(merged.apart, side.apart);
+            merged.touched |= side.touched;
             merged.held = merged.held.filter(|held| side.held == Some(*held));
             merged.arrivals.retain(|a| side.arrivals.contains(a));
             for (slot, other) in merged.registers.iter_mut().zip(&side.registers) {
@@ -457,7 +504,10 @@ impl<'m> Walker<'_, 'm, '_> {
                 let reason = if condition.tests() {
                     "a branch depends on a single test of an mbarrier"
                 } else {
-                    "a branch decides about synchronization, but depends on memory that is read"
+                    &format!(
+                        "a branch decides about {}, but depends on memory that is read",
+                        self.followed_here()
+                    )
                 };
                 return Err(Obstacle::new(instruction.at, reason));
             }
@@ -466,6 +516,7 @@ impl<'m> Walker<'_, 'm, '_> {
         }
         let mut merged = state;
         merged.apart = both(first.apart, second.apart);
+        merged.touched = first.touched | second.touched;
         merged.held = first.held.filter(|held| second.held == Some(*held));
         merged.arrivals = first.arrivals.clone();
         merged.arrivals.retain(|a| second.arrivals.contains(a));
@@ -502,7 +553,9 @@ impl<'m> Walker<'_, 'm, '_> {
         };
         let test = self.tests.get(*number as usize)?;
         match (waiting, other) {
-            ([one], []) if one.action == test.wait() => Some(one.clone()),
+            ([one], []) if one.action == test.wait() && one.memory == test.memory => {
+                Some(one.clone())
+            }
             _ => None,
         }
     }
@@ -514,6 +567,16 @@ impl<'m> Walker<'_, 'm, '_> {
             None => (0, None),
         }
     }
+}
+
+/// Whether statements do nothing but read and write shared memory themselves.
+pub(super) fn only_accesses(statements: &[Statement]) -> bool {
+    statements.iter().all(|s| match &s.action {
+        Action::Touch(How::Read | How::Write, _) => true,
+        Action::For(_, _, body) => only_accesses(body),
+        Action::If(_, yes, no) => only_accesses(yes) && only_accesses(no),
+        _ => false,
+    })
 }
 
 /// The lanes that waited wherever some did.

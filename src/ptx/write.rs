@@ -4,12 +4,12 @@ use super::ast::Function;
 use super::ast::Location;
 use super::ast::Module;
 use super::boxes::Boxes;
-use super::boxes::local;
+use super::boxes::share;
+use super::data::Buffer;
 use super::family::Family;
 use super::lift::Order;
 use super::lift::of_all;
 use super::machine::Launch;
-use super::machine::MOST_PARAMETER;
 use super::machine::Meaning;
 use super::memory::Memory;
 use super::program::Followed;
@@ -17,15 +17,14 @@ use super::program::Program;
 use super::program::each;
 use super::program::skeleton;
 use super::statement::Action;
+use super::statement::Cell;
+use super::statement::How;
 use super::statement::Obstacle;
 use super::statement::Pool;
 use super::statement::Statement;
-use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
-use super::words::clean;
 use super::words::source;
-use super::words::visible;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -41,10 +40,14 @@ pub(super) struct Writer<'w, 'a> {
     pub symbolic: bool,
     pub followed: &'w Followed,
     pub families: &'w [Family],
+    /// What is read and written, where that is followed.
+    pub buffers: Option<&'w [Buffer]>,
     /// Which copies fill what mbarriers expect.
     pub boxes: &'w Boxes,
     /// Whether warps take registers that others have certainly given back.
     pub covered: bool,
+    /// Whether warps that have left go on coming to a barrier.
+    pub left: bool,
     pub out: String,
     pub loops: Vec<Unknown>,
     /// How often each of these loops runs.
@@ -57,177 +60,6 @@ pub(super) struct Writer<'w, 'a> {
 pub(super) const AXES: [&str; 3] = ["x", "y", "z"];
 
 impl Writer<'_, '_> {
-    /// Everything before the roles. The roles have to be written first.
-    pub fn head(&mut self) -> Result<String, Obstacle> {
-        let mut head = String::new();
-        let [x, y, z] = self.launch.threads;
-        let cluster = self.launch.ranks();
-        let _ = writeln!(
-            head,
-            "//! Recovered from the entry `{}` of a PTX {} text for {}.",
-            visible(self.function.name),
-            visible(self.module.version),
-            visible(self.module.target)
-        );
-        let clusters = if cluster > 1 {
-            format!(", clusters of {cluster} CTAs")
-        } else {
-            String::new()
-        };
-        let most = match (self.function.reqntid, self.given) {
-            (None, false) => ", the most that .maxntid allows",
-            _ => "",
-        };
-        let _ = writeln!(head, "//! {x} x {y} x {z} threads per CTA{most}{clusters}.");
-        let registers = |a: &Action| matches!(a, Action::Acquire(Pool::Registers, _));
-        let mut given = self.covered;
-        for program in &self.followed.programs {
-            each(&program.statements, &mut |s| given |= registers(&s.action));
-        }
-        if given {
-            let each = self.launch.registers();
-            let why = match self.launch.most_registers {
-                Some(_) => "as .maxnreg says",
-                None => "as many as fit",
-            };
-            let _ = writeln!(head, "//! {each} registers per thread at launch, {why}.");
-        }
-        if self.covered {
-            head.push_str(
-                "//! What `setmaxnreg` takes has been given back before, and is left out.\n",
-            );
-        }
-        if !self.boxes.is_empty() {
-            head.push_str("//! Tensor copies are taken to fill what their mbarriers expect.\n");
-        }
-        let grid = self.followed.counters;
-        if grid {
-            head.push_str("//! Counters in memory are taken not to wrap around.\n");
-        }
-        let mut assumptions = Vec::new();
-        for (sum, at) in &self.followed.assumptions {
-            let line = self.module.line_of(*at);
-            let condition = Condition::Negative(sum.clone()).negated();
-            let words = self.condition(&condition, *at)?;
-            assumptions.push(format!(
-                "assume {words}  // line {line} does not wrap around\n"
-            ));
-        }
-        let name = clean(self.function.name);
-        let _ = writeln!(head, "protocol {name}\n");
-        let used = self.used.clone();
-        let mut blocks = Vec::new();
-        for unknown in &used {
-            match self.followed.unknowns.meaning(*unknown) {
-                Some(Meaning::Parameter(index, _)) => {
-                    let bytes = self.function.parameters.get(*index).map_or(4, |p| p.bytes);
-                    let most = if bytes == 8 { 1 << 62 } else { MOST_PARAMETER };
-                    let name = self.unknown(*unknown, 0)?;
-                    let _ = writeln!(head, "param {name} in 0..={most}");
-                }
-                Some(Meaning::Blocks(axis)) => {
-                    let (name, least) = (AXES[*axis], self.launch.cluster[*axis]);
-                    let _ = writeln!(head, "param nctaid_{name} in {least}..={MOST_PARAMETER}");
-                }
-                Some(Meaning::Block(axis)) if !grid => {
-                    let index = if cluster > 1 { "clusterid" } else { "ctaid" };
-                    let most = MOST_PARAMETER - 1;
-                    let _ = writeln!(head, "param {index}_{} in 0..={most}", AXES[*axis]);
-                    blocks.push(*axis);
-                }
-                _ => {}
-            }
-        }
-        for axis in blocks {
-            let extent =
-                |u: &Unknown| self.followed.unknowns.meaning(*u) == Some(&Meaning::Blocks(axis));
-            if used.iter().any(extent) {
-                let (index, name) = if cluster > 1 {
-                    let factor = self.launch.cluster[axis];
-                    (format!("{factor} * clusterid"), AXES[axis])
-                } else {
-                    ("ctaid".to_owned(), AXES[axis])
-                };
-                let _ = writeln!(head, "assume {index}_{name} < nctaid_{name}");
-            }
-        }
-        for assumption in assumptions {
-            head.push_str(&assumption);
-        }
-        head.push('\n');
-        for family in self.families {
-            let mut indices = Vec::new();
-            if cluster > 1 {
-                indices.push(cluster.to_string());
-            }
-            if family.elements.len() > 1 {
-                indices.push(family.elements.len().to_string());
-            }
-            let indices = if indices.is_empty() {
-                String::new()
-            } else {
-                format!("[{}]", indices.join(", "))
-            };
-            let explicit = if family.ready { "" } else { ", init: explicit" };
-            let group = if family.group > 1 {
-                format!("  // counted in groups of {} threads", family.group)
-            } else {
-                String::new()
-            };
-            let kind = if family.split { "barrier" } else { "mbarrier" };
-            let _ = writeln!(
-                head,
-                "{kind} {}{indices} {{ arrivals: {}{explicit} }}{group}",
-                family.name, family.arrivals
-            );
-        }
-        let has = |which: &dyn Fn(&Action) -> bool| {
-            let mut found = false;
-            for program in &self.followed.programs {
-                each(&program.statements, &mut |s| found |= which(&s.action));
-            }
-            found
-        };
-        if !grid && has(&|a| matches!(a, Action::Sync(..) | Action::ArriveNamed(..))) {
-            let own = if cluster > 1 {
-                format!("{cluster}, ")
-            } else {
-                String::new()
-            };
-            let _ = writeln!(head, "named cta_bar[{own}16]");
-        }
-        if has(&|a| matches!(a, Action::ClusterArrive | Action::ClusterWait)) {
-            let members = cluster * self.launch.warps();
-            let _ = writeln!(head, "barrier cluster_bar {{ arrivals: {members} }}");
-        }
-        let own = if cluster > 1 {
-            format!("[{cluster}]")
-        } else {
-            String::new()
-        };
-        let uses = |a: &Action, pool: Pool| matches!(a, Action::Acquire(p, _) | Action::Release(p, _) if *p == pool);
-        if has(&|a| uses(a, Pool::Columns)) {
-            let _ = writeln!(head, "pool tensor_columns{own} = 512");
-        }
-        if has(&|a| matches!(a, Action::Pair)) {
-            let _ = writeln!(
-                head,
-                "barrier tensor_pair[{}] {{ arrivals: 2 }}",
-                cluster / 2
-            );
-        }
-        if has(&|a| uses(a, Pool::Registers)) {
-            let all = self.launch.registers() * self.launch.warps();
-            let _ = writeln!(
-                head,
-                "pool registers{own} = {all}  // of a thread of each warp"
-            );
-        }
-        head.push_str(&self.memory_words());
-        head.push('\n');
-        Ok(head)
-    }
-
     /// The roles or the grid.
     pub fn roles(&mut self) -> Result<String, Obstacle> {
         if self.followed.counters {
@@ -257,7 +89,12 @@ impl Writer<'_, '_> {
             } else {
                 String::new()
             };
-            let _ = writeln!(self.out, "role {name}{index} warp {{");
+            let place = if self.buffers.is_some() && self.launch.ranks() > 1 {
+                format!(" cta {}", program.rank)
+            } else {
+                String::new()
+            };
+            let _ = writeln!(self.out, "role {name}{index} warp{place} {{");
             self.statements(&program.statements, program.rank)?;
             self.out.push_str("}\n\n");
         }
@@ -376,6 +213,7 @@ impl Writer<'_, '_> {
             let rest = statements.get(index + 1..).unwrap_or_default();
             // `arrive` and `wait` of a cluster are one `sync` where nothing lies between.
             if statement.action == Action::ClusterArrive
+                && statement.memory.is_empty()
                 && rest
                     .first()
                     .is_some_and(|s| s.action == Action::ClusterWait)
@@ -384,23 +222,31 @@ impl Writer<'_, '_> {
                 index += 2;
                 continue;
             }
-            let sizes = self.share(statements, index, rank);
+            let unknowns = &self.followed.unknowns;
+            let sizes = share(self.boxes, statements, index, rank, &self.loops, unknowns);
             self.statement(statement, rank, sizes)?;
             index += 1;
         }
         Ok(())
     }
 
-    /// The bytes of a copy that does not say how many it delivers.
-    fn share(&self, statements: &[Statement], index: usize, rank: u32) -> Option<Sum> {
-        let Action::Copy(barrier, None) = &statements.get(index)?.action else {
-            return None;
-        };
-        let unknowns = &self.followed.unknowns;
-        match self.boxes.share(barrier, rank, &self.loops, unknowns) {
-            Some(share) => share,
-            None => local(statements, index),
+    fn lines(&mut self, lines: &[String], statement: &Statement) {
+        for words in lines {
+            self.line(words, statement);
         }
+    }
+
+    /// An element of a buffer.
+    fn cell(&mut self, cell: &Cell, at: usize) -> Result<String, Obstacle> {
+        let mut indices = Vec::new();
+        for index in &cell.indices {
+            indices.push(self.sum(index, at)?);
+        }
+        Ok(if indices.is_empty() {
+            cell.buffer.clone()
+        } else {
+            format!("{}[{}]", cell.buffer, indices.join(", "))
+        })
     }
 
     fn line(&mut self, words: &str, statement: &Statement) {
@@ -431,6 +277,7 @@ impl Writer<'_, '_> {
                 };
                 let (family, element) = self.element(a, rank, at)?;
                 let times = n / family.group;
+                let verb = &format!("{verb}{}", suffix(statement.memory, &family));
                 if times == 1 {
                     format!("{verb} {element}")
                 } else {
@@ -447,7 +294,8 @@ impl Writer<'_, '_> {
             }
             Action::ArriveExpectTx(a, b) => {
                 let element = self.element(a, rank, at)?.1;
-                format!("arrive_expect_tx {element} {}", self.sum(b, at)?)
+                let memory = statement.memory;
+                format!("arrive_expect_tx{memory} {element} {}", self.sum(b, at)?)
             }
             Action::CompleteTx(a, b) => {
                 format!(
@@ -456,22 +304,39 @@ impl Writer<'_, '_> {
                     self.sum(b, at)?
                 )
             }
-            Action::Copy(a, bytes) => {
+            Action::Copy(a, bytes, area) => {
                 let Some(bytes) = bytes.clone().or(sizes) else {
                     let reason = "how many bytes this copy delivers is not known, and nothing \
                                   before it expects them";
                     return Err(Obstacle::new(at, reason));
                 };
                 let element = self.element(a, rank, at)?.1;
-                format!(
-                    "async copy tile completes {element} {}",
-                    self.sum(&bytes, at)?
-                )
+                let cells = area.as_ref().map_or(&[][..], |area| area.cells.as_slice());
+                match cells {
+                    [] => {
+                        let bytes = self.sum(&bytes, at)?;
+                        format!("async copy tile completes {element} {bytes}")
+                    }
+                    [cell] => {
+                        let (cell, bytes) = (self.cell(cell, at)?, self.sum(&bytes, at)?);
+                        format!("async copy {cell} completes {element} {bytes}")
+                    }
+                    cells => {
+                        let mut lines = Vec::new();
+                        for cell in cells {
+                            let (words, bytes) = (self.cell(cell, at)?, cell.bytes);
+                            lines.push(format!("async copy {words} completes {element} {bytes}"));
+                        }
+                        self.lines(&lines, statement);
+                        return Ok(());
+                    }
+                }
             }
             Action::WaitOwn(a) => format!("wait {}", self.element(a, rank, at)?.1),
             Action::Wait(a, parity) => {
                 format!(
-                    "wait {} {}",
+                    "wait{} {} {}",
+                    statement.memory,
                     self.element(a, rank, at)?.1,
                     self.sum(parity, at)?
                 )
@@ -493,7 +358,7 @@ impl Writer<'_, '_> {
                     self.sum(threads, at)?
                 )
             }
-            Action::ClusterArrive => "arrive cluster_bar".to_owned(),
+            Action::ClusterArrive => format!("arrive{} cluster_bar", statement.memory),
             Action::ClusterWait => "wait cluster_bar".to_owned(),
             Action::CounterAdd(a, b) => {
                 format!("{} += {}", self.semaphore(a, at)?, self.sum(b, at)?)
@@ -509,6 +374,29 @@ impl Writer<'_, '_> {
                     self.sum(b, at)?
                 )
             }
+            Action::Touch(how, area) => {
+                let mut cells = Vec::new();
+                for cell in &area.cells {
+                    cells.push(self.cell(cell, at)?);
+                }
+                let verb = match how {
+                    How::Read => "read",
+                    How::Write => "write",
+                    How::Fill => "async copy",
+                    How::Drain => {
+                        let words = format!("async store reads {}", cells.join(", "));
+                        self.line(&words, statement);
+                        return Ok(());
+                    }
+                };
+                let lines: Vec<String> = cells.iter().map(|c| format!("{verb} {c}")).collect();
+                self.lines(&lines, statement);
+                return Ok(());
+            }
+            Action::CommitGroup => "commit_group".to_owned(),
+            Action::WaitGroup(most, true) => format!("wait_group {most} read"),
+            Action::WaitGroup(most, false) => format!("wait_group {most}"),
+            Action::Fence(words) => (*words).to_owned(),
             Action::Pair => format!("sync tensor_pair[{}]", rank / 2),
             Action::Acquire(pool, n) | Action::Release(pool, n) => {
                 let verb = if matches!(statement.action, Action::Acquire(..)) {
@@ -572,5 +460,14 @@ impl Writer<'_, '_> {
             self.line(&words, statement);
         }
         Ok(())
+    }
+}
+
+/// How an arrival orders memory: at a split-phase barrier without a scope.
+fn suffix(memory: &'static str, family: &Family) -> &'static str {
+    match memory {
+        memory if !family.split => memory,
+        memory if memory.starts_with(".relaxed") => ".relaxed",
+        _ => "",
     }
 }

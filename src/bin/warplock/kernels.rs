@@ -59,6 +59,19 @@ pub struct Lifted {
     pub entry: String,
     /// The protocol's text, or why it could not be recovered.
     pub protocol: Result<String, String>,
+    /// The same with what is read and written, if both were asked for.
+    pub data: Option<Result<String, String>>,
+}
+
+/// What the text of a protocol is to say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Text {
+    /// Who waits for whom.
+    Bare,
+    /// Also what is read and written.
+    WithData,
+    /// One text of each kind.
+    Both,
 }
 
 /// An entry and what is worth looking at in it.
@@ -74,15 +87,24 @@ impl Kernels {
     pub fn lift(
         &self,
         path: &Path,
+        wanted: Text,
         style: Style,
         tell: &dyn Fn(&str),
     ) -> Result<Vec<Lifted>, Failure> {
         let mut lifted = Vec::new();
         self.each(path, style, tell, &mut |module, function, options| {
-            let protocol = recovered(module, ptx::lift(module, function, options))?;
+            let text = |data: bool| {
+                let mut options = options.clone();
+                options.data = data;
+                recovered(module, ptx::lift(module, function, &options))
+            };
             lifted.push(Lifted {
                 entry: function.name.to_owned(),
-                protocol,
+                protocol: text(wanted == Text::WithData)?,
+                data: match wanted {
+                    Text::Both => Some(text(true)?),
+                    Text::Bare | Text::WithData => None,
+                },
             });
             Ok(())
         })?;
@@ -174,8 +196,8 @@ fn recovered<T>(
     }
 }
 
-/// Where members are stuck, in the source that the lifted protocol names behind each line.
-pub fn stuck_in_source(finding: &Finding) -> Option<String> {
+/// Where members are stuck, or accesses stand, in the source that the lifted protocol names behind each line.
+pub fn found_in_source(finding: &Finding) -> Option<String> {
     let counterexample = finding.counterexample.as_ref()?;
     let mut places: Vec<String> = Vec::new();
     for blocked in &counterexample.stuck.blocked {
@@ -188,7 +210,32 @@ pub fn stuck_in_source(finding: &Finding) -> Option<String> {
             places.push(words);
         }
     }
-    (!places.is_empty()).then(|| format!("stuck in the source: {}", places.join(", ")))
+    if !places.is_empty() {
+        return Some(format!("stuck in the source: {}", places.join(", ")));
+    }
+    // Two accesses are told by their lines.
+    for number in mentioned(finding.reason.as_deref()?) {
+        let line = finding.source.lines().nth(number.checked_sub(1)?)?;
+        let (_, place) = line.rsplit_once("// ")?;
+        let words = format!("line {number} is {place}");
+        if !places.contains(&words) {
+            places.push(words);
+        }
+    }
+    (!places.is_empty()).then(|| format!("in the source: {}", places.join(", ")))
+}
+
+/// The lines that a sentence mentions.
+fn mentioned(sentence: &str) -> Vec<usize> {
+    let number = |rest: &str| {
+        let digits = rest.chars().take_while(char::is_ascii_digit).count();
+        rest.get(..digits)?.parse().ok()
+    };
+    sentence
+        .split("at line ")
+        .skip(1)
+        .filter_map(number)
+        .collect()
 }
 
 /// Whether a file is a kernel rather than a protocol.

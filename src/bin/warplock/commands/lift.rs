@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::interrupt;
 use crate::kernels::Kernels;
+use crate::kernels::Text;
 use crate::session::Session;
 use crate::sources;
 
@@ -21,6 +22,9 @@ pub struct Arguments {
     /// Which entry.
     #[command(flatten)]
     pub kernels: Kernels,
+    /// Say also what is read and written in shared memory, as `check --property race` does
+    #[arg(long)]
+    pub data: bool,
     /// Write the protocol here instead of to standard output
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
@@ -32,7 +36,13 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     session.progress.begin(0, &name);
     let (kernels, path) = (arguments.kernels.clone(), arguments.file.clone());
     let (style, progress) = (session.terminal.err_style(), session.progress.clone());
-    let lifted = interrupt::run(move || kernels.lift(&path, style, &|what| progress.tell(0, what)));
+    let wanted = if arguments.data {
+        Text::WithData
+    } else {
+        Text::Bare
+    };
+    let lifted =
+        interrupt::run(move || kernels.lift(&path, wanted, style, &|what| progress.tell(0, what)));
     session.progress.end(0);
     let lifted = lifted?;
     if lifted.len() > 1 {

@@ -26,6 +26,7 @@ use crate::files;
 use crate::interrupt;
 use crate::kernels;
 use crate::kernels::Kernels;
+use crate::kernels::Text;
 use crate::progress::Progress;
 use crate::sources;
 
@@ -88,13 +89,29 @@ impl Work<'_> {
         if kernels::is_kernel(path) {
             return self.kernels(path, outcome);
         }
-        self.protocol(&sources::read(path)?, outcome)
+        self.protocol(&sources::read(path)?, &self.order.properties, outcome)
     }
 
     /// Lifts every entry that is asked for, and decides the protocols as if they had been written.
     fn kernels(&self, path: &Path, outcome: &mut Outcome) -> Result<(), Failure> {
         let tell = |what: &str| self.order.progress.tell(self.number, what);
-        let lifted = self.order.kernels.lift(path, self.order.style, &tell)?;
+        // Races are decided of a text of their own, so that accesses which are not followed are in
+        // nobody else's way.
+        let (mut data, plain): (Vec<Wanted>, Vec<Wanted>) =
+            self.order.properties.iter().partition(|w| about_data(**w));
+        let all = plain.contains(&Wanted::All);
+        if all {
+            data = [Property::Race, Property::StaleRead]
+                .map(Wanted::One)
+                .into();
+        }
+        let wanted = match (data.as_slice(), plain.as_slice()) {
+            ([], _) => Text::Bare,
+            (_, []) => Text::WithData,
+            _ => Text::Both,
+        };
+        let kernels = &self.order.kernels;
+        let lifted = kernels.lift(path, wanted, self.order.style, &tell)?;
         let several = lifted.len() > 1;
         for kernel in lifted {
             let name = if several {
@@ -106,48 +123,83 @@ impl Work<'_> {
                 name: &name,
                 ..*self
             };
-            let before = outcome.findings.len();
-            match kernel.protocol {
-                Ok(text) => {
-                    work.protocol(text.as_bytes(), outcome)?;
-                    for finding in outcome.findings.iter_mut().skip(before) {
-                        finding.notes.extend(kernels::stuck_in_source(finding));
-                        let lines = "lines are those of the protocol that `warplock lift` prints";
-                        finding.notes.push(lines.to_owned());
+            match (kernel.data, wanted) {
+                (Some(with_data), _) => {
+                    work.recovered(&kernel.entry, &kernel.protocol, &plain, outcome)?;
+                    // What is asked of everything is not said of what there is none of.
+                    let none = match (&kernel.protocol, &with_data) {
+                        (Err(_), _) => true,
+                        (_, Ok(text)) => !text.contains("\nbuffer "),
+                        (_, Err(_)) => false,
+                    };
+                    if !(all && none) {
+                        work.recovered(&kernel.entry, &with_data, &data, outcome)?;
                     }
                 }
-                Err(reason) => {
-                    let mut properties: Vec<Property> = Vec::new();
-                    for wanted in &self.order.properties {
-                        match wanted {
-                            Wanted::All => properties.extend(Property::ALL),
-                            Wanted::One(property) => properties.push(*property),
-                        }
+                (None, Text::WithData) => {
+                    work.recovered(&kernel.entry, &kernel.protocol, &data, outcome)?;
+                }
+                (None, _) => work.recovered(&kernel.entry, &kernel.protocol, &plain, outcome)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Decides these properties of a recovered protocol.
+    fn recovered(
+        &self,
+        entry: &str,
+        protocol: &Result<String, String>,
+        wanted: &[Wanted],
+        outcome: &mut Outcome,
+    ) -> Result<(), Failure> {
+        let before = outcome.findings.len();
+        match protocol {
+            Ok(text) => {
+                self.protocol(text.as_bytes(), wanted, outcome)?;
+                for finding in outcome.findings.iter_mut().skip(before) {
+                    finding.notes.extend(kernels::found_in_source(finding));
+                    let lines = if wanted.iter().copied().any(about_data) {
+                        "lines are those of the protocol that `warplock lift --data` prints"
+                    } else {
+                        "lines are those of the protocol that `warplock lift` prints"
+                    };
+                    finding.notes.push(lines.to_owned());
+                }
+            }
+            Err(reason) => {
+                let mut properties: Vec<Property> = Vec::new();
+                for wanted in wanted {
+                    match wanted {
+                        Wanted::All => properties.extend(Property::ALL),
+                        Wanted::One(property) => properties.push(*property),
                     }
-                    if properties.is_empty() {
-                        properties.push(Property::Deadlock);
-                    }
-                    for property in properties {
-                        outcome.findings.push(finding::unrecovered(
-                            &name,
-                            &kernel.entry,
-                            property,
-                            &reason,
-                        ));
-                    }
+                }
+                if properties.is_empty() {
+                    properties.push(Property::Deadlock);
+                }
+                for property in properties {
+                    outcome
+                        .findings
+                        .push(finding::unrecovered(self.name, entry, property, reason));
                 }
             }
         }
         Ok(())
     }
 
-    fn protocol(&self, bytes: &[u8], outcome: &mut Outcome) -> Result<(), Failure> {
+    fn protocol(
+        &self,
+        bytes: &[u8],
+        wanted: &[Wanted],
+        outcome: &mut Outcome,
+    ) -> Result<(), Failure> {
         let protocol = sources::load_bytes(bytes, self.name, self.order.style)?;
         if self.order.expect {
             return self.expectations(bytes, &protocol, outcome);
         }
         let mut properties: Vec<Property> = Vec::new();
-        for wanted in &self.order.properties {
+        for wanted in wanted {
             match wanted {
                 Wanted::All => properties.extend(hazard::applicable(&protocol)),
                 Wanted::One(property) => properties.push(*property),
@@ -274,6 +326,11 @@ impl Work<'_> {
             }
         }
     }
+}
+
+/// Whether a property is about what is read and written.
+fn about_data(wanted: Wanted) -> bool {
+    matches!(wanted, Wanted::One(Property::Race | Property::StaleRead))
 }
 
 /// Writes a witness under a name made of what it is about and a digest of its content.
