@@ -14,8 +14,9 @@ use warplock::certificate::manifest::Rejection;
 use warplock::certificate::obligation::Obligation;
 use warplock::certificate::ticket::Tally;
 use warplock::certificate::ticket::Ticket;
+use warplock::proof;
 use warplock::proof::Guess;
-use warplock::proof::guess;
+use warplock::proof::Layer;
 use warplock::text;
 use warplock::text::Narrowing;
 
@@ -28,7 +29,7 @@ fn source(name: &str) -> String {
 
 fn found(source: &str) -> Ticket {
     let protocol = text::load(source.as_bytes()).unwrap();
-    match guess(&protocol, LIMIT, &|_| {}) {
+    match proof::search(&protocol, Layer::Ticket, LIMIT, None, &|_| {}) {
         Guess::Found(Argument::Ticket(ticket)) => ticket,
         Guess::Found(other) | Guess::Fitting(other) => panic!("found {other:?}"),
         Guess::Nothing { reason, .. } => panic!("no artefact: {reason}"),

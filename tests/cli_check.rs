@@ -262,7 +262,28 @@ fn a_barrier_protocol_is_proved_for_all_threads_and_rounds() {
 }
 
 #[test]
-fn a_proof_shows_its_cuts_and_what_is_never_reached() {
+fn a_proof_by_cuts_shows_them() {
+    let folder = Folder::new();
+    folder.file(
+        "jacobi.wlk",
+        "protocol jacobi
+param T in 1..
+param N in 0..
+mbarrier bar[2] { arrivals: 2 * T }
+role thread[cta in 0..2][t in 0..T] {
+    for i in 0..N {
+        arrive bar[cta]
+        arrive bar[1 - cta]
+        wait bar[cta] i % 2
+    }
+}
+",
+    );
+    insta::assert_snapshot!(folder.run(&["check", "--property", "deadlock", "--explain-proof", "jacobi.wlk"]), @"");
+}
+
+#[test]
+fn a_proof_shows_its_ranks_and_what_is_never_reached() {
     let folder = Folder::new();
     folder.file(
         "ring.wlk",
@@ -358,17 +379,19 @@ role two {
 ",
     );
     insta::assert_snapshot!(folder.run(&["check", "reset.wlk"]), @"
-    exit 3
+    exit 4
     --- stdout
-    reset.wlk: deadlock: BOUNDED no violation for N in 1..=3; no proof: the proof rules do not cover a reset of a semaphore that does not directly follow a wait for its value, or at which several wait
+    over.wlk: deadlock: UNKNOWN a run does something undefined at N = 1: thread: 2 arrivals where 1 are pending
+       --> over.wlk:5
+      5 |     arrive bar 2
       notes:
-        also tried: the counting rule: the proof rules do not cover a semaphore that is set
-        35 states explored
+        also tried: the order rule: it could not be shown that as many arrive at `bar` as it expects; the counting rule: a member can get more than 3 rounds ahead of another
+        129 states explored
       assumptions:
-        1 <= N <= 3
+        N >= 1
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
-      hint: a longer --timeout searches further; with some parameters fixed (--set P=V) or related (--assume EXPR) a proof may be found
+      hint: give it more time (--timeout), fix parameters (--set P=V), or search concrete values exhaustively (warplock explore)
       decided by explicit search in [time]
     --- stderr
     ");
@@ -527,31 +550,18 @@ fn a_proved_protocol_with_its_argument() {
     folder.library("lock_rank.wlk");
     let shown = folder.run(&["check", "--explain-proof", "lock_rank.wlk"]);
     insta::assert_snapshot!(shown, @"
-    exit 0
+    exit 3
     --- stdout
-    lock_rank.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1, pattern visits, row order and schedule: all 7 obligations of the ticket rule hold
-      why it holds:
-        Order the members of `cta`: smaller n first.
-        Each waits only for members before it in this order, so the first one that has not finished can always go on.
-        They also start in this order, so whoever is waited for has a place already, however few places there are.
-        Members that use the same element of `dq` differ in n only.
-        Line 19, `wait dq[m] == rank(n, m)`: the value asked for grows from one member to the next by exactly what that member adds, so the value asked for is the sum over all members before.
-      obligations:
-        000_in_range_s1: `wait dq[m] == rank(n, m)` stays in range.
-        001_in_range_s3: `dq[m] += 1` stays in range.
-        002_some_resident: at least one CTA is resident.
-        003_guarded_s1_s3: `dq[m] += 1` is guarded by a wait on the same element.
-        004_followed_s1_s3: `wait dq[m] == rank(n, m)` is followed by an addition of its own.
-        005_telescope_step_s1: the value of `wait dq[m] == rank(n, m)` grows by what each smaller CTA adds.
-        006_telescope_sum_s1: `wait dq[m] == rank(n, m)` waits for the sum over all smaller CTAs.
+    bounded.wlk: deadlock: BOUNDED no violation for inputs with at most 32 values per index, entries per row and iterations per loop, whatever the other parameters; no proof: the proof rules do not cover a `break` under a condition that is not a range of the loop's variable
+      notes:
+        also tried: the cut rule, for the same reason; the ticket rule: the proof rules do not cover `break`; the turn rule: the proof rules do not cover `break`; the counting rule: the proof rules do not cover `break`
       assumptions:
-        N >= 1
-        M >= 1
-        R >= 1
+        1 <= N <= 2
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
         CTAs start in the declared launch order, which CUDA does not promise
-      decided by ticket rule in [time]
+      hint: a longer --timeout searches further; with some parameters fixed (--set P=V) or related (--assume EXPR) a proof may be found
+      decided by bounded search in [time]
     --- stderr
     ");
 }

@@ -171,7 +171,7 @@ impl NoProof {
             let name = layer.name();
             if *reason != main {
                 others.push(format!("the {name} rule: {reason}"));
-            } else if !std::mem::take(&mut is_main) {
+            } else if *layer != Layer::Order && !std::mem::take(&mut is_main) {
                 others.push(format!("the {name} rule, for the same reason"));
             }
         }
