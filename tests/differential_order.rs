@@ -13,11 +13,16 @@ mod cut_rule;
 mod cut_templates;
 #[path = "support/edited.rs"]
 mod edited;
+#[path = "support/order_edge_templates.rs"]
+mod order_edge_templates;
+#[path = "support/order_rings.rs"]
+mod order_rings;
 #[path = "support/order_templates.rs"]
 mod order_templates;
 #[path = "support/violations.rs"]
 mod violations;
 
+use warplock::certificate::cut::artefact::Shows;
 use warplock::proof::Layer;
 use warplock::protocol::Protocol;
 use warplock::semantics::explore::Options;
@@ -32,7 +37,6 @@ use cut_rule::MAX_STATES;
 use cut_rule::bounds;
 use cut_rule::grid;
 use cut_rule::proved_by;
-use edited::Kernels;
 use edited::generate;
 use violations::violated;
 
@@ -88,12 +92,73 @@ fn wrong(protocol: &Protocol) -> (Option<String>, usize) {
 
 #[test]
 fn what_the_order_rule_proves_never_goes_wrong() {
-    never_wrong(&cut_templates::KERNELS, 4_000_000, CASES);
+    never_wrong(
+        &|seed| generate(&cut_templates::KERNELS, seed),
+        4_000_000,
+        CASES,
+    );
 }
 
 #[test]
 fn what_it_proves_of_chains_of_rings_never_goes_wrong() {
-    never_wrong(&order_templates::KERNELS, 5_000_000, CASES);
+    never_wrong(
+        &|seed| generate(&order_templates::KERNELS, seed),
+        5_000_000,
+        CASES,
+    );
+}
+
+#[test]
+fn what_it_proves_at_its_edges_never_goes_wrong() {
+    never_wrong(
+        &|seed| generate(&order_edge_templates::KERNELS, seed),
+        6_000_000,
+        CASES,
+    );
+}
+
+#[test]
+fn what_it_proves_of_random_rings_never_goes_wrong() {
+    never_wrong(&order_rings::generate, 7_000_000, CASES);
+}
+
+/// A delivery of no bytes may land after the generation that it was started for: nothing waits for it.
+const NOTHING_DELIVERED: &str = "protocol nothing_delivered
+
+param N in 0..
+param B in 0..
+
+mbarrier full { arrivals: 1 }
+mbarrier empty { arrivals: 1 }
+
+role load {
+    for i in 0..N {
+        wait empty (i + 1) % 2
+        arrive_expect_tx full B + 1
+        async copy a completes full B
+        async copy b completes full 1
+    }
+}
+
+role math {
+    for i in 0..N {
+        wait full i % 2
+        arrive empty
+    }
+}
+";
+
+#[test]
+fn a_delivery_of_nothing_may_take_part_in_another_generation() {
+    let protocol = text::load(NOTHING_DELIVERED.as_bytes()).unwrap();
+    let property = Property::EarlyCompletion;
+    assert!(violated(&protocol, property).0.is_some());
+    for layer in [Layer::Order, Layer::Cuts(Shows::Generations)] {
+        assert!(
+            !proved_by(layer, property, NOTHING_DELIVERED, &protocol),
+            "{layer:?}"
+        );
+    }
 }
 
 /// What is edited works.
@@ -108,13 +173,13 @@ fn the_order_rule_proves_all_its_templates() {
 }
 
 /// No protocol of these seeds is proved wrongly.
-fn never_wrong(kernels: &Kernels, seeds: u64, count: u64) {
+fn never_wrong(generate: &dyn Fn(u64) -> Option<String>, seeds: u64, count: u64) {
     let first = seeds + number("WARPLOCK_SEED", 0);
     let count = count * number("WARPLOCK_CASES", 1);
     let (mut texts, mut proofs, mut searched) = (0_u64, 0_u64, 0);
     let mut failures = Vec::new();
     for seed in first..first + count {
-        let Some(source) = generate(kernels, seed) else {
+        let Some(source) = generate(seed) else {
             continue;
         };
         texts += 1;
