@@ -96,6 +96,7 @@ pub mod cases;
 pub mod class;
 mod copies;
 pub mod count;
+pub mod deferred;
 mod exits;
 pub mod flow;
 mod init;
