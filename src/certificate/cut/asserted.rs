@@ -77,6 +77,13 @@ impl<'a> Rule<'a> {
         }
         let mut held = BTreeSet::new();
         for floor in &self.case.floors {
+            let site = self
+                .classes
+                .get(floor.by)
+                .map(|c| floor.site < c.flow.sites.len());
+            if site != Some(true) {
+                return Err(Unsupported::whole("a floor that does not fit"));
+            }
             held.insert((floor.by, floor.site));
         }
         for class in 0..self.classes.len() {

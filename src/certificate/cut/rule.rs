@@ -88,6 +88,7 @@ impl<'a> Rule<'a> {
         self.declarations()?;
         self.residency()?;
         self.copies()?;
+        self.plenty()?;
         for class in 0..self.classes.len() {
             self.claims(class)?;
             for site in 0..self.classes[class].flow.sites.len() {
