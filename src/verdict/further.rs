@@ -5,8 +5,12 @@ use std::time::Duration;
 use crate::encoding::search;
 use crate::hunt::Hang;
 use crate::hunt::Hunter;
+use crate::hunt::distinct;
 use crate::protocol::Protocol;
+use crate::semantics::data::Data;
+use crate::semantics::hazards::Hazard;
 use crate::semantics::hazards::search::Runs;
+use crate::semantics::instance::Instance;
 use crate::witness;
 use crate::witness::Witness;
 
@@ -42,29 +46,31 @@ pub fn further(
     let mut hunter = hunter.looking_for(property);
     let watch = hunter.watch(left.min(TIME));
     let known = refutation.input.clone();
-    let found = if property == Property::Deadlock {
+    let replayed = |error: witness::ReplayError| Internal::Replay(error.to_string());
+    let mut found = Vec::new();
+    if property == Property::Deadlock {
         let known = Hang::of(known, refutation.schedule.clone());
-        hunter.further(&known, wanted, &watch)
+        for hang in hunter.further(&known, wanted, &watch) {
+            let witness = witness::record(protocol, &hang.input, &hang.schedule);
+            found.push(witness.map_err(replayed)?);
+        }
     } else {
-        let replayed = witness::replay(protocol, &refutation.witness);
-        let replayed = replayed.map_err(|error| Internal::Replay(error.to_string()))?;
+        let shown = witness::replay(protocol, &refutation.witness).map_err(replayed)?;
         let runs = Runs {
-            first: replayed.schedule,
-            second: replayed.second,
+            first: shown.schedule,
+            second: shown.second,
         };
-        hunter.distinct(&Hang::by(known, runs), wanted, &watch)
-    };
-    let found = found.into_iter();
-    found
-        .map(|hang| {
-            let witness = match property {
-                Property::Deadlock => witness::record(protocol, &hang.input, &hang.schedule),
-                _ => witness::record_hazard(protocol, &hang.input, property, &hang.runs()),
+        for (hang, place) in hunter.distinct(&Hang::by(known, runs), wanted, &watch) {
+            let same = |instance: &Instance, data: Option<&Data>, hazard: &Hazard| {
+                distinct::place(instance, data, hazard) == place
             };
-            let witness = witness.map_err(|error| Internal::Replay(error.to_string()))?;
-            witness::replay(protocol, &witness)
-                .map_err(|error| Internal::Replay(error.to_string()))?;
-            Ok(witness)
-        })
-        .collect()
+            let (input, runs) = (&hang.input, hang.runs());
+            let witness = witness::record_hazard_where(protocol, input, property, &runs, &same);
+            found.push(witness.map_err(replayed)?);
+        }
+    }
+    for witness in &found {
+        witness::replay(protocol, witness).map_err(replayed)?;
+    }
+    Ok(found)
 }
