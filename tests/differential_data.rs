@@ -9,6 +9,8 @@
 mod campaign;
 #[path = "support/cut_rule.rs"]
 mod cut_rule;
+#[path = "support/deferred_templates.rs"]
+mod deferred_templates;
 #[path = "support/edited.rs"]
 mod edited;
 #[path = "support/never_violated.rs"]
@@ -29,6 +31,12 @@ use never_violated::never_violated;
 fn what_is_proved_never_races() {
     let property = (Property::Race, Shows::Ordering);
     never_violated(&race_templates::KERNELS, property, 100, 6);
+}
+
+#[test]
+fn what_is_waited_for_later_never_races() {
+    let property = (Property::Race, Shows::Ordering);
+    never_violated(&deferred_templates::KERNELS, property, 60, 6);
 }
 
 #[test]

@@ -122,8 +122,8 @@ pub fn place(instance: &Instance, data: Option<&Data>, hazard: &Hazard) -> Place
     }
 }
 
-/// What the runs of a counterexample are about; `None` if they show nothing.
-pub fn shown(protocol: &Protocol, property: Property, hang: &Hang) -> Option<Place> {
+/// What the runs of a counterexample are about, first what they show first.
+fn shown(protocol: &Protocol, property: Property, hang: &Hang) -> Option<Place> {
     let instance = unfold::instantiate(protocol, &hang.input).ok()?;
     let data = match hazards::wants_data(protocol, property) {
         true => data::data(protocol, &hang.input, &LARGEST).ok(),
@@ -138,11 +138,16 @@ pub fn shown(protocol: &Protocol, property: Property, hang: &Hang) -> Option<Pla
 impl Hunter<'_> {
     /// Up to so many counterexamples that are about something else than `known` and each other.
     /// Parameters are gone through as in a box.
-    pub fn distinct(&mut self, known: &Hang, wanted: usize, watch: &Watch<'_>) -> Vec<Hang> {
+    pub fn distinct(
+        &mut self,
+        known: &Hang,
+        wanted: usize,
+        watch: &Watch<'_>,
+    ) -> Vec<(Hang, Place)> {
         let property = self.property;
         let mut seen: FxHashSet<Place> = FxHashSet::default();
         seen.extend(shown(self.protocol, property, known));
-        let mut found: Vec<Hang> = Vec::new();
+        let mut found: Vec<(Hang, Place)> = Vec::new();
         (self.tell)("looking for further counterexamples");
         let region = Region::of_radius(self.protocol, RADIUS);
         let points = region.points(self.protocol, &self.order);
@@ -166,7 +171,8 @@ impl Hunter<'_> {
                     &mut seen,
                     open,
                 );
-                found.extend(all.into_iter().map(|runs| Hang::by(input.clone(), runs)));
+                let all = all.into_iter();
+                found.extend(all.map(|(runs, place)| (Hang::by(input.clone(), runs), place)));
                 if found.len() >= wanted || watch.over() {
                     break 'points;
                 }
@@ -174,7 +180,10 @@ impl Hunter<'_> {
         }
         let found = found.into_iter();
         found
-            .map(|hang| trim::alike(self.protocol, property, hang, watch))
+            .map(|(hang, place)| {
+                let hang = trim::alike(self.protocol, property, hang, &place, watch);
+                (hang, place)
+            })
             .collect()
     }
 }

@@ -5,7 +5,7 @@
 //! and says exactly in which sense it is the smallest. A hit is a run of
 //! [`crate::semantics::step`], so it only has to be replayed; finding none means nothing.
 
-mod distinct;
+pub mod distinct;
 mod further;
 pub mod grid;
 pub mod held;

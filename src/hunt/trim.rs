@@ -17,6 +17,7 @@ use super::Hang;
 use super::LARGEST;
 use super::Watch;
 use super::distinct;
+use super::distinct::Place;
 
 /// States that are searched for shortest runs.
 const STATES: u64 = 100_000;
@@ -74,17 +75,15 @@ pub(super) fn trimmed(
     }
 }
 
-/// The same input with runs of which nothing can be left out that still show a hazard of the same
+/// The same input with runs of which nothing can be left out that still show a hazard of this
 /// place.
 pub(super) fn alike(
     protocol: &Protocol,
     property: Property,
     hang: Hang,
+    place: &Place,
     watch: &Watch<'_>,
 ) -> Hang {
-    let Some(place) = distinct::shown(protocol, property, &hang) else {
-        return hang;
-    };
     let Ok(instance) = unfold::instantiate(protocol, &hang.input) else {
         return hang;
     };
@@ -100,8 +99,9 @@ pub(super) fn alike(
     };
     let same = |first: &[Action], second: Option<&[Action]>| {
         let judged = judge(&instance, data.as_ref(), property, first, second);
-        let hazard = judged.ok().flatten().map(|judged| judged.hazard);
-        hazard.is_some_and(|h| distinct::place(&instance, data.as_ref(), &h) == place)
+        let judged = judged.ok().flatten().into_iter();
+        let mut all = judged.flat_map(|judged| [judged.hazard].into_iter().chain(judged.others));
+        all.any(|h| distinct::place(&instance, data.as_ref(), &h) == *place)
     };
     let Runs { first, second } = hang.runs();
     let first = trimmer.trimmed(first, &|run| same(run, second.as_deref()));

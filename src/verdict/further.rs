@@ -5,8 +5,12 @@ use std::time::Duration;
 use crate::encoding::search;
 use crate::hunt::Hang;
 use crate::hunt::Hunter;
+use crate::hunt::distinct;
 use crate::protocol::Protocol;
+use crate::semantics::data::Data;
+use crate::semantics::hazards::Hazard;
 use crate::semantics::hazards::search::Runs;
+use crate::semantics::instance::Instance;
 use crate::witness;
 use crate::witness::Witness;
 
@@ -51,43 +55,39 @@ pub fn further(
     let mut hunter = hunter.looking_for(property);
     let watch = hunter.watch(left.min(TIME));
     let known = refutation.input.clone();
-    let (found, note) = if property == Property::Deadlock {
+    let replayed = |error: witness::ReplayError| Internal::Replay(error.to_string());
+    let mut witnesses = Vec::new();
+    let note = if property == Property::Deadlock {
         let known = Hang::of(known, refutation.schedule.clone());
         let found = hunter.further(&known, wanted, &watch);
-        let number = found.hangs.len();
+        for hang in found.hangs {
+            let witness = witness::record(protocol, &hang.input, &hang.schedule);
+            witnesses.push(witness.map_err(replayed)?);
+        }
         let what = "no other choice of statements was found at which roles wait in vain";
-        let note = |limits| format!("{}: {what} ({limits})", asked_for(wanted, number));
-        (found.hangs, found.limits.map(note))
+        found.limits.map(|limits| format!("{what} ({limits})"))
     } else {
-        let replayed = witness::replay(protocol, &refutation.witness);
-        let replayed = replayed.map_err(|error| Internal::Replay(error.to_string()))?;
+        let shown = witness::replay(protocol, &refutation.witness).map_err(replayed)?;
         let runs = Runs {
-            first: replayed.schedule,
-            second: replayed.second,
+            first: shown.schedule,
+            second: shown.second,
         };
-        let found = hunter.distinct(&Hang::by(known, runs), wanted, &watch);
-        let what = "no other was found that differs in more than its values";
-        let note = format!("{}: {what}", asked_for(wanted, found.len()));
-        let fewer = found.len() < wanted;
-        (found, fewer.then_some(note))
-    };
-    let witnesses: Result<Vec<Witness>, Internal> = found
-        .into_iter()
-        .map(|hang| {
-            let witness = match property {
-                Property::Deadlock => witness::record(protocol, &hang.input, &hang.schedule),
-                _ => witness::record_hazard(protocol, &hang.input, property, &hang.runs()),
+        for (hang, place) in hunter.distinct(&Hang::by(known, runs), wanted, &watch) {
+            let same = |instance: &Instance, data: Option<&Data>, hazard: &Hazard| {
+                distinct::place(instance, data, hazard) == place
             };
-            let witness = witness.map_err(|error| Internal::Replay(error.to_string()))?;
-            witness::replay(protocol, &witness)
-                .map_err(|error| Internal::Replay(error.to_string()))?;
-            Ok(witness)
-        })
-        .collect();
-    Ok(Others {
-        witnesses: witnesses?,
-        note,
-    })
+            let (input, runs) = (&hang.input, hang.runs());
+            let witness = witness::record_hazard_where(protocol, input, property, &runs, &same);
+            witnesses.push(witness.map_err(replayed)?);
+        }
+        let what = "no other was found that differs in more than its values";
+        (witnesses.len() < wanted).then(|| what.to_owned())
+    };
+    for witness in &witnesses {
+        witness::replay(protocol, witness).map_err(replayed)?;
+    }
+    let note = note.map(|note| format!("{}: {note}", asked_for(wanted, witnesses.len())));
+    Ok(Others { witnesses, note })
 }
 
 /// How many there are of how many, the first one included.

@@ -20,6 +20,7 @@ pub use describe::shown;
 pub use describe::wanted;
 pub use record::record;
 pub use record::record_hazard;
+pub use record::record_hazard_where;
 pub use record::sha256_hex;
 pub use replay::ReplayError;
 pub use replay::Replayed;

@@ -4,6 +4,8 @@ use sha2::Digest;
 use sha2::Sha256;
 
 use crate::protocol::Protocol;
+use crate::semantics::data::Data;
+use crate::semantics::hazards::Hazard;
 use crate::semantics::hazards::search::Runs;
 use crate::semantics::input::Input;
 use crate::semantics::input::OrderKey;
@@ -57,6 +59,21 @@ pub fn record_hazard(
     property: Property,
     runs: &Runs,
 ) -> Result<Witness, ReplayError> {
+    record_hazard_where(protocol, input, property, runs, &|_, _, _| true)
+}
+
+/// The same for the first violation that is wanted, of those that the last state of the runs shows.
+///
+/// # Errors
+///
+/// The input does not run, or the runs show no such violation.
+pub fn record_hazard_where(
+    protocol: &Protocol,
+    input: &Input,
+    property: Property,
+    runs: &Runs,
+    wanted: &dyn Fn(&Instance, Option<&Data>, &Hazard) -> bool,
+) -> Result<Witness, ReplayError> {
     let (instance, choices) = instantiate_with(protocol, input, &Limits::default())?;
     let (judged, data) = judged(protocol, input, &instance, property, runs)?;
     let seen = (&instance, choices.as_slice(), &judged.state);
@@ -64,7 +81,10 @@ pub fn record_hazard(
     let second = runs.second.as_ref();
     witness.second_schedule =
         second.map(|second| second.iter().map(|a| entry(&instance, *a)).collect());
-    let shown = hazard::entry(protocol, &instance, data.as_ref(), &judged.hazard);
+    let mut all = [&judged.hazard].into_iter().chain(&judged.others);
+    let shown = all.find(|hazard| wanted(&instance, data.as_ref(), hazard));
+    let shown = shown.ok_or_else(|| ReplayError::NoHazard(property.name().to_owned()))?;
+    let shown = hazard::entry(protocol, &instance, data.as_ref(), shown);
     witness.hazard = Some(shown);
     Ok(witness)
 }

@@ -180,11 +180,12 @@ pub fn replay(protocol: &Protocol, witness: &Witness) -> Result<Replayed, Replay
                 second: second.clone(),
             };
             let (judged, data) = judged(protocol, &input, &instance, property, &runs)?;
-            let found = hazard::entry(protocol, &instance, data.as_ref(), &judged.hazard);
-            if found != *shown {
-                return Err(ReplayError::OtherHazard);
-            }
-            (property, judged.state, Some((judged.hazard, data)))
+            // Which of several it is about is for the witness to say.
+            let all = [judged.hazard].into_iter().chain(judged.others);
+            let entry = |h: &Hazard| hazard::entry(protocol, &instance, data.as_ref(), h);
+            let mut same = all.filter(|hazard| entry(hazard) == *shown);
+            let hazard = same.next().ok_or(ReplayError::OtherHazard)?;
+            (property, judged.state, Some((hazard, data)))
         }
     };
     if property.name() != witness.property {

@@ -93,6 +93,9 @@ pub struct Case {
     /// How far everybody gets while accesses are under way.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exposures: Vec<Exposure>,
+    /// Pools, by position among the objects, that have all that is ever taken from them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub plenty: Vec<usize>,
     /// What everybody of a class has done when a member comes to an assertion.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub floors: Vec<Floor>,

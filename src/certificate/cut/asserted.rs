@@ -4,7 +4,7 @@
 //!
 //! 1. *(assertion)* for a member at an `assert`, in any iterations: whatever its condition evaluates has
 //!    a value, the elements it is about exist, and it holds for all values that these can have in
-//!    such a state ([`values`](super::values), with a cut for the point and floors);
+//!    such a state (`values.rs`, with a cut for the point and floors);
 //! 2. *(initially)* every invariant holds of the values at the start;
 //! 3. *(preserved)* for every operation that may change an element that an invariant is about: if
 //!    all invariants hold before, it holds after, given what is known of the values while a member
@@ -77,6 +77,13 @@ impl<'a> Rule<'a> {
         }
         let mut held = BTreeSet::new();
         for floor in &self.case.floors {
+            let site = self
+                .classes
+                .get(floor.by)
+                .map(|c| floor.site < c.flow.sites.len());
+            if site != Some(true) {
+                return Err(Unsupported::whole("a floor that does not fit"));
+            }
             held.insert((floor.by, floor.site));
         }
         for class in 0..self.classes.len() {

@@ -106,6 +106,7 @@ pub mod cases;
 pub mod class;
 pub mod copies;
 pub mod count;
+pub mod deferred;
 mod epochs;
 mod exits;
 pub mod flow;

@@ -10,11 +10,20 @@
 //!
 //! A member gives back no more than it holds, so the pool never has more than its capacity.
 //!
-//! Refused: an operation on a pool, or a wait of a class that uses one, inside a loop.
+//! A pool that has all that is ever taken from it, by everybody and whatever is given back, never keeps
+//! anybody waiting. That is an obligation (`plenty`); operations on such a pool are then like any other
+//! that blocks nobody.
+//!
+//! Refused: an operation on a pool that may run short, or a wait of a class that uses one, inside a
+//! loop.
 
+use super::algebra;
 use super::count::Place;
 use super::flow::Kind;
+use super::flow::Site;
+use super::polynomial::Polynomial;
 use super::rule::Rule;
+use super::state;
 use super::state::Group;
 use super::state::Setting;
 use super::state::Spot;
@@ -23,13 +32,66 @@ use crate::certificate::term;
 use crate::certificate::term::Term;
 use crate::certificate::translate::Env;
 use crate::protocol::Expr;
+use crate::protocol::ObjectId;
 use crate::protocol::ObjectKind;
 
 impl<'a> Rule<'a> {
-    /// Whether members of a class take from or give to a pool.
+    /// Whether members of a class take from or give to a pool that may run short.
     pub fn uses_pools(&self, class: usize) -> bool {
         let pool = |kind: &Kind| matches!(kind, Kind::Acquire { .. } | Kind::Release { .. });
-        self.classes[class].flow.sites.iter().any(|s| pool(&s.kind))
+        let short = |s: &Site| pool(&s.kind) && !self.case.plenty.contains(&s.object.0);
+        self.classes[class].flow.sites.iter().any(short)
+    }
+
+    /// The pools of which that is said have all that is ever taken from them.
+    pub fn plenty(&mut self) -> Result<(), Unsupported> {
+        if !self.case.plenty.is_empty() && (self.copies.shares || self.ordered.is_some()) {
+            // Only the members of one copy would be counted.
+            let what = "a pool beside copies that share objects";
+            return Err(Unsupported::whole(what));
+        }
+        for object in &self.case.plenty {
+            let wrong = || Unsupported::whole("plenty of something that is no pool");
+            let declared = self.protocol.objects.get(*object).ok_or_else(wrong)?;
+            let ObjectKind::Pool { capacity, .. } = &declared.kind else {
+                return Err(wrong());
+            };
+            let extents: Vec<Expr> = declared.extents.iter().map(|e| self.fix(e)).collect();
+            let mut setting = self.setting()?;
+            setting.exact_products = true;
+            let element = setting.any_element(ObjectId(*object), &extents)?;
+            let none = Polynomial::default();
+            let mut parts = vec![(Polynomial::of(&self.fix(capacity)), term::int(1))];
+            for class in self.classes {
+                for (nth, site) in class.flow.sites.iter().enumerate() {
+                    let Kind::Acquire { amount } = &site.kind else {
+                        continue;
+                    };
+                    if site.object.0 != *object {
+                        continue;
+                    }
+                    let loops = site.path.loops.iter();
+                    let mut vars = loops.map(|l| class.flow.loops[*l].var);
+                    if vars.any(|v| algebra::mentions(amount, v)) {
+                        let why = "an amount that differs between iterations";
+                        return Err(Unsupported::at(site.span, why));
+                    }
+                    let visits = class.flow.visits(nth, &element.index, Place::End);
+                    let visits = visits.ok_or_else(|| state::uncounted(class, nth))?;
+                    let visits = setting.terms.expr(&visits, &element.env)?;
+                    let all = algebra::mul(class.size.clone(), amount.clone());
+                    parts.push((none.minus(&Polynomial::of(&all)), visits));
+                }
+            }
+            let left = setting.weighted(parts)?;
+            self.conclude(
+                format!("plenty_{}", declared.name),
+                format!("`{}` has all that is ever taken from it", declared.name),
+                setting,
+                term::le(&term::int(0), &left),
+            )?;
+        }
+        Ok(())
     }
 
     /// A class's members spread over all places at which they can be blocked, and the end. Also
@@ -176,7 +238,7 @@ impl<'a> Rule<'a> {
                 continue;
             }
             let visits = this.flow.visits(other, &at.index, Place::Site(site));
-            let visits = visits.ok_or_else(|| super::state::uncounted(this, other))?;
+            let visits = visits.ok_or_else(|| state::uncounted(this, other))?;
             let all = super::algebra::mul(amount.clone(), visits);
             holds = if taken {
                 super::algebra::add(holds, all)

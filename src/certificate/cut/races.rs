@@ -31,7 +31,8 @@
 //! *Ends.* A point or an operation ends an access if it comes after it in the text, in the same
 //! iterations and under no further condition, so that it is executed whenever the access is. A
 //! `wait_group 0` waits for the group if a `commit_group` stands between in the same way. Whatever
-//! ends an access earlier only makes it shorter. An access without such an end has no exposure.
+//! ends an access earlier only makes it shorter. An access without such an end has no exposure. Waits of
+//! later iterations are the matter of `deferred.rs`.
 //!
 //! *Copies.* Where a protocol falls apart into copies (`copies.rs`), every access must be to an element
 //! of its own copy.
@@ -509,6 +510,12 @@ impl<'a> Rule<'a> {
                 };
                 ways.push(self.stopped(&mut setting, &exposure.stops[y.class], held, other)?);
             }
+            let other = Held {
+                class: y.class,
+                place: Place::Point(y.point),
+                env: at,
+            };
+            ways.extend(self.over_by_deferred(&mut setting, (x, env), other, false)?);
         }
         self.conclude_pair("apart", a, b, setting, ways)
     }
@@ -538,6 +545,7 @@ impl<'a> Rule<'a> {
                 }),
                 _ => {}
             }
+            ways.extend(self.over_by_deferred(&mut setting, (x, env), other, true)?);
         }
         self.conclude_pair("in_turn", a, b, setting, ways)
     }

@@ -99,6 +99,7 @@ impl<'a> Rule<'a> {
         self.residency()?;
         self.copies()?;
         self.shown_of_copies()?;
+        self.plenty()?;
         for class in 0..self.classes.len() {
             self.claims(class)?;
             for site in 0..self.classes[class].flow.sites.len() {
@@ -161,23 +162,28 @@ impl<'a> Rule<'a> {
     }
 
     /// The domain and the assumptions.
-    pub fn setting(&self) -> Result<Setting<'a>, Unsupported> {
+    fn anywhere(&self) -> Result<Setting<'a>, Unsupported> {
         let mut terms = Translator::new(self.protocol, &self.fixed);
         let mut facts = terms.domain();
         for assumption in &self.protocol.assumptions {
             facts.push(terms.expr(&assumption.condition, &Env::new())?);
         }
-        match &self.copies.extent {
-            Some(extent) if !self.copies.shares => {
-                // Without a copy there is nobody, and nothing to show.
-                let extent = terms.expr(&self.fix(extent), &Env::new())?;
-                facts.push(term::le(&term::int(1), &extent));
-            }
-            _ => {}
-        }
         let setting = Setting::new(self.protocol, terms, facts);
         let private = self.copies.objects.keys().copied();
         Ok(setting.with_private(private.filter(|_| self.copies.shares)))
+    }
+
+    /// The same where there is somebody.
+    pub fn setting(&self) -> Result<Setting<'a>, Unsupported> {
+        let mut setting = self.anywhere()?;
+        if let Some(extent) = &self.copies.extent
+            && !self.copies.shares
+        {
+            // Without a copy there is nobody, and nothing to show.
+            let extent = setting.terms.expr(&self.fix(extent), &Env::new())?;
+            setting.facts.push(term::le(&term::int(1), &extent));
+        }
+        Ok(setting)
     }
 
     /// Copies that share objects may share data, and kinds of copies stand for elements of their own.
@@ -341,7 +347,8 @@ impl<'a> Rule<'a> {
             }
         }
         let exprs: Vec<Expr> = exprs.iter().map(|e| self.replaced(e)).collect();
-        let setting = self.setting()?;
+        // Declarations have to mean something even where there is no copy.
+        let setting = self.anywhere()?;
         let exprs: Vec<&Expr> = exprs.iter().collect();
         let name = "defined_declarations".to_owned();
         self.require_defined(setting, &exprs, &Env::new(), name, "every declaration")?;
@@ -354,7 +361,7 @@ impl<'a> Rule<'a> {
                 ObjectKind::Pool { capacity, .. } => (0, "has 0 or more", capacity),
                 ObjectKind::Semaphore(_) | ObjectKind::Named => continue,
             };
-            let mut setting = self.setting()?;
+            let mut setting = self.anywhere()?;
             for extent in &object.extents {
                 let extent = setting.terms.expr(&self.fix(extent), &Env::new())?;
                 setting.facts.push(term::le(&term::int(1), &extent));
@@ -479,7 +486,10 @@ impl<'a> Rule<'a> {
             | (Kind::Own, ObjectKind::Semaphore(_)) => {}
             (Kind::Expect { bytes } | Kind::Deliver { bytes }, ObjectKind::Mbarrier { .. }) => {
                 let bytes = setting.terms.expr(bytes, &env)?;
-                goals.push(term::le(&zero, &bytes));
+                // Nothing waits for a delivery of no bytes: it may land in any later generation.
+                let counts = self.shows == Shows::Generations;
+                let least = matches!(this.kind, Kind::Deliver { .. }) && counts;
+                goals.push(term::le(&term::int(i64::from(least)), &bytes));
             }
             (Kind::Acquire { amount } | Kind::Release { amount }, ObjectKind::Pool { .. }) => {
                 let amount = setting.terms.expr(amount, &env)?;

@@ -517,7 +517,7 @@ impl<'p> Setting<'p> {
 
     /// A sum of polynomials over parameters times terms. Gathered by product of parameters, so
     /// that equal products cancel before they are multiplied with anything.
-    fn weighted(&mut self, parts: Vec<(Polynomial, Term)>) -> Result<Term, Unsupported> {
+    pub fn weighted(&mut self, parts: Vec<(Polynomial, Term)>) -> Result<Term, Unsupported> {
         let mut gathered: Vec<(Vec<Expr>, Vec<Term>)> = Vec::new();
         for (polynomial, times) in &parts {
             for (coefficient, factors) in polynomial.terms() {

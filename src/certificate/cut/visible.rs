@@ -399,6 +399,12 @@ impl<'a> Rule<'a> {
             };
             ways.push(self.stopped(&mut setting, &exposure.stops[write.class], held, other)?);
         }
+        let other = Held {
+            class: write.class,
+            place: Place::Point(write.point),
+            env: &left,
+        };
+        ways.extend(self.over_by_deferred(&mut setting, (read, &right), other, false)?);
         self.conclude_seen("seen", write, read, setting, ways)
     }
 

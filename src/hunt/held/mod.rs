@@ -59,7 +59,7 @@ pub fn run(
 ) -> Option<Runs> {
     let mut seen = FxHashSet::default();
     let found = all((instance, data), property, (work, watch), &mut seen, 1);
-    found.into_iter().next()
+    found.into_iter().next().map(|(runs, _)| runs)
 }
 
 /// The same for up to so many violations of places that were not seen before.
@@ -69,7 +69,7 @@ pub fn all(
     (work, watch): (u64, &Watch<'_>),
     places: &mut FxHashSet<Place>,
     wanted: usize,
-) -> Vec<Runs> {
+) -> Vec<(Runs, Place)> {
     let visibility = match (property, data) {
         (Property::StaleRead, Some(data)) => Some(Visibility::new(instance, data)),
         _ => None,
@@ -140,7 +140,7 @@ struct Tries<'a> {
     wanted: usize,
     /// Whether violations are passed over that are known.
     collects: bool,
-    found: Vec<Runs>,
+    found: Vec<(Runs, Place)>,
 }
 
 impl Tries<'_> {
@@ -312,9 +312,12 @@ impl Tries<'_> {
         let second = runs.second.as_deref();
         let judged = judge(self.instance, self.data, self.property, &runs.first, second);
         if let Ok(Some(judged)) = judged {
-            let place = distinct::place(self.instance, self.data, &judged.hazard);
-            if self.places.insert(place) {
-                self.found.push(runs);
+            for hazard in [judged.hazard].iter().chain(&judged.others) {
+                let place = distinct::place(self.instance, self.data, hazard);
+                let open = self.found.len() < self.wanted;
+                if open && self.places.insert(place.clone()) {
+                    self.found.push((runs.clone(), place));
+                }
             }
         }
     }

@@ -14,6 +14,7 @@ use crate::certificate::cut::artefact::Exposure;
 use crate::certificate::cut::artefact::Moment;
 use crate::certificate::cut::artefact::Shows;
 use crate::certificate::cut::count::Place;
+use crate::certificate::cut::deferred;
 use crate::certificate::cut::flow::Step;
 use crate::certificate::cut::races;
 use crate::certificate::cut::visible;
@@ -39,6 +40,12 @@ impl Search<'_> {
         let mut ends = BTreeSet::new();
         for (class, this) in self.classes.iter().enumerate() {
             for (at, point) in this.flow.points.iter().enumerate() {
+                if let Step::Touch { buffer, .. } = &point.step
+                    && written.contains(&buffer.0)
+                    && let Some(deferred) = deferred::deferred(&this.flow, at)
+                {
+                    ends.insert((class, Moment::Point(deferred.wait)));
+                }
                 if let Step::Touch { buffer, .. } = &point.step
                     && written.contains(&buffer.0)
                     && let Some(end) = races::end(&this.flow, at)

@@ -368,6 +368,7 @@ fn case(
     if matches!(cut.shows, Shows::Ordering | Shows::Visibility) {
         result.exposures = search.exposures();
     }
+    result.plenty = search.plenty();
     if cut.shows == Shows::Lifetimes {
         result.exposures = search.lifetimes();
     }
@@ -827,6 +828,35 @@ impl Search<'_> {
             Kind::WaitValue { comparison, .. } => *comparison == Comparison::Equal,
             _ => false,
         }
+    }
+
+    /// The pools that have all that is ever taken from them in every sample.
+    fn plenty(&self) -> Vec<usize> {
+        let objects = self.protocol.objects.iter().enumerate();
+        let pools = objects.filter_map(|(at, object)| match &object.kind {
+            ObjectKind::Pool { capacity, .. } => Some((at, capacity)),
+            _ => None,
+        });
+        let lasts = |pool: usize, capacity: &Expr, sample: &Sample| {
+            let capacity = trace::value(capacity, &sample.params, &HashMap::new());
+            let mut taken: HashMap<&trace::Element, i64> = HashMap::new();
+            for (class, steps) in sample.steps.iter().enumerate() {
+                for step in steps.iter().filter(|step| step.op.element.0 == pool) {
+                    let kind = &self.classes[class].flow.sites[step.op.site].kind;
+                    if matches!(kind, Kind::Acquire { .. }) {
+                        let all = step.op.operand.saturating_mul(sample.sizes[class]);
+                        *taken.entry(&step.op.element).or_default() += all;
+                    }
+                }
+            }
+            taken
+                .values()
+                .all(|all| capacity.is_some_and(|c| *all <= c))
+        };
+        pools
+            .filter(|(pool, capacity)| self.samples.iter().all(|s| lasts(*pool, capacity, s)))
+            .map(|(pool, _)| pool)
+            .collect()
     }
 
     fn hold(&mut self, class: usize, site: usize) -> Result<(), Failure> {

@@ -21,6 +21,8 @@ use super::takes_two_runs;
 pub struct Judged {
     /// What it shows.
     pub hazard: Hazard,
+    /// What its last state shows beside that.
+    pub others: Vec<Hazard>,
     /// The state the first run leads to; where its last action is undefined, the one before.
     pub state: State,
 }
@@ -49,7 +51,7 @@ pub fn judge(
             (Some(one), Some(other)) => deviation(one, other),
             _ => None,
         };
-        return Ok(hazard.map(|hazard| Judged { hazard, state }));
+        return Ok(hazard.map(|hazard| judged(hazard, state)));
     }
     if property == Property::StaleRead {
         return match data {
@@ -68,16 +70,30 @@ pub fn judge(
             Err(error) => {
                 let hazard = undefined(&monitor, &error);
                 return match hazard.filter(|_| position + 1 == first.len()) {
-                    Some(hazard) => Ok(Some(Judged { hazard, state })),
+                    Some(hazard) => Ok(Some(judged(hazard, state))),
                     None => Err((position, error)),
                 };
             }
         }
     }
     let shown = shown.or_else(|| monitor.state(&state));
-    Ok(shown
-        .or_else(|| told.state(&state))
-        .map(|hazard| Judged { hazard, state }))
+    let mut all = told.all(&state).into_iter();
+    let shown = shown.or_else(|| all.next());
+    let others = all.collect();
+    Ok(shown.map(|hazard| Judged {
+        hazard,
+        others,
+        state,
+    }))
+}
+
+/// Something that nothing else is shown beside.
+fn judged(hazard: Hazard, state: State) -> Judged {
+    Judged {
+        hazard,
+        others: Vec::new(),
+        state,
+    }
 }
 
 /// Whether the last action of a run comes to a stale read.
@@ -94,7 +110,7 @@ fn stale(
         step::apply(instance, &mut state, *action).map_err(|error| (position, error))?;
         shown = visibility.follow(&mut known, &before, *action, &state);
     }
-    Ok(shown.map(|hazard| Judged { hazard, state }))
+    Ok(shown.map(|hazard| judged(hazard, state)))
 }
 
 fn undefined(monitor: &Monitor<'_>, error: &StepError) -> Option<Hazard> {

@@ -16,6 +16,9 @@ use crate::semantics::step::State;
 
 use super::Hazard;
 
+/// How many races of one state are looked at.
+const MOST_RACES: usize = 256;
+
 /// Looks for races in states of one instance, which have to keep history.
 #[derive(Debug, Clone)]
 pub struct Races<'i> {
@@ -59,6 +62,16 @@ impl<'i> Races<'i> {
 
     /// The first race in a state, by member.
     pub fn state(&self, state: &State) -> Option<Hazard> {
+        self.first(state, 1).pop()
+    }
+
+    /// The first races in a state, as many as are looked at.
+    pub fn all(&self, state: &State) -> Vec<Hazard> {
+        self.first(state, MOST_RACES)
+    }
+
+    fn first(&self, state: &State, most: usize) -> Vec<Hazard> {
+        let mut found = Vec::new();
         let mut active: FxHashMap<u32, Vec<(usize, usize)>> = FxHashMap::default();
         for (member, accesses) in self.data.accesses.iter().enumerate() {
             for (place, access) in accesses.iter().enumerate() {
@@ -71,17 +84,20 @@ impl<'i> Races<'i> {
                     let races = (before.write || access.write)
                         && (*other != member || unordered(before, access));
                     if races {
-                        return Some(Hazard::Race {
+                        found.push(Hazard::Race {
                             first: (*other, *at),
                             second: (member, place),
                             slot: access.slot,
                         });
+                        if found.len() >= most {
+                            return found;
+                        }
                     }
                 }
                 others.push((member, place));
             }
         }
-        None
+        found
     }
 
     /// Whether an access is next or under way.

@@ -51,6 +51,14 @@ impl<'i> Told<'i> {
         }
     }
 
+    /// The violations in a state, as far as they are told apart.
+    pub fn all(&self, state: &State) -> Vec<Hazard> {
+        match self {
+            Told::Races(races) => races.all(state),
+            _ => self.state(state).into_iter().collect(),
+        }
+    }
+
     /// What races, if that is what is looked for.
     pub fn races(&self) -> Option<&Races<'i>> {
         match self {
