@@ -15,6 +15,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use std::time::Instant;
 
+use itertools::Itertools;
 use rand::RngExt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -994,7 +995,14 @@ impl Search<'_> {
             let later = (1..=MAX_STEP).map(|plus| -plus);
             let sooner = (0..by).filter(|_| by > 1);
             for plus in sooner.chain(later) {
-                leading.push(vec![Quantity::Share { clock, plus, by }]);
+                for times in [1, by].into_iter().dedup() {
+                    leading.push(vec![Quantity::Share {
+                        clock,
+                        plus,
+                        by,
+                        times,
+                    }]);
+                }
             }
         }
         let mut rest: Vec<Vec<Quantity>> = trips.iter().map(|t| vec![*t]).collect();
@@ -1018,9 +1026,12 @@ impl Search<'_> {
                     Quantity::Param(at) => sample.params[*at],
                     Quantity::Clock(depth) => clocks[*depth],
                     Quantity::Trips(class, at) => self.trips(*class, *at, sample),
-                    Quantity::Share { clock, plus, by } => {
-                        (clocks[*clock] + plus).div_euclid(*by).max(0)
-                    }
+                    Quantity::Share {
+                        clock,
+                        plus,
+                        by,
+                        times,
+                    } => times * (clocks[*clock] + plus).div_euclid(*by).max(0),
                     Quantity::Sum {
                         of,
                         at,
