@@ -578,3 +578,24 @@ fn copies_that_clear_a_shared_counter_are_not_one_member() {
         }",
     );
 }
+
+/// Two consumers that take turns at the tiles, as ping-pong kernels do.
+#[test]
+fn consumers_that_alternate_are_proved() {
+    let alternating = |parity: &str| {
+        format!(
+            "protocol pingpong
+            param T in 0..
+            mbarrier full[2] {{ arrivals: 1 }}
+            mbarrier empty[2] {{ arrivals: 1 }}
+            role load {{
+                for t in 0..T {{ wait empty[t % 2] (t / 2 + 1) % 2 arrive full[t % 2] }}
+            }}
+            role math[w in 0..2] {{
+                for t in 0..T {{ if t % 2 == w {{ wait full[w] {parity} arrive empty[w] }} }}
+            }}"
+        )
+    };
+    proves(&alternating("t / 2 % 2"));
+    does_not_prove(&alternating("t % 2"));
+}
