@@ -85,7 +85,7 @@ pub fn guess(protocol: &Protocol, shows: Shows, deadline: Instant, tell: &dyn Fn
     // An order of copies is what it takes where their programs depend on their number.
     for order in [None, Some(Order::Ascending), Some(Order::Descending)] {
         let copies = |order| cut::ordered::ordered(protocol, order).is_some();
-        if !order.is_none_or(copies) {
+        if !order.is_none_or(copies) || order.is_some() && is_one_grid(protocol) {
             continue;
         }
         // Discharging is left to the checker: doing it twice would take twice the time. Only which
@@ -100,6 +100,19 @@ pub fn guess(protocol: &Protocol, shows: Shows, deadline: Instant, tell: &dyn Fn
         }
     }
     Guess::nothing(reason.unwrap_or_default())
+}
+
+/// Whether a protocol is one grid that works on semaphores: other rules know more about those, such as
+/// in which order the CTAs start.
+fn is_one_grid(protocol: &Protocol) -> bool {
+    let semaphore = |kind: &ObjectKind| matches!(kind, ObjectKind::Semaphore(_));
+    let launched = protocol.roles.iter().all(|role| role.launch.is_some());
+    launched
+        && protocol.roles.len() == 1
+        && protocol
+            .objects
+            .iter()
+            .all(|object| semaphore(&object.kind))
 }
 
 /// The same with the copies in an order, if any.
