@@ -448,3 +448,154 @@ fn generations_of_a_shared_named_barrier_are_counted_over_everybody() {
         }
     }
 }
+
+/// A role that goes by two steps while the other goes by one.
+#[test]
+fn steps_of_two_go_with_steps_of_one() {
+    let pair = |second: &str| {
+        format!(
+            "protocol pair
+            param N in 0..
+            mbarrier full {{ arrivals: 1 }}
+            mbarrier empty {{ arrivals: 1 }}
+            role p {{ for i in 0..2 * N {{ wait empty (i + 1) % 2 arrive full }} }}
+            role c {{
+                for i in 0..N {{ wait full 0 arrive empty wait full {second} arrive empty }}
+            }}"
+        )
+    };
+    proves(&pair("1"));
+    does_not_prove(&pair("0"));
+}
+
+/// A stage is released one step late, and the last one after the loop.
+#[test]
+fn a_stage_that_is_released_late_needs_a_second_one() {
+    let late = |stages: &str| {
+        format!(
+            "protocol late
+            param N in 0..
+            param S in {stages}
+            mbarrier full[S] {{ arrivals: 1 }}
+            mbarrier empty[S] {{ arrivals: 1 }}
+            role p {{
+                for i in 0..N {{ wait empty[i % S] (i / S + 1) % 2 arrive full[i % S] }}
+            }}
+            role c {{
+                for i in 0..N {{
+                    wait full[i % S] i / S % 2
+                    if i > 0 {{ commit empty[(i - 1) % S] }}
+                }}
+                if N > 0 {{ commit empty[(N - 1) % S] }}
+            }}"
+        )
+    };
+    proves(&late("2..=3"));
+    does_not_prove(&late("1..=2"));
+}
+
+/// Tiles that grow, as those of a causal mask do, next to an epilogue.
+#[test]
+fn a_ring_runs_on_over_tiles_of_different_lengths() {
+    let causal = |produced: &str, consumed: &str| {
+        format!(
+            "protocol causal
+            param T in 0..
+            mbarrier full {{ arrivals: 1 }}
+            mbarrier empty {{ arrivals: 1 }}
+            mbarrier done {{ arrivals: 1 }}
+            role p {{
+                var s = producer(1)
+                for t in 0..T {{
+                    for k in 0..{produced} {{ wait empty s.phase arrive full advance s }}
+                }}
+            }}
+            role m {{
+                var s = consumer(1)
+                for t in 0..T {{
+                    for k in 0..{consumed} {{ wait full s.phase arrive empty advance s }}
+                    arrive done
+                }}
+            }}"
+        )
+    };
+    proves(&causal("t + 1", "t + 1"));
+    does_not_prove(&causal("t + 1", "t + 2"));
+    does_not_prove(&causal("t + 1", "T - t + 1"));
+}
+
+/// A counter is set back behind the wait for its value, or too late.
+#[test]
+fn a_counter_is_set_back_in_time_or_not() {
+    let cleared = |leader: &str| {
+        format!(
+            "protocol cleared
+            param T in 2..
+            param N in 0..
+            semaphore met = 0
+            semaphore gate = 0
+            role cta[t in 0..T] {{
+                for i in 0..N {{
+                    if t == 0 {{ {leader} }} else {{ met += 1 wait gate >= i + 1 }}
+                }}
+            }}"
+        )
+    };
+    proves(&cleared("wait met == T - 1 met = 0 gate += 1"));
+    does_not_prove(&cleared("wait met == T - 1 gate += 1 met = 0"));
+    does_not_prove(&cleared("wait met >= T - 1 met = 0 gate += 1"));
+    does_not_prove(&cleared("wait met == T - 1 met = 1 gate += 1"));
+    does_not_prove(&cleared("wait met == T - 2 met = 0 gate += 1"));
+}
+
+/// Copies may share a counter only as far as the text says; two that clear it are not one member.
+#[test]
+fn copies_that_clear_a_shared_counter_are_not_one_member() {
+    does_not_prove(
+        "protocol two
+        param C in 1..
+        mbarrier own[C] { arrivals: 1 }
+        semaphore met = 0
+        role cta[c in 0..C] {
+            arrive own[c]
+            wait own[c] 0
+            met += 1
+            wait met == 1
+            met = 0
+        }",
+    );
+    does_not_prove(
+        "protocol two_in_turn
+        param C in 1..
+        semaphore turn = 0
+        semaphore met = 0
+        role cta[c in 0..C] {
+            met += 1
+            wait met == 1
+            met = 0
+            wait turn == c
+            turn += 1
+        }",
+    );
+}
+
+/// Two consumers that take turns at the tiles, as ping-pong kernels do.
+#[test]
+fn consumers_that_alternate_are_proved() {
+    let alternating = |parity: &str| {
+        format!(
+            "protocol pingpong
+            param T in 0..
+            mbarrier full[2] {{ arrivals: 1 }}
+            mbarrier empty[2] {{ arrivals: 1 }}
+            role load {{
+                for t in 0..T {{ wait empty[t % 2] (t / 2 + 1) % 2 arrive full[t % 2] }}
+            }}
+            role math[w in 0..2] {{
+                for t in 0..T {{ if t % 2 == w {{ wait full[w] {parity} arrive empty[w] }} }}
+            }}"
+        )
+    };
+    proves(&alternating("t / 2 % 2"));
+    does_not_prove(&alternating("t % 2"));
+}

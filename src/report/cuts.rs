@@ -315,11 +315,16 @@ fn form(protocol: &Protocol, classes: &[Class], held: (usize, Place), form: &For
                     clock: at,
                     plus,
                     by,
+                    times,
                 } => {
                     let sum = shifted(clock(*at), *plus);
-                    match by {
+                    let share = match by {
                         1 => format!("max({sum}, 0)"),
                         by => format!("max({sum} / {by}, 0)"),
+                    };
+                    match times {
+                        1 => share,
+                        times => format!("{times} * {share}"),
                     }
                 }
                 Quantity::Sum {

@@ -102,6 +102,34 @@ wait done i % 2
 arrive free
 }
 }",
+    // A triangle: tile i has i + 1 blocks.
+    "param S in 1..=2
+param N in 0..
+let len(i) = i + 1
+let other(i) = i
+mbarrier full[S] { arrivals: 1 }
+mbarrier empty[S] { arrivals: 1 }
+mbarrier done { arrivals: 1 }
+role load {
+var p = producer(S)
+for i in 0..N {
+for k in 0..len(i) {
+wait empty[p.index] p.phase
+arrive full[p.index]
+advance p
+}
+}
+}
+role math {
+var c = consumer(S)
+for i in 0..N {
+for k in 0..len(i) {
+wait full[c.index] c.phase
+arrive empty[c.index]
+advance c
+}
+}
+}",
     // A counter that grows by the length of every tile.
     "param N in 0..
 param K in 0..

@@ -214,8 +214,9 @@ pub enum Quantity {
     Clock(usize),
     /// How many iterations a loop of a class has: class, loop.
     Trips(usize, usize),
-    /// A clock plus a constant, divided by a number and rounded down, or 0 if that is negative: what
-    /// goes by other steps than the held member, or begins later.
+    /// A clock plus a constant, divided by a number and rounded down, or 0 if that is negative, times
+    /// another number: what goes by other steps than the held member, in some of its iterations only,
+    /// or begins later.
     Share {
         /// The clock, by depth from the outermost loop around the held operation.
         clock: usize,
@@ -223,6 +224,8 @@ pub enum Quantity {
         plus: i64,
         /// What it is divided by, from 1.
         by: i64,
+        /// What the quotient is multiplied with.
+        times: i64,
     },
     /// How many iterations a loop of a class, whose length depends on the loop around it, has had
     /// after as many of that one as a clock says, plus a constant.

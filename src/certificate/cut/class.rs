@@ -86,6 +86,17 @@ pub(super) fn classes_of(
     fixed: &[(ParamId, i64)],
     copies: &Copies,
 ) -> Result<Vec<Class>, Unsupported> {
+    let exact = built(protocol, fixed, copies, false);
+    // Without closed sums of the lengths of loops, there may be a proof for any lengths.
+    exact.or_else(|refused| built(protocol, fixed, copies, true).map_err(|_| refused))
+}
+
+fn built(
+    protocol: &Protocol,
+    fixed: &[(ParamId, i64)],
+    copies: &Copies,
+    any_length: bool,
+) -> Result<Vec<Class>, Unsupported> {
     let mut all = Vec::new();
     let mut found = Vec::new();
     for (position, role) in protocol.roles.iter().enumerate() {
@@ -121,7 +132,7 @@ pub(super) fn classes_of(
     drop(members);
     for (position, part, body) in found {
         let body = epochs::counted(&body, &own);
-        let flow = flow::flow(protocol, &body, &part.known, fixed, &own)?;
+        let flow = flow::flow(protocol, &body, &part.known, fixed, &own, any_length)?;
         let free = protocol.roles[position].indices.iter();
         let free = free.filter(|index| !part.known.contains_key(&index.var));
         let free = free.map(|index| (index.var, flow::at_fixed(&index.extent, fixed)));

@@ -353,15 +353,18 @@ impl Flow {
 }
 
 /// Derives the program of a class from a role's statements. `known` are the values of indices,
-/// `fixed` those of parameters, `own` the variables that stand for semaphores.
+/// `fixed` those of parameters, `own` the variables that stand for semaphores. `any_length`: whether
+/// loops whose length depends on a loop around are as long as they may be.
 pub fn flow(
     protocol: &Protocol,
     body: &[Stmt],
     known: &HashMap<VarId, Expr>,
     fixed: &[(ParamId, i64)],
     own: &Own,
+    any_length: bool,
 ) -> Result<Flow, Unsupported> {
     let mut builder = Builder {
+        any_length,
         protocol,
         fixed,
         own,
@@ -509,6 +512,7 @@ struct Builder<'a> {
     protocol: &'a Protocol,
     fixed: &'a [(ParamId, i64)],
     own: &'a Own,
+    any_length: bool,
     next: usize,
     flow: Flow,
 }
@@ -956,7 +960,7 @@ impl Builder<'_> {
             algebra::max(Expr::Int(0), length)
         };
         let around: Vec<VarId> = path.loops.iter().map(|l| self.flow.loops[*l].var).collect();
-        let trips = lengths::length(&trips, &around).unwrap_or(trips);
+        let trips = lengths::length(&trips, &around, self.any_length).unwrap_or(trips);
         let nth = self.fresh();
         let first = |value: Expr| {
             if *descending {
@@ -1166,6 +1170,7 @@ impl Builder<'_> {
             protocol: self.protocol,
             fixed: self.fixed,
             own: self.own,
+            any_length: self.any_length,
             next: self.next,
             flow: self.flow.clone(),
         };

@@ -6,13 +6,15 @@
 //! *sum* `f(0) + ... + f(n - 1)`. Both are written here as a count whose body is not a truth value
 //! but the number `f(x)`, over the name [`ITERATION`]: from `v` to `v + 1`, and from 0 to `n`.
 //!
+//! The same is done to lengths that do have closed sums, as those of a triangle, where a protocol has
+//! no closed forms otherwise.
+//!
 //! The solver is told nothing about `f` except that it is never negative: a sum is the difference
 //! of a function that does not decrease ([`Translator`](crate::certificate::translate::Translator)),
 //! one function per text of `f`. So what is proved holds for all lengths, and roles that go by the
 //! same text agree on them.
 
 use super::algebra;
-use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::VarId;
 
@@ -25,10 +27,11 @@ const COUNTED: usize = usize::MAX / 2 - 40;
 /// How deep counts may be nested in a term.
 const MAX_NESTED: usize = 8;
 
-/// The number of iterations of a loop with this length, if it is a function of the number of one of
-/// the loops around that only the input knows; `None` if it is not.
-pub fn length(length: &Expr, around: &[VarId]) -> Option<Expr> {
-    if !has_count(length) {
+/// The number of iterations of a loop, never negative, if it is a function of the number of one of
+/// the loops around that only the input knows, or, where `any`, whatever function it is. `None` if it
+/// is not.
+pub fn length(length: &Expr, around: &[VarId], any: bool) -> Option<Expr> {
+    if !any && !has_count(length) {
         return None;
     }
     let mut mentioned = around.iter().filter(|v| algebra::mentions(length, **v));
@@ -87,39 +90,34 @@ fn has_count(expr: &Expr) -> bool {
     }
 }
 
-/// The same with counted names that only say how deep they are. A term that cannot be seen never to
-/// be negative is none.
+/// The same with counted names that only say how deep they are.
 fn canonical(expr: &Expr, depth: usize) -> Option<Expr> {
-    match expr {
-        Expr::Count { var, lo, hi, body } if depth < MAX_NESTED && *var != ITERATION => {
+    let go = |e: &Expr| canonical(e, depth);
+    let boxed = |e: &Expr| go(e).map(Box::new);
+    Some(match expr {
+        Expr::Count { var, lo, hi, body } => {
+            if depth >= MAX_NESTED || *var == ITERATION {
+                return None;
+            }
             let name = VarId(COUNTED + depth);
             let body = algebra::at(body, *var, &Expr::Var(name));
-            let inner = |e: &Expr| {
-                if has_count(e) {
-                    canonical(e, depth + 1)
-                } else {
-                    Some(e.clone())
-                }
-            };
-            Some(Expr::Count {
+            Expr::Count {
                 var: name,
-                lo: Box::new(inner(lo)?),
-                hi: Box::new(inner(hi)?),
-                body: Box::new(inner(&body)?),
-            })
+                lo: boxed(lo)?,
+                hi: boxed(hi)?,
+                body: Box::new(canonical(&body, depth + 1)?),
+            }
         }
-        Expr::Int(value) if *value >= 0 => Some(expr.clone()),
-        Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Min | BinaryOp::Mul), a, b) => {
-            let (a, b) = (canonical(a, depth)?, canonical(b, depth)?);
-            Some(Expr::binary(*op, a, b))
+        Expr::Neg(e) => Expr::Neg(boxed(e)?),
+        Expr::Not(e) => Expr::Not(boxed(e)?),
+        Expr::Binary(op, a, b) => Expr::binary(*op, go(a)?, go(b)?),
+        Expr::If(c, a, b) => Expr::If(boxed(c)?, boxed(a)?, boxed(b)?),
+        Expr::Visits(pattern, at) => {
+            let at = at.iter().map(go).collect::<Option<Vec<Expr>>>()?;
+            Expr::Visits(*pattern, at)
         }
-        // The greater of two is not negative if one of them is not.
-        Expr::Binary(BinaryOp::Max, a, b) => match (canonical(a, depth), canonical(b, depth)) {
-            (Some(a), Some(b)) => Some(Expr::binary(BinaryOp::Max, a, b)),
-            _ => None,
-        },
-        _ => None,
-    }
+        Expr::Int(_) | Expr::Bool(_) | Expr::Param(_) | Expr::Var(_) => expr.clone(),
+    })
 }
 
 #[cfg(test)]
@@ -142,11 +140,11 @@ mod tests {
     fn lengths_that_read_alike_are_one_function() {
         let outer = VarId(1);
         let number = || Expr::Var(outer);
-        let one = length(&row(5, number()), &[VarId(0), outer]).unwrap();
-        let same = length(&row(6, number()), &[outer]).unwrap();
+        let one = length(&row(5, number()), &[VarId(0), outer], false).unwrap();
+        let same = length(&row(6, number()), &[outer], false).unwrap();
         assert_eq!(one, same);
         let next = algebra::add(number(), Expr::Int(1));
-        assert_ne!(length(&row(5, next), &[outer]), Some(one.clone()));
+        assert_ne!(length(&row(5, next), &[outer], false), Some(one.clone()));
         let first = summed(&one, outer, &Expr::Int(3)).unwrap();
         assert_eq!(summed(&first, outer, &Expr::Int(3)), None);
         let Expr::Count { lo, hi, .. } = first else {
@@ -156,12 +154,11 @@ mod tests {
     }
 
     #[test]
-    fn what_may_be_negative_or_looks_at_two_loops_is_no_length() {
+    fn what_looks_at_two_loops_is_no_length() {
         let (a, b) = (VarId(1), VarId(2));
-        let less = algebra::sub(row(5, Expr::Var(a)), Expr::Int(1));
-        assert_eq!(length(&less, &[a]), None);
         let two = algebra::add(row(5, Expr::Var(a)), row(5, Expr::Var(b)));
-        assert_eq!(length(&two, &[a, b]), None);
-        assert_eq!(length(&Expr::Var(a), &[a]), None);
+        assert_eq!(length(&two, &[a, b], true), None);
+        assert_eq!(length(&Expr::Var(a), &[a], false), None);
+        assert!(length(&Expr::Var(a), &[a], true).is_some());
     }
 }

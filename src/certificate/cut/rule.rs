@@ -1530,11 +1530,17 @@ impl<'a> Rule<'a> {
                         let clock = self.held_clock(held, *depth)?;
                         setting.terms.expr(&clock, held.env)?
                     }
-                    Quantity::Share { clock, plus, by } if *by >= 1 => {
+                    Quantity::Share {
+                        clock,
+                        plus,
+                        by,
+                        times,
+                    } if *by >= 1 => {
                         let clock = self.held_clock(held, *clock)?;
                         let sum = super::algebra::add(clock, Expr::Int(*plus));
                         let share = super::algebra::binary(BinaryOp::Div, sum, Expr::Int(*by));
                         let share = super::algebra::max(Expr::Int(0), share);
+                        let share = super::algebra::mul(Expr::Int(*times), share);
                         setting.terms.expr(&share, held.env)?
                     }
                     Quantity::Sum {

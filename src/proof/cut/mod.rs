@@ -16,6 +16,7 @@ use std::rc::Rc;
 use std::time::Duration;
 use std::time::Instant;
 
+use itertools::Itertools;
 use rand::RngExt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -92,7 +93,7 @@ pub fn guess(
     // An order of copies is what it takes where their programs depend on their number.
     for order in [None, Some(Order::Ascending), Some(Order::Descending)] {
         let copies = |order| cut::ordered::ordered(protocol, order).is_some();
-        if !order.is_none_or(copies) {
+        if !order.is_none_or(copies) || order.is_some() && is_one_grid(protocol) {
             continue;
         }
         let base = base.filter(|base| base.order == order);
@@ -108,6 +109,19 @@ pub fn guess(
         }
     }
     Guess::nothing(reason.unwrap_or_default())
+}
+
+/// Whether a protocol is one grid that works on semaphores: other rules know more about those, such as
+/// in which order the CTAs start.
+fn is_one_grid(protocol: &Protocol) -> bool {
+    let semaphore = |kind: &ObjectKind| matches!(kind, ObjectKind::Semaphore(_));
+    let launched = protocol.roles.iter().all(|role| role.launch.is_some());
+    launched
+        && protocol.roles.len() == 1
+        && protocol
+            .objects
+            .iter()
+            .all(|object| semaphore(&object.kind))
 }
 
 /// The same with the copies in an order, if any.
@@ -1061,7 +1075,14 @@ impl Search<'_> {
             let later = (1..=MAX_STEP).map(|plus| -plus);
             let sooner = (0..by).filter(|_| by > 1);
             for plus in sooner.chain(later) {
-                leading.push(vec![Quantity::Share { clock, plus, by }]);
+                for times in [1, by].into_iter().dedup() {
+                    leading.push(vec![Quantity::Share {
+                        clock,
+                        plus,
+                        by,
+                        times,
+                    }]);
+                }
             }
         }
         let mut rest: Vec<Vec<Quantity>> = trips.iter().map(|t| vec![*t]).collect();
@@ -1085,9 +1106,12 @@ impl Search<'_> {
                     Quantity::Param(at) => sample.params[*at],
                     Quantity::Clock(depth) => clocks[*depth],
                     Quantity::Trips(class, at) => self.trips(*class, *at, sample),
-                    Quantity::Share { clock, plus, by } => {
-                        (clocks[*clock] + plus).div_euclid(*by).max(0)
-                    }
+                    Quantity::Share {
+                        clock,
+                        plus,
+                        by,
+                        times,
+                    } => times * (clocks[*clock] + plus).div_euclid(*by).max(0),
                     Quantity::Sum {
                         of,
                         at,
