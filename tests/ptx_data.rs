@@ -134,6 +134,30 @@ fn a_pipeline_of_copies() {
     ");
 }
 
+/// Everything that applies, of the text that each property needs.
+#[test]
+fn all_properties() {
+    let arguments = [
+        "check",
+        "-q",
+        "--property",
+        "all",
+        "stencil.ptx",
+        "--entry",
+        "stencil",
+    ];
+    insta::assert_snapshot!(kernel("stencil.ptx").run(&arguments), @"
+    exit 0
+    --- stdout
+    stencil.ptx: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    stencil.ptx: early_completion: PROVED for every param_2 in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    stencil.ptx: over_arrival: PROVED for every param_2 in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    stencil.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the cut rule hold
+    stencil.ptx: stale_read: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
 /// Rounds in functions that are called.
 #[test]
 fn a_ring_with_calls() {
