@@ -134,6 +134,58 @@ fn a_pipeline_of_copies() {
     ");
 }
 
+/// Everything that applies, of the text that each property needs.
+#[test]
+fn all_properties() {
+    let arguments = [
+        "check",
+        "-q",
+        "--property",
+        "all",
+        "stencil.ptx",
+        "--entry",
+        "stencil",
+    ];
+    insta::assert_snapshot!(kernel("stencil.ptx").run(&arguments), @"
+    exit 0
+    --- stdout
+    stencil.ptx: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    stencil.ptx: early_completion: PROVED for every param_2 in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    stencil.ptx: over_arrival: PROVED for every param_2 in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    stencil.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the cut rule hold
+    stencil.ptx: stale_read: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+/// Rounds in functions that are called.
+#[test]
+fn a_ring_with_calls() {
+    let name = "calls.ptx";
+    insta::assert_snapshot!(kernel(name).run(&["check", "-q", name]), @"
+    exit 1
+    --- stdout
+    calls.ptx:calls: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 21 obligations of the cut rule hold
+    calls.ptx:calls_reads_late: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 21 obligations of the cut rule hold
+    calls.ptx:calls_same_phase: deadlock: REFUTED at param_2 = 4: warp1 waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    --- stderr
+    ");
+    let entries = ["--entry", "calls"];
+    insta::assert_snapshot!(compiled(name, &entries), @"
+    exit 0
+    --- stdout
+    calls.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the cut rule hold
+    --- stderr
+    ");
+    let entries = ["--entry", "calls_reads_late"];
+    insta::assert_snapshot!(compiled(name, &entries), @"
+    exit 1
+    --- stdout
+    calls.ptx: race: REFUTED at param_2 = 4: the read by warp1 at line 27 and the write by warp0 at line 17 of smem_tile[0] are not ordered: an arrival of warp1 after line 27 that warp0 waits for before line 17 would order them
+    --- stderr
+    ");
+}
+
 #[test]
 fn rings() {
     insta::assert_snapshot!(compiled("ring.ptx", &["--entry", "ring_of_3"]), @"

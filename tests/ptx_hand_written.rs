@@ -593,3 +593,91 @@ fn an_address_that_wraps_around() {
     --- stderr
     ");
 }
+
+/// A kernel beside functions that it calls.
+fn with_functions(functions: &str, code: &str) -> String {
+    let folder = Folder::new();
+    let whole = entry(64, "", "", code);
+    let (head, rest) = whole.split_once(".visible").unwrap();
+    folder.file("kernel.ptx", format!("{head}{functions}\n.visible{rest}"));
+    folder.run(&["check", "-q", "kernel.ptx"])
+}
+
+/// A function is written out where it is called; which barrier it is, is passed to it.
+#[test]
+fn calls() {
+    let function = "
+        .func (.param .b32 result) meet(.param .b32 which)
+        {
+        .reg .b32 %r<8>;
+        .reg .pred %p<4>;
+        ld.param.u32 %r1, [which];
+        setp.eq.u32 %p1, %r1, 15;
+        @%p1 ret;
+        bar.sync %r1, 64;
+        add.u32 %r2, %r1, 1;
+        st.param.b32 [result+0], %r2;
+        ret;
+        }";
+    let call = |argument: &str| {
+        format!(
+            "{{
+            .param .b32 param0;
+            st.param.b32 [param0+0], {argument};
+            .param .b32 retval0;
+            call.uni (retval0), meet, (param0);
+            ld.param.b32 %r5, [retval0+0];
+            }}"
+        )
+    };
+    let other = "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 32;\n@%p1 bra A;\n";
+    let both = |first: &str, second: &str| {
+        let (first, second) = (call(first), call(second));
+        format!("{other}{first}\nbra E;\nA:\n{second}\nE:\n{}", call("%r5"))
+    };
+    insta::assert_snapshot!(with_functions(function, &both("3", "3")), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 7 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(with_functions(function, &both("3", "4")), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED warp1 waits for 64 threads at cta_bar[3], but 32 threads are there (warp1) and nothing changes that: nobody else comes to it
+    --- stderr
+    ");
+    // Leaving the function is not leaving the kernel.
+    insta::assert_snapshot!(
+        with_functions(function, &format!("{}\nbar.sync 0;", call("15"))), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 4 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+#[test]
+fn calls_that_are_not_followed() {
+    let round = "
+        .func again()
+        {
+        bar.sync 0;
+        call.uni again;
+        ret;
+        }";
+    insta::assert_snapshot!(with_functions(round, "call.uni again;"), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 18, `call.uni again`: `call.uni`: this instruction is not modelled
+    --- stderr
+    ");
+    let code = "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p1, %r1, 32;\n@%p1 call.uni meet;";
+    let once = ".func meet()\n{\nbar.sync 0;\nret;\n}";
+    insta::assert_snapshot!(with_functions(once, code), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 18, `@%p1 call.uni meet`: `call.uni`: this instruction is not modelled
+    --- stderr
+    ");
+}

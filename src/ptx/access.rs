@@ -20,6 +20,9 @@ use super::value::Integer;
 use super::value::Value;
 use super::walk::Walker;
 
+/// Accesses are put together at once up to so many runs of bytes.
+const MOST_RUNS: usize = 64;
+
 /// What an instruction does to data in shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -242,6 +245,20 @@ pub(super) fn merged(mut bytes: Vec<(i128, i128)>) -> Rc<[(i128, i128)]> {
     all.into()
 }
 
+/// Adds an access to the one of its kind that stands directly before it and moves in the same way.
+fn widened(last: Option<&mut Statement>, how: How, area: &Area) -> bool {
+    let Some(Action::Touch(before, whole)) = last.map(|s| &mut s.action) else {
+        return false;
+    };
+    let by = area.address.minus(&whole.address).as_constant();
+    let (Some(by), true) = (by, *before == how && whole.bytes.len() < MOST_RUNS) else {
+        return false;
+    };
+    let more = area.bytes.iter().map(|b| (b.0 + by, b.1 + by));
+    whole.bytes = merged(whole.bytes.iter().copied().chain(more).collect());
+    true
+}
+
 impl Walker<'_, '_, '_> {
     /// Notes what an instruction does to data, where that is followed.
     pub fn access(
@@ -291,7 +308,9 @@ impl Walker<'_, '_, '_> {
         };
         let area = self.area(instruction, &integer, lanes, bytes, state)?;
         state.touched |= lanes;
-        self.push(out, instruction, Action::Touch(how, area));
+        if !widened(out.last_mut(), how, &area) {
+            self.push(out, instruction, Action::Touch(how, area));
+        }
         Ok(())
     }
 

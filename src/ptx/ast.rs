@@ -43,7 +43,7 @@ pub struct Parameter<'a> {
 }
 
 /// An entry or a function.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Function<'a> {
     /// Its name.
     pub name: &'a str,
@@ -53,6 +53,8 @@ pub struct Function<'a> {
     pub at: Range<usize>,
     /// Its parameters.
     pub parameters: Vec<Parameter<'a>>,
+    /// What it gives back, if it is called.
+    pub results: Vec<Parameter<'a>>,
     /// `.reqntid`, the thread counts that a launch has to have.
     pub reqntid: Option<[u32; 3]>,
     /// `.maxntid`, the most threads that a launch may have.

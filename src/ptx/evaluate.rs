@@ -403,6 +403,21 @@ impl Machine<'_, '_> {
                 let sum = state.facts.quotient(&field.sum, &Sum::of(1 << from))?;
                 Some(Integer::same(sum))
             }
+            ("bfi", [a, b, _, _]) => {
+                let (from, length) = (small(2)?, small(3)?);
+                if from < 0 || length < 0 || from + length > i128::from(bits) {
+                    return None;
+                }
+                // Where nothing has to be cut away, the two are put side by side.
+                let (a, b) = (
+                    self.read(a, false, bits, state, at)?,
+                    self.read(b, false, bits, state, at)?,
+                );
+                let (low, high) = a.range(&state.facts);
+                let (least, most) = b.range(&state.facts);
+                let fits = low >= 0 && high < 1 << length && least >= 0 && most < 1 << from;
+                fits.then(|| b.plus_times(&a, 1 << from))
+            }
             ("cvt", [a]) => {
                 let from = kind_of(parts.last()?)?;
                 let to = kind_of(parts.get(parts.len().checked_sub(2)?)?)?;

@@ -23,6 +23,7 @@ mod facts;
 mod family;
 mod flow;
 mod forms;
+mod inline;
 mod layout;
 mod left;
 mod lift;

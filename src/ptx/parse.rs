@@ -385,13 +385,16 @@ impl<'a> Parser<'a, '_> {
     }
 
     fn function(&mut self, module: &mut Module<'a>, entry: bool) -> Parsed<()> {
-        if !entry && self.eat(Token::OpenParen) {
-            self.parameters()?;
-        }
+        let results = if !entry && self.eat(Token::OpenParen) {
+            self.parameters()?
+        } else {
+            Vec::new()
+        };
         let mut function = Function {
             entry,
             at: self.span.clone(),
             name: self.word("the name of the function")?,
+            results,
             ..Function::default()
         };
         if self.eat(Token::OpenParen) {

@@ -7,6 +7,7 @@ use super::ast::Function;
 use super::ast::Module;
 use super::ast::Variable;
 use super::flow::Flow;
+use super::inline::inlined;
 use super::machine::Launch;
 use super::machine::Machine;
 use super::machine::Unknowns;
@@ -47,6 +48,7 @@ pub(super) fn follow(
     launch: &Launch,
     data: bool,
 ) -> Result<Followed, Obstacle> {
+    let function = &*inlined(module, function);
     let flow = Flow::of(function)?;
     let shared = module.shared.iter().chain(&function.shared);
     let shared: Vec<Variable<'_>> = shared.cloned().collect();

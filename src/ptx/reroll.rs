@@ -71,9 +71,11 @@ fn one_loop(first: &Statement, second: &Statement, unknowns: &mut Unknowns) -> O
     let by = i128::try_from(copies).ok()?;
     let index = Sum::unknown(*number);
     let written = times.scaled(by);
-    let mut facts = unknowns.1.clone();
-    facts.assume_positive(times);
-    facts.assume_positive(left);
+    let facts = unknowns.1.clone();
+    // A loop that would run less often than not at all does not shorten the other.
+    if !facts.is_positive(times) || !facts.is_positive(left) {
+        return None;
+    }
     // What is done in a round, from what the rest does in those behind the others, or from what the
     // first copy does in every fourth.
     let before = |u: Unknown| (u == *number).then(|| index.minus(&written));
