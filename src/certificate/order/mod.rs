@@ -15,7 +15,8 @@
 //!    ([`Rule::counts`](rule::Rule::counts));
 //! 3. *(turn)* arrival `v` of a member is at element `v mod size`, so that it belongs to generation
 //!    `v div size + 1` of that element; bytes are expected by a member in the same breath as it
-//!    arrives, before, and then delivered ([`Rule::arrivals`](rule::Rule::arrivals));
+//!    arrives, before, and then delivered, at least one by each delivery
+//!    ([`Rule::arrivals`](rule::Rule::arrivals));
 //! 4. *(wait)* a class's `n`th wait at a lane, from 0, is at element `j mod size` and has the parity
 //!    of generation `j div size + 1`, for `j = n - lag * size` with a number `lag`
 //!    ([`artefact::Lag`]); `j >= -size`; whoever arrives at the lane makes arrival `j` if `j >= 0`
@@ -50,8 +51,8 @@
 //! Hence all arrivals that land while `g - 1` generations are complete are for `g`, at most one of
 //! each member. By 2 the generation completes when everybody has made one, so that nothing arrives
 //! that is not expected; by 3 bytes are expected before the own arrival and the same number is
-//! delivered, so that the count of bytes is never below 0, and is 0 once everybody has arrived and
-//! all has landed. So it is not a completion either.
+//! delivered, so that the count of bytes is never below 0, and while everybody has arrived it is 0
+//! exactly when every delivery has landed. So it is not a completion either.
 //!
 //! It is not a wait: by 5, generation `g - 1` is complete when a member comes to its wait for `g`.
 //! Generation `g + 1` is not, for it needs arrival `j + size` of the class at the end of the chain

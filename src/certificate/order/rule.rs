@@ -131,12 +131,14 @@ impl<'p> Rule<'p> {
             self.defined(&scene, condition, &Env::new(), &name, what, &mut all)?;
         }
         let none = Env::new();
+        // Declarations have to mean something even where there is no copy.
+        let anywhere = Scene::new(self.protocol)?;
         for object in &self.protocol.objects {
             let name = format!("declares_{}", object.name);
             let what = format!("the declaration of `{}` is well defined", object.name);
-            let mut there = vec![self.scene.clone()];
+            let mut there = vec![anywhere.clone()];
             for extent in &object.extents {
-                self.defined(&self.scene, extent, &none, &name, &what, &mut all)?;
+                self.defined(&anywhere, extent, &none, &name, &what, &mut all)?;
                 let mut inner = Vec::new();
                 for scene in there {
                     for (mut scene, extent) in scene.value(extent, &none)? {
@@ -153,7 +155,7 @@ impl<'p> Rule<'p> {
                 ObjectKind::Pool { capacity, .. } => (0, capacity),
                 ObjectKind::Named => continue,
                 ObjectKind::Semaphore(Initial::Value(value)) => {
-                    self.defined(&self.scene, value, &none, &name, &what, &mut all)?;
+                    self.defined(&anywhere, value, &none, &name, &what, &mut all)?;
                     continue;
                 }
                 ObjectKind::Semaphore(Initial::Any) => {
@@ -161,7 +163,7 @@ impl<'p> Rule<'p> {
                     return Err(Unsupported::at(object.span, what));
                 }
             };
-            self.defined(&self.scene, amount, &none, &name, &what, &mut all)?;
+            self.defined(&anywhere, amount, &none, &name, &what, &mut all)?;
             for scene in &there {
                 for (scene, amount) in scene.value(amount, &none)? {
                     let goal = fits(amount.plus(-least, &Polynomial::number(1)))?;
@@ -174,7 +176,7 @@ impl<'p> Rule<'p> {
             for index in &role.indices {
                 let what = format!("the number of members of `{}` is well defined", role.name);
                 let name = format!("members_{}", role.name);
-                self.defined(&self.scene, &index.extent, &none, &name, &what, &mut all)?;
+                self.defined(&anywhere, &index.extent, &none, &name, &what, &mut all)?;
             }
         }
         for (class, this) in self.classes.iter().enumerate() {
@@ -423,9 +425,12 @@ impl<'p> Rule<'p> {
                 let (Kind::Expect { bytes } | Kind::Deliver { bytes }) = &site.kind else {
                     continue;
                 };
+                // Nothing waits for a delivery of no bytes, so that it may land at any later time.
+                let least = i128::from(matches!(site.kind, Kind::Deliver { .. }));
                 let what = format!("{} is of a number of bytes", self.words(class, at));
                 for place in self.scene.at(this, at)? {
                     for (place, bytes) in place.value(bytes)? {
+                        let bytes = fits(bytes.plus(-least, &Polynomial::number(1)))?;
                         push(
                             all,
                             &format!("bytes_c{class}_s{at}"),
