@@ -279,7 +279,42 @@ role thread[cta in 0..2][t in 0..T] {
 }
 ",
     );
-    insta::assert_snapshot!(folder.run(&["check", "--property", "deadlock", "--explain-proof", "jacobi.wlk"]), @"");
+    insta::assert_snapshot!(folder.run(&["check", "--property", "deadlock", "--explain-proof", "jacobi.wlk"]), @"
+    exit 0
+    --- stdout
+    jacobi.wlk: deadlock: PROVED for every T >= 1, N >= 0 and schedule: all 12 obligations of the cut rule hold
+      why it holds:
+        No step of one thread can undo what lets another go on, so it is enough that no choice of one place per role leaves everybody blocked.
+        While a thread stands before a wait, nobody gets far enough to complete a further phase of its barrier, so a parity bit is never mistaken for another.
+          `wait bar[cta] i % 2` of thread[0] waits for completion number: earlier rounds there, plus 1
+          `wait bar[cta] i % 2` of thread[1] waits for completion number: earlier rounds there, plus 1
+          while thread[0] stands before `wait bar[cta] i % 2` in iteration n:
+            the others of thread[0]: no further than `wait bar[cta] i % 2` in iteration n + 1
+            thread[1]: no further than `wait bar[cta] i % 2` in iteration n + 1
+          while thread[1] stands before `wait bar[cta] i % 2` in iteration n:
+            thread[0]: no further than `wait bar[cta] i % 2` in iteration n + 1
+            the others of thread[1]: no further than `wait bar[cta] i % 2` in iteration n + 1
+      obligations:
+        declares_bar: `bar` expects at least one arrival
+        defined_c0_6: `wait bar[cta] i % 2` is well defined
+        operands_c0_s0: in thread[0], `arrive bar[cta]` stays in range
+        operands_c0_s1: in thread[0], `arrive bar[1 - cta]` stays in range
+        operands_c0_s2: in thread[0], `wait bar[cta] i % 2` stays in range
+        defined_c1_6: `wait bar[cta] i % 2` is well defined
+        operands_c1_s0: in thread[1], `arrive bar[cta]` stays in range
+        operands_c1_s1: in thread[1], `arrive bar[1 - cta]` stays in range
+        operands_c1_s2: in thread[1], `wait bar[cta] i % 2` stays in range
+        cut_c0_s2: while a member of thread[0] is held at `wait bar[cta] i % 2`, everybody else stops where the cut says, and the element it looks at does not run ahead
+        cut_c1_s2: while a member of thread[1] is held at `wait bar[cta] i % 2`, everybody else stops where the cut says, and the element it looks at does not run ahead
+        progress: no choice of places leaves somebody blocked and nobody able to go on
+      assumptions:
+        T >= 1
+        N >= 0
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by cut rule in [time]
+    --- stderr
+    ");
 }
 
 #[test]
@@ -317,35 +352,82 @@ role consumer[c in 0..C] {
     insta::assert_snapshot!(folder.run(&["check", "--explain-proof", "ring.wlk"]), @"
     exit 0
     --- stdout
-    ring.wlk: deadlock: PROVED for every S in 2..=2, C >= 1, N >= 1 and schedule: all 16 obligations of the cut rule hold
+    ring.wlk: deadlock: PROVED for every S in 2..=2, C >= 1, N >= 1 and schedule: all 60 obligations of the order rule hold
       why it holds:
-        No step of one thread can undo what lets another go on, so it is enough that no choice of one place per role leaves everybody blocked.
-        While a thread stands before a wait, nobody gets far enough to complete a further phase of its barrier, so a parity bit is never mistaken for another.
-        Case S = 2:
-          `wait empty[p.index] p.phase` of producer waits for completion number: earlier rounds there
-          `wait full[p.index] p.phase` of consumer waits for completion number: earlier rounds there, plus 1
-          while producer stands before `wait empty[p.index] p.phase` in iteration n:
-            consumer: no further than `wait full[p.index] p.phase` in iteration n
-          while consumer stands before `wait full[p.index] p.phase` in iteration n:
-            producer: no further than `wait empty[p.index] p.phase` in iteration n + 2
-            the others of consumer: no further than `wait full[p.index] p.phase` in iteration n + 2
+        Whoever waits has a greater rank than whoever is waited for, and ranks do not fall along a program, so nobody waits in a circle. `#i` is how many iterations of the loop over `i` the member has completed over its whole run.
+        `wait empty[p.index] p.phase` of producer: rank #i.
+        `arrive full[p.index]` of producer: rank #i.
+        `arrive full[0]` of producer: rank #i.
+        `wait full[p.index] p.phase` of consumer: rank #i + 1.
+        `arrive empty[p.index]` of consumer: rank #i + 1.
+        The waits `wait empty[p.index] p.phase` of producer, numbered in their order, are for the arrivals S before, and the first S for none.
+        The waits `wait full[p.index] p.phase` of consumer, numbered in their order, are for the arrivals of the same number.
+        The generation after that of `wait full[p.index] p.phase` of consumer needs an arrival of producer, who has waited at `empty` for consumer; consumer has gone on by then.
+        Before `arrive full[p.index]` of producer, the generation before its own has completed: producer has waited at `empty` for consumer; this is what has been waited for.
+        Before `arrive full[0]` of producer, the generation before its own has completed: producer has waited at `empty` for consumer; this is what has been waited for.
+        The generation after that of `wait empty[p.index] p.phase` of producer needs an arrival of consumer, who has waited at `full` for producer; producer has gone on by then.
+        Before `arrive empty[p.index]` of consumer, the generation before its own has completed: consumer has waited at `full` for producer; this is what has been waited for.
       obligations:
-        declares_full: `full` expects at least one arrival
-        declares_empty: `empty` expects at least one arrival
+        declares_empty: `empty` has at least 1
+        size_c1: the number of members of consumer is not negative
         defined_c0_3: `wait empty[p.index] p.phase` is well defined
         defined_c0_4: `wait empty[p.index] p.phase` is well defined
         defined_c0_6: `arrive full[p.index]` is well defined
-        operands_c0_s0: in producer, `wait empty[p.index] p.phase` stays in range
-        operands_c0_s1: in producer, `arrive full[p.index]` stays in range
-        operands_c0_s2: in producer, `arrive full[0]` stays in range
         defined_c1_3: `wait full[p.index] p.phase` is well defined
         defined_c1_4: `wait full[p.index] p.phase` is well defined
         defined_c1_6: `arrive empty[p.index]` is well defined
-        operands_c1_s0: in consumer, `wait full[p.index] p.phase` stays in range
-        operands_c1_s1: in consumer, `arrive empty[p.index]` stays in range
-        cut_c0_s0: while a member of producer is held at `wait empty[p.index] p.phase`, everybody else stops where the cut says, and the element it looks at does not run ahead
-        cut_c1_s0: while a member of consumer is held at `wait full[p.index] p.phase`, everybody else stops where the cut says, and the element it looks at does not run ahead
-        progress: no choice of places leaves somebody blocked and nobody able to go on
+        turn_c0_s1: `arrive full[p.index]` of producer goes through its elements in turn
+        turn_c0_s2: `arrive full[0]` of producer goes through its elements in turn
+        turn_c0_s2_2: `arrive full[0]` of producer goes through its elements in turn
+        turn_c0_s2_3: `arrive full[0]` of producer goes through its elements in turn
+        turn_c1_s1: `arrive empty[p.index]` of consumer goes through its elements in turn
+        awaits_c1_s0: `wait full[p.index] p.phase` of consumer is for the generation that it is meant for
+        awaits_c1_s0_2: `wait full[p.index] p.phase` of consumer is for the generation that it is meant for
+        exists_c1_s0_by0: `wait full[p.index] p.phase` of consumer is for arrivals that producer make
+        exists_c1_s0_by0_2: `wait full[p.index] p.phase` of consumer is for arrivals that producer make
+        awaits_c0_s0: `wait empty[p.index] p.phase` of producer is for the generation that it is meant for
+        awaits_c0_s0_2: `wait empty[p.index] p.phase` of producer is for the generation that it is meant for
+        exists_c0_s0_by1: `wait empty[p.index] p.phase` of producer is for arrivals that consumer make
+        not_behind_c1_s0: before `wait full[p.index] p.phase` of consumer, the generation before has completed
+        not_behind_c1_s0_2: before `wait full[p.index] p.phase` of consumer, the generation before has completed
+        not_lapped_c1_s0: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_2: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_3: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_4: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_5: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_6: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_7: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_8: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_9: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_10: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        in_turn_c0_s1: before `arrive full[p.index]` of producer, the generation before its own has completed
+        in_turn_c0_s1_2: before `arrive full[p.index]` of producer, the generation before its own has completed
+        in_turn_c0_s1_3: before `arrive full[p.index]` of producer, the generation before its own has completed
+        in_turn_c0_s1_4: before `arrive full[p.index]` of producer, the generation before its own has completed
+        in_turn_c0_s1_5: before `arrive full[p.index]` of producer, the generation before its own has completed
+        in_turn_c0_s2: before `arrive full[0]` of producer, the generation before its own has completed
+        in_turn_c0_s2_2: before `arrive full[0]` of producer, the generation before its own has completed
+        in_turn_c0_s2_3: before `arrive full[0]` of producer, the generation before its own has completed
+        in_turn_c0_s2_4: before `arrive full[0]` of producer, the generation before its own has completed
+        in_turn_c0_s2_5: before `arrive full[0]` of producer, the generation before its own has completed
+        not_behind_c0_s0: before `wait empty[p.index] p.phase` of producer, the generation before has completed
+        not_behind_c0_s0_2: before `wait empty[p.index] p.phase` of producer, the generation before has completed
+        not_lapped_c0_s0: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
+        not_lapped_c0_s0_2: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
+        not_lapped_c0_s0_3: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
+        not_lapped_c0_s0_4: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
+        not_lapped_c0_s0_5: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
+        not_lapped_c0_s0_6: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
+        not_lapped_c0_s0_7: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
+        in_turn_c1_s1: before `arrive empty[p.index]` of consumer, the generation before its own has completed
+        in_turn_c1_s1_2: before `arrive empty[p.index]` of consumer, the generation before its own has completed
+        in_turn_c1_s1_3: before `arrive empty[p.index]` of consumer, the generation before its own has completed
+        in_turn_c1_s1_4: before `arrive empty[p.index]` of consumer, the generation before its own has completed
+        in_turn_c1_s1_5: before `arrive empty[p.index]` of consumer, the generation before its own has completed
+        in_turn_c1_s1_6: before `arrive empty[p.index]` of consumer, the generation before its own has completed
+        rank_c1_s0_by_c0_s1: `wait full[p.index] p.phase` of consumer has a greater rank than the arrival that it is for, `arrive full[p.index]` of producer
+        rank_c1_s0_by_c0_s2: `wait full[p.index] p.phase` of consumer has a greater rank than the arrival that it is for, `arrive full[0]` of producer
+        rank_c0_s0_by_c1_s1: `wait empty[p.index] p.phase` of producer has a greater rank than the arrival that it is for, `arrive empty[p.index]` of consumer
       notes:
         no run reaches `arrive full[0]` in line 15, so the proof says nothing about it
       assumptions:
@@ -354,7 +436,7 @@ role consumer[c in 0..C] {
         N >= 1
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
-      decided by cut rule in [time]
+      decided by order rule in [time]
     --- stderr
     ");
 }
@@ -379,19 +461,17 @@ role two {
 ",
     );
     insta::assert_snapshot!(folder.run(&["check", "reset.wlk"]), @"
-    exit 4
+    exit 3
     --- stdout
-    over.wlk: deadlock: UNKNOWN a run does something undefined at N = 1: thread: 2 arrivals where 1 are pending
-       --> over.wlk:5
-      5 |     arrive bar 2
+    reset.wlk: deadlock: BOUNDED no violation for N in 1..=3; no proof: the proof rules do not cover a reset of a semaphore that does not directly follow a wait for its value, or at which several wait
       notes:
-        also tried: the order rule: it could not be shown that as many arrive at `bar` as it expects; the counting rule: a member can get more than 3 rounds ahead of another
-        129 states explored
+        also tried: the counting rule: the proof rules do not cover a semaphore that is set
+        35 states explored
       assumptions:
-        N >= 1
+        1 <= N <= 3
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
-      hint: give it more time (--timeout), fix parameters (--set P=V), or search concrete values exhaustively (warplock explore)
+      hint: a longer --timeout searches further; with some parameters fixed (--set P=V) or related (--assume EXPR) a proof may be found
       decided by explicit search in [time]
     --- stderr
     ");
@@ -417,7 +497,7 @@ role thread {
        --> over.wlk:5
       5 |     arrive bar 2
       notes:
-        also tried: the counting rule: a member can get more than 3 rounds ahead of another
+        also tried: the order rule: it could not be shown that as many arrive at `bar` as it expects; the counting rule: a member can get more than 3 rounds ahead of another
         129 states explored
       assumptions:
         N >= 1
@@ -550,18 +630,31 @@ fn a_proved_protocol_with_its_argument() {
     folder.library("lock_rank.wlk");
     let shown = folder.run(&["check", "--explain-proof", "lock_rank.wlk"]);
     insta::assert_snapshot!(shown, @"
-    exit 3
+    exit 0
     --- stdout
-    bounded.wlk: deadlock: BOUNDED no violation for inputs with at most 32 values per index, entries per row and iterations per loop, whatever the other parameters; no proof: the proof rules do not cover a `break` under a condition that is not a range of the loop's variable
-      notes:
-        also tried: the cut rule, for the same reason; the ticket rule: the proof rules do not cover `break`; the turn rule: the proof rules do not cover `break`; the counting rule: the proof rules do not cover `break`
+    lock_rank.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1, pattern visits, row order and schedule: all 7 obligations of the ticket rule hold
+      why it holds:
+        Order the members of `cta`: smaller n first.
+        Each waits only for members before it in this order, so the first one that has not finished can always go on.
+        They also start in this order, so whoever is waited for has a place already, however few places there are.
+        Members that use the same element of `dq` differ in n only.
+        Line 19, `wait dq[m] == rank(n, m)`: the value asked for grows from one member to the next by exactly what that member adds, so the value asked for is the sum over all members before.
+      obligations:
+        000_in_range_s1: `wait dq[m] == rank(n, m)` stays in range.
+        001_in_range_s3: `dq[m] += 1` stays in range.
+        002_some_resident: at least one CTA is resident.
+        003_guarded_s1_s3: `dq[m] += 1` is guarded by a wait on the same element.
+        004_followed_s1_s3: `wait dq[m] == rank(n, m)` is followed by an addition of its own.
+        005_telescope_step_s1: the value of `wait dq[m] == rank(n, m)` grows by what each smaller CTA adds.
+        006_telescope_sum_s1: `wait dq[m] == rank(n, m)` waits for the sum over all smaller CTAs.
       assumptions:
-        1 <= N <= 2
+        N >= 1
+        M >= 1
+        R >= 1
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
         CTAs start in the declared launch order, which CUDA does not promise
-      hint: a longer --timeout searches further; with some parameters fixed (--set P=V) or related (--assume EXPR) a proof may be found
-      decided by bounded search in [time]
+      decided by ticket rule in [time]
     --- stderr
     ");
 }
