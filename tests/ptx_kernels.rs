@@ -154,7 +154,7 @@ fn a_blackwell_gemm_on_two_ctas() {
     insta::assert_snapshot!(check("blackwell_gemm.ptx", &["--entry", "blackwell_gemm", "--timeout", "300"]), @"
     exit 0
     --- stdout
-    blackwell_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, clusterid_x in 0..=1073741822, nctaid_x in 2..=1073741823 and schedule, assuming 2 * clusterid_x < nctaid_x: all 109 obligations of the cut rule hold
+    blackwell_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, clusterid_x in 0..=1073741822, nctaid_x in 2..=1073741823 and schedule, assuming 2 * clusterid_x < nctaid_x: all 110 obligations of the cut rule hold
     --- stderr
     ");
 }

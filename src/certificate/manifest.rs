@@ -338,7 +338,7 @@ fn discharge_all(
             let reason = match discharge(obligation) {
                 Answer::Discharged => continue,
                 Answer::Fails => {
-                    "this step has a counterexample, which need not be one of the protocol"
+                    "the solver found a counterexample to this step, which need not be one of the protocol"
                         .to_owned()
                 }
                 Answer::Unknown(reason) => reason,
