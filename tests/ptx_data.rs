@@ -498,6 +498,38 @@ fn lanes_that_are_behind() {
     ");
 }
 
+/// One lane waits until its copy has read what all lanes overwrite.
+#[test]
+fn lanes_that_are_ahead() {
+    let code = |meet: &str| {
+        format!(
+            "@%p2 bra END;
+            shl.b32 %r4, %r1, 2;
+            add.u32 %r5, %r8, %r4;
+            @%p1 bra NEXT;
+            cp.async.bulk.global.shared::cta.bulk_group [%rd9], [%r8], 128;
+            cp.async.bulk.commit_group;
+            cp.async.bulk.wait_group.read 0;
+            NEXT:
+            {meet}
+            st.shared.u32 [%r5], %r1;
+            END:"
+        )
+    };
+    insta::assert_snapshot!(race(64, 1, &code("")), @"
+    exit 4
+    --- stdout
+    kernel.ptx: race: UNKNOWN line 37, `st.shared.u32 [%r5], %r1`: `st.shared.u32`: some lanes of the warp waited before, and the others may come here ahead of them: a `bar.warp.sync` is missing
+    --- stderr
+    ");
+    insta::assert_snapshot!(race(64, 1, &code("bar.warp.sync -1;")), @"
+    exit 0
+    --- stdout
+    kernel.ptx: race: PROVED for every schedule: all 9 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
 /// Copies are waited for by groups, and everybody meets.
 #[test]
 fn groups_of_copies() {

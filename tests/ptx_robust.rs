@@ -10,8 +10,11 @@ use rand_chacha::ChaCha8Rng;
 use warplock::ptx;
 use warplock::ptx::Options;
 
-const KERNELS: [&str; 6] = [
+const KERNELS: [&str; 9] = [
     "ring",
+    "handover",
+    "pipeline",
+    "calls",
     "bulk_ring",
     "async_ring",
     "stencil",
@@ -27,13 +30,14 @@ fn kernel(name: &str) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// How many entries could be read and lifted.
-fn lifted(text: &str) -> (usize, usize) {
+/// How many entries could be read and lifted, with what they read and write or without.
+fn lifted(text: &str, data: bool) -> (usize, usize) {
     let Ok(module) = ptx::parse(text.as_bytes(), &|_| {}) else {
         return (0, 0);
     };
     let entries: Vec<_> = module.functions.iter().filter(|f| f.entry).collect();
-    let options = Options::default();
+    let mut options = Options::default();
+    options.data = data;
     let good = entries
         .iter()
         .filter(|f| match ptx::lift(&module, f, &options) {
@@ -70,7 +74,7 @@ fn lines_that_are_missing_or_twice() {
                 _ => lines.swap(at, to),
             }
         }
-        let (entries, some) = lifted(&lines.join("\n"));
+        let (entries, some) = lifted(&lines.join("\n"), seed % 2 == 0);
         read += entries;
         good += some;
     }
@@ -86,7 +90,7 @@ fn every_beginning() {
     let text = kernel("jacobi");
     for end in (0..text.len()).step_by(61) {
         if text.is_char_boundary(end) {
-            lifted(&text[..end]);
+            lifted(&text[..end], end % 2 == 0);
         }
     }
 }
@@ -101,6 +105,6 @@ fn bytes_that_are_changed() {
             let at = random.random_range(0..bytes.len());
             bytes[at] = random.random_range(9..127);
         }
-        lifted(&String::from_utf8_lossy(&bytes));
+        lifted(&String::from_utf8_lossy(&bytes), seed % 2 == 0);
     }
 }

@@ -19,6 +19,7 @@ use super::term::Sum;
 use super::value::Integer;
 use super::value::Value;
 use super::walk::Walker;
+use super::walk::both;
 
 /// Accesses are put together at once up to so many runs of bytes.
 const MOST_RUNS: usize = 64;
@@ -464,6 +465,10 @@ impl Walker<'_, '_, '_> {
         out: &mut Vec<Statement>,
     ) -> Done {
         self.grouped(instruction, lanes, state)?;
+        // Lanes that do not wait may be ahead.
+        if lanes != state.whole {
+            state.apart = both(state.apart, Some(lanes));
+        }
         if instruction.has("wait_all") {
             self.push(out, instruction, Action::CommitGroup);
             self.push(out, instruction, Action::WaitGroup(0, false));
