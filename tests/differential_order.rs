@@ -22,7 +22,11 @@ mod order_templates;
 #[path = "support/violations.rs"]
 mod violations;
 
+use std::time::Duration;
+
 use warplock::certificate::cut::artefact::Shows;
+use warplock::proof;
+use warplock::proof::Guess;
 use warplock::proof::Layer;
 use warplock::protocol::Protocol;
 use warplock::semantics::explore::Options;
@@ -167,8 +171,10 @@ fn the_order_rule_proves_all_its_templates() {
     for template in order_templates::KERNELS.templates {
         let source = format!("protocol plain\n{template}");
         let protocol = text::load(source.as_bytes()).unwrap();
-        let proved = proved_by(Layer::Order, Property::Deadlock, &source, &protocol);
-        assert!(proved, "{source}");
+        // There is time for this, however busy the machine.
+        let limit = Duration::from_secs(120);
+        let found = proof::search(&protocol, Layer::Order, limit, None, &|_| {});
+        assert!(matches!(found, Guess::Fitting(_)), "{found:?}\n{source}");
     }
 }
 

@@ -36,9 +36,6 @@ use crate::verdict::Property;
 /// How many random instances a guess has to survive.
 const SAMPLES: usize = 250;
 
-/// Which part of the time the search for an order may take, as a divisor.
-const ORDER_SHARE: u32 = 4;
-
 /// What came of looking for an argument.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Guess {
@@ -144,11 +141,7 @@ pub fn search(
         sample::instances(protocol, SAMPLES, 0)
     };
     match layer {
-        Layer::Order => {
-            // Where it applies it is quick.
-            let deadline = deadline.min(Instant::now() + limit / ORDER_SHARE);
-            order::guess(protocol, deadline, cancel, tell)
-        }
+        Layer::Order => order::guess(protocol, deadline, cancel, tell),
         Layer::Cuts(shows) => cut::guess(protocol, shows, None, deadline, tell),
         Layer::Ticket => ticket::guess(protocol, &samples(), deadline, tell),
         Layer::Turns => turns::guess(protocol, &samples(), deadline, tell),

@@ -14,6 +14,9 @@ use crate::proof::Guess;
 use crate::proof::Layer;
 use crate::protocol::Protocol;
 
+/// Which part of the time the search for an order may take, as a divisor.
+const ORDER_SHARE: u32 = 4;
+
 /// What the properties of a protocol have in common.
 #[derive(Debug, Default)]
 pub struct Shared {
@@ -66,6 +69,8 @@ impl Shared {
             return found.clone();
         }
         drop(known);
+        // Where there is one it is soon found.
+        let limit = limit / ORDER_SHARE;
         let found = proof::search(protocol, Layer::Order, limit, Some(cancel), tell);
         let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         orders.push((protocol.clone(), found.clone()));
