@@ -57,8 +57,8 @@ pub fn generate(seed: u64) -> Option<String> {
         writeln!(source, "barrier meet {{ arrivals: {all} }}").unwrap();
     }
     let together = source.contains("barrier meet");
-    for role in 0..roles {
-        let index = format!("[m in 0..{}]", members[role]);
+    for (role, count) in members.iter().enumerate() {
+        let index = format!("[m in 0..{count}]");
         writeln!(source, "role r{role}{index} {{").unwrap();
         // Ahead of the loop: what is filled without asking.
         let mut ahead = vec![0; rings.len()];
