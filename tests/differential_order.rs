@@ -45,7 +45,7 @@ use edited::generate;
 use violations::violated;
 
 /// Cases of one run.
-const CASES: u64 = 300;
+const CASES: u64 = 90;
 
 /// What the rule proves beside that nobody hangs.
 const OTHERS: [Property; 5] = [

@@ -261,34 +261,34 @@ sync bar[1] 32 * T
     // Split-phase, far apart.
     "param T in 1..
 param N in 0..
-barrier all { arrivals: T + 1 }
+barrier meet { arrivals: T + 1 }
 mbarrier m { arrivals: T }
 role worker[t in 0..T] {
 for i in 0..N {
-arrive all
+arrive meet
 arrive m
-wait all
+wait meet
 }
 }
 role other {
 for i in 0..N {
-arrive all
+arrive meet
 wait m i % 2
-wait all
+wait meet
 }
 }",
     // Split-phase, around a loop.
     "param T in 1..
 param N in 1..
-barrier all[2] { arrivals: T }
+barrier meet[2] { arrivals: T }
 role worker[t in 0..T] {
-arrive all[0]
+arrive meet[0]
 for i in 1..N {
-arrive all[1]
-wait all[1]
+arrive meet[1]
+wait meet[1]
 }
-wait all[0]
-sync all[0]
+wait meet[0]
+sync meet[0]
 }",
     // A counting grid barrier.
     "param T in 1..
@@ -541,18 +541,18 @@ sync bar[1] 32 * (T + 1)
 param T in 1..
 param N in 0..
 param K in 0..
-barrier all { arrivals: T + 1 }
+barrier meet { arrivals: T + 1 }
 mbarrier done { arrivals: T }
 role leader {
 for i in 0..N {
-sync all
+sync meet
 wait done i % 2
 }
 }
 role thread[t in 0..T] {
 for i in 0..N {
 arrive done
-sync all
+sync meet
 }
 }",
     // Counters that take turns.

@@ -97,6 +97,14 @@ impl<'a> Rule<'a> {
             }
         }
         for nth in 0..self.protocol.invariants.len() {
+            // A reset may be no operation of any class, so that nothing would see it.
+            let about = objects(&self.protocol.invariants[nth]);
+            if let Some(set) = about.into_iter().find(|o| self.is_set(*o)) {
+                return Err(Unsupported::at(
+                    self.protocol.objects[set.0].span,
+                    "an invariant about a semaphore that is reset",
+                ));
+            }
             self.initially(nth)?;
             for class in 0..self.classes.len() {
                 for site in 0..self.classes[class].flow.sites.len() {

@@ -19,8 +19,10 @@
 //! has done the operation, and what they add up to it is there. (5) A pool has at most its capacity
 //! less what the member holds.
 //!
-//! A semaphore that one member alone uses and resets (`own.rs`) counts in none of these ways, and
-//! nothing is said of it. Where an amount or a motion has no closed form, a fact is left out.
+//! A semaphore that is set anywhere in the text, whether one member alone uses it (`own.rs`) or it
+//! counts in epochs (`epochs.rs`: what has been added is not its value), counts in none of these
+//! ways, and nothing is said of it. Where an amount or a motion has no closed form, a fact is left
+//! out.
 
 use super::algebra;
 use super::artefact::Floor;
@@ -33,6 +35,7 @@ use super::polynomial::Polynomial;
 use super::races::executed_with;
 use super::rule::Held;
 use super::rule::Rule;
+use super::sharing;
 use super::state;
 use super::state::Element;
 use super::state::Group;
@@ -47,6 +50,7 @@ use crate::protocol::Expr;
 use crate::protocol::Initial;
 use crate::protocol::ObjectId;
 use crate::protocol::ObjectKind;
+use crate::protocol::StmtKind;
 
 /// An element and a name for its value.
 pub(super) struct Valued {
@@ -285,7 +289,7 @@ impl<'a> Rule<'a> {
         };
         match &self.protocol.objects[object.0].kind {
             ObjectKind::Semaphore(Initial::Value(start)) => {
-                let counts = !self.classes.iter().any(own);
+                let counts = !self.classes.iter().any(own) && !self.is_set(object);
                 counts.then(|| Count {
                     scale: 1,
                     each: Expr::Int(1),
@@ -321,6 +325,18 @@ impl<'a> Rule<'a> {
             }
             ObjectKind::Semaphore(Initial::Any) | ObjectKind::Pool { .. } => None,
         }
+    }
+
+    /// Whether a semaphore is set somewhere in the text. Then it does not only grow, and a reset
+    /// need not be one of the operations of a class: `epochs.rs` makes it an assignment.
+    pub(super) fn is_set(&self, object: ObjectId) -> bool {
+        let mut set = false;
+        for role in &self.protocol.roles {
+            sharing::cells(&role.body, &mut |stmt, at, _| {
+                set |= at == object.0 && matches!(stmt.kind, StmtKind::Set { .. });
+            });
+        }
+        set
     }
 
     /// Whether an object counts nothing but arrivals that are made at once.

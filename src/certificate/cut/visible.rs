@@ -68,6 +68,7 @@ use crate::certificate::translate::Env;
 use crate::protocol::Expr;
 use crate::protocol::MemoryOrder;
 use crate::protocol::ObjectKind;
+use crate::protocol::ObjectId;
 use crate::protocol::Scope;
 
 /// The first fence between the proxies that is executed after what ends an access, whenever the
@@ -105,6 +106,7 @@ enum Part<'e> {
 impl<'a> Rule<'a> {
     /// No read is stale.
     pub fn visible(&mut self) -> Result<(), Unsupported> {
+        self.no_epochs()?;
         let accesses = self.exposed_accesses()?;
         self.edges()?;
         for class in 0..self.classes.len() {
@@ -116,6 +118,22 @@ impl<'a> Rule<'a> {
                     self.seen_by_another(write, read)?;
                     self.seen_by_itself(write, read)?;
                 }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a reset orders that one member makes for others is not looked at: no operation of its
+    /// class stands for it (`epochs.rs`).
+    fn no_epochs(&self) -> Result<(), Unsupported> {
+        let used = |object: ObjectId| {
+            let mut sites = self.classes.iter().flat_map(|class| &class.flow.sites);
+            sites.any(|site| site.object == object && !matches!(site.kind, Kind::Own))
+        };
+        for (nth, object) in self.protocol.objects.iter().enumerate() {
+            if self.is_set(ObjectId(nth)) && used(ObjectId(nth)) {
+                let what = "a counter that is reset for others, for this property";
+                return Err(Unsupported::at(object.span, what));
             }
         }
         Ok(())
