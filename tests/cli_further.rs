@@ -62,7 +62,7 @@ fn fewer_than_were_asked_for_are_said_to_be() {
     let many = [&check[..], &["--counterexamples", "99"]].concat();
     let shown = folder.run(&many);
     let notes: Vec<&str> = shown.lines().filter(|l| l.contains("asked for")).collect();
-    insta::assert_snapshot!(notes.join("\n"), @"    99 counterexamples were asked for, and 3 others were found that differ in more than their values");
+    insta::assert_snapshot!(notes.join("\n"), @"    4 counterexamples of the 99 asked for: no other was found that differs in more than its values");
 }
 
 const EARLY: &str = "protocol early

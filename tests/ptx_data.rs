@@ -149,9 +149,9 @@ fn all_properties() {
     insta::assert_snapshot!(kernel("stencil.ptx").run(&arguments), @"
     exit 0
     --- stdout
-    stencil.ptx: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
-    stencil.ptx: early_completion: PROVED for every param_2 in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
-    stencil.ptx: over_arrival: PROVED for every param_2 in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    stencil.ptx: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 50 obligations of the order rule hold
+    stencil.ptx: early_completion: PROVED for every param_2 in 0..=1073741823 and schedule: all 50 obligations of the order rule hold
+    stencil.ptx: over_arrival: PROVED for every param_2 in 0..=1073741823 and schedule: all 50 obligations of the order rule hold
     stencil.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the cut rule hold
     stencil.ptx: stale_read: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the cut rule hold
     --- stderr
@@ -165,8 +165,8 @@ fn a_ring_with_calls() {
     insta::assert_snapshot!(kernel(name).run(&["check", "-q", name]), @"
     exit 1
     --- stdout
-    calls.ptx:calls: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 21 obligations of the cut rule hold
-    calls.ptx:calls_reads_late: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 21 obligations of the cut rule hold
+    calls.ptx:calls: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    calls.ptx:calls_reads_late: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
     calls.ptx:calls_same_phase: deadlock: REFUTED at param_2 = 4: warp1 waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
     --- stderr
     ");
@@ -220,7 +220,7 @@ fn cells_of_neighbours() {
     insta::assert_snapshot!(compiled("jacobi.ptx", &["--entry", "jacobi"]), @"
     exit 1
     --- stdout
-    jacobi.ptx: race: REFUTED at param_1 = 2: the read by cta0_warp0 at line 17 and the write by cta0_warps1_2[0] at line 37 of smem_cells[0][1] are not ordered: an arrival of cta0_warp0 after line 17 that cta0_warps1_2[0] waits for before line 37 would order them
+    jacobi.ptx: race: REFUTED at param_1 = 2: the read by cta1_warp0 at line 63 and the write by cta1_warps1_2[0] at line 83 of smem_cells[1][1] are not ordered: an arrival of cta1_warp0 after line 63 that cta1_warps1_2[0] waits for before line 83 would order them
     --- stderr
     ");
 }
@@ -415,7 +415,7 @@ fn an_address_from_memory() {
         run(&entry(64, 1, code), &["check", "-q", "--property", "deadlock,race"]), @"
     exit 4
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 15 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 6 obligations of the order rule hold
     kernel.ptx: race: UNKNOWN line 31, `st.shared.u32 [%r5], %r1`: `st.shared.u32`: an operand is read from memory
     --- stderr
     ");

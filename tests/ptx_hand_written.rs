@@ -154,7 +154,7 @@ fn a_barrier_id_from_exclusive_or() {
     insta::assert_snapshot!(check(64, "", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 13 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 8 obligations of the order rule hold
     --- stderr
     ");
 }
@@ -282,7 +282,7 @@ fn a_barrier_id_from_negation() {
     insta::assert_snapshot!(check(64, "", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 7 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 2 obligations of the order rule hold
     --- stderr
     ");
 }
@@ -298,7 +298,7 @@ fn a_warp_barrier_beside_a_cta_barrier() {
     insta::assert_snapshot!(check(64, "", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 4 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
     --- stderr
     ");
 }
@@ -314,7 +314,7 @@ fn warps_that_leave_early() {
     insta::assert_snapshot!(check(64, "", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 7 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 2 obligations of the order rule hold
     --- stderr
     ");
 }
@@ -361,7 +361,7 @@ fn a_cta_barrier_in_a_role() {
     insta::assert_snapshot!(barrier_in_a_role(&format!("bar.sync 0;\n{wait}")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 16 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 11 obligations of the order rule hold
     --- stderr
     ");
     insta::assert_snapshot!(barrier_in_a_role(&format!("{wait}bar.sync 0;\n")), @"
@@ -468,7 +468,7 @@ fn an_address_by_or_and_shift() {
         check_shared(64, "", ".shared .align 8 .b8 bars[16];", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 13 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 16 obligations of the order rule hold
     --- stderr
     ");
 }
@@ -552,7 +552,7 @@ fn a_predicate_that_is_moved() {
     insta::assert_snapshot!(check(64, ".param .u32 n", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 7 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 1356 obligations of the order rule hold
     --- stderr
     ");
 }
@@ -583,7 +583,7 @@ fn an_address_that_wraps_around() {
     insta::assert_snapshot!(check_shared(32, "", shared, &code("4294967280")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 8 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 4 obligations of the order rule hold
     --- stderr
     ");
     insta::assert_snapshot!(check_shared(32, "", shared, &code("4294967288")), @"
@@ -638,7 +638,7 @@ fn calls() {
     insta::assert_snapshot!(with_functions(function, &both("3", "3")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 7 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 2 obligations of the order rule hold
     --- stderr
     ");
     insta::assert_snapshot!(with_functions(function, &both("3", "4")), @"
@@ -652,7 +652,7 @@ fn calls() {
         with_functions(function, &format!("{}\nbar.sync 0;", call("15"))), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 4 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
     --- stderr
     ");
 }

@@ -29,7 +29,7 @@ fn a_ring() {
     exit 1
     --- stdout
     ring.ptx:ring_of_4: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 53 obligations of the cut rule hold
-    ring.ptx:ring_of_3: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 21 obligations of the cut rule hold
+    ring.ptx:ring_of_3: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
     ring.ptx:ring_producer_one_round_short: deadlock: REFUTED at param_2 = 1: warps1_3[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
     ring.ptx:ring_producer_starts_at_phase_0: deadlock: REFUTED at param_2 = 1: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 3 arrivals pending and nothing changes that: warps1_3[0], which still arrives at it, itself waits for full_bar[0] to leave phase 0
     --- stderr
@@ -53,7 +53,7 @@ fn a_ring_of_asynchronous_copies() {
     insta::assert_snapshot!(check("async_ring.ptx", &[]), @"
     exit 1
     --- stdout
-    async_ring.ptx:async_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 30 obligations of the cut rule hold
+    async_ring.ptx:async_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the order rule hold
     async_ring.ptx:async_ring_counts_everybody: deadlock: REFUTED at param_2 = 3: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: warps4_7[0], which still arrives at it, itself waits for full_bar[0] to leave phase 1
     async_ring.ptx:async_ring_same_phase: deadlock: REFUTED at param_2 = 3: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody who is left arrives at it (warps4_7[0], warps4_7[1], warps4_7[2] and 1 more did and will not again)
     --- stderr
@@ -65,7 +65,7 @@ fn a_matrix_vector_product() {
     insta::assert_snapshot!(check("matvec.ptx", &[]), @"
     exit 1
     --- stdout
-    matvec.ptx:matvec: deadlock: PROVED for every param_3 in 0..=1073741823 and schedule: all 36 obligations of the cut rule hold
+    matvec.ptx:matvec: deadlock: PROVED for every param_3 in 0..=1073741823 and schedule: all 42 obligations of the order rule hold
     matvec.ptx:matvec_counts_everybody: deadlock: REFUTED at param_3 = 0: warps4_11[0] waits for 384 threads at cta_bar[1], but 256 threads are there (warps4_11[0], warps4_11[1], warps4_11[2] and 5 more) and nothing changes that: nobody who is left comes to it (warps4_11[1], warps4_11[2], warps4_11[3] and 4 more did and will not again)
     matvec.ptx:matvec_one_column_less: deadlock: REFUTED at param_3 = 1: warps4_11[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody else arrives at it
     --- stderr
@@ -77,7 +77,7 @@ fn a_stencil_with_named_barriers() {
     insta::assert_snapshot!(check("stencil.ptx", &[]), @"
     exit 1
     --- stdout
-    stencil.ptx:stencil: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    stencil.ptx:stencil: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 50 obligations of the order rule hold
     stencil.ptx:stencil_without_first_arrival: deadlock: REFUTED at param_2 = 1: warp0 waits for 128 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
     stencil.ptx:stencil_counts_consumers_only: deadlock: REFUTED at param_2 = 1: warps1_3[2] waits for 96 threads at cta_bar[3], but 32 threads are there (warps1_3[2]) and nothing changes that: nobody who is left comes to it (warp0, warps1_3[0] and warps1_3[1] did and will not again)
     --- stderr

@@ -293,11 +293,11 @@ sync meet[0]
     // A counting grid barrier.
     "param T in 1..
 param N in 0..
-semaphore count = 0
+semaphore total = 0
 grid cta[t in 0..T] launch any resident all {
 for i in 0..N {
-count += 1
-wait count >= T * (i + 1)
+total += 1
+wait total >= T * (i + 1)
 }
 }",
     // Turns.

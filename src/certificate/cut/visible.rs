@@ -67,8 +67,8 @@ use crate::certificate::term::Term;
 use crate::certificate::translate::Env;
 use crate::protocol::Expr;
 use crate::protocol::MemoryOrder;
-use crate::protocol::ObjectKind;
 use crate::protocol::ObjectId;
+use crate::protocol::ObjectKind;
 use crate::protocol::Scope;
 
 /// The first fence between the proxies that is executed after what ends an access, whenever the
