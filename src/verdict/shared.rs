@@ -15,7 +15,7 @@ use crate::proof::Layer;
 use crate::protocol::Protocol;
 
 /// Which part of the time the search for an order may take, as a divisor.
-const ORDER_SHARE: u32 = 4;
+const ORDER_SHARE: u32 = 2;
 
 /// What the properties of a protocol have in common.
 #[derive(Debug, Default)]
