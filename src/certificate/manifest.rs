@@ -286,9 +286,9 @@ fn accept(
     discharge: &(dyn Fn(&Obligation) -> Answer + Sync),
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Checked, Rejection> {
-    let obligations = verify(certificate)?;
+    let (protocol, obligations) = verify(certificate)?;
     match &certificate.argument {
-        Argument::Order(order) if built_in => multiplied(certificate, order)?,
+        Argument::Order(order) if built_in => multiplied(&protocol, order)?,
         _ => discharge_all(&obligations, discharge, tell)?,
     }
     Ok(Checked {
@@ -301,9 +301,8 @@ fn accept(
 }
 
 /// Shows every obligation of an order proof by its multipliers: no solver is asked.
-fn multiplied(certificate: &Certificate, order: &Order) -> Result<(), Rejection> {
-    let protocol = load(&certificate.source, &certificate.narrowing)?;
-    match order::unproved(&protocol, order).map_err(inapplicable)? {
+fn multiplied(protocol: &Protocol, order: &Order) -> Result<(), Rejection> {
+    match order::unproved(protocol, order).map_err(inapplicable)? {
         None => Ok(()),
         Some((claim, reason)) => Err(Rejection::Open {
             name: claim.name,
@@ -373,8 +372,9 @@ fn discharge_all(
     }
 }
 
-/// Derives the obligations anew and compares everything the manifest records with them.
-fn verify(certificate: &Certificate) -> Result<Vec<Obligation>, Rejection> {
+/// Derives the obligations anew from the embedded protocol and compares everything the manifest
+/// records with them.
+fn verify(certificate: &Certificate) -> Result<(Protocol, Vec<Obligation>), Rejection> {
     let mismatch = |what: String| Err(Rejection::Mismatch(what));
     if certificate.schema != SCHEMA {
         return mismatch(format!(
@@ -434,7 +434,7 @@ fn verify(certificate: &Certificate) -> Result<Vec<Obligation>, Rejection> {
             "{file} is recorded but the rule does not require it"
         ));
     }
-    Ok(obligations)
+    Ok((protocol, obligations))
 }
 
 /// Writes a certificate into a folder of its own below `into`, and returns that folder. Files

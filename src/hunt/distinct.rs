@@ -5,7 +5,6 @@ use rustc_hash::FxHashSet;
 
 use crate::protocol::Protocol;
 use crate::protocol::StmtId;
-use crate::semantics::data;
 use crate::semantics::data::Data;
 use crate::semantics::hazards;
 use crate::semantics::hazards::Hazard;
@@ -125,10 +124,8 @@ pub fn place(instance: &Instance, data: Option<&Data>, hazard: &Hazard) -> Place
 /// What the runs of a counterexample are about, first what they show first.
 fn shown(protocol: &Protocol, property: Property, hang: &Hang) -> Option<Place> {
     let instance = unfold::instantiate(protocol, &hang.input).ok()?;
-    let data = match hazards::wants_data(protocol, property) {
-        true => data::data(protocol, &hang.input, &LARGEST).ok(),
-        false => None,
-    };
+    let data = hazards::wanted_data(protocol, property, &hang.input, &LARGEST);
+    let data = data.ok().flatten();
     let second = hang.second.as_deref();
     let judged = judge(&instance, data.as_ref(), property, &hang.schedule, second);
     let judged = judged.ok()??;
@@ -156,13 +153,8 @@ impl Hunter<'_> {
                 continue;
             };
             for (input, instance) in inputs.take(INPUTS).map_while(Result::ok) {
-                let data = match hazards::wants_data(self.protocol, property) {
-                    true => match data::data(self.protocol, &input, &LARGEST) {
-                        Ok(data) => Some(data),
-                        Err(_) => continue,
-                    },
-                    false => None,
-                };
+                let data = hazards::wanted_data(self.protocol, property, &input, &LARGEST);
+                let Ok(data) = data else { continue };
                 let open = wanted - found.len();
                 let all = held::all(
                     (&instance, data.as_ref()),

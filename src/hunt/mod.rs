@@ -26,7 +26,6 @@ use rustc_hash::FxHashSet;
 
 use crate::protocol::Protocol;
 use crate::protocol::Span;
-use crate::semantics::data;
 use crate::semantics::error::Fault;
 use crate::semantics::error::RunError;
 use crate::semantics::explore;
@@ -279,10 +278,8 @@ impl<'a> Hunter<'a> {
         for item in Inputs::new(self.protocol, params, &bounds(LARGEST))?.take(INPUTS) {
             let (input, instance) = item?;
             if self.property != Property::Deadlock {
-                let data = match hazards::wants_data(self.protocol, self.property) {
-                    true => Some(data::data(self.protocol, &input, &LARGEST)?),
-                    false => None,
-                };
+                let (protocol, property) = (self.protocol, self.property);
+                let data = hazards::wanted_data(protocol, property, &input, &LARGEST)?;
                 let found = held::run(&instance, data.as_ref(), self.property, WORK, watch);
                 match found {
                     Some(runs) => return Ok(Some(Hang::by(input, runs))),

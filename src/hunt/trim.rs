@@ -1,7 +1,6 @@
 //! Runs that show a hazard without actions that play no part.
 
 use crate::protocol::Protocol;
-use crate::semantics::data;
 use crate::semantics::data::Data;
 use crate::semantics::explore::Options;
 use crate::semantics::hazards;
@@ -36,10 +35,8 @@ pub(super) fn trimmed(
     let Ok(instance) = unfold::instantiate(protocol, &hang.input) else {
         return hang;
     };
-    let data = match hazards::wants_data(protocol, property) {
-        true => data::data(protocol, &hang.input, &LARGEST).ok(),
-        false => None,
-    };
+    let data = hazards::wanted_data(protocol, property, &hang.input, &LARGEST);
+    let data = data.ok().flatten();
     let options = Options {
         max_states: STATES,
         cancel: Some(watch.cancel),
@@ -56,23 +53,7 @@ pub(super) fn trimmed(
         property,
         watch,
     };
-    let Runs { first, second } = hang.runs();
-    let (first, second) = match second {
-        None => (
-            trimmer.trimmed(first, &|run| trimmer.holds(run, None)),
-            None,
-        ),
-        Some(second) => {
-            let first = trimmer.trimmed(first, &|run| trimmer.holds(run, Some(&second)));
-            let second = trimmer.trimmed(second, &|run| trimmer.holds(&first, Some(run)));
-            (first, Some(second))
-        }
-    };
-    Hang {
-        input: hang.input,
-        schedule: first,
-        second,
-    }
+    trimmer.both(hang, &|first, second| trimmer.holds(first, second))
 }
 
 /// The same input with runs of which nothing can be left out that still show a hazard of this
@@ -87,10 +68,8 @@ pub(super) fn alike(
     let Ok(instance) = unfold::instantiate(protocol, &hang.input) else {
         return hang;
     };
-    let data = match hazards::wants_data(protocol, property) {
-        true => data::data(protocol, &hang.input, &LARGEST).ok(),
-        false => None,
-    };
+    let data = hazards::wanted_data(protocol, property, &hang.input, &LARGEST);
+    let data = data.ok().flatten();
     let trimmer = Trimmer {
         instance: &instance,
         data: data.as_ref(),
@@ -103,15 +82,11 @@ pub(super) fn alike(
         let mut all = judged.flat_map(|judged| [judged.hazard].into_iter().chain(judged.others));
         all.any(|h| distinct::place(&instance, data.as_ref(), &h) == *place)
     };
-    let Runs { first, second } = hang.runs();
-    let first = trimmer.trimmed(first, &|run| same(run, second.as_deref()));
-    let second = second.map(|second| trimmer.trimmed(second, &|run| same(&first, Some(run))));
-    Hang {
-        input: hang.input,
-        schedule: first,
-        second,
-    }
+    trimmer.both(hang, &same)
 }
+
+/// Whether a first run, and a second one if there is one, show what they have to.
+type Shown<'f> = &'f dyn Fn(&[Action], Option<&[Action]>) -> bool;
 
 struct Trimmer<'a> {
     instance: &'a Instance,
@@ -124,6 +99,18 @@ impl Trimmer<'_> {
     fn holds(&self, first: &[Action], second: Option<&[Action]>) -> bool {
         let judged = judge(self.instance, self.data, self.property, first, second);
         matches!(judged, Ok(Some(_)))
+    }
+
+    /// The same input with every run trimmed, as long as this holds of all of them.
+    fn both(&self, hang: Hang, holds: Shown<'_>) -> Hang {
+        let Runs { first, second } = hang.runs();
+        let first = self.trimmed(first, &|run| holds(run, second.as_deref()));
+        let second = second.map(|second| self.trimmed(second, &|run| holds(&first, Some(run))));
+        Hang {
+            input: hang.input,
+            schedule: first,
+            second,
+        }
     }
 
     /// A run without every action that it can do without, the last ones first.

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use thiserror::Error;
 
 use crate::protocol::Protocol;
-use crate::semantics::data;
 use crate::semantics::data::Data;
 use crate::semantics::error::RunError;
 use crate::semantics::hazards;
@@ -218,10 +217,7 @@ pub(super) fn judged(
     property: Property,
     runs: &Runs,
 ) -> Result<(Judged, Option<Data>), ReplayError> {
-    let data = match hazards::wants_data(protocol, property) {
-        true => Some(data::data(protocol, input, &Limits::default())?),
-        false => None,
-    };
+    let data = hazards::wanted_data(protocol, property, input, &Limits::default())?;
     let second = runs.second.as_deref();
     let judged = hazards::judge(instance, data.as_ref(), property, &runs.first, second);
     let judged = judged.map_err(|(position, error)| match error {

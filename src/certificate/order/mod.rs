@@ -79,10 +79,12 @@
 
 pub mod artefact;
 pub mod cases;
+mod chains;
 mod closed;
 pub mod lanes;
 pub mod polynomial;
 pub mod positivity;
+pub mod ranks;
 pub mod rule;
 pub mod scene;
 
@@ -94,8 +96,8 @@ use artefact::Weight;
 use cases::fits;
 use polynomial::Polynomial;
 use polynomial::Unknown;
+use ranks::Part;
 use rule::Claim;
-use rule::Part;
 use rule::Rule;
 
 use super::obligation::Obligation;

@@ -28,7 +28,7 @@ pub type Monomial = Vec<Unknown>;
 pub struct TooLarge;
 
 /// A sum of integers times products of unknowns. No coefficient is 0.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Polynomial(BTreeMap<Monomial, i128>);
 
 impl Polynomial {
@@ -82,6 +82,15 @@ impl Polynomial {
             sum.add(monomial.clone(), more)?;
         }
         Ok(sum)
+    }
+
+    /// The difference with a number, which is at least 0 where this is at least the number.
+    ///
+    /// # Errors
+    ///
+    /// A coefficient that does not fit.
+    pub fn less(&self, number: i128) -> Result<Polynomial, TooLarge> {
+        self.plus(-1, &Polynomial::number(number))
     }
 
     /// The product.

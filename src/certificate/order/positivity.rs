@@ -13,7 +13,7 @@ use super::polynomial::Polynomial;
 use super::polynomial::TooLarge;
 
 /// What follows from what: all of these are at least 0, whatever integers the unknowns are.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Sequent {
     /// What is assumed to be at least 0.
     pub hypotheses: Vec<Polynomial>,

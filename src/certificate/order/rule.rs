@@ -1,7 +1,5 @@
 //! The obligations of the order rule.
 
-use super::artefact::About;
-use super::artefact::Link;
 use super::cases::Bit;
 use super::cases::Env;
 use super::cases::fits;
@@ -42,27 +40,15 @@ pub struct Claim {
     pub sequent: Sequent,
 }
 
-/// A part of a class that has a weight in its ranks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Part {
-    /// A loop, by position.
-    Loop(usize),
-    /// An operation, by position.
-    Site(usize),
-}
-
-/// Weights, known or looked for.
-pub type Weights<'w> = &'w dyn Fn(usize, Part) -> Result<Polynomial, Unsupported>;
-
 /// A protocol in the rule's terms.
 pub struct Rule<'p> {
-    protocol: &'p Protocol,
+    pub(super) protocol: &'p Protocol,
     /// Members that run the same program.
     pub classes: Vec<Class>,
     /// What they meet at.
     pub lanes: Vec<Lane>,
     /// What is known of the parameters.
-    scene: Scene,
+    pub(super) scene: Scene,
 }
 
 impl<'p> Rule<'p> {
@@ -101,7 +87,7 @@ impl<'p> Rule<'p> {
         })
     }
 
-    fn site(&self, class: usize, site: usize) -> &Site {
+    pub(super) fn site(&self, class: usize, site: usize) -> &Site {
         &self.classes[class].flow.sites[site]
     }
 
@@ -142,7 +128,7 @@ impl<'p> Rule<'p> {
                 let mut inner = Vec::new();
                 for scene in there {
                     for (mut scene, extent) in scene.value(extent, &none)? {
-                        scene.know(fits(extent.plus(-1, &Polynomial::number(1)))?);
+                        scene.know(fits(extent.less(1))?);
                         inner.push(scene);
                     }
                 }
@@ -166,7 +152,7 @@ impl<'p> Rule<'p> {
             self.defined(&anywhere, amount, &none, &name, &what, &mut all)?;
             for scene in &there {
                 for (scene, amount) in scene.value(amount, &none)? {
-                    let goal = fits(amount.plus(-least, &Polynomial::number(1)))?;
+                    let goal = fits(amount.less(least))?;
                     let what = format!("`{}` has at least {least}", object.name);
                     push(&mut all, &name, what, &scene, goal);
                 }
@@ -270,7 +256,7 @@ impl<'p> Rule<'p> {
                 match op {
                     BinaryOp::Div | BinaryOp::Mod => {
                         for (scene, divisor) in scene.value(b, env)? {
-                            let goal = fits(divisor.plus(-1, &Polynomial::number(1)))?;
+                            let goal = fits(divisor.less(1))?;
                             push(all, name, what.to_owned(), &scene, goal);
                         }
                         Ok(())
@@ -392,12 +378,12 @@ impl<'p> Rule<'p> {
             };
             for (at, extent) in at.value(extent)? {
                 // Not empty, so that a remainder is inside.
-                let goal = fits(extent.plus(-1, &Polynomial::number(1)))?;
+                let goal = fits(extent.less(1))?;
                 push(all, name, what.to_owned(), &at.scene, goal);
                 for (at, x) in at.value(x)? {
                     if !inside {
                         let room = fits(extent.plus(-1, &x))?;
-                        let room = fits(room.plus(-1, &Polynomial::number(1)))?;
+                        let room = fits(room.less(1))?;
                         push(all, name, what.to_owned(), &at.scene, x.clone());
                         push(all, name, what.to_owned(), &at.scene, room);
                     }
@@ -430,7 +416,7 @@ impl<'p> Rule<'p> {
                 let what = format!("{} is of a number of bytes", self.words(class, at));
                 for place in self.scene.at(this, at)? {
                     for (place, bytes) in place.value(bytes)? {
-                        let bytes = fits(bytes.plus(-least, &Polynomial::number(1)))?;
+                        let bytes = fits(bytes.less(least))?;
                         push(
                             all,
                             &format!("bytes_c{class}_s{at}"),
@@ -491,7 +477,7 @@ impl<'p> Rule<'p> {
     }
 
     /// The number of the arrival that a wait is for, by cases.
-    fn awaited<'c>(
+    pub(super) fn awaited<'c>(
         &self,
         lane: &Lane,
         at: &At<'c>,
@@ -524,7 +510,7 @@ impl<'p> Rule<'p> {
                         }
                         // It is for the generation that the member has just joined.
                         for (at, joined) in at.done(this.arrivals_of(class))? {
-                            let last = fits(joined.plus(-1, &Polynomial::number(1)))?;
+                            let last = fits(joined.less(1))?;
                             let apart = fits(last.plus(-1, &number))?;
                             equal(&mut all, &name, &what, &at.scene, &apart)?;
                         }
@@ -562,7 +548,7 @@ impl<'p> Rule<'p> {
                         for scene in at.scene.inhabited(&self.classes[by])? {
                             for (scene, total) in scene.value(&total, &Env::new())? {
                                 let left = fits(total.plus(-1, &number))?;
-                                let left = fits(left.plus(-1, &Polynomial::number(1)))?;
+                                let left = fits(left.less(1))?;
                                 push(&mut all, &name, what.clone(), &scene, left);
                             }
                         }
@@ -571,391 +557,6 @@ impl<'p> Rule<'p> {
             }
         }
         Ok(all)
-    }
-
-    /// Everything that needs a chain.
-    pub fn ordered(&self) -> Vec<About> {
-        let mut all = Vec::new();
-        for lane in &self.lanes {
-            for &(class, site) in &lane.waits {
-                if matches!(self.site(class, site).kind, Kind::WaitParity { .. }) {
-                    all.push(About::NotBehind(class, site));
-                    all.push(About::NotLapped(class, site));
-                }
-            }
-            let arrivals = lane.arrivals.iter();
-            all.extend(arrivals.map(|(class, site)| About::InTurn(*class, *site)));
-        }
-        all
-    }
-
-    /// The lane of an operation.
-    fn lane_of(&self, class: usize, site: usize) -> Result<usize, Unsupported> {
-        let at = (class, site);
-        let mut lanes = self.lanes.iter();
-        lanes
-            .position(|lane| lane.arrivals.contains(&at) || lane.waits.contains(&at))
-            .ok_or_else(|| Unsupported::whole("an operation at no lane"))
-    }
-
-    /// Where a chain begins: the class that is at the end of what is to be shown.
-    pub fn begins(&self, about: About) -> Result<(usize, usize), Unsupported> {
-        let (class, site) = match about {
-            About::NotBehind(class, site)
-            | About::InTurn(class, site)
-            | About::NotLapped(class, site) => (class, site),
-        };
-        let there = self.classes.get(class).and_then(|c| c.flow.sites.get(site));
-        match there {
-            Some(_) => Ok((class, self.lane_of(class, site)?)),
-            None => Err(Unsupported::whole("an operation that does not exist")),
-        }
-    }
-
-    /// That a chain shows what it is about. `lags` says how far behind the waits of a class at a
-    /// lane are.
-    pub fn chain(
-        &self,
-        about: About,
-        links: &[Link],
-        lags: &dyn Fn(usize, usize) -> Option<i64>,
-    ) -> Result<Vec<Claim>, Unsupported> {
-        let (class, lane_at) = self.begins(about)?;
-        let lane = &self.lanes[lane_at];
-        let this = &self.classes[class];
-        let lag = |class, lane| {
-            lags(class, lane).ok_or_else(|| Unsupported::whole("waits whose lag is not given"))
-        };
-        let mut claims = Vec::new();
-        let (mut walk, links) = match about {
-            About::NotBehind(_, site) => {
-                let name = format!("not_behind_c{class}_s{site}");
-                let what = format!(
-                    "before {}, the generation before has completed",
-                    self.words(class, site)
-                );
-                let mut start = Vec::new();
-                for at in self.scene.at(this, site)? {
-                    for (at, number) in self.awaited(lane, &at, class, lag(class, lane_at)?)? {
-                        start.extend(self.previous(lane, at, class, &number)?);
-                    }
-                }
-                (Walk::new(self, name, what, start), links)
-            }
-            About::InTurn(_, site) => {
-                let name = format!("in_turn_c{class}_s{site}");
-                let what = format!(
-                    "before {}, the generation before its own has completed",
-                    self.words(class, site)
-                );
-                let mut start = Vec::new();
-                for at in self.scene.at(this, site)? {
-                    for (at, number) in at.done(lane.arrivals_of(class))? {
-                        start.extend(self.previous(lane, at, class, &number)?);
-                    }
-                }
-                (Walk::new(self, name, what, start), links)
-            }
-            About::NotLapped(_, site) => {
-                let name = format!("not_lapped_c{class}_s{site}");
-                let what = format!(
-                    "the generation after that of {} needs an arrival that comes later",
-                    self.words(class, site)
-                );
-                let Some((first, rest)) = links.split_first() else {
-                    return Err(Unsupported::whole("a chain that begins nowhere"));
-                };
-                if first.lane != lane_at {
-                    return Err(Unsupported::whole("a chain that begins elsewhere"));
-                }
-                let mut start = Vec::new();
-                for at in self.scene.at(this, site)? {
-                    for (at, nth) in at.done(lane.waits_of(class))? {
-                        for (at, size) in at.value(&lane.size)? {
-                            let rounds = 1 - i128::from(lag(class, lane_at)?);
-                            let number = fits(nth.plus(rounds, &size))?;
-                            start.push(Step {
-                                scene: at.scene,
-                                arrival: number,
-                                target: nth.clone(),
-                            });
-                        }
-                    }
-                }
-                let mut walk = Walk::new(self, name, what, Vec::new());
-                for step in start {
-                    walk.arrive(step, lane, first.class)?;
-                }
-                (walk, rest)
-            }
-        };
-        for link in links {
-            let Some(next) = self.lanes.get(link.lane) else {
-                return Err(Unsupported::whole("a lane that does not exist"));
-            };
-            for (at, of, target) in std::mem::take(&mut walk.places) {
-                let rounds = lag(of, link.lane)?;
-                for (at, waits) in at.done(next.waits_of(of))? {
-                    // The last of so many waits.
-                    let nth = fits(waits.plus(-1, &Polynomial::number(1)))?;
-                    walk.claim(&at.scene, nth.clone());
-                    for (at, size) in at.value(&next.size)? {
-                        let arrival = fits(nth.plus(-i128::from(rounds), &size))?;
-                        walk.claim(&at.scene, arrival.clone());
-                        let step = Step {
-                            scene: at.scene,
-                            arrival,
-                            target: target.clone(),
-                        };
-                        walk.arrive(step, next, link.class)?;
-                    }
-                }
-            }
-        }
-        for (at, of, target) in std::mem::take(&mut walk.places) {
-            // For a wait that is not lapped the target is the wait itself, by its number; otherwise
-            // an arrival that somebody has waited for.
-            let number = match about {
-                About::NotLapped(..) if of == class => vec![(at, target)],
-                About::NotLapped(..) => {
-                    return Err(Unsupported::whole("a chain that ends elsewhere"));
-                }
-                _ => {
-                    let rounds = lag(of, lane_at)?;
-                    let mut all = Vec::new();
-                    for (at, size) in at.value(&lane.size)? {
-                        let nth = fits(target.plus(i128::from(rounds), &size))?;
-                        all.push((at, nth));
-                    }
-                    all
-                }
-            };
-            for (at, nth) in number {
-                walk.claim(&at.scene, nth.clone());
-                for (at, waits) in at.done(lane.waits_of(of))? {
-                    let later = fits(waits.plus(-1, &nth))?;
-                    walk.claim(&at.scene, fits(later.plus(-1, &Polynomial::number(1)))?);
-                }
-            }
-        }
-        claims.append(&mut walk.claims);
-        Ok(claims)
-    }
-
-    /// A place with the arrival one round before a number as its target, if there is one.
-    fn previous<'c>(
-        &self,
-        lane: &Lane,
-        at: At<'c>,
-        class: usize,
-        number: &Polynomial,
-    ) -> Result<Vec<(At<'c>, usize, Polynomial)>, Unsupported> {
-        let mut all = Vec::new();
-        for (mut at, size) in at.value(&lane.size)? {
-            let before = fits(number.plus(-1, &size))?;
-            at.scene.know(before.clone());
-            all.push((at, class, before));
-        }
-        Ok(all)
-    }
-
-    /// Ranks grow along programs, and from arrivals to the waits that are for them.
-    pub fn ranks(
-        &self,
-        weights: Weights<'_>,
-        lags: &dyn Fn(usize, usize) -> Option<i64>,
-    ) -> Result<Vec<Claim>, Unsupported> {
-        let mut all = Vec::new();
-        for (class, this) in self.classes.iter().enumerate() {
-            let sites = &this.flow.sites;
-            for scene in self.scene.inhabited(this)? {
-                for at in 0..this.flow.loops.len() {
-                    let weight = weights(class, Part::Loop(at))?;
-                    let what = format!(
-                        "ranks in {} do not fall from one iteration to the next",
-                        this.name
-                    );
-                    push(
-                        &mut all,
-                        &format!("grows_c{class}_loop{at}"),
-                        what.clone(),
-                        &scene,
-                        weight.clone(),
-                    );
-                    let mut inside =
-                        (0..sites.len()).filter(|site| sites[*site].path.loops.contains(&at));
-                    let Some(first) = inside.next() else { continue };
-                    let last = inside.next_back().unwrap_or(first);
-                    let (first, last) = (
-                        weights(class, Part::Site(first))?,
-                        weights(class, Part::Site(last))?,
-                    );
-                    let rise = fits(fits(first.plus(1, &weight))?.plus(-1, &last))?;
-                    push(
-                        &mut all,
-                        &format!("again_c{class}_loop{at}"),
-                        what,
-                        &scene,
-                        rise,
-                    );
-                }
-                for site in 1..sites.len() {
-                    let rise = weights(class, Part::Site(site))?;
-                    let rise = fits(rise.plus(-1, &weights(class, Part::Site(site - 1))?))?;
-                    let what = format!("ranks in {} do not fall", this.name);
-                    push(
-                        &mut all,
-                        &format!("grows_c{class}_s{site}"),
-                        what,
-                        &scene,
-                        rise,
-                    );
-                }
-            }
-        }
-        for (lane_at, lane) in self.lanes.iter().enumerate() {
-            for &(class, site) in &lane.waits {
-                let lag = lags(class, lane_at)
-                    .ok_or_else(|| Unsupported::whole("waits whose lag is not given"))?;
-                for &(by, arrival) in &lane.arrivals {
-                    let name = format!("rank_c{class}_s{site}_by_c{by}_s{arrival}");
-                    let what = format!(
-                        "{} has a greater rank than the arrival that it is for, {}",
-                        self.words(class, site),
-                        self.words(by, arrival)
-                    );
-                    for at in self.scene.at(&self.classes[class], site)? {
-                        for (at, number) in self.awaited(lane, &at, class, lag)? {
-                            let mut walk = Walk::new(self, name.clone(), what.clone(), Vec::new());
-                            let step = Step {
-                                scene: at.scene.clone(),
-                                arrival: number.clone(),
-                                target: number,
-                            };
-                            walk.arrive_at(step, lane, by, arrival)?;
-                            for (place, _, _) in std::mem::take(&mut walk.places) {
-                                let own = At {
-                                    scene: place.scene.clone(),
-                                    ..at.clone()
-                                };
-                                for (own, high) in self.rank(class, &own, weights)? {
-                                    let place = At {
-                                        scene: own.scene.clone(),
-                                        ..place.clone()
-                                    };
-                                    for (place, low) in self.rank(by, &place, weights)? {
-                                        let rise = fits(high.plus(-1, &low))?;
-                                        let rise = fits(rise.plus(-1, &Polynomial::number(1)))?;
-                                        push(&mut all, &name, what.clone(), &place.scene, rise);
-                                    }
-                                }
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        Ok(all)
-    }
-
-    /// The rank of an operation, by cases.
-    fn rank<'c>(
-        &self,
-        class: usize,
-        at: &At<'c>,
-        weights: Weights<'_>,
-    ) -> Result<Vec<(At<'c>, Polynomial)>, Unsupported> {
-        let mut all = vec![(at.clone(), weights(class, Part::Site(at.site))?)];
-        for nth in 0..at.class.flow.loops.len() {
-            let weight = weights(class, Part::Loop(nth))?;
-            let mut next = Vec::new();
-            for (at, rank) in all {
-                for (at, clock) in at.clock(nth)? {
-                    let more = fits(weight.times(&clock))?;
-                    next.push((at, fits(rank.plus(1, &more))?));
-                }
-            }
-            all = next;
-        }
-        Ok(all)
-    }
-}
-
-/// An arrival that has been made, and what is to be shown by it.
-struct Step {
-    scene: Scene,
-    /// The number of the arrival.
-    arrival: Polynomial,
-    target: Polynomial,
-}
-
-/// Going from arrivals to what must have happened before them.
-struct Walk<'r, 'p> {
-    rule: &'r Rule<'p>,
-    name: String,
-    what: String,
-    /// Where members have been: the place, their class, and the target.
-    places: Vec<(At<'r>, usize, Polynomial)>,
-    claims: Vec<Claim>,
-}
-
-impl<'r, 'p> Walk<'r, 'p> {
-    fn new(
-        rule: &'r Rule<'p>,
-        name: String,
-        what: String,
-        places: Vec<(At<'r>, usize, Polynomial)>,
-    ) -> Walk<'r, 'p> {
-        Walk {
-            rule,
-            name,
-            what,
-            places,
-            claims: Vec::new(),
-        }
-    }
-
-    fn claim(&mut self, scene: &Scene, goal: Polynomial) {
-        push(&mut self.claims, &self.name, self.what.clone(), scene, goal);
-    }
-
-    /// The members of a class, of which there are some, have made an arrival with this number.
-    fn arrive(&mut self, step: Step, lane: &Lane, class: usize) -> Result<(), Unsupported> {
-        let Some(this) = self.rule.classes.get(class) else {
-            return Err(Unsupported::whole("a class that does not exist"));
-        };
-        if lane.arrivals_of(class).next().is_none() {
-            return Err(Unsupported::whole("a class that does not arrive there"));
-        }
-        for (scene, size) in step.scene.value(&this.size, &Env::new())? {
-            self.claim(&scene, fits(size.plus(-1, &Polynomial::number(1)))?);
-        }
-        for site in lane.arrivals_of(class) {
-            let step = Step {
-                scene: step.scene.clone(),
-                arrival: step.arrival.clone(),
-                target: step.target.clone(),
-            };
-            self.arrive_at(step, lane, class, site)?;
-        }
-        Ok(())
-    }
-
-    /// The same, if it is made by this operation.
-    fn arrive_at(
-        &mut self,
-        step: Step,
-        lane: &Lane,
-        class: usize,
-        site: usize,
-    ) -> Result<(), Unsupported> {
-        for at in step.scene.at(&self.rule.classes[class], site)? {
-            for (mut at, number) in at.done(lane.arrivals_of(class))? {
-                at.scene.know_equal(&number, &step.arrival)?;
-                self.places.push((at, class, step.target.clone()));
-            }
-        }
-        Ok(())
     }
 }
 
@@ -983,7 +584,13 @@ fn equal(
 }
 
 /// That something is at least 0, unless it is by its form.
-fn push(all: &mut Vec<Claim>, name: &str, meaning: String, scene: &Scene, goal: Polynomial) {
+pub(super) fn push(
+    all: &mut Vec<Claim>,
+    name: &str,
+    meaning: String,
+    scene: &Scene,
+    goal: Polynomial,
+) {
     if goal.value().is_some_and(|value| value >= 0) {
         return;
     }

@@ -52,7 +52,7 @@ impl Scene {
                 Domain::Set(values) => (values.first().copied(), values.last().copied()),
             };
             if let Some(lo) = lo {
-                scene.know(fits(this.plus(-i128::from(lo), &Polynomial::number(1)))?);
+                scene.know(fits(this.less(i128::from(lo)))?);
             }
             if let Some(hi) = hi {
                 let hi = Polynomial::number(i128::from(hi));
@@ -114,7 +114,7 @@ impl Scene {
         let sizes = self.value(&class.size, &Env::new())?.into_iter();
         sizes
             .map(|(mut scene, size)| {
-                scene.know(fits(size.plus(-1, &Polynomial::number(1)))?);
+                scene.know(fits(size.less(1))?);
                 Ok(scene)
             })
             .collect()
@@ -136,7 +136,7 @@ impl Scene {
                     scene.iterations += 1;
                     scene.know(nth.clone());
                     let left = fits(trips.plus(-1, &nth))?;
-                    scene.know(fits(left.plus(-1, &Polynomial::number(1)))?);
+                    scene.know(fits(left.less(1))?);
                     let mut env = env.clone();
                     env.insert(this.var, nth);
                     inner.push((scene, env));

@@ -33,8 +33,8 @@ use crate::certificate::order::polynomial::Polynomial;
 use crate::certificate::order::polynomial::Unknown;
 use crate::certificate::order::positivity::Proof;
 use crate::certificate::order::positivity::Sequent;
+use crate::certificate::order::ranks::Part;
 use crate::certificate::order::rule::Claim;
-use crate::certificate::order::rule::Part;
 use crate::certificate::order::rule::Rule;
 use crate::fresh;
 use crate::protocol::Protocol;
@@ -78,7 +78,7 @@ struct Search<'p> {
     cancel: Option<&'p AtomicBool>,
     tell: &'p (dyn Fn(&str) + Sync),
     /// What came of looking for the multipliers of a goal under hypotheses.
-    shown: RefCell<HashMap<String, Option<Proof>>>,
+    shown: RefCell<HashMap<Sequent, Option<Proof>>>,
 }
 
 type Lags = BTreeMap<(usize, usize), i64>;
@@ -129,12 +129,12 @@ impl Search<'_> {
     /// Multipliers that show a claim.
     fn shown(&self, claim: &Claim) -> Result<Option<Proof>, String> {
         self.stop()?;
-        let key = format!("{:?}", claim.sequent);
-        if let Some(known) = self.shown.borrow().get(&key) {
+        if let Some(known) = self.shown.borrow().get(&claim.sequent) {
             return Ok(known.clone());
         }
         let proof = multipliers::prove(&claim.sequent, Effort::Lemmas);
-        self.shown.borrow_mut().insert(key, proof.clone());
+        let mut shown = self.shown.borrow_mut();
+        shown.insert(claim.sequent.clone(), proof.clone());
         Ok(proof)
     }
 

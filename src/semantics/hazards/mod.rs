@@ -41,6 +41,11 @@ use crate::protocol::Object;
 use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 use crate::protocol::StmtId;
+use crate::semantics::data;
+use crate::semantics::data::Data;
+use crate::semantics::error::RunError;
+use crate::semantics::input::Input;
+use crate::semantics::unfold::Limits;
 use crate::verdict::Property;
 
 use super::instance::CellId;
@@ -200,6 +205,23 @@ pub fn wants_data(protocol: &Protocol, property: Property) -> bool {
         }
         Property::Uninitialized => protocol.objects.iter().any(|o| o.home.is_some()),
         _ => false,
+    }
+}
+
+/// What an input's instance reads and writes, if that plays a part in the property.
+///
+/// # Errors
+///
+/// The input does not run, or an access is outside its buffer.
+pub fn wanted_data(
+    protocol: &Protocol,
+    property: Property,
+    input: &Input,
+    limits: &Limits,
+) -> Result<Option<Data>, RunError> {
+    match wants_data(protocol, property) {
+        true => data::data(protocol, input, limits).map(Some),
+        false => Ok(None),
     }
 }
 

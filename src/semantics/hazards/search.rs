@@ -360,10 +360,7 @@ pub fn search_all(
     };
     for item in Inputs::new(protocol, params, bounds)? {
         let (input, instance) = item?;
-        let data = match super::wants_data(protocol, property) {
-            true => Some(data::data(protocol, &input, &bounds.limits)?),
-            false => None,
-        };
+        let data = super::wanted_data(protocol, property, &input, &bounds.limits)?;
         let before = all.states;
         let progress = |states| {
             if let Some(progress) = options.progress {

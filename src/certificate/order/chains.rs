@@ -1,0 +1,272 @@
+//! Chains: who knows what has been waited for, since each last wait was for an arrival that followed
+//! another wait.
+
+use super::artefact::About;
+use super::artefact::Link;
+use super::cases::Env;
+use super::cases::fits;
+use super::lanes::Lane;
+use super::polynomial::Polynomial;
+use super::rule::Claim;
+use super::rule::Rule;
+use super::rule::push;
+use super::scene::At;
+use super::scene::Scene;
+use crate::certificate::cut::flow::Kind;
+use crate::certificate::program::Unsupported;
+
+impl Rule<'_> {
+    /// Everything that needs a chain.
+    pub fn ordered(&self) -> Vec<About> {
+        let mut all = Vec::new();
+        for lane in &self.lanes {
+            for &(class, site) in &lane.waits {
+                if matches!(self.site(class, site).kind, Kind::WaitParity { .. }) {
+                    all.push(About::NotBehind(class, site));
+                    all.push(About::NotLapped(class, site));
+                }
+            }
+            let arrivals = lane.arrivals.iter();
+            all.extend(arrivals.map(|(class, site)| About::InTurn(*class, *site)));
+        }
+        all
+    }
+
+    /// The lane of an operation.
+    fn lane_of(&self, class: usize, site: usize) -> Result<usize, Unsupported> {
+        let at = (class, site);
+        let mut lanes = self.lanes.iter();
+        lanes
+            .position(|lane| lane.arrivals.contains(&at) || lane.waits.contains(&at))
+            .ok_or_else(|| Unsupported::whole("an operation at no lane"))
+    }
+
+    /// Where a chain begins: the class that is at the end of what is to be shown.
+    pub fn begins(&self, about: About) -> Result<(usize, usize), Unsupported> {
+        let (class, site) = about.place();
+        let there = self.classes.get(class).and_then(|c| c.flow.sites.get(site));
+        match there {
+            Some(_) => Ok((class, self.lane_of(class, site)?)),
+            None => Err(Unsupported::whole("an operation that does not exist")),
+        }
+    }
+
+    /// That a chain shows what it is about. `lags` says how far behind the waits of a class at a
+    /// lane are.
+    pub fn chain(
+        &self,
+        about: About,
+        links: &[Link],
+        lags: &dyn Fn(usize, usize) -> Option<i64>,
+    ) -> Result<Vec<Claim>, Unsupported> {
+        let (class, lane_at) = self.begins(about)?;
+        let lane = &self.lanes[lane_at];
+        let this = &self.classes[class];
+        let lag = |class, lane| {
+            lags(class, lane).ok_or_else(|| Unsupported::whole("waits whose lag is not given"))
+        };
+        let (mut walk, links) = match about {
+            About::NotBehind(_, site) => {
+                let name = format!("not_behind_c{class}_s{site}");
+                let what = format!(
+                    "before {}, the generation before has completed",
+                    self.words(class, site)
+                );
+                let mut start = Vec::new();
+                for at in self.scene.at(this, site)? {
+                    for (at, number) in self.awaited(lane, &at, class, lag(class, lane_at)?)? {
+                        start.extend(self.previous(lane, at, class, &number)?);
+                    }
+                }
+                (Walk::new(self, name, what, start), links)
+            }
+            About::InTurn(_, site) => {
+                let name = format!("in_turn_c{class}_s{site}");
+                let what = format!(
+                    "before {}, the generation before its own has completed",
+                    self.words(class, site)
+                );
+                let mut start = Vec::new();
+                for at in self.scene.at(this, site)? {
+                    for (at, number) in at.done(lane.arrivals_of(class))? {
+                        start.extend(self.previous(lane, at, class, &number)?);
+                    }
+                }
+                (Walk::new(self, name, what, start), links)
+            }
+            About::NotLapped(_, site) => {
+                let name = format!("not_lapped_c{class}_s{site}");
+                let what = format!(
+                    "the generation after that of {} needs an arrival that comes later",
+                    self.words(class, site)
+                );
+                let Some((first, rest)) = links.split_first() else {
+                    return Err(Unsupported::whole("a chain that begins nowhere"));
+                };
+                if first.lane != lane_at {
+                    return Err(Unsupported::whole("a chain that begins elsewhere"));
+                }
+                let mut start = Vec::new();
+                for at in self.scene.at(this, site)? {
+                    for (at, nth) in at.done(lane.waits_of(class))? {
+                        for (at, size) in at.value(&lane.size)? {
+                            let rounds = 1 - i128::from(lag(class, lane_at)?);
+                            let number = fits(nth.plus(rounds, &size))?;
+                            start.push(Step {
+                                scene: at.scene,
+                                arrival: number,
+                                target: nth.clone(),
+                            });
+                        }
+                    }
+                }
+                let mut walk = Walk::new(self, name, what, Vec::new());
+                for step in start {
+                    walk.arrive(step, lane, first.class)?;
+                }
+                (walk, rest)
+            }
+        };
+        for link in links {
+            let Some(next) = self.lanes.get(link.lane) else {
+                return Err(Unsupported::whole("a lane that does not exist"));
+            };
+            for (at, of, target) in std::mem::take(&mut walk.places) {
+                let rounds = lag(of, link.lane)?;
+                for (at, waits) in at.done(next.waits_of(of))? {
+                    // The last of so many waits.
+                    let nth = fits(waits.less(1))?;
+                    walk.claim(&at.scene, nth.clone());
+                    for (at, size) in at.value(&next.size)? {
+                        let arrival = fits(nth.plus(-i128::from(rounds), &size))?;
+                        walk.claim(&at.scene, arrival.clone());
+                        let step = Step {
+                            scene: at.scene,
+                            arrival,
+                            target: target.clone(),
+                        };
+                        walk.arrive(step, next, link.class)?;
+                    }
+                }
+            }
+        }
+        for (at, of, target) in std::mem::take(&mut walk.places) {
+            // For a wait that is not lapped the target is the wait itself, by its number; otherwise
+            // an arrival that somebody has waited for.
+            let number = match about {
+                About::NotLapped(..) if of == class => vec![(at, target)],
+                About::NotLapped(..) => {
+                    return Err(Unsupported::whole("a chain that ends elsewhere"));
+                }
+                _ => {
+                    let rounds = lag(of, lane_at)?;
+                    let mut all = Vec::new();
+                    for (at, size) in at.value(&lane.size)? {
+                        let nth = fits(target.plus(i128::from(rounds), &size))?;
+                        all.push((at, nth));
+                    }
+                    all
+                }
+            };
+            for (at, nth) in number {
+                walk.claim(&at.scene, nth.clone());
+                for (at, waits) in at.done(lane.waits_of(of))? {
+                    let later = fits(waits.plus(-1, &nth))?;
+                    walk.claim(&at.scene, fits(later.less(1))?);
+                }
+            }
+        }
+        Ok(walk.claims)
+    }
+
+    /// A place with the arrival one round before a number as its target, if there is one.
+    fn previous<'c>(
+        &self,
+        lane: &Lane,
+        at: At<'c>,
+        class: usize,
+        number: &Polynomial,
+    ) -> Result<Vec<(At<'c>, usize, Polynomial)>, Unsupported> {
+        let mut all = Vec::new();
+        for (mut at, size) in at.value(&lane.size)? {
+            let before = fits(number.plus(-1, &size))?;
+            at.scene.know(before.clone());
+            all.push((at, class, before));
+        }
+        Ok(all)
+    }
+}
+
+/// An arrival that has been made, and what is to be shown by it.
+#[derive(Clone)]
+pub(super) struct Step {
+    pub scene: Scene,
+    /// The number of the arrival.
+    pub arrival: Polynomial,
+    pub target: Polynomial,
+}
+
+/// Going from arrivals to what must have happened before them.
+pub(super) struct Walk<'r, 'p> {
+    rule: &'r Rule<'p>,
+    name: String,
+    what: String,
+    /// Where members have been: the place, their class, and the target.
+    pub places: Vec<(At<'r>, usize, Polynomial)>,
+    claims: Vec<Claim>,
+}
+
+impl<'r, 'p> Walk<'r, 'p> {
+    pub fn new(
+        rule: &'r Rule<'p>,
+        name: String,
+        what: String,
+        places: Vec<(At<'r>, usize, Polynomial)>,
+    ) -> Walk<'r, 'p> {
+        Walk {
+            rule,
+            name,
+            what,
+            places,
+            claims: Vec::new(),
+        }
+    }
+
+    fn claim(&mut self, scene: &Scene, goal: Polynomial) {
+        push(&mut self.claims, &self.name, self.what.clone(), scene, goal);
+    }
+
+    /// The members of a class, of which there are some, have made an arrival with this number.
+    fn arrive(&mut self, step: Step, lane: &Lane, class: usize) -> Result<(), Unsupported> {
+        let Some(this) = self.rule.classes.get(class) else {
+            return Err(Unsupported::whole("a class that does not exist"));
+        };
+        if lane.arrivals_of(class).next().is_none() {
+            return Err(Unsupported::whole("a class that does not arrive there"));
+        }
+        for (scene, size) in step.scene.value(&this.size, &Env::new())? {
+            self.claim(&scene, fits(size.less(1))?);
+        }
+        for site in lane.arrivals_of(class) {
+            self.arrive_at(step.clone(), lane, class, site)?;
+        }
+        Ok(())
+    }
+
+    /// The same, if it is made by this operation.
+    pub fn arrive_at(
+        &mut self,
+        step: Step,
+        lane: &Lane,
+        class: usize,
+        site: usize,
+    ) -> Result<(), Unsupported> {
+        for at in step.scene.at(&self.rule.classes[class], site)? {
+            for (mut at, number) in at.done(lane.arrivals_of(class))? {
+                at.scene.know_equal(&number, &step.arrival)?;
+                self.places.push((at, class, step.target.clone()));
+            }
+        }
+        Ok(())
+    }
+}
