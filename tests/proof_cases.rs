@@ -20,9 +20,13 @@ use warplock::verdict::deadlock::Settings;
 use warplock::verdict::decision::Verdict;
 
 fn proposal(source: &str) -> Result<Argument, String> {
+    proposal_by(Layer::Cuts(Shows::Nothing), source)
+}
+
+fn proposal_by(layer: Layer, source: &str) -> Result<Argument, String> {
     let protocol = text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{e:?}\n{source}"));
     let limit = Duration::from_secs(60);
-    match proof::search(&protocol, Layer::Cuts(Shows::Nothing), limit, None, &|_| {}) {
+    match proof::search(&protocol, layer, limit, None, &|_| {}) {
         Guess::Found(argument) | Guess::Fitting(argument) => Ok(argument),
         Guess::Nothing { reason, .. } => Err(reason),
     }
@@ -183,5 +187,44 @@ fn hangs_that_need_large_values_are_found() {
             panic!("{:?}", found.verdict);
         };
         assert_eq!(refutation.input.params, least, "{text}");
+    }
+}
+
+/// Declarations have to mean something at every value, also where there is nobody to use them.
+#[test]
+fn declarations_mean_something_where_there_is_no_copy() {
+    let copies = |other: &str| {
+        format!(
+            "protocol copies
+            param C in 0..
+            param N in 0..
+            mbarrier full[C] {{ arrivals: 1 }}
+            mbarrier empty[C] {{ arrivals: 1 }}
+            {other}
+            role load[c in 0..C - 1000] {{
+                for i in 0..N {{
+                    wait empty[c] (i + 1) % 2
+                    arrive full[c]
+                }}
+            }}
+            role math[c in 0..C - 1000] {{
+                for i in 0..N {{
+                    wait full[c] i % 2
+                    arrive empty[c]
+                }}
+            }}"
+        )
+    };
+    for layer in [Layer::Order, Layer::Cuts(Shows::Nothing)] {
+        let proved = |source: &str| {
+            proposal_by(layer, source).is_ok_and(|argument| accepted(source, argument).is_ok())
+        };
+        assert!(proved(&copies("mbarrier other[4] { arrivals: 1 }")));
+        for nothing in [
+            "mbarrier other[4] { arrivals: max(C - 500, 500 - C) }",
+            "mbarrier other[4 / max(C - 500, 500 - C)] { arrivals: 1 }",
+        ] {
+            assert!(!proved(&copies(nothing)), "{layer:?}: {nothing}");
+        }
     }
 }
