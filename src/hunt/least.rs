@@ -5,12 +5,15 @@ use std::time::Duration;
 use crate::protocol::Initial;
 use crate::protocol::ObjectKind;
 use crate::semantics::explore::SearchEnd;
+use crate::semantics::inputs::Inputs;
 use crate::verdict::Property;
 
 use super::Hang;
 use super::Hunter;
+use super::LARGEST;
 use super::LARGEST_START;
 use super::Watch;
+use super::bounds;
 use super::explored;
 use super::grid;
 use super::grid::Region;
@@ -24,8 +27,10 @@ const BEYOND: i64 = 2;
 /// At least so far every parameter is looked at.
 const AT_LEAST: i64 = 4;
 
-/// States explored at each smaller point.
+/// States explored at each smaller point, and how much may be looked at for all of them: a state of
+/// many members has as many successors, each with as many members.
 const STATES: u64 = 200_000;
+const LOOKS: u64 = 1 << 26;
 
 /// How often all parameters are made smaller, one after the other.
 const ROUNDS: usize = 3;
@@ -56,6 +61,7 @@ struct Smaller {
 enum Known {
     Nothing,
     Tried,
+    Proved,
     Explored,
 }
 
@@ -96,7 +102,7 @@ impl Hunter<'_> {
                 self.protocol,
                 &smaller[place].params,
                 self.property,
-                STATES,
+                self.states_worth(&smaller[place].params),
                 watch,
             ) else {
                 continue;
@@ -108,6 +114,11 @@ impl Hunter<'_> {
             }
             if found.end == SearchEnd::Exhausted {
                 smaller[place].known = Known::Explored;
+            } else if self
+                .proves
+                .is_some_and(|proves| proves(&smaller[place].params))
+            {
+                smaller[place].known = Known::Proved;
             }
         }
         let smallest = self.sentence(&region, &smaller);
@@ -158,6 +169,18 @@ impl Hunter<'_> {
         hang
     }
 
+    /// How many states are explored at a point.
+    fn states_worth(&self, params: &[i64]) -> u64 {
+        let mut inputs = Inputs::new(self.protocol, params, &bounds(LARGEST))
+            .into_iter()
+            .flatten();
+        let members = match inputs.next() {
+            Some(Ok((_, instance))) => instance.members.len().max(1) as u64,
+            _ => 1,
+        };
+        STATES.min(LOOKS / (members * members))
+    }
+
     /// Where smaller counterexamples are looked for.
     fn around(&self, hang: &Hang) -> Region {
         let params = self.protocol.params.iter().zip(&hang.input.params);
@@ -183,19 +206,25 @@ impl Hunter<'_> {
             String::new()
         };
         let count = |known| smaller.iter().filter(|s| s.known == known).count();
-        let done = count(Known::Explored);
+        let (done, proved) = (count(Known::Explored), count(Known::Proved));
         let all_listed = smaller.len() < MOST_POINTS;
-        if smaller.len() == done && all_listed {
-            let how = match (done, self.protocol.assumptions.is_empty()) {
+        if smaller.len() == done + proved && all_listed {
+            let how = match (done, proved) {
+                (_, 0) => format!("explored exhaustively{starts}"),
+                (0, _) => "proved to have none".to_owned(),
+                _ => format!("explored exhaustively{starts} or proved to have none"),
+            };
+            let how = match (done + proved, self.protocol.assumptions.is_empty()) {
                 (0, true) => "there are no smaller ones".to_owned(),
                 (0, false) => "no smaller ones satisfy the assumptions".to_owned(),
-                (1, _) => format!("the only smaller one was explored exhaustively{starts}"),
-                _ => format!("every smaller one of these was explored exhaustively{starts}"),
+                (1, _) => format!("the only smaller one was {how}"),
+                _ => format!("every smaller one of these was {how}"),
             };
             return format!("smallest by ({names}) among {within}; {how}");
         }
         let parts = [
             (done, format!("explored exhaustively{starts}")),
+            (proved, "proved to have none".to_owned()),
             (count(Known::Tried), "tried by schedules only".to_owned()),
             (count(Known::Nothing), "not tried".to_owned()),
         ];

@@ -5,6 +5,7 @@
 //! and says exactly in which sense it is the smallest. A hit is a run of
 //! [`crate::semantics::step`], so it only has to be replayed; finding none means nothing.
 
+mod accelerated;
 pub mod distinct;
 mod further;
 pub mod grid;
@@ -58,10 +59,13 @@ const HURRIED_WORK: u64 = 500_000;
 /// How many inputs are tried at one point, where patterns, row orders or initial values are open.
 const INPUTS: usize = 256;
 
+/// With more members than this, what is alike moves together.
+const MANY: usize = 64;
+
 /// The largest instance that is tried.
 const LARGEST: Limits = Limits {
-    ops: 100_000,
-    members: 4_096,
+    ops: 400_000,
+    members: 1 << 15,
     cells: 20_000,
     work: 4_000_000,
 };
@@ -171,7 +175,12 @@ pub struct Hunter<'a> {
     pub undefined: Option<Undefined>,
     /// Points at which the schedules found nothing.
     clear: FxHashSet<Vec<i64>>,
+    /// Whether there is a proof that nothing is to be found at a point.
+    proves: Option<Proves<'a>>,
 }
+
+/// Says of parameter values whether there is a proof that nothing is to be found there.
+pub type Proves<'a> = &'a dyn Fn(&[i64]) -> bool;
 
 impl<'a> Hunter<'a> {
     /// A hunter that has tried nothing. `order` names every parameter once, the one that a
@@ -192,6 +201,15 @@ impl<'a> Hunter<'a> {
             left_over: false,
             undefined: None,
             clear: FxHashSet::default(),
+            proves: None,
+        }
+    }
+
+    /// The same, but asking for a proof where there is too much to explore.
+    pub fn asking(self, proves: Proves<'a>) -> Hunter<'a> {
+        Hunter {
+            proves: Some(proves),
+            ..self
         }
     }
 
@@ -287,7 +305,11 @@ impl<'a> Hunter<'a> {
                     None => continue,
                 }
             }
-            let met = schedules::run(&instance, self.work, watch);
+            let met = if instance.members.len() > MANY {
+                accelerated::run(&instance, self.work, watch)
+            } else {
+                schedules::run(&instance, self.work, watch)
+            };
             self.left_over |= met.cut_short && self.work < WORK;
             if let (None, Some(violation)) = (&self.undefined, &met.violation) {
                 self.undefined = Some(Undefined::new(params, &instance, violation));

@@ -11,6 +11,7 @@ use crate::semantics::step::State;
 use crate::semantics::unfold;
 
 use super::Hang;
+use super::MANY;
 use super::WORK;
 use super::Watch;
 use super::schedules;
@@ -29,6 +30,10 @@ pub(super) fn shortened(protocol: &Protocol, hang: Hang, watch: &Watch<'_>) -> H
     let Ok(instance) = unfold::instantiate(protocol, &hang.input) else {
         return hang;
     };
+    if instance.members.len() > MANY {
+        // Those who are alike move together, which is as readable as it gets.
+        return hang;
+    }
     let options = explore::Options {
         max_states: STATES.min(MEMBERS / (instance.members.len() as u64).max(1)),
         cancel: Some(watch.cancel),

@@ -29,8 +29,8 @@ use super::table::encode;
 /// How often cancellation is looked at and progress is told, in states.
 const INTERVAL: usize = 1 << 12;
 
-/// How often the clock is looked at, in states.
-const CLOCK_INTERVAL: usize = 1 << 6;
+/// How often the clock is looked at, in members of the states that are looked at.
+const CLOCK_INTERVAL: usize = 1 << 12;
 
 /// What a search may do.
 #[derive(Clone, Copy)]
@@ -112,7 +112,15 @@ pub fn explore(instance: &Instance, options: &Options<'_>) -> Explored {
     let mut stuck = None;
     let mut violation = None;
     let mut number = 0;
-    while number < search.table.len() {
+    let mut looked = 0;
+    let mut late = || {
+        looked += instance.members.len() + 1;
+        let over =
+            looked >= CLOCK_INTERVAL && options.deadline.is_some_and(|d| Instant::now() >= d);
+        looked %= CLOCK_INTERVAL;
+        over
+    };
+    'states: while number < search.table.len() {
         if number % INTERVAL == 0 {
             if options.cancel.is_some_and(|c| c.load(Ordering::Relaxed)) {
                 end = SearchEnd::Cancelled;
@@ -121,11 +129,6 @@ pub fn explore(instance: &Instance, options: &Options<'_>) -> Explored {
             if let Some(progress) = options.progress {
                 progress(search.table.len() as u64);
             }
-        }
-        let late = |deadline| Instant::now() >= deadline;
-        if number % CLOCK_INTERVAL == 0 && options.deadline.is_some_and(late) {
-            end = SearchEnd::Cancelled;
-            break;
         }
         if search.table.len() as u64 > limit {
             end = SearchEnd::StateLimit;
@@ -142,6 +145,10 @@ pub fn explore(instance: &Instance, options: &Options<'_>) -> Explored {
             }
         }
         for action in actions {
+            if late() {
+                end = SearchEnd::Cancelled;
+                break 'states;
+            }
             let mut next = state.clone();
             match step::apply(instance, &mut next, action) {
                 Ok(()) => search.add(next, number),

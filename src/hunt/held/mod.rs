@@ -91,8 +91,7 @@ pub fn all(
         monitor: Monitor::new(instance, property),
         told: Told::new(instance, data, property),
         cost: visibility.as_ref().map_or(0, Visibility::cost)
-            + instance.members.len() as u64
-            + 1
+            + looked_at(instance, property)
             + data.map_or(0, |d| d.accesses.iter().map(Vec::len).sum::<usize>() as u64),
         visibility,
         work,
@@ -106,6 +105,15 @@ pub fn all(
     };
     tries.all();
     tries.found
+}
+
+/// How many members are looked at for each action.
+fn looked_at(instance: &Instance, property: Property) -> u64 {
+    match property {
+        // Whoever acts shows it.
+        Property::EarlyCompletion | Property::OverArrival => 1,
+        _ => instance.members.len() as u64 + 1,
+    }
 }
 
 /// How somebody was first seen to take part.

@@ -20,6 +20,7 @@ use crate::hunt::IllDefined;
 use crate::hunt::LARGEST_START;
 use crate::hunt::Undefined;
 use crate::hunt::grid;
+use crate::protocol::Domain;
 use crate::protocol::Protocol;
 use crate::semantics::explore;
 use crate::semantics::inputs::Bounds;
@@ -27,6 +28,7 @@ use crate::semantics::unfold;
 
 use super::super::decision::Decision;
 use super::super::decision::Verdict;
+use super::super::shared::Shared;
 use super::Internal;
 use super::QUICK_SHARE;
 use super::QUICK_TIME;
@@ -52,6 +54,9 @@ const SUSPECTS: usize = 8;
 /// Time for making a counterexample small and for showing that nothing smaller fails.
 const LEAST_TIME: Duration = Duration::from_secs(6);
 
+/// Time for a proof for one smaller point.
+const POINT_TIME: Duration = Duration::from_secs(1);
+
 /// Time for exhaustive exploration, and for what is left of it once the verdict can at best be
 /// REFUTED.
 const EXPLORE_TIME: Duration = Duration::from_secs(20);
@@ -74,7 +79,9 @@ impl Strategy<'_> {
         let order = order(self.protocol, &self.objectives);
         // Small values are those that plain assumptions allow.
         let tight = self.protocol.tightened();
-        let mut hunter = Hunter::new(&tight, order, self.settings.cancel, &tell);
+        let proves = |params: &[i64]| self.is_proved_at(params);
+        let hunter = Hunter::new(&tight, order, self.settings.cancel, &tell);
+        let mut hunter = hunter.asking(&proves);
         let quick = hunter.watch((self.remaining() / QUICK_SHARE).min(QUICK_TIME));
         hunter.hurried(true);
         let small = hunter.boxes(0..=QUICK_RADIUS, &quick);
@@ -216,6 +223,26 @@ impl Strategy<'_> {
             input, schedule, ..
         } = least.hang;
         self.refuted(input, schedule, least.smallest, engine, notes)
+    }
+
+    /// Whether some layer proves that nothing hangs at one point.
+    fn is_proved_at(&self, params: &[i64]) -> bool {
+        let mut protocol = self.protocol.clone();
+        let mut narrowing = self.narrowing.clone();
+        for (param, value) in protocol.params.iter_mut().zip(params) {
+            param.domain = Domain::Set(vec![*value]);
+            narrowing.set.insert(param.name.clone(), *value);
+        }
+        let point = Strategy {
+            protocol: &protocol,
+            narrowing: &narrowing,
+            settings: self.settings,
+            shared: &Shared::default(),
+            started: Instant::now(),
+            objectives: Vec::new(),
+        };
+        let found = point.layers(self.remaining().min(POINT_TIME), &[]);
+        found.is_ok_and(|found| found.is_ok())
     }
 
     /// A point at which the protocol has no meaning: no verdict.

@@ -1,0 +1,437 @@
+//! Bounded search of the counter system with accelerated steps, at one instance.
+//!
+//! Members of a role with equal programs are interchangeable, so what matters of a state is *how
+//! many* of each group stand before each operation. A step of the counter system moves several of
+//! those that stand at one place at once, so that a run takes as many steps with 1,024 threads as
+//! with two. Of the numbers that can be moved these are tried: all of them, all but one, one, as
+//! many as complete the phase or generation at hand, one fewer, and none.
+//!
+//! A *default run* moves all of one place after the other until nothing can happen. Every other
+//! choice leaves somebody behind, who is *held* until nobody else can go on: a hang mostly needs few
+//! who are late. Runs are tried by how often they do so, first none, then once, and so on, and
+//! states that were met before with the same members held are not run again. That is limited
+//! discrepancy search (Harvey and Ginsberg, IJCAI 1995).
+//!
+//! Each step of the counter system is carried out by [`step`] one action at a time, so a stuck state
+//! is one of the reference semantics. Finding none means nothing: not all numbers are tried.
+
+use std::collections::BTreeMap;
+use std::hash::Hash;
+use std::hash::Hasher;
+
+use rustc_hash::FxHashSet;
+use rustc_hash::FxHasher;
+
+use crate::protocol::StmtId;
+use crate::semantics::instance::CellId;
+use crate::semantics::instance::Instance;
+use crate::semantics::step;
+use crate::semantics::step::Action;
+use crate::semantics::step::CellState;
+use crate::semantics::step::Delivery;
+use crate::semantics::step::State;
+use crate::semantics::step::StepError;
+use crate::semantics::symmetry::Symmetry;
+
+use super::schedules::Met;
+use super::schedules::Watch;
+
+/// How often somebody is left behind in one run, at most.
+const DISCREPANCIES: usize = 5;
+
+/// How many runs wait to be tried.
+const MOST_OPEN: usize = 1 << 17;
+
+/// How often the clock is looked at, in steps of the counter system.
+const CLOCK_INTERVAL: u64 = 1 << 4;
+
+/// Those that stand at one place and can do the same thing next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+struct Place {
+    /// The first of the members that they are interchangeable with.
+    class: usize,
+    what: What,
+}
+
+/// What they can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum What {
+    Launch,
+    /// The operation at this position.
+    Step(u32),
+    /// The landing of what this statement put in flight.
+    Land(CellId, Delivery, StmtId),
+}
+
+/// Who goes on by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Policy {
+    /// Those who moved last, then whoever has done most.
+    Fastest,
+    /// Those who moved last, then the first of the others; what is in flight lands last.
+    Ascending,
+    /// Those who moved last, then the last of the others.
+    Descending,
+    /// Whoever has done least; what is in flight lands last.
+    Slowest,
+}
+
+const POLICIES: [Policy; 4] = [
+    Policy::Fastest,
+    Policy::Descending,
+    Policy::Ascending,
+    Policy::Slowest,
+];
+
+/// A step of the counter system: so many of a place moved.
+#[derive(Debug, Clone, Copy)]
+struct Moved {
+    before: usize,
+    place: Place,
+    size: usize,
+}
+
+/// A run to be tried: from a node on, beginning with a move that leaves somebody behind.
+#[derive(Debug, Clone)]
+struct Open {
+    node: usize,
+    policy: Policy,
+    /// The move; nobody moves where its size is 0.
+    place: Place,
+    size: usize,
+    /// Who is held then, the last one held at the end.
+    held: Vec<Place>,
+}
+
+struct Search<'a> {
+    instance: &'a Instance,
+    symmetry: Symmetry,
+    classes: Vec<usize>,
+    watch: &'a Watch<'a>,
+    work: u64,
+    steps: u64,
+    /// Every state met, by the move that led to it; the first one by none.
+    nodes: Vec<Option<Moved>>,
+    /// Hashes of what was met. Two states with one hash would be a run that is not tried.
+    seen: FxHashSet<u64>,
+    /// Runs to be tried, by how often they leave somebody behind.
+    open: Vec<Vec<Open>>,
+    met: Met,
+}
+
+/// Searches until a run gets stuck. `work` bounds how many members are looked at, so that the
+/// result does not depend on the machine unless `watch` ends it.
+pub(super) fn run(instance: &Instance, work: u64, watch: &Watch<'_>) -> Met {
+    let symmetry = Symmetry::of(instance);
+    let mut search = Search {
+        instance,
+        classes: symmetry.group_of(instance.members.len()),
+        symmetry,
+        watch,
+        work,
+        steps: 0,
+        nodes: vec![None],
+        seen: FxHashSet::default(),
+        open: vec![Vec::new(); DISCREPANCIES + 1],
+        met: Met::default(),
+    };
+    search.all();
+    search.met
+}
+
+impl Search<'_> {
+    fn all(&mut self) {
+        for policy in POLICIES {
+            let start = step::initial(self.instance);
+            self.follow(0, 0, start, policy, Vec::new(), None);
+            if self.is_over() {
+                return;
+            }
+        }
+        for discrepancies in 1..=DISCREPANCIES {
+            for open in std::mem::take(&mut self.open[discrepancies]) {
+                let mut state = self.state_at(open.node);
+                let mut node = open.node;
+                let mut last = None;
+                if open.size > 0 {
+                    let moved = self.repeat(&mut state, open.place, open.size);
+                    if moved.size < open.size {
+                        continue;
+                    }
+                    node = self.node(node, open.place, open.size);
+                    last = Some(open.place);
+                }
+                self.follow(discrepancies, node, state, open.policy, open.held, last);
+                if self.is_over() {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn is_over(&mut self) -> bool {
+        let over = self.work == 0 || self.watch.over();
+        self.met.cut_short |= over;
+        over || self.met.stuck.is_some()
+    }
+
+    /// Runs by default from a state on, and notes what could be done otherwise.
+    fn follow(
+        &mut self,
+        discrepancies: usize,
+        mut node: usize,
+        mut state: State,
+        policy: Policy,
+        mut held: Vec<Place>,
+        mut last: Option<Place>,
+    ) {
+        loop {
+            self.steps += 1;
+            if self.work == 0 || self.steps % CLOCK_INTERVAL == 0 && self.watch.over() {
+                self.met.cut_short = true;
+                return;
+            }
+            if !self.is_new(&state, &held, policy) {
+                return;
+            }
+            let mut places = self.places(&state);
+            let free = places.keys().filter(|place| !held.contains(place));
+            let next = free.copied().min_by_key(|place| rank(policy, last, place));
+            let place = match next {
+                Some(place) => place,
+                None => {
+                    // Whoever was held last is let go first.
+                    let at = held.iter().rposition(|place| places.contains_key(place));
+                    let Some(at) = at else {
+                        if !step::is_finished(self.instance, &state) {
+                            self.met.stuck = Some(self.run_to(node));
+                        }
+                        return;
+                    };
+                    let released = held.remove(at);
+                    for (other, place) in held.iter().enumerate() {
+                        if places.contains_key(place) {
+                            let mut left = held.clone();
+                            left.remove(other);
+                            left.push(released);
+                            self.note(discrepancies, (node, policy), (*place, 0), left);
+                        }
+                    }
+                    released
+                }
+            };
+            let before = node;
+            let actions = places.remove(&place).unwrap_or_default();
+            let moved = self.advance(&mut state, actions, usize::MAX);
+            for size in sizes(&moved) {
+                let mut held = held.clone();
+                held.push(place);
+                self.note(discrepancies, (before, policy), (place, size), held);
+            }
+            if moved.size == 0 {
+                // What they would do is undefined, and nothing follows.
+                return;
+            }
+            node = self.node(node, place, moved.size);
+            last = Some(place);
+        }
+    }
+
+    fn note(
+        &mut self,
+        discrepancies: usize,
+        (node, policy): (usize, Policy),
+        (place, size): (Place, usize),
+        held: Vec<Place>,
+    ) {
+        if let Some(open) = self.open.get_mut(discrepancies + 1)
+            && open.len() < MOST_OPEN
+        {
+            open.push(Open {
+                node,
+                policy,
+                place,
+                size,
+                held,
+            });
+        }
+    }
+
+    fn is_new(&mut self, state: &State, held: &[Place], policy: Policy) -> bool {
+        self.work = self.work.saturating_sub(state.counters.len() as u64);
+        let mut representative = state.clone();
+        self.symmetry.represent(&mut representative);
+        let mut hasher = FxHasher::default();
+        (representative, held, policy).hash(&mut hasher);
+        self.seen.insert(hasher.finish())
+    }
+
+    fn node(&mut self, before: usize, place: Place, size: usize) -> usize {
+        self.nodes.push(Some(Moved {
+            before,
+            place,
+            size,
+        }));
+        self.nodes.len() - 1
+    }
+
+    /// Where members stand that can do something, and what each of them can do.
+    fn places(&mut self, state: &State) -> BTreeMap<Place, Vec<Action>> {
+        self.work = self.work.saturating_sub(self.classes.len() as u64);
+        let mut places: BTreeMap<Place, Vec<Action>> = BTreeMap::new();
+        for action in step::enabled(self.instance, state) {
+            let member = action.member();
+            let what = match action {
+                Action::Launch(_) => What::Launch,
+                Action::Step(_) => What::Step(state.counters[member]),
+                Action::Land(_, position) => match step::in_flight(state, member, position) {
+                    Some(flight) => What::Land(flight.cell, flight.delivery, flight.stmt),
+                    None => continue,
+                },
+            };
+            let class = self.classes[member];
+            let place = Place { class, what };
+            places.entry(place).or_default().push(action);
+        }
+        places
+    }
+
+    /// Moves so many of a place again.
+    fn repeat(&mut self, state: &mut State, place: Place, size: usize) -> Advance {
+        let actions = self.places(state).remove(&place).unwrap_or_default();
+        self.advance(state, actions, size)
+    }
+
+    /// Lets as many of these actions happen as can, at most so many.
+    fn advance(&mut self, state: &mut State, actions: Vec<Action>, most: usize) -> Advance {
+        let mut advance = Advance {
+            size: 0,
+            completes: None,
+            actions: Vec::new(),
+        };
+        for action in actions.into_iter().take(most) {
+            let cell = match action {
+                Action::Step(member) => {
+                    step::next_op(self.instance, state, member).map(|op| op.cell)
+                }
+                Action::Land(member, position) => {
+                    step::in_flight(state, member, position).map(|flight| flight.cell)
+                }
+                Action::Launch(_) => None,
+            };
+            let before = cell.map(|cell| generation(&state.cells[cell.0 as usize]));
+            match step::apply(self.instance, state, action) {
+                Ok(()) => {}
+                Err(StepError::Violation(found)) => {
+                    self.met.violation.get_or_insert(found);
+                    break;
+                }
+                Err(StepError::NotEnabled(_)) => break,
+            }
+            advance.size += 1;
+            advance.actions.push(action);
+            let now = cell.map(|cell| generation(&state.cells[cell.0 as usize]));
+            let completes = |(b, now): ((bool, usize), (bool, usize))| b.0 != now.0 || now.1 < b.1;
+            if before.zip(now).is_some_and(completes) {
+                advance.completes.get_or_insert(advance.size);
+            }
+        }
+        self.work = self.work.saturating_sub(advance.size as u64);
+        advance
+    }
+
+    /// The moves that lead to a node.
+    fn moves(&self, mut node: usize) -> Vec<Moved> {
+        let mut moves = Vec::new();
+        while let Some(moved) = self.nodes[node] {
+            moves.push(moved);
+            node = moved.before;
+        }
+        moves.reverse();
+        moves
+    }
+
+    fn state_at(&mut self, node: usize) -> State {
+        let mut state = step::initial(self.instance);
+        for moved in self.moves(node) {
+            self.repeat(&mut state, moved.place, moved.size);
+        }
+        state
+    }
+
+    fn run_to(&mut self, node: usize) -> Vec<Action> {
+        let mut state = step::initial(self.instance);
+        let mut run = Vec::new();
+        for moved in self.moves(node) {
+            run.extend(self.repeat(&mut state, moved.place, moved.size).actions);
+        }
+        run
+    }
+}
+
+/// What came of moving those at a place.
+struct Advance {
+    size: usize,
+    /// How many it took to complete a phase or generation.
+    completes: Option<usize>,
+    actions: Vec<Action>,
+}
+
+/// How many could have been moved instead.
+fn sizes(advance: &Advance) -> Vec<usize> {
+    let all = advance.size;
+    let completing = advance.completes.unwrap_or(0);
+    let candidates = [
+        all.saturating_sub(1),
+        0,
+        completing,
+        completing.saturating_sub(1),
+        1,
+    ];
+    let mut sizes = Vec::new();
+    for size in candidates {
+        if size < all && !sizes.contains(&size) {
+            sizes.push(size);
+        }
+    }
+    sizes
+}
+
+/// The phase at hand and how many came to the generation at hand: a completion changes the one or
+/// makes the other smaller.
+fn generation(cell: &CellState) -> (bool, usize) {
+    match cell {
+        CellState::Mbarrier { phase, .. } => (*phase, 0),
+        CellState::Named { registered, .. } => (false, registered.len()),
+        CellState::Barrier { arrived, .. } => (false, arrived.len()),
+        CellState::Uninitialized | CellState::Semaphore(_) | CellState::Pool { .. } => (false, 0),
+    }
+}
+
+/// Who goes on: the least. Whoever starts does so before anything else.
+fn rank(policy: Policy, last: Option<Place>, place: &Place) -> (u8, i64, usize) {
+    let (done, lands) = match place.what {
+        What::Launch => (i64::from(u32::MAX), false),
+        What::Step(at) => (i64::from(at), false),
+        What::Land(..) => (0, true),
+    };
+    let goes_on = last.is_some_and(|last| match (last.what, place.what) {
+        (What::Step(before), What::Step(now)) => last.class == place.class && now == before + 1,
+        _ => false,
+    });
+    let class = place.class;
+    let lands_late = matches!(policy, Policy::Ascending | Policy::Slowest);
+    let first = match (lands, lands_late) {
+        (true, true) => 3,
+        (true, false) => 0,
+        (false, _) if place.what == What::Launch => 0,
+        (false, _) if goes_on && policy != Policy::Slowest => 1,
+        (false, _) => 2,
+    };
+    match policy {
+        Policy::Fastest => (first, -done, class),
+        Policy::Ascending => (first, 0, class),
+        Policy::Descending => (first, 0, usize::MAX - class),
+        Policy::Slowest => (first, done, class),
+    }
+}
