@@ -27,7 +27,6 @@ use crate::semantics::instance::CellId;
 use crate::semantics::instance::Instance;
 use crate::semantics::step;
 use crate::semantics::step::Action;
-use crate::semantics::step::CellState;
 use crate::semantics::step::Delivery;
 use crate::semantics::step::State;
 use crate::semantics::step::StepError;
@@ -319,7 +318,8 @@ impl Search<'_> {
                 }
                 Action::Launch(_) => None,
             };
-            let before = cell.map(|cell| generation(&state.cells[cell.0 as usize]));
+            let progress = |state: &State| cell.map(|cell| state.cells[cell.0 as usize].progress());
+            let before = progress(state);
             match step::apply(self.instance, state, action) {
                 Ok(()) => {}
                 Err(StepError::Violation(found)) => {
@@ -330,9 +330,8 @@ impl Search<'_> {
             }
             advance.size += 1;
             advance.actions.push(action);
-            let now = cell.map(|cell| generation(&state.cells[cell.0 as usize]));
-            let completes = |(b, now): ((bool, usize), (bool, usize))| b.0 != now.0 || now.1 < b.1;
-            if before.zip(now).is_some_and(completes) {
+            let both = before.zip(progress(state));
+            if both.is_some_and(|(before, now)| before.completed(now)) {
                 advance.completes.get_or_insert(advance.size);
             }
         }
@@ -395,17 +394,6 @@ fn sizes(advance: &Advance) -> Vec<usize> {
         }
     }
     sizes
-}
-
-/// The phase at hand and how many came to the generation at hand: a completion changes the one or
-/// makes the other smaller.
-fn generation(cell: &CellState) -> (bool, usize) {
-    match cell {
-        CellState::Mbarrier { phase, .. } => (*phase, 0),
-        CellState::Named { registered, .. } => (false, registered.len()),
-        CellState::Barrier { arrived, .. } => (false, arrived.len()),
-        CellState::Uninitialized | CellState::Semaphore(_) | CellState::Pool { .. } => (false, 0),
-    }
 }
 
 /// Who goes on: the least. Whoever starts does so before anything else.

@@ -17,6 +17,7 @@ pub mod input;
 pub mod json;
 mod obstacle;
 mod orders;
+mod ranges;
 pub mod repro;
 pub mod sarif;
 pub mod stuck;

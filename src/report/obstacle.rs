@@ -18,7 +18,7 @@ use crate::semantics::step::NOT_STARTED;
 use crate::semantics::step::State;
 
 /// How many members an obstacle lists at most.
-const LISTED: usize = 64;
+pub(super) const LISTED: usize = 64;
 
 /// Why a member does not go on.
 #[derive(Debug, Clone, PartialEq, Eq)]

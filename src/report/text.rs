@@ -7,6 +7,8 @@ use super::finding::Finding;
 use super::finding::Further;
 use super::finding::ProofReport;
 use super::input::Pattern;
+use super::ranges;
+use super::stuck::Blocked;
 use super::stuck::Stuck;
 use super::style::Style;
 use super::trace::Event;
@@ -156,10 +158,26 @@ pub fn run(patterns: &[Pattern], stuck: &Stuck, events: &[Event], style: Style) 
     }
     // A chain already says why each of its members waits.
     if stuck.blocked.len() > stuck.chain.len() {
-        let lines = stuck.blocked.iter().map(|b| {
+        let like = |b: &Blocked| (b.line, b.element.clone(), b.wants.clone(), b.value.clone());
+        let next =
+            |a: &Blocked, b: &Blocked| like(a) == like(b) && ranges::follows(&b.member, &a.member);
+        let runs = stuck.blocked.chunk_by(next).flat_map(|run| {
+            let size = if run.len() < ranges::MANY {
+                1
+            } else {
+                run.len()
+            };
+            run.chunks(size)
+        });
+        let lines = runs.map(|run| {
+            let b = &run[0];
+            let who = match run {
+                [first, .., last] => ranges::range(&first.member, &last.member),
+                _ => b.member.clone(),
+            };
             format!(
-                "{} at line {}: {} {}, found {}: {}",
-                b.member, b.line, b.element, b.wants, b.value, b.why
+                "{who} at line {}: {} {}, found {}: {}",
+                b.line, b.element, b.wants, b.value, b.why
             )
         });
         list(
@@ -189,24 +207,52 @@ pub fn other_run(events: &[Event], style: Style) -> String {
     out
 }
 
-/// A run, one line per step; the beginning of a long one is left out.
+/// A run, one line per step or per number of neighbours who do the same one after the other; the
+/// beginning of a long one is left out.
 fn trace(events: &[Event]) -> Vec<String> {
-    let width = events.iter().map(|e| e.member.chars().count()).max();
-    let width = width.unwrap_or(0);
-    let hidden = events.len().saturating_sub(STEPS);
+    let mut runs: Vec<&[Event]> = events
+        .chunk_by(|a, b| a.deed.goes_on_with(b.deed) && ranges::follows(&b.member, &a.member))
+        .flat_map(|run| {
+            let size = if run.len() < ranges::MANY {
+                1
+            } else {
+                run.len()
+            };
+            run.chunks(size)
+        })
+        .collect();
+    let shown = runs.split_off(runs.len().saturating_sub(STEPS));
+    let hidden: usize = runs.iter().map(|run| run.len()).sum();
     let mut lines = Vec::new();
     if hidden > 0 {
         lines.push(format!("... {hidden} earlier steps"));
     }
-    let digits = events.len().to_string().len();
-    for (number, event) in events.iter().enumerate().skip(hidden) {
+    let mut number = hidden;
+    let mut rows = Vec::new();
+    for run in shown {
+        let ([last] | [.., last]) = run else { continue };
+        let count = match run.len() {
+            1 => format!("{}", number + 1),
+            more => format!("{}-{}", number + 1, number + more),
+        };
+        let who = match run {
+            [first, _, ..] => ranges::range(&first.member, &last.member),
+            _ => last.member.clone(),
+        };
+        number += run.len();
+        rows.push((count, who, last));
+    }
+    let digits = rows.iter().map(|row| row.0.len()).max().unwrap_or(0);
+    // As wide as with all names, so that what is left out does not change the rest.
+    let names = events.iter().map(|e| e.member.chars().count());
+    let width = names.chain(rows.iter().map(|row| row.1.chars().count()));
+    let width = width.max().unwrap_or(0);
+    for (count, who, event) in rows {
         let line = event
             .line
             .map_or_else(String::new, |l| format!("  (line {l})"));
         lines.push(format!(
-            "{:digits$}  {:width$}  {}{line}",
-            number + 1,
-            event.member,
+            "{count:>digits$}  {who:width$}  {}{line}",
             event.what
         ));
     }
@@ -278,11 +324,30 @@ fn uses(uses: &[Use], open: &str) -> String {
     }
     // What has not happened is what matters, so it comes first.
     let (done, left): (Vec<&Use>, Vec<&Use>) = uses.iter().partition(|u| u.done);
-    let left = left
-        .iter()
-        .map(|u| format!("{} {} ({open})", u.member, u.what));
-    let done = done.iter().map(|u| format!("{} {}", u.member, u.what));
-    shortened(left.chain(done).collect(), USES).join(", ")
+    let left = alike(&left).into_iter().map(|u| format!("{u} ({open})"));
+    shortened(left.chain(alike(&done)).collect(), USES).join(", ")
+}
+
+/// Uses in words; those of many neighbours are one where they are the same.
+fn alike(uses: &[&Use]) -> Vec<String> {
+    if uses.len() <= USES {
+        let each = uses.iter().map(|u| format!("{} {}", u.member, u.what));
+        return each.collect();
+    }
+    let mut whats: Vec<&str> = Vec::new();
+    for used in uses {
+        if !whats.contains(&used.what.as_str()) && whats.len() <= USES {
+            whats.push(&used.what);
+        }
+    }
+    let words = whats.iter().flat_map(|what| {
+        let same = uses.iter().filter(|u| u.what == *what);
+        let mut names: Vec<&str> = same.map(|u| u.member.as_str()).collect();
+        names.dedup();
+        let words = ranges::ranges(&names);
+        words.into_iter().map(move |who| format!("{who} {what}"))
+    });
+    words.collect()
 }
 
 fn proof(proof: &ProofReport, style: Style) -> String {

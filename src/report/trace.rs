@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::protocol::StmtId;
+use crate::semantics::instance::CellId;
 use crate::semantics::instance::Instance;
 use crate::semantics::instance::Op;
 use crate::semantics::instance::OpKind;
@@ -24,6 +25,50 @@ pub struct Event {
     /// The line of the statement, from 1; absent where a member starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
+    /// What it does where, beside by whom.
+    #[serde(skip)]
+    pub deed: Deed,
+}
+
+/// What an action does where, beside by whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Deed {
+    /// A member starts, or cannot go on.
+    Other,
+    /// An operation, or the landing of what one put in flight.
+    Done {
+        /// The statement.
+        stmt: StmtId,
+        /// Where.
+        cell: CellId,
+        /// Whether it is a landing.
+        lands: bool,
+        /// Whether a phase or generation is another afterwards.
+        completes: bool,
+    },
+}
+
+impl Deed {
+    /// Whether another deed right after this one is more of the same.
+    pub fn goes_on_with(self, next: Deed) -> bool {
+        match (self, next) {
+            (
+                Deed::Done {
+                    stmt,
+                    cell,
+                    lands,
+                    completes: false,
+                },
+                Deed::Done {
+                    stmt: s,
+                    cell: c,
+                    lands: l,
+                    ..
+                },
+            ) => (stmt, cell, lands) == (s, c, l),
+            _ => false,
+        }
+    }
 }
 
 /// A run in words. It ends where an action cannot happen.
@@ -55,7 +100,22 @@ pub fn event(
         Action::Land(member, position) => step::in_flight(state, member, position),
         Action::Launch(_) | Action::Step(_) => None,
     };
+    let place = landing.map(|l| (l.stmt, l.cell)).or_else(|| {
+        let op = before.filter(|_| matches!(action, Action::Step(_)));
+        op.map(|op| (op.stmt, op.cell))
+    });
+    let progress = |state: &State, cell: CellId| state.cells[cell.0 as usize].progress();
+    let open = place.map(|(_, cell)| progress(state, cell));
     let done = step::apply(instance, state, action);
+    let deed = match (place, &done) {
+        (Some((stmt, cell)), Ok(())) => Deed::Done {
+            stmt,
+            cell,
+            lands: landing.is_some(),
+            completes: open.is_some_and(|open| open.completed(progress(state, cell))),
+        },
+        _ => Deed::Other,
+    };
     let (what, line) = match (&done, landing, before) {
         (Err(error), _, _) => (format!("cannot go on: {error}"), at),
         (Ok(()), Some(landing), _) => (
@@ -68,7 +128,13 @@ pub fn event(
         }
         _ => (started(instance, state, action.member()), None),
     };
-    (Event { member, what, line }, done.is_ok())
+    let event = Event {
+        member,
+        what,
+        line,
+        deed,
+    };
+    (event, done.is_ok())
 }
 
 /// The line on which an operation's statement stands.

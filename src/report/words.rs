@@ -7,6 +7,7 @@ use crate::semantics::instance::Op;
 use crate::semantics::instance::OpKind;
 use crate::semantics::step::CellState;
 
+use super::obstacle::LISTED;
 use super::obstacle::Obstacle;
 use super::obstacle::Obstacles;
 use super::obstacle::Vain;
@@ -20,6 +21,8 @@ pub fn names(instance: &Instance, members: &[usize]) -> String {
     let shown: Vec<String> = shown.map(|m| instance.member_name(*m)).collect();
     match members.len().saturating_sub(NAMES) {
         0 => joined(&shown),
+        // Not all are listed.
+        _ if members.len() >= LISTED => format!("{} and more", shown.join(", ")),
         more => format!("{} and {more} more", shown.join(", ")),
     }
 }

@@ -93,6 +93,36 @@ pub enum CellState {
     },
 }
 
+/// How far the open phase or generation of a cell is, as far as its completion shows in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    phase: bool,
+    came: usize,
+}
+
+impl CellState {
+    /// How far its open phase or generation is.
+    pub fn progress(&self) -> Progress {
+        let (phase, came) = match self {
+            CellState::Mbarrier { phase, .. } => (*phase, 0),
+            CellState::Named { registered, .. } => (false, registered.len()),
+            CellState::Barrier { arrived, .. } => (false, arrived.len()),
+            CellState::Uninitialized | CellState::Semaphore(_) | CellState::Pool { .. } => {
+                (false, 0)
+            }
+        };
+        Progress { phase, came }
+    }
+}
+
+impl Progress {
+    /// Whether one action that led from here to there completed a phase or generation. A generation
+    /// of one is not seen.
+    pub fn completed(self, now: Progress) -> bool {
+        self.phase != now.phase || now.came < self.came
+    }
+}
+
 /// A warp's part in the open generation of a named barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Registration {
