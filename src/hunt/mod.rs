@@ -177,6 +177,8 @@ pub struct Hunter<'a> {
     clear: FxHashSet<Vec<i64>>,
     /// Whether there is a proof that nothing is to be found at a point.
     proves: Option<Proves<'a>>,
+    /// Whether what is alike moved together in the last instance.
+    together: bool,
 }
 
 /// Says of parameter values whether there is a proof that nothing is to be found there.
@@ -202,6 +204,7 @@ impl<'a> Hunter<'a> {
             undefined: None,
             clear: FxHashSet::default(),
             proves: None,
+            together: false,
         }
     }
 
@@ -216,6 +219,12 @@ impl<'a> Hunter<'a> {
     /// The same, but looking for a violation of this property rather than for a deadlock.
     pub fn looking_for(self, property: Property) -> Hunter<'a> {
         Hunter { property, ..self }
+    }
+
+    /// Whether there were so many members in the last instance that those who are alike moved
+    /// together.
+    pub fn moved_together(&self) -> bool {
+        self.together
     }
 
     /// Whether inputs are worth only part of the work: what is left over of a point is tried when it
@@ -305,7 +314,8 @@ impl<'a> Hunter<'a> {
                     None => continue,
                 }
             }
-            let met = if instance.members.len() > MANY {
+            self.together = instance.members.len() > MANY;
+            let met = if self.together {
                 accelerated::run(&instance, self.work, watch)
             } else {
                 schedules::run(&instance, self.work, watch)

@@ -202,7 +202,13 @@ impl Strategy<'_> {
         let quick = (self.remaining() / QUICK_SHARE).min(QUICK_TIME);
         match self.boxes(&sizes, quick, false) {
             Boxes::Stuck(candidate, size) => return self.refute(*candidate, size, notes),
-            Boxes::Clear(..) => {}
+            Boxes::Clear(Some(_), _) => {}
+            // The least values are larger than any box that formulas are made of.
+            Boxes::Clear(None, _) => {
+                if let Some(decision) = self.hunted(&notes)? {
+                    return Ok(decision);
+                }
+            }
             Boxes::Unsupported => return self.concrete(notes),
         }
         let reason = match self.layers(self.remaining(), &notes)? {

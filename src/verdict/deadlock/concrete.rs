@@ -70,6 +70,7 @@ const EXPLORE_RADIUS: i64 = 64;
 
 /// Which layer found a counterexample.
 const SCHEDULES: &str = "adversarial schedules";
+const ACCELERATED: &str = "accelerated search of the counter system";
 const EXHAUSTIVE: &str = "explicit search";
 
 impl Strategy<'_> {
@@ -82,14 +83,8 @@ impl Strategy<'_> {
         let proves = |params: &[i64]| self.is_proved_at(params);
         let hunter = Hunter::new(&tight, order, self.settings.cancel, &tell);
         let mut hunter = hunter.asking(&proves);
-        let quick = hunter.watch((self.remaining() / QUICK_SHARE).min(QUICK_TIME));
-        hunter.hurried(true);
-        let small = hunter.boxes(0..=QUICK_RADIUS, &quick);
-        hunter.hurried(false);
-        match small {
-            Ok(Some(hang)) => return self.refute_at(&mut hunter, hang, SCHEDULES, notes),
-            Ok(None) => {}
-            Err(at) => return Ok(self.ill_defined(&at, notes)),
+        if let Some(decision) = self.small(&mut hunter, &notes)? {
+            return Ok(decision);
         }
         // What is left of the time goes to everything below.
         let failure = match self.layers(self.remaining() * 2 / 3, &notes)? {
@@ -108,6 +103,35 @@ impl Strategy<'_> {
             Err(at) => return Ok(self.ill_defined(&at, notes)),
         }
         self.exhaust(&tight, &mut hunter, reason, notes)
+    }
+
+    /// What schedules at small values decide, if anything.
+    pub(super) fn hunted(&self, notes: &[String]) -> Result<Option<Decision>, Internal> {
+        let tell = |what: &str| (self.settings.tell)(what);
+        let tight = self.protocol.tightened();
+        let proves = |params: &[i64]| self.is_proved_at(params);
+        let order = order(self.protocol, &self.objectives);
+        let hunter = Hunter::new(&tight, order, self.settings.cancel, &tell);
+        self.small(&mut hunter.asking(&proves), notes)
+    }
+
+    fn small(
+        &self,
+        hunter: &mut Hunter<'_>,
+        notes: &[String],
+    ) -> Result<Option<Decision>, Internal> {
+        let quick = hunter.watch((self.remaining() / QUICK_SHARE).min(QUICK_TIME));
+        hunter.hurried(true);
+        let small = hunter.boxes(0..=QUICK_RADIUS, &quick);
+        hunter.hurried(false);
+        match small {
+            Ok(Some(hang)) => {
+                let decision = self.refute_at(hunter, hang, SCHEDULES, notes.to_vec());
+                decision.map(Some)
+            }
+            Ok(None) => Ok(None),
+            Err(at) => Ok(Some(self.ill_defined(&at, notes.to_vec()))),
+        }
     }
 
     fn suspected(&self, hunter: &Hunter<'_>, suspects: &[Vec<i64>]) -> Option<Hang> {
@@ -218,6 +242,10 @@ impl Strategy<'_> {
     ) -> Result<Decision, Internal> {
         let watch = hunter.watch(self.remaining().min(LEAST_TIME));
         let least = hunter.least(hang, &watch);
+        let engine = match hunter.moved_together() {
+            true if engine == SCHEDULES => ACCELERATED,
+            _ => engine,
+        };
         self.hint_residency(&mut notes);
         let Hang {
             input, schedule, ..
