@@ -153,38 +153,57 @@ fn one(obligation: &Obligation, solver: &Solver, time: Duration, seed: u32) -> A
     }
 }
 
+/// Which of these obligations the core alone discharges soon, one after the other in one context: a
+/// context takes longer to make than most of them take to decide. What such a context does not
+/// answer means nothing, since that depends on what it was asked before.
+pub fn at_once(obligations: &[&Obligation]) -> Vec<bool> {
+    fresh::context(|| {
+        let discharged = |o: &Obligation| decide(o, Engine::Core, CORE, 0) == Answer::Discharged;
+        let each = obligations.iter().map(|obligation| {
+            let linear = linear::linear(obligation);
+            ground::truth(&obligation.goal) == Some(true)
+                || linear.is_some_and(|linear| discharged(&linear))
+                || discharged(obligation)
+        });
+        each.collect()
+    })
+}
+
 /// Decides in a context of its own: a reused one gives run-dependent results.
 fn attempt(obligation: &Obligation, engine: Engine, limit: Duration, seed: u32) -> Answer {
+    fresh::context(|| decide(obligation, engine, limit, seed))
+}
+
+/// Decides in the context at hand.
+fn decide(obligation: &Obligation, engine: Engine, limit: Duration, seed: u32) -> Answer {
     let expected = obligation.asserted().len();
     let script = obligation.script();
     let milliseconds = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX).max(1);
-    fresh::context(|| {
-        let solver = match engine {
-            Engine::Core => z3::Tactic::new("smt").solver(),
-            Engine::Chosen => z3::Solver::new(),
-        };
-        let mut params = z3::Params::new();
-        params.set_u32("timeout", milliseconds);
-        params.set_u32("random_seed", seed);
-        // Z3 would take the signal away from the program, which then gets an answer that is none.
-        params.set_bool("ctrl_c", false);
-        solver.set_params(&params);
-        solver.from_string(script.as_str());
-        // The C interface swallows parse errors and would answer about an empty problem.
-        let read = solver.get_assertions().len();
-        if read != expected {
-            return Answer::Unknown(format!("the solver read {read} of {expected} assertions"));
-        }
-        match solver.check() {
-            SatResult::Unsat => Answer::Discharged,
-            SatResult::Sat => Answer::Fails,
-            SatResult::Unknown => Answer::Unknown(
-                solver
-                    .get_reason_unknown()
-                    .unwrap_or_else(|| "no reason given".to_owned()),
-            ),
-        }
-    })
+    let solver = match engine {
+        Engine::Core => z3::Tactic::new("smt").solver(),
+        Engine::Chosen => z3::Solver::new(),
+    };
+    let mut params = z3::Params::new();
+    params.set_u32("timeout", milliseconds);
+    params.set_u32("random_seed", seed);
+    // Z3 would take the signal away from the program, which then gets an answer that is none.
+    params.set_bool("ctrl_c", false);
+    solver.set_params(&params);
+    solver.from_string(script.as_str());
+    // The C interface swallows parse errors and would answer about an empty problem.
+    let read = solver.get_assertions().len();
+    if read != expected {
+        return Answer::Unknown(format!("the solver read {read} of {expected} assertions"));
+    }
+    match solver.check() {
+        SatResult::Unsat => Answer::Discharged,
+        SatResult::Sat => Answer::Fails,
+        SatResult::Unknown => Answer::Unknown(
+            solver
+                .get_reason_unknown()
+                .unwrap_or_else(|| "no reason given".to_owned()),
+        ),
+    }
 }
 
 fn external(obligation: &Obligation, program: &PathBuf, limit: Duration) -> Answer {

@@ -6,12 +6,17 @@
 use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::discharge;
 use super::discharge::Answer;
 use super::discharge::Solver;
 use super::obligation::Obligation;
+
+/// How many obligations one context is asked about, at most.
+const AT_ONCE: usize = 32;
 
 /// Obligations that have been decided, by their scripts.
 #[derive(Debug, Default)]
@@ -33,6 +38,35 @@ impl Known {
         let answer = discharge::discharge(obligation, &Solver::BuiltIn, limit);
         self.answers().insert(script, (answer.clone(), limit));
         answer
+    }
+
+    /// Has those of the obligations discharged that are discharged soon, many in one context.
+    pub fn discharge_at_once(&self, obligations: &[Obligation]) {
+        let unknown: Vec<&Obligation> = {
+            let answers = self.answers();
+            let all = obligations.iter();
+            all.filter(|o| !answers.contains_key(&o.script())).collect()
+        };
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let size = unknown.len().div_ceil(workers).clamp(1, AT_ONCE);
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let chunk = |at: usize| unknown.chunks(size).nth(at);
+            while let Some(chunk) = chunk(next.fetch_add(1, Ordering::Relaxed)) {
+                for (obligation, discharged) in chunk.iter().zip(discharge::at_once(chunk)) {
+                    if discharged {
+                        let answer = (Answer::Discharged, Duration::ZERO);
+                        self.answers().insert(obligation.script(), answer);
+                    }
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            for _ in 1..workers {
+                scope.spawn(work);
+            }
+            work();
+        });
     }
 
     fn answers(&self) -> std::sync::MutexGuard<'_, HashMap<String, (Answer, Duration)>> {

@@ -260,8 +260,11 @@ pub fn check(
     each: Duration,
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Checked, Rejection> {
+    if *solver == Solver::BuiltIn {
+        return check_knowing(certificate, &Known::default(), each, tell);
+    }
     let discharge = |obligation: &Obligation| discharge::discharge(obligation, solver, each);
-    accept(certificate, *solver == Solver::BuiltIn, &discharge, tell)
+    accept(certificate, None, &discharge, tell)
 }
 
 /// The same by the linked solver, which is not asked about what is known.
@@ -276,20 +279,25 @@ pub fn check_knowing(
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Checked, Rejection> {
     let discharge = |obligation: &Obligation| known.discharge(obligation, each);
-    accept(certificate, true, &discharge, tell)
+    accept(certificate, Some(known), &discharge, tell)
 }
 
-/// `built_in` is whether no other solver is asked for: then multipliers will do.
+/// `built_in` is there where no other solver is asked for: then multipliers will do.
 fn accept(
     certificate: &Certificate,
-    built_in: bool,
+    built_in: Option<&Known>,
     discharge: &(dyn Fn(&Obligation) -> Answer + Sync),
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Checked, Rejection> {
     let (protocol, obligations) = verify(certificate)?;
     match &certificate.argument {
-        Argument::Order(order) if built_in => multiplied(&protocol, order)?,
-        _ => discharge_all(&obligations, discharge, tell)?,
+        Argument::Order(order) if built_in.is_some() => multiplied(&protocol, order)?,
+        _ => {
+            if let Some(known) = built_in {
+                known.discharge_at_once(&obligations);
+            }
+            discharge_all(&obligations, discharge, tell)?;
+        }
     }
     Ok(Checked {
         obligations: obligations.len(),

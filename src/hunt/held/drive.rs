@@ -226,6 +226,11 @@ impl Tries<'_> {
         let part = participation(self.instance, &run.state, action, self.property);
         let before = self.monitor.before(&run.state, action);
         let earlier = run.known.as_ref().map(|_| run.state.clone());
+        let member = action.member();
+        let op = step::next_op(self.instance, &run.state, member);
+        let kind = op
+            .filter(|_| action == Action::Step(member))
+            .map(|op| op.kind);
         match step::apply(self.instance, &mut run.state, action) {
             Ok(()) => {}
             Err(StepError::Violation(violation)) => {
@@ -265,7 +270,9 @@ impl Tries<'_> {
                 return false;
             }
         }
-        if self.monitor.after(before, &run.state).is_some() || self.shows(&run.state) {
+        let shown = self.told.after(&run.state, member, kind).is_some()
+            || self.monitor.state(&run.state).is_some();
+        if self.monitor.after(before, &run.state).is_some() || shown {
             self.found(run);
             return self.goes_on();
         }

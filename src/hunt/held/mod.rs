@@ -90,9 +90,7 @@ pub fn all(
         groups: symmetry.group_of(instance.members.len()),
         monitor: Monitor::new(instance, property),
         told: Told::new(instance, data, property),
-        cost: visibility.as_ref().map_or(0, Visibility::cost)
-            + looked_at(instance, property)
-            + data.map_or(0, |d| d.accesses.iter().map(Vec::len).sum::<usize>() as u64),
+        cost: visibility.as_ref().map_or(0, Visibility::cost) + looked_at(instance, data, property),
         visibility,
         work,
         watch,
@@ -107,12 +105,17 @@ pub fn all(
     tries.found
 }
 
-/// How many members are looked at for each action.
-fn looked_at(instance: &Instance, property: Property) -> u64 {
+/// How many members and accesses are looked at for each action.
+fn looked_at(instance: &Instance, data: Option<&Data>, property: Property) -> u64 {
+    let accesses = data.map_or(&[][..], |data| &data.accesses);
     match property {
         // Whoever acts shows it.
         Property::EarlyCompletion | Property::OverArrival => 1,
-        _ => instance.members.len() as u64 + 1,
+        Property::Race => 1 + accesses.iter().map(Vec::len).max().unwrap_or(0) as u64,
+        _ => {
+            let accesses = accesses.iter().map(Vec::len).sum::<usize>();
+            (instance.members.len() + accesses) as u64 + 1
+        }
     }
 }
 

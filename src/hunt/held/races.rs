@@ -15,7 +15,7 @@ use super::drive::Stop;
 
 impl Tries<'_> {
     /// Holds every contested access, and every pair on one slot where neither keeps the other
-    /// from happening.
+    /// from happening, one slot after the other.
     pub(super) fn races(&mut self) {
         let Some(data) = self.data else {
             return;
@@ -34,26 +34,25 @@ impl Tries<'_> {
         }
         let mut slots: Vec<(u32, Vec<(usize, Access)>)> = slots.into_iter().collect();
         slots.sort_unstable_by_key(|(slot, _)| *slot);
-        let mut reached: FxHashMap<Stop, State> = FxHashMap::default();
-        for (member, access) in slots.iter().flat_map(|(_, all)| all) {
-            for stop in stops(*member, access) {
-                if self.over() {
-                    return;
-                }
-                if !reached.contains_key(&stop)
-                    && let Some(state) = self.one(Plan {
-                        stages: &[&[stop]],
-                        order: Order::Ascending,
-                        lands_early: true,
-                        eager: true,
-                    })
-                {
-                    reached.insert(stop, state);
+        let mut reached: FxHashMap<Stop, Option<State>> = FxHashMap::default();
+        let mut done: FxHashSet<[Stop; 2]> = FxHashSet::default();
+        // Slots are mostly alike, so the first ones have most of what there is.
+        for (_, accesses) in &slots {
+            for (member, access) in accesses {
+                for stop in stops(*member, access) {
+                    if self.over() {
+                        return;
+                    }
+                    reached.entry(stop).or_insert_with(|| {
+                        self.one(Plan {
+                            stages: &[&[stop]],
+                            order: Order::Ascending,
+                            lands_early: true,
+                            eager: true,
+                        })
+                    });
                 }
             }
-        }
-        let mut done: FxHashSet<[Stop; 2]> = FxHashSet::default();
-        for (_, accesses) in &slots {
             for (place, (one, first)) in accesses.iter().enumerate() {
                 for (other, second) in &accesses[place + 1..] {
                     if !first.write && !second.write || one == other && first.work.is_none() {
@@ -61,7 +60,7 @@ impl Tries<'_> {
                     }
                     for pair in pairs((*one, first), (*other, second)) {
                         let meets = |held: usize, free: usize| {
-                            let state = reached.get(&pair[held]);
+                            let state = reached.get(&pair[held]).and_then(Option::as_ref);
                             state.is_some_and(|state| comes_to(state, pair[free]))
                         };
                         if meets(0, 1) && meets(1, 0) && done.insert(pair) {

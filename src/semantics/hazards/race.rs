@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 use crate::semantics::data::Access;
 use crate::semantics::data::Data;
 use crate::semantics::instance::Instance;
+use crate::semantics::instance::OpKind;
 use crate::semantics::step;
 use crate::semantics::step::InFlight;
 use crate::semantics::step::NOT_STARTED;
@@ -26,6 +27,8 @@ pub struct Races<'i> {
     data: &'i Data,
     /// Slots that race if at all: touched by two accesses, one of them a write.
     contested: Vec<bool>,
+    /// Per slot that races if at all, by member: the accesses to it.
+    on: FxHashMap<u32, Vec<(usize, usize)>>,
 }
 
 impl<'i> Races<'i> {
@@ -38,10 +41,20 @@ impl<'i> Races<'i> {
             *count += 1;
             *written |= access.write;
         }
+        let contested: Vec<bool> = touched.iter().map(|(n, w)| *n > 1 && *w).collect();
+        let mut on: FxHashMap<u32, Vec<(usize, usize)>> = FxHashMap::default();
+        for (member, accesses) in data.accesses.iter().enumerate() {
+            for (place, access) in accesses.iter().enumerate() {
+                if contested[access.slot as usize] {
+                    on.entry(access.slot).or_default().push((member, place));
+                }
+            }
+        }
         Races {
             instance,
             data,
-            contested: touched.iter().map(|(n, w)| *n > 1 && *w).collect(),
+            contested,
+            on,
         }
     }
 
@@ -63,6 +76,43 @@ impl<'i> Races<'i> {
     /// The first race in a state, by member.
     pub fn state(&self, state: &State) -> Option<Hazard> {
         self.first(state, 1).pop()
+    }
+
+    /// A race in a state that this member's action, of this kind if it was an operation, led to from
+    /// one without.
+    pub fn after(&self, state: &State, member: usize, kind: Option<OpKind>) -> Option<Hazard> {
+        if matches!(kind, Some(OpKind::Sync(_) | OpKind::BarArrive(_))) {
+            // Others may have gone on with it.
+            return self.state(state);
+        }
+        let accesses = self.data.accesses[member].iter().enumerate();
+        let own = accesses.filter(|(_, access)| self.is_active(state, member, access));
+        own.filter_map(|(at, _)| self.with((member, at), state))
+            .next()
+    }
+
+    /// A race of this access, which is next or under way, with another.
+    fn with(&self, (member, at): (usize, usize), state: &State) -> Option<Hazard> {
+        let access = &self.data.accesses[member][at];
+        let others = self.on.get(&access.slot)?.iter();
+        let mut others = others.filter(|other| **other != (member, at));
+        let (other, place) = others.find(|(other, place)| {
+            let second = &self.data.accesses[*other][*place];
+            let races = (access.write || second.write)
+                && (*other != member
+                    || if *place < at {
+                        unordered(second, access)
+                    } else {
+                        unordered(access, second)
+                    });
+            races && self.is_active(state, *other, second)
+        })?;
+        let both = [(member, at), (*other, *place)];
+        Some(Hazard::Race {
+            first: both[0].min(both[1]),
+            second: both[0].max(both[1]),
+            slot: access.slot,
+        })
     }
 
     /// The first races in a state, as many as are looked at.

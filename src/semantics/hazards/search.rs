@@ -37,8 +37,8 @@ use super::Told;
 use super::judge::deviation;
 use super::participation;
 
-/// How often cancellation and the clock are looked at, in states.
-const INTERVAL: usize = 1 << 6;
+/// How often cancellation and the clock are looked at, in members of the states made.
+const INTERVAL: usize = 1 << 12;
 
 /// The run, or the two runs, that show a violation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,22 +132,26 @@ impl Search<'_> {
     fn run(&mut self, options: &Options<'_>) -> Searched {
         let limit = options.max_states.min(u64::from(u32::MAX) - 1);
         let mut number = 0;
+        let mut looked = INTERVAL;
         while number < self.table.len() {
-            if number % INTERVAL == 0 {
-                let cancelled = options.cancel.is_some_and(|c| c.load(Ordering::Relaxed));
-                let late = options.deadline.is_some_and(|d| Instant::now() >= d);
-                if cancelled || late {
-                    return self.end(SearchEnd::Cancelled, None);
-                }
-                if let Some(progress) = options.progress {
-                    progress(self.table.len() as u64);
-                }
-            }
-            if self.table.len() as u64 > limit {
-                return self.end(SearchEnd::StateLimit, None);
-            }
             let state = decode(self.instance, self.table.get(number), true);
             for action in step::enabled(self.instance, &state) {
+                looked += self.instance.members.len() + 1;
+                if looked >= INTERVAL {
+                    looked = 0;
+                    let cancelled = options.cancel.is_some_and(|c| c.load(Ordering::Relaxed));
+                    let late = options.deadline.is_some_and(|d| Instant::now() >= d);
+                    if cancelled || late {
+                        return self.end(SearchEnd::Cancelled, None);
+                    }
+                    if let Some(progress) = options.progress {
+                        progress(self.table.len() as u64);
+                    }
+                }
+                // One state of many members has many successors.
+                if self.table.len() as u64 > limit {
+                    return self.end(SearchEnd::StateLimit, None);
+                }
                 if let Some(runs) = self.action(number, &state, action) {
                     return self.end(SearchEnd::FoundStuck, Some(runs));
                 }

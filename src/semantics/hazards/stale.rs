@@ -24,12 +24,13 @@ use super::search::Searched;
 use super::visibility::Knowledge;
 use super::visibility::Visibility;
 
-/// How often cancellation and the clock are looked at, in states.
-const INTERVAL: usize = 1 << 6;
+/// How often cancellation and the clock are looked at, in members of the states made.
+const INTERVAL: usize = 1 << 12;
 
-/// How much memory the states met may take, in bytes. What is known makes states large, and those
-/// that have yet to be looked at take several times as much again.
+/// How much memory the states met may take, in bytes, and those that have yet to be looked at: what
+/// is known makes states large.
 const MEMORY: usize = 1 << 28;
+const OPEN_MEMORY: usize = 1 << 31;
 
 /// Searches every schedule of an instance for a stale read.
 pub(super) fn search(instance: &Instance, data: &Data, options: &Options<'_>) -> Searched {
@@ -71,23 +72,27 @@ struct Search<'i> {
 
 impl Search<'_> {
     fn run(&mut self, options: &Options<'_>) -> Searched {
-        let mut looked = 0;
+        let mut looked = INTERVAL;
         while let Some((number, state, known)) = self.open.pop_front() {
-            if looked % INTERVAL == 0 {
-                let cancelled = options.cancel.is_some_and(|c| c.load(Ordering::Relaxed));
-                let late = options.deadline.is_some_and(|d| Instant::now() >= d);
-                if cancelled || late {
-                    return self.end(SearchEnd::Cancelled, None);
-                }
-                if let Some(progress) = options.progress {
-                    progress(self.table.len() as u64);
-                }
-            }
-            looked += 1;
-            if self.table.len() as u64 > options.max_states || self.bytes > MEMORY {
-                return self.end(SearchEnd::StateLimit, None);
-            }
             for action in step::enabled(self.instance, &state) {
+                looked += self.instance.members.len() + 1;
+                if looked >= INTERVAL {
+                    looked = 0;
+                    let cancelled = options.cancel.is_some_and(|c| c.load(Ordering::Relaxed));
+                    let late = options.deadline.is_some_and(|d| Instant::now() >= d);
+                    if cancelled || late {
+                        return self.end(SearchEnd::Cancelled, None);
+                    }
+                    if let Some(progress) = options.progress {
+                        progress(self.table.len() as u64);
+                    }
+                }
+                // One state of many members has many successors.
+                let open = self.open.len().saturating_mul(self.visibility.weight());
+                let full = self.bytes > MEMORY || open > OPEN_MEMORY;
+                if full || self.table.len() as u64 > options.max_states {
+                    return self.end(SearchEnd::StateLimit, None);
+                }
                 let (mut next, mut told) = (state.clone(), known.clone());
                 match step::apply(self.instance, &mut next, action) {
                     Ok(()) => {}

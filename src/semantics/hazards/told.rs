@@ -4,6 +4,7 @@
 use crate::semantics::data::Access;
 use crate::semantics::data::Data;
 use crate::semantics::instance::Instance;
+use crate::semantics::instance::OpKind;
 use crate::semantics::step::State;
 use crate::verdict::Property;
 
@@ -48,6 +49,15 @@ impl<'i> Told<'i> {
             Told::Claims(claims) => claims.state(state),
             Told::Lifetimes(lifetimes) => lifetimes.state(state),
             Told::Exits(exits) => exits.state(state),
+        }
+    }
+
+    /// A violation in a state that this member's action, of this kind if it was an operation, led to
+    /// from one without.
+    pub fn after(&self, state: &State, member: usize, kind: Option<OpKind>) -> Option<Hazard> {
+        match self {
+            Told::Races(races) => races.after(state, member, kind),
+            _ => self.state(state),
         }
     }
 

@@ -149,6 +149,14 @@ impl<'i> Visibility<'i> {
         (self.plan.writes.len() / 64 + 1) as u64
     }
 
+    /// About how much memory what is known takes in one state, in bytes: per member two sets of
+    /// writes, and one per write.
+    pub fn weight(&self) -> usize {
+        let writes = self.plan.writes.len();
+        let set = writes / 8 + 32;
+        set * (2 * self.instance.members.len() + writes)
+    }
+
     /// What is known before anything has happened, and a read that is stale already. `explain`
     /// keeps a record of where knowledge is lost.
     pub fn start(&self, state: &State, explain: bool) -> (Knowledge, Option<Hazard>) {
