@@ -18,6 +18,9 @@ use super::obligation::Obligation;
 /// How many obligations one context is asked about, at most.
 const AT_ONCE: usize = 32;
 
+/// And how many at least, so that a second context pays.
+const AT_LEAST: usize = 16;
+
 /// Obligations that have been decided, by their scripts.
 #[derive(Debug, Default)]
 pub struct Known {
@@ -48,7 +51,7 @@ impl Known {
             all.filter(|o| !answers.contains_key(&o.script())).collect()
         };
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
-        let size = unknown.len().div_ceil(workers).clamp(1, AT_ONCE);
+        let size = unknown.len().div_ceil(workers).clamp(AT_LEAST, AT_ONCE);
         let next = AtomicUsize::new(0);
         let work = || {
             let chunk = |at: usize| unknown.chunks(size).nth(at);

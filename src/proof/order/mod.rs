@@ -4,6 +4,7 @@
 //! linear program, whose unknowns are the weights and the multipliers of everything that has to
 //! rise.
 
+mod deviation;
 mod multipliers;
 
 use std::cell::RefCell;
@@ -54,6 +55,14 @@ pub fn guess(
     cancel: Option<&AtomicBool>,
     tell: &(dyn Fn(&str) + Sync),
 ) -> Guess {
+    if let Some(at) = deviation::deviates(protocol) {
+        let names = protocol.params.iter().zip(at);
+        let at = names.map(|(param, value)| format!("{} = {value}", param.name));
+        let at = at.collect::<Vec<_>>().join(", ");
+        return Guess::nothing(format!(
+            "an arrival counts in different generations in different runs ({at})"
+        ));
+    }
     let search = || {
         let search = Search {
             rule: Rule::new(protocol).map_err(uncovered)?,

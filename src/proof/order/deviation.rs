@@ -1,0 +1,49 @@
+//! Whether generations are what an order could speak of: a small look before the search.
+//!
+//! An order proof shows, beside that nobody waits in a circle, that every arrival counts in the
+//! generation that it is meant for. Where a few states of a small instance show an arrival that
+//! counts in different generations in different runs, there is none, and looking for one takes long.
+
+use crate::protocol::Domain;
+use crate::protocol::Protocol;
+use crate::semantics::explore::Options;
+use crate::semantics::hazards::search;
+use crate::semantics::inputs::Bounds;
+use crate::semantics::inputs::Inputs;
+use crate::verdict::Property;
+
+/// How far from the least values the instance is.
+const POSITION: i64 = 2;
+
+/// States that are looked at, of not more members than this.
+const STATES: u64 = 2_000;
+const MEMBERS: usize = 32;
+
+/// The values of the parameters at which an arrival was seen in different generations.
+pub(super) fn deviates(protocol: &Protocol) -> Option<Vec<i64>> {
+    let params = protocol.tightened().params;
+    let params: Vec<i64> = params
+        .iter()
+        .map(|p| value(&p.domain))
+        .collect::<Option<_>>()?;
+    let bounds = Bounds::default();
+    let mut inputs = Inputs::new(protocol, &params, &bounds).ok()?;
+    let (_, instance) = inputs.next()?.ok()?;
+    if instance.members.len() > MEMBERS {
+        return None;
+    }
+    let options = Options {
+        max_states: STATES,
+        ..Options::default()
+    };
+    let found = search::search(&instance, None, Property::EarlyCompletion, &options).found;
+    found.map(|_| params)
+}
+
+fn value(domain: &Domain) -> Option<i64> {
+    match domain {
+        Domain::AtLeast(lo) => lo.checked_add(POSITION),
+        Domain::Range(lo, hi) => Some((lo + POSITION).min(*hi)),
+        Domain::Set(all) => all.get(POSITION as usize).or(all.last()).copied(),
+    }
+}
