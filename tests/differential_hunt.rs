@@ -1,4 +1,5 @@
-//! Random small barrier programs: what the adversarial schedules find against exhaustive search.
+//! Random small barrier programs: what the adversarial schedules, and the accelerated search that
+//! takes their place where there are many members, find against exhaustive search.
 //!
 //! A hang they report has to be one. They are not complete, but what hangs among programs of this
 //! size and hides from random runs is what they are made for.
@@ -11,6 +12,7 @@ use rand::RngExt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use warplock::hunt::Watch;
+use warplock::hunt::accelerated;
 use warplock::hunt::schedules;
 use warplock::semantics::explore;
 use warplock::semantics::input::Input;
@@ -27,7 +29,7 @@ const WORK: u64 = 4_000_000;
 #[test]
 fn hangs_that_hide_from_random_runs() {
     let cancel = AtomicBool::new(false);
-    let (mut hidden, mut missed) = (0, 0);
+    let (mut hidden, mut missed, mut missed_together) = (0, 0, 0);
     for seed in 0..CASES {
         let source = program(seed);
         let protocol = warplock::text::load(source.as_bytes()).unwrap();
@@ -39,6 +41,11 @@ fn hangs_that_hide_from_random_runs() {
         };
         let found = schedules::run(&instance, WORK, &watch).stuck;
         assert!(hangs.is_some() || found.is_none(), "seed {seed}\n{source}");
+        let together = accelerated::run(&instance, WORK, &watch).stuck;
+        assert!(
+            hangs.is_some() || together.is_none(),
+            "seed {seed}\n{source}"
+        );
         let mut runs = (0..10).map(|seed| {
             let mut scheduler = RandomScheduler::new(1_000 + seed);
             simulate::simulate(&instance, &mut scheduler, 10_000).end
@@ -46,10 +53,11 @@ fn hangs_that_hide_from_random_runs() {
         if hangs.is_some() && runs.all(|end| end != RunEnd::Stuck) {
             hidden += 1;
             missed += u64::from(found.is_none());
+            missed_together += u64::from(together.is_none());
         }
     }
     assert!(hidden > 5, "only {hidden} hangs hide from random runs");
-    assert_eq!(missed, 0, "of {hidden}");
+    assert_eq!((missed, missed_together), (0, 0), "of {hidden}");
 }
 
 /// Two to four warps with up to five operations each on two mbarriers, two named barriers and a

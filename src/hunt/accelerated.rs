@@ -120,7 +120,7 @@ struct Search<'a> {
 
 /// Searches until a run gets stuck. `work` bounds how many members are looked at, so that the
 /// result does not depend on the machine unless `watch` ends it.
-pub(super) fn run(instance: &Instance, work: u64, watch: &Watch<'_>) -> Met {
+pub fn run(instance: &Instance, work: u64, watch: &Watch<'_>) -> Met {
     let symmetry = Symmetry::of(instance);
     let mut search = Search {
         instance,
@@ -421,5 +421,135 @@ fn rank(policy: Policy, last: Option<Place>, place: &Place) -> (u8, i64, usize) 
         Policy::Ascending => (first, 0, class),
         Policy::Descending => (first, 0, usize::MAX - class),
         Policy::Slowest => (first, done, class),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+    use std::time::Instant;
+
+    use crate::semantics::explore::explore;
+    use crate::semantics::inputs::Bounds;
+    use crate::semantics::inputs::Inputs;
+    use crate::text;
+
+    use super::*;
+
+    static NEVER: AtomicBool = AtomicBool::new(false);
+
+    fn at(source: &str, params: &[i64]) -> Instance {
+        let protocol = text::load(source.as_bytes()).expect("a valid protocol");
+        let bounds = Bounds::default();
+        let mut inputs = Inputs::new(&protocol, params, &bounds).expect("well defined");
+        inputs.next().expect("one input").expect("well defined").1
+    }
+
+    fn stuck(instance: &Instance) -> Option<Vec<Action>> {
+        let watch = Watch {
+            deadline: Instant::now() + Duration::from_secs(60),
+            cancel: &NEVER,
+        };
+        let run = run(instance, 2_000_000, &watch).stuck?;
+        let mut state = step::initial(instance);
+        for action in &run {
+            step::apply(instance, &mut state, *action).expect("a run of the semantics");
+        }
+        assert!(step::is_stuck(instance, &state));
+        Some(run)
+    }
+
+    /// How many steps of the counter system a run takes.
+    fn steps(instance: &Instance, run: &[Action]) -> usize {
+        let classes = Symmetry::of(instance).group_of(instance.members.len());
+        let mut state = step::initial(instance);
+        let mut last = None;
+        let mut steps = 0;
+        for action in run {
+            let place = (classes[action.member()], state.counters[action.member()]);
+            steps += usize::from(last != Some(place));
+            last = Some(place);
+            step::apply(instance, &mut state, *action).expect("a run of the semantics");
+        }
+        steps
+    }
+
+    /// Two CTAs of T threads, N tiles, and a parity that does not alternate.
+    const HALO: &str = "protocol halo param T in 1.. param N in 0..
+mbarrier bar[2] { arrivals: 2 * T }
+role thread[cta in 0..2][t in 0..T] {
+    for i in 0..N {
+        arrive bar[cta]
+        arrive bar[1 - cta]
+        wait bar[cta] 0
+    }
+}";
+
+    /// W warps of which only the first releases a slot: a slow one is overtaken.
+    const LEADER: &str = "protocol leader param S in 1.. param W in 1.. param I in 0..
+mbarrier full[S] { arrivals: 1 }
+mbarrier empty[S] { arrivals: 1 }
+role producer warp {
+    for i in 0..I {
+        wait empty[i % S] (i / S) % 2 ^ 1
+        arrive full[i % S]
+    }
+}
+role consumer[w in 0..W] warp {
+    for i in 0..I {
+        wait full[i % S] (i / S) % 2
+        if w == 0 {
+            arrive empty[i % S]
+        }
+    }
+}";
+
+    /// A grid barrier of which only so many CTAs are resident.
+    const GRID: &str = "protocol grid param G in 1.. param R in 1..
+semaphore arrived = 0
+grid cta[g in 0..G] launch any resident R {
+    arrived += 1
+    wait arrived >= G
+}";
+
+    #[test]
+    fn a_run_takes_as_many_steps_with_many_members_as_with_few() {
+        for (source, few, many) in [
+            (HALO, vec![2, 2], vec![1_024, 2]),
+            (LEADER, vec![2, 3, 4], vec![2, 900, 4]),
+        ] {
+            let (few, many) = (at(source, &few), at(source, &many));
+            let runs = (stuck(&few).expect("a hang"), stuck(&many).expect("a hang"));
+            assert!(runs.1.len() >= runs.0.len());
+            assert_eq!(steps(&few, &runs.0), steps(&many, &runs.1));
+        }
+        let grid = at(GRID, &[2_000, 1_999]);
+        assert_eq!(stuck(&grid).map(|run| run.len()), Some(3_998));
+    }
+
+    #[test]
+    fn what_cannot_hang_is_not_said_to() {
+        let fine = HALO.replace("bar[cta] 0", "bar[cta] i % 2");
+        for params in [[2, 3], [100, 3]] {
+            assert_eq!(stuck(&at(&fine, &params)), None);
+        }
+        assert_eq!(stuck(&at(GRID, &[300, 300])), None);
+    }
+
+    #[test]
+    fn few_members_are_searched_as_thoroughly_as_by_every_schedule() {
+        let mut hangs = 0;
+        for w in 1..=3 {
+            for s in 1..=3 {
+                for i in 0..=2 * s + 2 {
+                    let instance = at(LEADER, &[s, w, i]);
+                    let all = explore(&instance, &Default::default()).stuck;
+                    assert_eq!(stuck(&instance).is_some(), all.is_some(), "{w} {s} {i}");
+                    hangs += usize::from(all.is_some());
+                }
+            }
+        }
+        assert!(hangs > 5, "{hangs}");
     }
 }

@@ -1,11 +1,12 @@
 //! Hunting for a violation at concrete parameter values.
 //!
 //! What no formula is made of yet is searched here: [`schedules`] tries cheap adversarial runs at
-//! one instance for a deadlock and [`held`] for every other property, [`Hunter`] goes through parameter values with them, makes what it finds small,
+//! one instance for a deadlock, [`accelerated`] does so where there are many members, of whom those
+//! that are alike move together, and [`held`] looks for violations of every other property; [`Hunter`] goes through parameter values with them, makes what it finds small,
 //! and says exactly in which sense it is the smallest. A hit is a run of
 //! [`crate::semantics::step`], so it only has to be replayed; finding none means nothing.
 
-mod accelerated;
+pub mod accelerated;
 pub mod distinct;
 mod further;
 pub mod grid;

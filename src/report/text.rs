@@ -188,7 +188,8 @@ pub fn run(patterns: &[Pattern], stuck: &Stuck, events: &[Event], style: Style) 
         );
     }
     if !stuck.unstarted.is_empty() {
-        let names = shortened(stuck.unstarted.clone(), BLOCKED);
+        let names: Vec<&str> = stuck.unstarted.iter().map(String::as_str).collect();
+        let names = shortened(ranges::ranges(&names), BLOCKED);
         let title = if stuck.is_final {
             "never started"
         } else {

@@ -33,7 +33,9 @@ pub struct Event {
 /// What an action does where, beside by whom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Deed {
-    /// A member starts, or cannot go on.
+    /// A member starts and has something to do.
+    Starts,
+    /// It has nothing to do, or cannot go on.
     Other,
     /// An operation, or the landing of what one put in flight.
     Done {
@@ -66,6 +68,7 @@ impl Deed {
                     ..
                 },
             ) => (stmt, cell, lands) == (s, c, l),
+            (Deed::Starts, Deed::Starts) => true,
             _ => false,
         }
     }
@@ -114,6 +117,7 @@ pub fn event(
             lands: landing.is_some(),
             completes: open.is_some_and(|open| open.completed(progress(state, cell))),
         },
+        (None, Ok(())) if step::next_op(instance, state, action.member()).is_some() => Deed::Starts,
         _ => Deed::Other,
     };
     let (what, line) = match (&done, landing, before) {

@@ -64,6 +64,10 @@ const QUICK_TIME: Duration = Duration::from_secs(4);
 /// Boxes searched when there is no proof. Sizes jump, since a domain may start far from 0.
 const LARGE_BOXES: [i64; 8] = [4, 5, 6, 8, 12, 16, 24, 32];
 
+/// Time for schedules where the least values are larger than any box, before a proof and without one.
+const BEFORE_PROOF: Duration = Duration::from_secs(1);
+const AFTER_PROOF: Duration = Duration::from_secs(8);
+
 /// States explored to shorten the run of a counterexample.
 const SHORTENING_STATES: u64 = 200_000;
 
@@ -205,7 +209,7 @@ impl Strategy<'_> {
             Boxes::Clear(Some(_), _) => {}
             // The least values are larger than any box that formulas are made of.
             Boxes::Clear(None, _) => {
-                if let Some(decision) = self.hunted(&notes)? {
+                if let Some(decision) = self.hunted(BEFORE_PROOF, &notes)? {
                     return Ok(decision);
                 }
             }
@@ -226,6 +230,11 @@ impl Strategy<'_> {
             Boxes::Clear(clear, stopped) => {
                 if let Some(why) = stopped {
                     notes.push(format!("the search for a counterexample ended: {why}"));
+                }
+                if clear.is_none()
+                    && let Some(decision) = self.hunted(AFTER_PROOF, &notes)?
+                {
+                    return Ok(decision);
                 }
                 match clear {
                     Some(size) => Verdict::Bounded {

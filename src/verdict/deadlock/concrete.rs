@@ -83,7 +83,7 @@ impl Strategy<'_> {
         let proves = |params: &[i64]| self.is_proved_at(params);
         let hunter = Hunter::new(&tight, order, self.settings.cancel, &tell);
         let mut hunter = hunter.asking(&proves);
-        if let Some(decision) = self.small(&mut hunter, &notes)? {
+        if let Some(decision) = self.small(&mut hunter, QUICK_TIME, &notes)? {
             return Ok(decision);
         }
         // What is left of the time goes to everything below.
@@ -106,21 +106,26 @@ impl Strategy<'_> {
     }
 
     /// What schedules at small values decide, if anything.
-    pub(super) fn hunted(&self, notes: &[String]) -> Result<Option<Decision>, Internal> {
+    pub(super) fn hunted(
+        &self,
+        time: Duration,
+        notes: &[String],
+    ) -> Result<Option<Decision>, Internal> {
         let tell = |what: &str| (self.settings.tell)(what);
         let tight = self.protocol.tightened();
         let proves = |params: &[i64]| self.is_proved_at(params);
         let order = order(self.protocol, &self.objectives);
         let hunter = Hunter::new(&tight, order, self.settings.cancel, &tell);
-        self.small(&mut hunter.asking(&proves), notes)
+        self.small(&mut hunter.asking(&proves), time, notes)
     }
 
     fn small(
         &self,
         hunter: &mut Hunter<'_>,
+        time: Duration,
         notes: &[String],
     ) -> Result<Option<Decision>, Internal> {
-        let quick = hunter.watch((self.remaining() / QUICK_SHARE).min(QUICK_TIME));
+        let quick = hunter.watch((self.remaining() / QUICK_SHARE).min(time));
         hunter.hurried(true);
         let small = hunter.boxes(0..=QUICK_RADIUS, &quick);
         hunter.hurried(false);
