@@ -262,6 +262,36 @@ role r {
 }
 
 #[test]
+fn operators_in_words() {
+    insta::assert_snapshot!(worded("protocol p
+param N in 1..
+assume N > 1 or N < 0
+role r {
+    if N > 2 and N < 4 {
+    }
+}"), @"
+    Error: expected a declaration, found `or`
+       ╭─[ p.wlk:3:14 ]
+       │
+     3 │ assume N > 1 or N < 0
+       │              ─┬  
+       │               ╰── expected a declaration
+       │ 
+       │ Help: a declaration begins with one of: protocol, param, assume, let, pattern, semaphore, mbarrier, named, barrier, pool, buffer, invariant, eventually, always, grid, role, expect
+    ───╯
+    Error: expected `{`, found `and`
+       ╭─[ p.wlk:5:14 ]
+       │
+     5 │     if N > 2 and N < 4 {
+       │              ─┬─  
+       │               ╰─── expected `{`
+       │ 
+       │ Help: `and` is written `&&`
+    ───╯
+    ");
+}
+
+#[test]
 fn missing_brackets_and_braces() {
     insta::assert_snapshot!(worded(r"protocol p
 param N in 1..

@@ -230,9 +230,15 @@ impl<'s> Parser<'s> {
         let diagnostic = Diagnostic::error(span, format!("expected {what}, found {found}"))
             .label(format!("expected {what}"));
         let comment = token == Token::Slash && self.lexeme(1).token == Token::Star;
-        self.fail(match comment {
-            true => diagnostic.hint("comments begin with `//` and end with the line"),
-            false => diagnostic,
+        let hint = match self.slice(span) {
+            _ if comment => Some("comments begin with `//` and end with the line"),
+            "and" => Some("`and` is written `&&`"),
+            "or" => Some("`or` is written `||`"),
+            _ => None,
+        };
+        self.fail(match hint {
+            Some(hint) => diagnostic.hint(hint),
+            None => diagnostic,
         })
     }
 
