@@ -277,7 +277,7 @@ role r {
        │              ─┬  
        │               ╰── expected a declaration
        │ 
-       │ Help: a declaration begins with one of: protocol, param, assume, let, pattern, semaphore, mbarrier, named, barrier, pool, buffer, invariant, eventually, always, grid, role, expect
+       │ Help: `or` is written `||`
     ───╯
     Error: expected `{`, found `and`
        ╭─[ p.wlk:5:14 ]

@@ -174,6 +174,13 @@ impl Parser<'_> {
                     .hint("statements belong inside `role NAME { ... }` or `grid NAME { ... }`"),
             );
         }
+        if let Some(operator) = super::in_words(found) {
+            return self.fail(
+                Diagnostic::error(span, format!("expected a declaration, found `{found}`"))
+                    .label("expected a declaration")
+                    .hint(operator),
+            );
+        }
         let words = [
             "protocol",
             "param",

@@ -232,9 +232,7 @@ impl<'s> Parser<'s> {
         let comment = token == Token::Slash && self.lexeme(1).token == Token::Star;
         let hint = match self.slice(span) {
             _ if comment => Some("comments begin with `//` and end with the line"),
-            "and" => Some("`and` is written `&&`"),
-            "or" => Some("`or` is written `||`"),
-            _ => None,
+            word => in_words(word),
         };
         self.fail(match hint {
             Some(hint) => diagnostic.hint(hint),
@@ -285,4 +283,13 @@ fn too_deep(span: Span) -> Diagnostic {
     )
     .label("parentheses, blocks, `else if` and every operator of a chain count")
     .hint("name a part with `let`, or split it")
+}
+
+/// How operators are written that other languages have words for.
+fn in_words(word: &str) -> Option<&'static str> {
+    match word {
+        "and" => Some("`and` is written `&&`"),
+        "or" => Some("`or` is written `||`"),
+        _ => None,
+    }
 }
