@@ -63,6 +63,9 @@ const INPUTS: usize = 256;
 /// With more members than this, what is alike moves together.
 const MANY: usize = 64;
 
+/// How many steps of all members an instance with many of them is worth at least.
+const LEAST_STEPS: u64 = 256;
+
 /// The largest instance that is tried.
 const LARGEST: Limits = Limits {
     ops: 400_000,
@@ -317,7 +320,8 @@ impl<'a> Hunter<'a> {
             }
             self.together = instance.members.len() > MANY;
             let met = if self.together {
-                accelerated::run(&instance, self.work, watch)
+                let least = LEAST_STEPS * instance.members.len() as u64;
+                accelerated::run(&instance, self.work.max(least), watch)
             } else {
                 schedules::run(&instance, self.work, watch)
             };
