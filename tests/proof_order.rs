@@ -176,8 +176,8 @@ fn an_early_completion_is_left_to_other_rules() {
     let reason = proposal(&jacobi("")).unwrap_err();
     assert_eq!(
         reason,
-        "it could not be shown that `arrive bar[1 - cta]` of thread[1] comes after the generation \
-         before its own has completed"
+        "`arrive bar[1 - cta]` of thread[0][0] counts in different generations in different runs, at \
+         T = 3, N = 2"
     );
     proves(&jacobi("wait bar[1 - cta] i % 2"));
 }

@@ -7,6 +7,8 @@
 use crate::protocol::Domain;
 use crate::protocol::Protocol;
 use crate::semantics::explore::Options;
+use crate::semantics::hazards::Hazard;
+use crate::semantics::hazards::judge;
 use crate::semantics::hazards::search;
 use crate::semantics::inputs::Bounds;
 use crate::semantics::inputs::Inputs;
@@ -19,8 +21,8 @@ const POSITION: i64 = 2;
 const STATES: u64 = 2_000;
 const MEMBERS: usize = 32;
 
-/// The values of the parameters at which an arrival was seen in different generations.
-pub(super) fn deviates(protocol: &Protocol) -> Option<Vec<i64>> {
+/// What was seen in different generations, in words.
+pub(super) fn deviates(protocol: &Protocol) -> Option<String> {
     let params = protocol.tightened().params;
     let params: Vec<i64> = params
         .iter()
@@ -36,8 +38,27 @@ pub(super) fn deviates(protocol: &Protocol) -> Option<Vec<i64>> {
         max_states: STATES,
         ..Options::default()
     };
-    let found = search::search(&instance, None, Property::EarlyCompletion, &options).found;
-    found.map(|_| params)
+    let property = Property::EarlyCompletion;
+    let runs = search::search(&instance, None, property, &options).found?;
+    let second = runs.second.as_deref();
+    let judged = judge(&instance, None, property, &runs.first, second).ok()??;
+    let Hazard::Deviation { member, op, .. } = judged.hazard else {
+        return None;
+    };
+    let stmt = instance.members[member].ops.get(op as usize)?.stmt;
+    let span = instance.spans.get(stmt.0)?;
+    let text = protocol.source.get(span.start..span.end)?;
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let at = protocol.params.iter().zip(params);
+    let at: Vec<String> = at
+        .map(|(param, value)| format!(" {} = {value}", param.name))
+        .collect();
+    Some(format!(
+        "`{text}` of {} counts in different generations in different runs{}{}",
+        instance.member_name(member),
+        if at.is_empty() { "" } else { ", at" },
+        at.join(",")
+    ))
 }
 
 fn value(domain: &Domain) -> Option<i64> {

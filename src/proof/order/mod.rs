@@ -55,13 +55,8 @@ pub fn guess(
     cancel: Option<&AtomicBool>,
     tell: &(dyn Fn(&str) + Sync),
 ) -> Guess {
-    if let Some(at) = deviation::deviates(protocol) {
-        let names = protocol.params.iter().zip(at);
-        let at = names.map(|(param, value)| format!("{} = {value}", param.name));
-        let at = at.collect::<Vec<_>>().join(", ");
-        return Guess::nothing(format!(
-            "an arrival counts in different generations in different runs ({at})"
-        ));
+    if let Some(reason) = deviation::deviates(protocol) {
+        return Guess::nothing(reason);
     }
     let search = || {
         let search = Search {
