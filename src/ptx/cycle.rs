@@ -58,6 +58,24 @@ impl Walker<'_, '_, '_> {
     /// Goes through a loop.
     pub fn cycle(&mut self, header: usize, state: State, out: &mut Vec<Statement>) -> Next {
         let blocks = self.flow.loops.get(&header).cloned().unwrap_or_default();
+        let mut entered = state;
+        let kept = self.without_tests(&blocks, &mut entered);
+        let (next, mut after) = self.through(header, blocks, entered, out)?;
+        for (index, value) in kept {
+            if let Some(slot) = after.registers.get_mut(index) {
+                *slot = value;
+            }
+        }
+        Ok((next, after))
+    }
+
+    fn through(
+        &mut self,
+        header: usize,
+        blocks: BTreeSet<usize>,
+        state: State,
+        out: &mut Vec<Statement>,
+    ) -> Next {
         let mut ways = Vec::new();
         for block in &blocks {
             for next in self.flow.next(*block) {
@@ -249,6 +267,7 @@ impl Walker<'_, '_, '_> {
                 }
                 let at = statement.at;
                 self.give_up(&one.blocks, at, "it is written while waiting", &mut after);
+                self.forget_tests(&mut after, std::slice::from_ref(&*statement));
                 return Ok((after, vec![*statement]));
             }
             Guess::Closed(closed) => closed,
@@ -310,7 +329,9 @@ impl Walker<'_, '_, '_> {
             }
             let depth = self.depth;
             let guessing = std::mem::replace(&mut self.machine.guessing, true);
+            self.numbers.push(None);
             let round = self.round(one, start, &|_| {});
+            self.numbers.pop();
             self.machine.guessing = guessing;
             *self.machine.assumptions = assumed.clone();
             let round = match round {
@@ -374,8 +395,7 @@ impl Walker<'_, '_, '_> {
         let until = again.negated();
         let mut memory = "";
         let action = match &until {
-            Condition::Passed(number) => {
-                let test = self.tests.get(*number as usize)?;
+            Condition::Passed(test) => {
                 memory = test.memory;
                 test.wait()
             }
@@ -468,7 +488,9 @@ impl Walker<'_, '_, '_> {
         let start = begin(&provisional);
         let assumed = self.machine.assumptions.clone();
         let guessing = std::mem::replace(&mut self.machine.guessing, true);
+        self.numbers.push(Some(number));
         let round = self.round(one, start, &|_| {});
+        self.numbers.pop();
         self.machine.guessing = guessing;
         *self.machine.assumptions = assumed;
         let again = match round?.again {
@@ -509,7 +531,10 @@ impl Walker<'_, '_, '_> {
         let strictly = |facts: &mut Facts| {
             facts.assume_positive(&times.minus(&index).plus_constant(-1));
         };
-        let round = self.round(one, start, &strictly)?;
+        self.numbers.push(Some(number));
+        let round = self.round(one, start, &strictly);
+        self.numbers.pop();
+        let round = round?;
         if round.again != Value::Same(again.clone()) {
             return Err(self.trouble(one, "the condition of this loop may wrap around"));
         }

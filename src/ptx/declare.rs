@@ -62,6 +62,13 @@ impl Writer<'_, '_> {
                  coming to them.\n",
             );
         }
+        if self.followed.unknowns.find(&Meaning::Granted).is_some() {
+            head.push_str(
+                "//! Of the requests for work of CTAs that have not been launched, `granted` are granted. Their \
+                 answers are\n//! taken to be read in turn, each once it has landed and before the next one \
+                 lands there.\n",
+            );
+        }
         if !self.boxes.is_empty() {
             head.push_str("//! Tensor copies are taken to fill what their mbarriers expect.\n");
         }
@@ -94,6 +101,9 @@ impl Writer<'_, '_> {
                     let most = if bytes == 8 { 1 << 62 } else { MOST_PARAMETER };
                     let name = self.unknown(*unknown, 0)?;
                     let _ = writeln!(head, "param {name} in 0..={most}");
+                }
+                Some(Meaning::Granted) => {
+                    let _ = writeln!(head, "param granted in 0..={MOST_PARAMETER}");
                 }
                 Some(Meaning::Blocks(axis)) => {
                     let (name, least) = (AXES[*axis], self.launch.cluster[*axis]);

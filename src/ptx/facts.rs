@@ -4,9 +4,12 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::peek::alike;
+use super::peek::passed;
 use super::term::Atom;
 use super::term::Condition;
 use super::term::Sum;
+use super::term::Test;
 use super::term::Unknown;
 
 /// Beyond every value that is met.
@@ -248,12 +251,25 @@ impl Facts {
         if low.div_euclid(k) == high.div_euclid(k) && low > -FAR && high < FAR {
             return Some(whole.plus_constant(low.div_euclid(k)));
         }
+        if let Some(zero) = self.beginning(&[&rest]) {
+            let [begun, going] = self.apart(&zero);
+            let yes = begun.quotient(&begun.decided(&rest, &zero, true), divisor)?;
+            let no = going.quotient(&going.decided(&rest, &zero, false), divisor)?;
+            let condition = Condition::Zero((*zero).clone());
+            return Some(whole.plus(&self.choice(&condition, &yes, &no)));
+        }
         let atom = Atom::Quotient(Rc::new(rest), Rc::new(divisor.clone()));
         Some(whole.plus(&Sum::atom(atom)))
     }
 
     /// The remainder that matches.
     pub fn modulo(&self, dividend: &Sum, divisor: &Sum) -> Option<Sum> {
+        if let Some(zero) = self.beginning(&[dividend]) {
+            let [begun, going] = self.apart(&zero);
+            let yes = begun.modulo(&begun.decided(dividend, &zero, true), divisor)?;
+            let no = going.modulo(&going.decided(dividend, &zero, false), divisor)?;
+            return Some(self.choice(&Condition::Zero((*zero).clone()), &yes, &no));
+        }
         let quotient = self.quotient(dividend, divisor)?;
         Some(dividend.minus(&quotient.times(divisor)))
     }
@@ -272,6 +288,20 @@ impl Facts {
         if let Condition::Not(inner) = condition {
             return self.choice(inner, no, yes);
         }
+        if let Condition::Zero(sum) | Condition::Negative(sum) = condition
+            && let Some(zero) = self.beginning(&[sum])
+        {
+            let arms = self.apart(&zero);
+            let [first, later] = [true, false].map(|first| {
+                let facts = &arms[usize::from(!first)];
+                let sum = facts.decided(sum, &zero, first);
+                let exact = matches!(condition, Condition::Zero(_));
+                let yes = facts.decided(yes, &zero, first);
+                let no = facts.decided(no, &zero, first);
+                facts.choice(&Condition::about(sum, exact), &yes, &no)
+            });
+            return self.choice(&Condition::Zero((*zero).clone()), &first, &later);
+        }
         if let Condition::Zero(sum) = condition
             && let Some(written) = self.wrapped(sum, yes, no)
         {
@@ -280,7 +310,12 @@ impl Facts {
         // What agrees under the condition needs no choice.
         let mut under = self.clone();
         under.assume(condition);
-        if under.same(yes, no) {
+        if under.same(yes, no) || under.chosen_alike(yes, no) {
+            return no.clone();
+        }
+        if let Condition::Zero(zero) = condition
+            && under.same(&under.without(yes, zero), &under.without(no, zero))
+        {
             return no.clone();
         }
         let mut other = self.clone();
@@ -293,6 +328,16 @@ impl Facts {
             Rc::new(yes.clone()),
             Rc::new(no.clone()),
         ))
+    }
+
+    /// Whether two choices are between the same by the same test.
+    fn chosen_alike(&self, a: &Sum, b: &Sum) -> bool {
+        match (a.single(), b.single()) {
+            (Some((Atom::Choice(c, a, b), k)), Some((Atom::Choice(d, e, f), l))) => {
+                k == l && self.same(a, e) && self.same(b, f) && alike(c, d, self)
+            }
+            _ => false,
+        }
     }
 
     /// Whether two sums have the same value, rewriting their quotients under these facts.
@@ -348,9 +393,14 @@ impl Facts {
         with: &dyn Fn(Unknown) -> Option<Sum>,
     ) -> Condition {
         match condition {
-            Condition::Constant(_) | Condition::Passed(_) => condition.clone(),
-            Condition::Negative(sum) => Condition::Negative(self.replaced(sum, with)),
-            Condition::Zero(sum) => Condition::Zero(self.replaced(sum, with)),
+            Condition::Constant(_) => condition.clone(),
+            Condition::Passed(test) => passed(Test {
+                barrier: self.replaced(&test.barrier, with),
+                parity: test.parity.as_ref().map(|p| self.replaced(p, with)),
+                memory: test.memory,
+            }),
+            Condition::Negative(sum) => Condition::about(self.replaced(sum, with), false),
+            Condition::Zero(sum) => Condition::about(self.replaced(sum, with), true),
             Condition::Not(inner) => self.replaced_in(inner, with).negated(),
             Condition::And(a, b) => self.replaced_in(a, with).and(self.replaced_in(b, with)),
             Condition::Or(a, b) => self.replaced_in(a, with).or(self.replaced_in(b, with)),

@@ -40,6 +40,10 @@ pub(super) enum Meaning {
     Member,
     /// What was read from memory: the address.
     Read(Sum),
+    /// What was read where an answer to a request for work may be: the address, and the iteration.
+    Answer(Sum, Option<Unknown>),
+    /// How many requests for work are granted.
+    Granted,
 }
 
 /// The unknowns that have been met, and their bounds wherever they occur in statements.

@@ -8,10 +8,13 @@
 //! what is modelled, what is abstracted and why that is sound.
 
 mod access;
+mod answers;
 mod ast;
+mod behind;
 mod bits;
 mod body;
 mod boxes;
+mod choices;
 mod compare;
 mod counters;
 mod cycle;
@@ -33,11 +36,13 @@ mod members;
 mod memory;
 mod operations;
 mod parse;
+mod peek;
 mod program;
 mod reroll;
 mod rewrite;
 mod scope;
 mod settled;
+mod spins;
 mod statement;
 mod term;
 mod threads;

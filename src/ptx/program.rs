@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::answers::Answers;
 use super::ast::Function;
 use super::ast::Module;
 use super::ast::Variable;
@@ -52,6 +53,7 @@ pub(super) fn follow(
     let flow = Flow::of(function)?;
     let shared = module.shared.iter().chain(&function.shared);
     let shared: Vec<Variable<'_>> = shared.cloned().collect();
+    let asks = function.code.iter().any(|i| i.has("try_cancel"));
     let mut unknowns = Unknowns::default();
     let mut counters = BTreeSet::new();
     // What was in the way without assumptions on blocks and iterations.
@@ -61,6 +63,7 @@ pub(super) fn follow(
         let mut programs: Vec<Program> = Vec::new();
         let mut waited: BTreeSet<Unknown> = BTreeSet::new();
         let mut steps = 0;
+        let mut answers = Answers::default();
         let mut failed = None;
         'all: for rank in 0..launch.ranks() {
             for warp in 0..launch.warps() {
@@ -80,11 +83,13 @@ pub(super) fn follow(
                     counters: &counters,
                     data,
                     waited: BTreeSet::new(),
-                    tests: Vec::new(),
                     arrived: 0,
                     steps,
                     depth: 0,
                     cycling: false,
+                    numbers: Vec::new(),
+                    asks,
+                    answers: Answers::default(),
                     rounds: Vec::new(),
                     unrolling: Vec::new(),
                     groups: None,
@@ -93,6 +98,7 @@ pub(super) fn follow(
                 let done = walker.run();
                 steps = walker.steps;
                 waited.extend(walker.waited);
+                answers.add(walker.answers);
                 match done {
                     Ok(statements) => add(&mut programs, rank, warp, statements),
                     Err(obstacle) => {
@@ -115,6 +121,7 @@ pub(super) fn follow(
             }
             (Some(_), Some(before)) => return Err(before),
         }
+        answers.agree(&programs)?;
         for program in &mut programs {
             let statements = rolled(std::mem::take(&mut program.statements), &mut unknowns);
             *program = Program::of(program.rank, std::mem::take(&mut program.warps), statements);

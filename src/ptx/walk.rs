@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::access::accesses;
+use super::answers::Answers;
 use super::ast::Function;
 use super::ast::Instruction;
 use super::ast::Location;
@@ -34,26 +35,6 @@ const MOST_STEPS: usize = 4_000_000;
 /// How deep branches and loops nest.
 const MOST_DEPTH: usize = 60;
 
-/// A test of an mbarrier.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Test {
-    pub barrier: Sum,
-    /// The parity of the phase; none if it is that of the warp's last arrival.
-    pub parity: Option<Sum>,
-    /// How it orders memory, as the language writes it.
-    pub memory: &'static str,
-}
-
-impl Test {
-    /// Waiting for what is tested.
-    pub fn wait(&self) -> Action {
-        match &self.parity {
-            Some(parity) => Action::Wait(self.barrier.clone(), parity.clone()),
-            None => Action::WaitOwn(self.barrier.clone()),
-        }
-    }
-}
-
 /// Follows one warp.
 pub(super) struct Walker<'w, 'm, 'a> {
     pub machine: Machine<'m, 'a>,
@@ -64,7 +45,6 @@ pub(super) struct Walker<'w, 'm, 'a> {
     pub data: bool,
     /// Those met on this walk.
     pub waited: BTreeSet<Unknown>,
-    pub tests: Vec<Test>,
     /// How many arrivals have been met.
     pub arrived: u32,
     pub steps: usize,
@@ -73,6 +53,11 @@ pub(super) struct Walker<'w, 'm, 'a> {
     pub rounds: Vec<usize>,
     /// Loops that are followed one iteration after the other, with how often they have begun.
     pub unrolling: Vec<(usize, usize)>,
+    /// The loops around, with the number of the iteration where it is known.
+    pub numbers: Vec<Option<Unknown>>,
+    /// Whether the kernel asks for work of CTAs that have not been launched.
+    pub asks: bool,
+    pub answers: Answers,
     /// Whether this is inside a loop.
     pub cycling: bool,
     /// Which engine's groups of copies the warp makes, and with which lanes.
@@ -108,15 +93,6 @@ impl<'m> Walker<'_, 'm, '_> {
         !self.counters.is_empty()
     }
 
-    pub fn test(&mut self, test: Test) -> u32 {
-        let found = self.tests.iter().position(|t| *t == test);
-        let index = found.unwrap_or_else(|| {
-            self.tests.push(test);
-            self.tests.len() - 1
-        });
-        u32::try_from(index).unwrap_or(u32::MAX)
-    }
-
     /// The pointer that an address is based on, if it is one.
     pub fn pointer(&self, address: &Sum) -> Option<Unknown> {
         let mut found = address
@@ -150,10 +126,9 @@ impl<'m> Walker<'_, 'm, '_> {
     }
 
     pub fn touching(&self, blocks: &BTreeSet<usize>) -> bool {
-        let looped = |block: &usize| self.flow.loops.values().any(|l| l.contains(block));
         blocks.iter().any(|block| {
             let mut code = self.code(*block).iter();
-            code.any(|i| self.touches(i) || watches(i) && looped(block))
+            code.any(|i| self.touches(i) || watches(i) && self.spins(i, *block))
         })
     }
 
@@ -170,7 +145,10 @@ impl<'m> Walker<'_, 'm, '_> {
                 let reason = "the kernel is too large to follow";
                 return Err(Obstacle::new(instruction.at, reason));
             }
+            let before = out.len();
             self.predicated(instruction, state, out)?;
+            let new = out.get(before..).unwrap_or_default();
+            self.forget_tests(state, new);
         }
         Ok(())
     }
@@ -497,7 +475,7 @@ impl<'m> Walker<'_, 'm, '_> {
         };
         let vague = condition.tests() || self.reads(&condition);
         if vague {
-            let waiting = self.peeked(&condition, &above, &below);
+            let waiting = Self::peeked(&condition, &above, &below);
             if let Some(wait) = waiting {
                 out.push(wait);
             } else if !above.is_empty() || !below.is_empty() {
@@ -538,20 +516,18 @@ impl<'m> Walker<'_, 'm, '_> {
 
     /// `if (!test(b, p)) wait(b, p)` waits.
     fn peeked(
-        &self,
         condition: &Condition,
         above: &[Statement],
         below: &[Statement],
     ) -> Option<Statement> {
-        let (number, waiting, other) = match condition {
-            Condition::Passed(number) => (number, below, above),
+        let (test, waiting, other) = match condition {
+            Condition::Passed(test) => (test, below, above),
             Condition::Not(inner) => match &**inner {
-                Condition::Passed(number) => (number, above, below),
+                Condition::Passed(test) => (test, above, below),
                 _ => return None,
             },
             _ => return None,
         };
-        let test = self.tests.get(*number as usize)?;
         match (waiting, other) {
             ([one], []) if one.action == test.wait() && one.memory == test.memory => {
                 Some(one.clone())

@@ -89,7 +89,10 @@ impl Writer<'_, '_> {
             Some(Meaning::Block(axis)) => Ok(format!("ctaid_{}", AXES[*axis])),
             Some(Meaning::Blocks(axis)) => Ok(format!("nctaid_{}", AXES[*axis])),
             Some(Meaning::Member) => Ok("w".to_owned()),
-            Some(Meaning::Read(_)) => Err(Obstacle::new(at, "it depends on memory that is read")),
+            Some(Meaning::Granted) => Ok("granted".to_owned()),
+            Some(Meaning::Read(_) | Meaning::Answer(..)) => {
+                Err(Obstacle::new(at, "it depends on memory that is read"))
+            }
             Some(Meaning::Iteration(_) | Meaning::Carried(_)) => Err(Obstacle::new(
                 at,
                 "it depends on a loop in a way that is not followed",
