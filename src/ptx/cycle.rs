@@ -260,15 +260,17 @@ impl Walker<'_, '_, '_> {
     ) -> Result<(State, Vec<Statement>), Obstacle> {
         let guess = self.guessed(one, state)?;
         let mut closed = match guess {
-            Guess::Waits(statement) => {
+            Guess::Waits(found) => {
+                let (statement, decided, own) = *found;
                 let mut after = state.clone();
                 if after.active != after.whole {
                     after.apart = both(after.apart, Some(after.active));
                 }
                 let at = statement.at;
                 self.give_up(&one.blocks, at, "it is written while waiting", &mut after);
-                self.forget_tests(&mut after, std::slice::from_ref(&*statement));
-                return Ok((after, vec![*statement]));
+                self.same_in_all(&one.blocks, &decided, &own, &mut after);
+                self.forget_tests(&mut after, std::slice::from_ref(&statement));
+                return Ok((after, vec![statement]));
             }
             Guess::Closed(closed) => closed,
         };
@@ -286,6 +288,33 @@ impl Walker<'_, '_, '_> {
             }
         }
         Err(self.trouble(one, "what this loop carries is not followed"))
+    }
+
+    /// What every iteration of a loop writes alike is known behind it.
+    fn same_in_all(
+        &self,
+        blocks: &BTreeSet<usize>,
+        decided: &State,
+        own: &BTreeSet<Unknown>,
+        after: &mut State,
+    ) {
+        let read = |u: Unknown| {
+            matches!(
+                self.machine.unknowns.meaning(u),
+                Some(Meaning::Read(_) | Meaning::Answer(..))
+            )
+        };
+        let moves = |u: Unknown| own.contains(&u) || read(u);
+        for register in self.written(blocks) {
+            let index = register.0 as usize;
+            if let Some(value @ Value::Integer(integer)) = decided.registers.get(index)
+                && !integer.sum.mentions(&moves)
+                && !integer.sum.tests(&|_| true)
+                && let Some(slot) = after.registers.get_mut(index)
+            {
+                *slot = value.clone();
+            }
+        }
     }
 
     fn trouble(&self, one: &Loop, why: &str) -> Obstacle {
@@ -348,7 +377,8 @@ impl Walker<'_, '_, '_> {
                 && round.below.is_empty()
                 && let Some(statement) = self.waits(one, &round)
             {
-                return Ok(Guess::Waits(Box::new(statement)));
+                let own = carried.values().map(|(unknown, _)| *unknown).collect();
+                return Ok(Guess::Waits(Box::new((statement, round.decided, own))));
             }
             let (closed, hints) = closed_forms(&carried, &round.ended, state);
             for hint in hints {
@@ -649,8 +679,8 @@ impl Walker<'_, '_, '_> {
 }
 
 enum Guess {
-    /// The loop waits.
-    Waits(Box<Statement>),
+    /// The loop waits, this is what one iteration leaves behind, and these unknowns are its own.
+    Waits(Box<(Statement, State, BTreeSet<Unknown>)>),
     /// What registers hold in an iteration.
     Closed(BTreeMap<Register, Closed>),
 }

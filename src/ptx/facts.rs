@@ -58,6 +58,16 @@ impl Facts {
     }
 
     pub fn assume_positive(&mut self, sum: &Sum) {
+        // Whole numbers: what all coefficients have in common leaves, rounding the constant down.
+        let common = sum.terms.values().fold(0, |g, c| gcd(g, *c));
+        if common > 1 {
+            let mut reduced = sum.clone();
+            reduced.constant = sum.constant.div_euclid(common);
+            for coefficient in reduced.terms.values_mut() {
+                *coefficient /= common;
+            }
+            self.assume_positive(&reduced);
+        }
         if let [(Atom::Unknown(unknown), coefficient)] =
             sum.terms.iter().collect::<Vec<_>>().as_slice()
         {
@@ -114,10 +124,14 @@ impl Facts {
             Atom::Cell(_, cell) => (i128::from(cell.low), i128::from(cell.high)),
             _ if depth == 0 => (-FAR, FAR),
             Atom::Quotient(dividend, divisor) => {
-                let (mut low, high) = self.range_within(dividend, depth - 1);
-                let known = |p: &Rc<Sum>| dividend.minus(p).as_constant().is_some_and(|c| c >= 0);
-                if low < 0 && self.positive.iter().any(known) {
-                    low = 0;
+                let (mut low, mut high) = self.range_within(dividend, depth - 1);
+                for fact in &self.positive {
+                    if let Some(least) = dividend.minus(fact).as_constant() {
+                        low = low.max(least);
+                    }
+                    if let Some(most) = dividend.plus(fact).as_constant() {
+                        high = high.min(most);
+                    }
                 }
                 let (least, most) = self.range_within(divisor, depth - 1);
                 if least < 1 {

@@ -69,7 +69,8 @@ impl Closed {
                     Some(form.at(&before, facts).sum)
                 };
                 let made = facts.replaced(made, &found);
-                facts.choice(&Condition::Zero(index.clone()), entry, &made)
+                let entry = facts.rewritten(entry);
+                facts.choice(&Condition::Zero(index.clone()), &entry, &made)
             }
         };
         Integer {

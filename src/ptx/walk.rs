@@ -478,6 +478,8 @@ impl<'m> Walker<'_, 'm, '_> {
             let waiting = Self::peeked(&condition, &above, &below);
             if let Some(wait) = waiting {
                 out.push(wait);
+            } else if self.machine.guessing && condition.tests() {
+                // What decides is looked at once the guess is checked.
             } else if !above.is_empty() || !below.is_empty() {
                 let reason = if condition.tests() {
                     "a branch depends on a single test of an mbarrier"
