@@ -331,6 +331,7 @@ impl Machine<'_, '_> {
                 if name == "shr"
                     && let Some((Atom::Quotient(product, power), 1)) = a.sum.single()
                     && let (Some(power), Some(by)) = (power.as_constant(), by.as_constant())
+                    && product.terms.values().all(|factor| factor.abs() > 1)
                 {
                     let quotient = scaled_down(&state.facts, product, power * by)?;
                     return Some(Integer::same(quotient));

@@ -118,21 +118,27 @@ impl Facts {
         (low.max(-FAR), high.min(FAR))
     }
 
+    /// Between which bounds a sum lies, also by what is known of it as a whole.
+    fn narrowed(&self, sum: &Sum, depth: usize) -> (i128, i128) {
+        let (mut low, mut high) = self.range_within(sum, depth);
+        for fact in &self.positive {
+            if let Some(least) = sum.minus(fact).as_constant() {
+                low = low.max(least);
+            }
+            if let Some(most) = sum.plus(fact).as_constant() {
+                high = high.min(most);
+            }
+        }
+        (low, high)
+    }
+
     fn range_of(&self, atom: &Atom, depth: usize) -> (i128, i128) {
         match atom {
             Atom::Unknown(unknown) => *self.bounds.get(unknown).unwrap_or(&(-FAR, FAR)),
             Atom::Cell(_, cell) => (i128::from(cell.low), i128::from(cell.high)),
             _ if depth == 0 => (-FAR, FAR),
             Atom::Quotient(dividend, divisor) => {
-                let (mut low, mut high) = self.range_within(dividend, depth - 1);
-                for fact in &self.positive {
-                    if let Some(least) = dividend.minus(fact).as_constant() {
-                        low = low.max(least);
-                    }
-                    if let Some(most) = dividend.plus(fact).as_constant() {
-                        high = high.min(most);
-                    }
-                }
+                let (low, high) = self.narrowed(dividend, depth - 1);
                 let (least, most) = self.range_within(divisor, depth - 1);
                 if least < 1 {
                     return (-FAR, FAR);
@@ -261,7 +267,7 @@ impl Facts {
             let quotient = self.quotient(&rest, &Sum::of(k / factor))?;
             return Some(whole.plus(&quotient));
         }
-        let (low, high) = self.range(&rest);
+        let (low, high) = self.narrowed(&rest, DEPTH);
         if low.div_euclid(k) == high.div_euclid(k) && low > -FAR && high < FAR {
             return Some(whole.plus_constant(low.div_euclid(k)));
         }

@@ -19,6 +19,8 @@ use super::machine::Meaning;
 use super::machine::State;
 use super::operations::touches;
 use super::operations::watches;
+use super::program::numbered;
+use super::rewrite::simplified;
 use super::statement::Action;
 use super::statement::How;
 use super::statement::Obstacle;
@@ -208,6 +210,21 @@ impl<'m> Walker<'_, 'm, '_> {
         if yes == no {
             out.extend(yes);
             return;
+        }
+        // One side may say what the other does, too, where the condition holds.
+        if !yes.is_empty() && !no.is_empty() {
+            for (other, general, holds) in [
+                (&yes, &no, condition.clone()),
+                (&no, &yes, condition.negated()),
+            ] {
+                let mut facts = state.facts.clone();
+                facts.assume(&holds);
+                let seen = |s: &[Statement]| numbered(&simplified(s, &facts));
+                if seen(other) == seen(general) {
+                    out.extend(general.iter().cloned());
+                    return;
+                }
+            }
         }
         let (condition, yes, no) = if yes.is_empty() {
             (condition.negated(), no, yes)
