@@ -9,6 +9,7 @@ use super::statement::Action;
 use super::statement::Obstacle;
 use super::statement::Pool;
 use super::term::Condition;
+use super::term::Sum;
 use super::term::Unknown;
 use super::words::clean;
 use super::words::visible;
@@ -101,6 +102,15 @@ impl Writer<'_, '_> {
                     let most = if bytes == 8 { 1 << 62 } else { MOST_PARAMETER };
                     let name = self.unknown(*unknown, 0)?;
                     let _ = writeln!(head, "param {name} in 0..={most}");
+                }
+                Some(Meaning::Divided(parameter, added, by)) => {
+                    let (least, most) = self.followed.unknowns.1.range(&Sum::unknown(*unknown));
+                    let (name, own) = (self.unknown(*unknown, 0)?, self.unknown(*parameter, 0)?);
+                    let own = match *added {
+                        0 => own,
+                        added => format!("({own} + {added})"),
+                    };
+                    let _ = writeln!(head, "param {name} in {least}..={most}  // {own} / {by}");
                 }
                 Some(Meaning::Granted) => {
                     let _ = writeln!(head, "param granted in 0..={MOST_PARAMETER}");

@@ -42,6 +42,8 @@ pub(super) enum Meaning {
     Read(Sum),
     /// What was read where an answer to a request for work may be: the address, and the iteration.
     Answer(Sum, Option<Unknown>),
+    /// The quotient of a parameter, with something added to it, by something.
+    Divided(Unknown, i128, i128),
     /// How many requests for work are granted.
     Granted,
 }

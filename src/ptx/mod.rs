@@ -20,6 +20,7 @@ mod counters;
 mod cycle;
 mod data;
 mod declare;
+mod divided;
 mod engines;
 mod evaluate;
 mod facts;
