@@ -11,6 +11,7 @@ use super::statement::Pool;
 use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
+use super::warpgroups::WARPS;
 use super::words::clean;
 use super::words::visible;
 use super::write::AXES;
@@ -68,6 +69,17 @@ impl Writer<'_, '_> {
                 "//! Of the requests for work of CTAs that have not been launched, `granted` are granted. Their \
                  answers are\n//! taken to be read in turn, each once it has landed and before the next one \
                  lands there.\n",
+            );
+        }
+        let mut multiplies = false;
+        for program in &self.followed.programs {
+            each(&program.statements, &mut |s| {
+                multiplies |= matches!(s.action, Action::Multiply(_));
+            });
+        }
+        if multiplies {
+            head.push_str(
+                "//! No multiplication of a warpgroup is done before its four warps have issued it.\n",
             );
         }
         if !self.boxes.is_empty() {
@@ -198,6 +210,18 @@ impl Writer<'_, '_> {
         let uses = |a: &Action, pool: Pool| matches!(a, Action::Acquire(p, _) | Action::Release(p, _) if *p == pool);
         if has(&|a| uses(a, Pool::Columns)) {
             let _ = writeln!(head, "pool tensor_columns{own} = 512");
+        }
+        if has(&|a| matches!(a, Action::Multiply(_))) {
+            let groups = self.launch.warps() / WARPS;
+            let own = if cluster > 1 {
+                format!("{cluster}, ")
+            } else {
+                String::new()
+            };
+            let _ = writeln!(
+                head,
+                "barrier warpgroup_bar[{own}{groups}] {{ arrivals: {WARPS} }}  // wgmma"
+            );
         }
         if has(&|a| matches!(a, Action::Pair)) {
             let _ = writeln!(

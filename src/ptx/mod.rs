@@ -51,6 +51,7 @@ mod token;
 mod unroll;
 mod value;
 mod walk;
+mod warpgroups;
 mod words;
 mod write;
 

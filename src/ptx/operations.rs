@@ -126,6 +126,11 @@ impl Walker<'_, '_, '_> {
             ["tcgen05", ..] => self.tensor(instruction, &parts, count, state, out),
             ["red" | "atom", ..] => self.atomic(instruction, &parts, lanes, state, out),
             ["st", ..] => self.store(instruction, lanes, state, out),
+            ["wgmma", ..] => {
+                self.multiply(instruction, &parts, lanes, state, out);
+                self.machine.compute(instruction, state);
+                Ok(())
+            }
             ["setmaxnreg", ..] => self.registers(instruction, lanes, state, out),
             ["clusterlaunchcontrol", "try_cancel", ..] => self.ask(instruction, lanes, state, out),
             ["clusterlaunchcontrol" | "call" | "brx" | "multimem", ..]

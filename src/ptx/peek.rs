@@ -86,6 +86,7 @@ impl Walker<'_, '_, '_> {
             | Action::CounterWait(..)
             | Action::Acquire(..)
             | Action::WaitGroup(..)
+            | Action::Multiplied(_)
             | Action::Pair => forget(state, statement.at, &|_, _| true),
             Action::Init(barrier, _)
             | Action::Arrive(barrier, _)
@@ -101,6 +102,7 @@ impl Walker<'_, '_, '_> {
             | Action::Commit(..)
             | Action::ArriveNamed(..)
             | Action::ClusterArrive
+            | Action::Multiply(_)
             | Action::CounterAdd(..)
             | Action::CounterSet(..)
             | Action::Release(..)

@@ -20,6 +20,8 @@ use super::statement::Statement;
 use super::term::Sum;
 use super::term::Unknown;
 use super::walk::Walker;
+use super::warpgroups::needed;
+use super::warpgroups::paired;
 
 /// What one warp does.
 #[derive(Debug, Clone)]
@@ -100,7 +102,7 @@ pub(super) fn follow(
                 waited.extend(walker.waited);
                 answers.add(walker.answers);
                 match done {
-                    Ok(statements) => add(&mut programs, rank, warp, statements),
+                    Ok(statements) => add(&mut programs, rank, warp, paired(statements)),
                     Err(obstacle) => {
                         failed = Some(obstacle);
                         break 'all;
@@ -122,6 +124,7 @@ pub(super) fn follow(
             (Some(_), Some(before)) => return Err(before),
         }
         answers.agree(&programs)?;
+        needed(&mut programs, launch);
         for program in &mut programs {
             let statements = rolled(std::mem::take(&mut program.statements), &mut unknowns);
             *program = Program::of(program.rank, std::mem::take(&mut program.warps), statements);

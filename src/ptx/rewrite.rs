@@ -95,6 +95,8 @@ pub(super) fn mapped(
                 other @ (Action::ClusterArrive
                 | Action::ClusterWait
                 | Action::Pair
+                | Action::Multiply(_)
+                | Action::Multiplied(_)
                 | Action::CommitGroup
                 | Action::WaitGroup(..)
                 | Action::Fence(_)) => other.clone(),

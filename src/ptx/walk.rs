@@ -30,6 +30,8 @@ use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
 use super::value::Value;
+use super::warpgroups::multiplies;
+use super::warpgroups::without;
 
 /// Instructions followed for one kernel.
 const MOST_STEPS: usize = 4_000_000;
@@ -492,6 +494,7 @@ impl<'m> Walker<'_, 'm, '_> {
         };
         let vague = condition.tests() || self.reads(&condition);
         if vague {
+            let (above, below) = (without(above, &multiplies), without(below, &multiplies));
             let waiting = Self::peeked(&condition, &above, &below);
             if let Some(wait) = waiting {
                 out.push(wait);

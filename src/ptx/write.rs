@@ -181,6 +181,15 @@ impl Writer<'_, '_> {
         Ok(text)
     }
 
+    /// The first index of what each CTA of a cluster has, with the comma behind it.
+    fn own(&self, rank: u32) -> String {
+        if self.launch.ranks() > 1 {
+            format!("{rank}, ")
+        } else {
+            String::new()
+        }
+    }
+
     /// Refuses to wait for memory that the kernel itself never writes: somebody else does.
     fn written(&self, main: &Program) -> Result<(), Obstacle> {
         let (mut written, mut waited) = (BTreeSet::new(), Vec::new());
@@ -347,11 +356,7 @@ impl Writer<'_, '_> {
                 } else {
                     "arrive"
                 };
-                let own = if self.launch.ranks() > 1 {
-                    format!("{rank}, ")
-                } else {
-                    String::new()
-                };
+                let own = self.own(rank);
                 format!(
                     "{verb} cta_bar[{own}{}] {}",
                     self.sum(id, at)?,
@@ -397,6 +402,12 @@ impl Writer<'_, '_> {
             Action::WaitGroup(most, true) => format!("wait_group {most} read"),
             Action::WaitGroup(most, false) => format!("wait_group {most}"),
             Action::Fence(words) => (*words).to_owned(),
+            Action::Multiply(group) => {
+                format!("arrive warpgroup_bar[{}{group}]", self.own(rank))
+            }
+            Action::Multiplied(group) => {
+                format!("wait warpgroup_bar[{}{group}]", self.own(rank))
+            }
             Action::Pair => format!("sync tensor_pair[{}]", rank / 2),
             Action::Acquire(pool, n) | Action::Release(pool, n) => {
                 let verb = if matches!(statement.action, Action::Acquire(..)) {
