@@ -60,6 +60,12 @@ impl Walker<'_, '_, '_> {
         let blocks = self.flow.loops.get(&header).cloned().unwrap_or_default();
         let mut entered = state;
         let kept = self.without_tests(&blocks, &mut entered);
+        let number = |index: &usize| Register(u32::try_from(*index).unwrap_or(u32::MAX));
+        let tested = kept.iter().map(|(index, _)| number(index)).collect();
+        if !kept.is_empty() && self.keeps_going(tested, &blocks) {
+            let reason = "how often this loop runs depends on a test of an mbarrier before it";
+            return Err(Obstacle::new(self.place(header).0, reason));
+        }
         let (next, mut after) = self.through(header, blocks, entered, out)?;
         for (index, value) in kept {
             if let Some(slot) = after.registers.get_mut(index) {

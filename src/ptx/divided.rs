@@ -64,10 +64,7 @@ fn common(uses: &Uses) -> Option<(i128, i128)> {
         .quotients
         .iter()
         .all(|(more, other)| *more == added && other % least == 0 && (added == 0 || *other == by));
-    let limits = uses
-        .limits
-        .iter()
-        .all(|limit| (limit + added) % least == 0);
+    let limits = uses.limits.iter().all(|limit| (limit + added) % least == 0);
     (alike && limits && !uses.plain).then_some((added, least))
 }
 
@@ -123,9 +120,7 @@ impl Change {
                 if let (Some((_, added)), Some(by)) = (alone(a), b.as_constant())
                     && added == self.added
                 {
-                    let left = self
-                        .facts
-                        .quotient(&self.quotient, &Sum::of(by / self.by));
+                    let left = self.facts.quotient(&self.quotient, &Sum::of(by / self.by));
                     return left.unwrap_or_else(|| self.quotient.clone());
                 }
                 let (a, b) = (self.sum(a), self.sum(b));

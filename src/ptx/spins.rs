@@ -17,12 +17,14 @@ impl Walker<'_, '_, '_> {
         if instruction.has("nanosleep") {
             return around.peek().is_some();
         }
-        around.any(|blocks| self.keeps_going(instruction, blocks))
+        around.any(|blocks| {
+            let read = destinations(instruction).into_iter().flatten();
+            self.keeps_going(read.collect(), blocks)
+        })
     }
 
-    fn keeps_going(&self, instruction: &Instruction<'_>, blocks: &BTreeSet<usize>) -> bool {
-        let mut known: BTreeSet<Register> =
-            destinations(instruction).into_iter().flatten().collect();
+    /// Whether what these registers hold may decide how often a loop runs.
+    pub fn keeps_going(&self, mut known: BTreeSet<Register>, blocks: &BTreeSet<usize>) -> bool {
         loop {
             let before = known.len();
             for block in blocks {
