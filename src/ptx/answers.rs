@@ -241,10 +241,7 @@ impl Walker<'_, '_, '_> {
                         unknown
                     }
                 };
-                let granted = self.machine.unknowns.of(Meaning::Granted);
-                self.machine
-                    .unknowns
-                    .bound(granted, 0, MOST_PARAMETER, state);
+                let granted = self.granted(state);
                 let before = Sum::unknown(number).minus(&Sum::unknown(granted));
                 let value = Value::Same(Condition::Negative(before));
                 for register in destinations(instruction).into_iter().flatten() {
@@ -255,6 +252,14 @@ impl Walker<'_, '_, '_> {
             }
             _ => false,
         }
+    }
+
+    /// How many requests are granted.
+    pub fn granted(&mut self, state: &mut State) -> Unknown {
+        let unknowns = &mut self.machine.unknowns;
+        let granted = unknowns.of(Meaning::Granted);
+        unknowns.bound(granted, 0, MOST_PARAMETER, state);
+        granted
     }
 
     /// Where an answer was read, and in which iteration.

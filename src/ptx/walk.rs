@@ -73,7 +73,10 @@ pub(super) struct Walker<'w, 'm, 'a> {
 impl<'m> Walker<'_, 'm, '_> {
     /// What the warp does.
     pub fn run(&mut self) -> Result<Vec<Statement>, Obstacle> {
-        let state = self.machine.initial();
+        let mut state = self.machine.initial();
+        if self.asks {
+            self.granted(&mut state);
+        }
         let mut out = Vec::new();
         self.region(0, self.flow.exit(), None, state, &mut out)?;
         Ok(out)
