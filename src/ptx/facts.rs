@@ -363,7 +363,17 @@ impl Facts {
     /// Whether two sums have the same value, rewriting their quotients under these facts.
     pub fn same(&self, a: &Sum, b: &Sum) -> bool {
         let difference = self.rewritten(&a.minus(b));
-        difference.as_constant() == Some(0) || self.range(&difference) == (0, 0)
+        if difference.as_constant() == Some(0) || self.range(&difference) == (0, 0) {
+            return true;
+        }
+        let Some(zero) = self.beginning(&[&difference]) else {
+            return false;
+        };
+        let arms = self.apart(&zero);
+        [true, false].into_iter().zip(arms).all(|(first, facts)| {
+            let left = facts.rewritten(&facts.decided(&difference, &zero, first));
+            facts.is_positive(&left) && facts.is_positive(&left.scaled(-1))
+        })
     }
 
     /// The sum with quotients that are constant under these facts replaced.

@@ -87,6 +87,7 @@ impl Walker<'_, '_, '_> {
             | Action::Acquire(..)
             | Action::WaitGroup(..)
             | Action::Multiplied(_)
+            | Action::InFlight(_)
             | Action::Pair => forget(state, statement.at, &|_, _| true),
             Action::Init(barrier, _)
             | Action::Arrive(barrier, _)

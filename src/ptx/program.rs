@@ -124,7 +124,7 @@ pub(super) fn follow(
             (Some(_), Some(before)) => return Err(before),
         }
         answers.agree(&programs)?;
-        needed(&mut programs, launch);
+        needed(&mut programs, launch)?;
         for program in &mut programs {
             let statements = rolled(std::mem::take(&mut program.statements), &mut unknowns);
             *program = Program::of(program.rank, std::mem::take(&mut program.warps), statements);

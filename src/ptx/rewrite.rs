@@ -97,6 +97,7 @@ pub(super) fn mapped(
                 | Action::Pair
                 | Action::Multiply(_)
                 | Action::Multiplied(_)
+                | Action::InFlight(_)
                 | Action::CommitGroup
                 | Action::WaitGroup(..)
                 | Action::Fence(_)) => other.clone(),

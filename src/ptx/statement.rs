@@ -166,6 +166,8 @@ pub(super) enum Action {
     Multiply(u32),
     /// Waits until this warpgroup has no multiplication left.
     Multiplied(u32),
+    /// Waits until this warpgroup has but a few multiplications left.
+    InFlight(u32),
     /// Meets the warp of the other CTA of a pair that does the same.
     Pair,
     /// The loop body, so often.

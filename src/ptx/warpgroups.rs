@@ -12,10 +12,12 @@ use super::ast::Operand;
 use super::machine::Launch;
 use super::machine::State;
 use super::program::Program;
+use super::program::each;
 use super::program::numbered;
 use super::program::regroup;
 use super::program::skeleton;
 use super::statement::Action;
+use super::statement::Obstacle;
 use super::statement::Statement;
 use super::walk::Walker;
 
@@ -41,6 +43,7 @@ impl Walker<'_, '_, '_> {
             (Some(&"wait_group"), Some(Operand::Integer(0))) => {
                 self.push(out, instruction, Action::Multiplied(group));
             }
+            (Some(&"wait_group"), _) => self.push(out, instruction, Action::InFlight(group)),
             _ => {}
         }
     }
@@ -48,7 +51,10 @@ impl Walker<'_, '_, '_> {
 
 /// Whether this is about multiplications of a warpgroup.
 pub(super) fn multiplies(action: &Action) -> bool {
-    matches!(action, Action::Multiply(_) | Action::Multiplied(_))
+    matches!(
+        action,
+        Action::Multiply(_) | Action::Multiplied(_) | Action::InFlight(_)
+    )
 }
 
 /// The statements with each wait for multiplications behind the last one before it, and no others.
@@ -113,7 +119,10 @@ pub(super) fn paired(statements: Vec<Statement>) -> Vec<Statement> {
 }
 
 /// Leaves multiplications out where the four warps of a group do the same, or do not multiply alike.
-pub(super) fn needed(programs: &mut Vec<Program>, launch: &Launch) {
+///
+/// Fails where they differ and wait with multiplications in flight: that binds them to each other in a
+/// way that is not followed, and a protocol without it would have runs that the kernel does not have.
+pub(super) fn needed(programs: &mut Vec<Program>, launch: &Launch) -> Result<(), Obstacle> {
     let mut dropped = Vec::new();
     for rank in 0..launch.ranks() {
         for group in 0..launch.warps() / WARPS {
@@ -122,6 +131,22 @@ pub(super) fn needed(programs: &mut Vec<Program>, launch: &Launch) {
                 .iter()
                 .filter(|p| p.rank == rank && p.warps.iter().any(|w| warps.contains(w)))
                 .collect();
+            if own.len() > 1 {
+                let mut flying = None;
+                for program in &own {
+                    each(&program.statements, &mut |s| {
+                        if s.action == Action::InFlight(group) {
+                            flying = flying.or(Some(s.at));
+                        }
+                    });
+                }
+                if let Some(at) = flying {
+                    let reason = "the warps of this warpgroup do different things, and how far the \
+                                  others are where it waits with multiplications in flight is not \
+                                  followed";
+                    return Err(Obstacle::new(at, reason));
+                }
+            }
             let shape = |p: &Program| numbered(&skeleton(&p.statements, &multiplies));
             let alike = own.windows(2).all(|two| shape(two[0]) == shape(two[1]));
             if own.len() < 2 || !alike {
@@ -135,12 +160,14 @@ pub(super) fn needed(programs: &mut Vec<Program>, launch: &Launch) {
             Action::Multiply(group) | Action::Multiplied(group) => {
                 dropped.contains(&(rank, *group))
             }
+            Action::InFlight(_) => true,
             _ => false,
         };
         let statements = without(std::mem::take(&mut program.statements), &gone);
         *program = Program::of(rank, std::mem::take(&mut program.warps), statements);
     }
     regroup(programs);
+    Ok(())
 }
 
 /// Statements without some, and without loops and branches that are empty then.

@@ -405,7 +405,7 @@ impl Writer<'_, '_> {
             Action::Multiply(group) => {
                 format!("arrive warpgroup_bar[{}{group}]", self.own(rank))
             }
-            Action::Multiplied(group) => {
+            Action::Multiplied(group) | Action::InFlight(group) => {
                 format!("wait warpgroup_bar[{}{group}]", self.own(rank))
             }
             Action::Pair => format!("sync tensor_pair[{}]", rank / 2),

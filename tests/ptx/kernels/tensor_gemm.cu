@@ -159,6 +159,50 @@ __device__ void turns(TensorMap const& q, TensorMap const& k, TensorMap const& v
   }
 }
 
+// Two tiles of different sizes, told to one mbarrier, and read by threads.
+template <bool LATE>
+__device__ void tiles(TensorMap const& a, TensorMap const& b, float* c, int steps) {
+  constexpr int S = 3;
+  extern __shared__ __align__(1024) unsigned char memory[];
+  __shared__ uint64_t full[S], empty[S];
+  int t = threadIdx.x, stage = 0;
+  uint32_t phase = 0;
+  if (t == 0) {
+    for (int s = 0; s < S; s++) {
+      init(&full[s], 1);
+      init(&empty[s], 128);
+    }
+  }
+  __syncthreads();
+  if (t == 128) {
+    for (int step = 0; step < steps; step++) {
+      wait_outside(&empty[stage], phase ^ 1);
+      arrive_expect(&full[stage], 1536);
+      copy_tile(memory + stage * 1536, &a, step, 0, &full[stage]);
+      copy_tile(memory + stage * 1536 + 1024, &b, step, 0, &full[stage]);
+      if (++stage == S) {
+        stage = 0;
+        phase ^= 1;
+      }
+    }
+  } else if (t < 128) {
+    float sum = 0;
+    for (int step = 0; step < steps; step++) {
+      float const* tile = reinterpret_cast<float*>(memory + stage * 1536);
+      wait_outside(&full[stage], phase);
+      sum += tile[t * 2];
+      if (LATE) arrive(&empty[stage]);
+      sum += tile[256 + t];
+      if (!LATE) arrive(&empty[stage]);
+      if (++stage == S) {
+        stage = 0;
+        phase ^= 1;
+      }
+    }
+    c[t] = sum;
+  }
+}
+
 #define GEMM(NAME, BUG)                                                                               \
   extern "C" __global__ void __launch_bounds__(384, 1) NAME(                                          \
       __grid_constant__ TensorMap const a, __grid_constant__ TensorMap const b, float* c, int k, int n) { \
@@ -170,8 +214,15 @@ __device__ void turns(TensorMap const& q, TensorMap const& k, TensorMap const& v
       __grid_constant__ TensorMap const v, float* o, int blocks) {                        \
     turns<FIRST>(q, k, v, o, blocks);                                                     \
   }
+#define TILES(NAME, LATE)                                                                 \
+  extern "C" __global__ void __launch_bounds__(160) NAME(                                 \
+      __grid_constant__ TensorMap const a, __grid_constant__ TensorMap const b, float* c, int steps) { \
+    tiles<LATE>(a, b, c, steps);                                                          \
+  }
 GEMM(tensor_gemm, NONE)
 GEMM(tensor_gemm_counts_threads, COUNTS_THREADS)
 GEMM(tensor_gemm_releases_early, RELEASES_EARLY)
 TURNS(turns, true)
 TURNS(turns_without_a_first, false)
+TILES(tiles_of_two_sizes, false)
+TILES(tiles_read_late, true)
