@@ -150,8 +150,17 @@ fn may_meet(machine: &Machine<'_, '_>, a: &Sum, b: &Sum, facts: &Facts) -> bool 
         let first = found.next()?;
         found.next().is_none().then_some(first)
     };
+    // Variables whose size the launch decides begin at one place.
+    let open = |u: Unknown| match machine.unknowns.meaning(u) {
+        Some(Meaning::Shared(name)) => {
+            let variable = machine.shared.iter().find(|v| v.name == *name);
+            variable.is_none_or(|v| v.bytes == 0)
+        }
+        _ => true,
+    };
     if let (Some(a), Some(b)) = (base(a), base(b))
         && a != b
+        && !(open(a) && open(b))
     {
         return false;
     }

@@ -130,6 +130,18 @@ impl Writer<'_, '_> {
             return Err(Obstacle::new(place(Some(main)), reason));
         }
         self.written(main)?;
+        if self.buffers.is_some() {
+            let mut waits = None;
+            each(&main.statements, &mut |s| {
+                if matches!(s.action, Action::CounterWait(..)) {
+                    waits = waits.or(Some(s.at));
+                }
+            });
+            let at = waits.unwrap_or_else(|| place(Some(main)));
+            let reason = "the kernel waits for memory: what it reads and writes in shared memory is \
+                          not followed then";
+            return Err(Obstacle::new(at, reason));
+        }
         let mut foreign = None;
         each(&main.statements, &mut |s| match s.action {
             Action::CounterAdd(..)
