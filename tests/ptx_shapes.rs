@@ -568,3 +568,24 @@ fn a_warpgroup_multiplies_together() {
     --- stderr
     ");
 }
+
+/// That a number does not wrap around is not assumed where it would have to be 0.
+#[test]
+fn an_assumption_that_hardly_ever_holds() {
+    let code = "\
+ld.param.u32 %r2, [n];
+neg.s32 %r3, %r2;
+max.u32 %r4, %r3, 7;
+setp.gt.u32 %p1, %r4, 9;
+setp.lt.u32 %p2, %r1, 32;
+and.pred %p1, %p1, %p2;
+@%p1 bra LEFT;
+bar.sync 0;
+LEFT:";
+    insta::assert_snapshot!(hand_written(&[], 64, "", code), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 19, `@%p1 bra LEFT`: a branch decides about synchronization, but %p1 is not known here: `max.u32` of these values is not followed, or may wrap around (line 15, `max.u32 %r4, %r3, 7`)
+    --- stderr
+    ");
+}

@@ -400,10 +400,19 @@ impl Machine<'_, '_> {
             }
             let above = Sum::of(high).minus(&most);
             if !missing.is_empty() && !state.facts.is_positive(&above) {
+                if state.facts.is_positive(&above.scaled(-1)) {
+                    return false;
+                }
                 state.facts.assume_positive(&above);
                 self.assumptions.insert((above, at));
             }
             return true;
+        }
+        // What holds nowhere, or at one value only, is no assumption to make.
+        let hardly =
+            |sum: &Sum| state.facts.range(sum).1 <= 0 || state.facts.is_positive(&sum.scaled(-1));
+        if missing.iter().any(hardly) {
+            return false;
         }
         for sum in missing {
             state.facts.assume_positive(&sum);
