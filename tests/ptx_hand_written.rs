@@ -204,7 +204,7 @@ fn a_step_of_four() {
     insta::assert_snapshot!(check(64, ".param .u32 n", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 5 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_n_over_4_up in 0..=268435456 and schedule: all 21 obligations of the order rule hold
     --- stderr
     ");
 }

@@ -28,7 +28,7 @@ fn a_ring() {
     insta::assert_snapshot!(check("ring.ptx", &[]), @"
     exit 1
     --- stdout
-    ring.ptx:ring_of_4: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 53 obligations of the cut rule hold
+    ring.ptx:ring_of_4: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
     ring.ptx:ring_of_3: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
     ring.ptx:ring_producer_one_round_short: deadlock: REFUTED at param_2 = 1: warps1_3[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
     ring.ptx:ring_producer_starts_at_phase_0: deadlock: REFUTED at param_2 = 1: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 3 arrivals pending and nothing changes that: warps1_3[0], which still arrives at it, itself waits for full_bar[0] to leave phase 0
@@ -41,7 +41,7 @@ fn a_persistent_ring_of_bulk_copies() {
     insta::assert_snapshot!(check("bulk_ring.ptx", &[]), @"
     exit 1
     --- stdout
-    bulk_ring.ptx:bulk_ring: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823 and schedule, assuming ctaid_x < nctaid_x: all 34 obligations of the cut rule hold
+    bulk_ring.ptx:bulk_ring: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823 and schedule, assuming ctaid_x < nctaid_x: all 32 obligations of the cut rule hold
     bulk_ring.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_2 = 1, param_3 = 1, ctaid_x = 0, nctaid_x = 1: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 0 arrivals pending and 16 bytes missing and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
     bulk_ring.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_2 = 2, param_3 = 1, ctaid_x = 0, nctaid_x = 1: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
     --- stderr
@@ -125,7 +125,7 @@ fn a_hopper_gemm() {
     insta::assert_snapshot!(check("hopper_gemm.ptx", &["--entry", "hopper_gemm", "--timeout", "300"]), @"
     exit 0
     --- stdout
-    hopper_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823 and schedule, assuming ctaid_x < nctaid_x: all 94 obligations of the cut rule hold
+    hopper_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823 and schedule, assuming ctaid_x < nctaid_x: all 91 obligations of the cut rule hold
     --- stderr
     ");
 }
@@ -154,7 +154,7 @@ fn a_blackwell_gemm_on_two_ctas() {
     insta::assert_snapshot!(check("blackwell_gemm.ptx", &["--entry", "blackwell_gemm", "--timeout", "300"]), @"
     exit 0
     --- stdout
-    blackwell_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, clusterid_x in 0..=1073741822, nctaid_x in 2..=1073741823 and schedule, assuming 2 * clusterid_x < nctaid_x: all 110 obligations of the cut rule hold
+    blackwell_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, clusterid_x in 0..=1073741822, nctaid_x in 2..=1073741823 and schedule, assuming 2 * clusterid_x < nctaid_x: all 104 obligations of the cut rule hold
     --- stderr
     ");
 }
@@ -303,45 +303,23 @@ fn the_protocol_of_a_ring() {
 
     param param_2 in 0..=1073741823
 
-    mbarrier full_bar[3] { arrivals: 1 }   // counted in groups of 32 threads
-    mbarrier full_bar_24 { arrivals: 1 }   // counted in groups of 32 threads
-    mbarrier empty_bar[3] { arrivals: 3 }  // counted in groups of 32 threads
-    mbarrier empty_bar_24 { arrivals: 3 }  // counted in groups of 32 threads
+    mbarrier full_bar[4] { arrivals: 1 }   // counted in groups of 32 threads
+    mbarrier empty_bar[4] { arrivals: 3 }  // counted in groups of 32 threads
     named cta_bar[16]
 
     role warp0 warp {
-        sync cta_bar[0] 128        // ring.cu:54
-        for i in 0..param_2 / 4 {  // ring.cu:54
-            wait empty_bar[0] (i + 1) % 2  // ring.cu:25
-            arrive full_bar[0]             // ring.cu:27
-            wait empty_bar[1] (i + 1) % 2  // ring.cu:25
-            arrive full_bar[1]             // ring.cu:27
-            wait empty_bar[2] (i + 1) % 2  // ring.cu:25
-            arrive full_bar[2]             // ring.cu:27
-            wait empty_bar_24 (i + 1) % 2  // ring.cu:25
-            arrive full_bar_24             // ring.cu:27
-        }
-        for i in 0..param_2 % 4 {  // sync.cuh:6
-            wait empty_bar[i] (param_2 / 4 + 1) % 2  // ring.cu:25
-            arrive full_bar[i]                       // ring.cu:27
+        sync cta_bar[0] 128    // ring.cu:54
+        for i in 0..param_2 {  // ring.cu:54
+            wait empty_bar[i % 4] (i / 4 + 1) % 2  // ring.cu:25
+            arrive full_bar[i % 4]                 // ring.cu:27
         }
     }
 
     role warps1_3[w in 0..3] warp {
-        sync cta_bar[0] 128        // ring.cu:54
-        for i in 0..param_2 / 4 {  // ring.cu:37
-            wait full_bar[0] i % 2  // ring.cu:37
-            arrive empty_bar[0]     // ring.cu:39
-            wait full_bar[1] i % 2  // ring.cu:37
-            arrive empty_bar[1]     // ring.cu:39
-            wait full_bar[2] i % 2  // ring.cu:37
-            arrive empty_bar[2]     // ring.cu:39
-            wait full_bar_24 i % 2  // ring.cu:37
-            arrive empty_bar_24     // ring.cu:39
-        }
-        for i in 0..param_2 % 4 {  // sync.cuh:6
-            wait full_bar[i] param_2 / 4 % 2  // ring.cu:37
-            arrive empty_bar[i]               // ring.cu:39
+        sync cta_bar[0] 128    // ring.cu:54
+        for i in 0..param_2 {  // ring.cu:37
+            wait full_bar[i % 4] i / 4 % 2  // ring.cu:37
+            arrive empty_bar[i % 4]         // ring.cu:39
         }
     }
     --- stderr
@@ -370,26 +348,22 @@ fn the_protocol_of_a_persistent_kernel() {
     named cta_bar[16]
 
     role warp0 warp {
-        sync cta_bar[0] 160     // bulk_ring.cu:67
-        if ctaid_x < param_2 {  // bulk_ring.cu:67
-            for i in 0..(param_2 - ctaid_x - 1) / nctaid_x + 1 {  // line 232
-                for j in 0..param_3 {  // sync.cuh:6
-                    wait memory_bar_16416[(j + param_3 * i) % 4] ((j + param_3 * i) / 4 + 1) % 2  // bulk_ring.cu:33
-                    arrive_expect_tx memory_bar[(j + param_3 * i) % 4] 4096                       // bulk_ring.cu:34
-                    async copy tile completes memory_bar[(j + param_3 * i) % 4] 4096              // bulk_ring.cu:35
-                }
+        sync cta_bar[0] 160                                   // bulk_ring.cu:67
+        for i in 0..(param_2 - ctaid_x - 1) / nctaid_x + 1 {  // line 232
+            for j in 0..param_3 {  // sync.cuh:6
+                wait memory_bar_16416[(j + param_3 * i) % 4] ((j + param_3 * i) / 4 + 1) % 2  // bulk_ring.cu:33
+                arrive_expect_tx memory_bar[(j + param_3 * i) % 4] 4096                       // bulk_ring.cu:34
+                async copy tile completes memory_bar[(j + param_3 * i) % 4] 4096              // bulk_ring.cu:35
             }
         }
     }
 
     role warps1_4[w in 0..4] warp {
-        sync cta_bar[0] 160     // bulk_ring.cu:67
-        if ctaid_x < param_2 {  // bulk_ring.cu:67
-            for i in 0..(param_2 - ctaid_x - 1) / nctaid_x + 1 {  // line 118
-                for j in 0..param_3 {  // bulk_ring.cu:67
-                    wait memory_bar[(j + param_3 * i) % 4] (j + param_3 * i) / 4 % 2  // bulk_ring.cu:48
-                    arrive memory_bar_16416[(j + param_3 * i) % 4]                    // bulk_ring.cu:51
-                }
+        sync cta_bar[0] 160                                   // bulk_ring.cu:67
+        for i in 0..(param_2 - ctaid_x - 1) / nctaid_x + 1 {  // line 118
+            for j in 0..param_3 {  // bulk_ring.cu:67
+                wait memory_bar[(j + param_3 * i) % 4] (j + param_3 * i) / 4 % 2  // bulk_ring.cu:48
+                arrive memory_bar_16416[(j + param_3 * i) % 4]                    // bulk_ring.cu:51
             }
         }
     }

@@ -125,10 +125,9 @@ fn kind(instruction: &Instruction<'_>) -> Kind {
         ["tcgen05", "mma" | "cp" | "ld" | "st" | "shift", ..] | ["wgmma", "mma_async", ..] => {
             Kind::Strange("which memory the tensor cores work on is not followed")
         }
-        [
-            "wmma" | "tensormap" | "multimem" | "clusterlaunchcontrol",
-            ..,
-        ] if shared => Kind::Strange("this is not modelled as an access"),
+        ["wmma" | "tensormap" | "multimem", ..] if shared => {
+            Kind::Strange("this is not modelled as an access")
+        }
         _ => Kind::None,
     }
 }

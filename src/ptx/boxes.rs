@@ -1,6 +1,10 @@
 //! Tensor copies do not say how many bytes they deliver: what is expected on an mbarrier is divided
 //! among the copies to it. That their boxes fill it is assumed.
 
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::data::reach;
 use super::facts::Facts;
 use super::family::Place;
 use super::family::barrier;
@@ -22,15 +26,60 @@ struct Filling {
     known: Sum,
     /// The CTA of each copy that does not say.
     open: Vec<u32>,
+    /// Where each of them begins to write, where accesses are followed.
+    begun: Vec<Range>,
 }
+
+/// Places in a shared variable of a CTA: the least and the most offset, and the distance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Range {
+    rank: u32,
+    base: String,
+    low: i128,
+    high: i128,
+    step: i128,
+}
+
+impl Range {
+    /// Where accesses may begin.
+    fn of(address: &Sum, rank: u32, unknowns: &Unknowns) -> Option<Range> {
+        let place = place(address, rank, unknowns, 0).ok()?;
+        let first = place.offset.constant;
+        let (low, high, step) = reach(&place.offset.plus_constant(-first), unknowns);
+        let (low, high) = (low + first, high + first);
+        let all = step == 0 || (high - low) / step < MOST_PLACES;
+        all.then_some(Range {
+            rank: place.rank,
+            base: place.base,
+            low,
+            high,
+            step,
+        })
+    }
+
+    fn all(&self) -> impl Iterator<Item = i128> + use<> {
+        let (low, step) = (self.low, self.step.max(1));
+        (0..=(self.high - low) / step).map(move |k| low + k * step)
+    }
+}
+
+/// Places of one copy that are told apart.
+const MOST_PLACES: i128 = 1024;
 
 /// What is expected on mbarriers, and what is copied to them, by all warps together.
 #[derive(Debug)]
-pub(super) struct Boxes(Vec<Filling>);
+pub(super) struct Boxes {
+    fillings: Vec<Filling>,
+    /// Where tensor copies begin to write, in shared variables of CTAs.
+    begun: BTreeMap<(u32, String), BTreeSet<i128>>,
+}
 
 impl Boxes {
     pub fn of(programs: &[Program], unknowns: &Unknowns) -> Boxes {
-        let mut boxes = Boxes(Vec::new());
+        let mut boxes = Boxes {
+            fillings: Vec::new(),
+            begun: BTreeMap::new(),
+        };
         for program in programs {
             boxes.collect(&program.statements, program, &mut Vec::new(), unknowns);
         }
@@ -39,7 +88,7 @@ impl Boxes {
 
     /// Whether every copy says how much it delivers.
     pub fn is_empty(&self) -> bool {
-        self.0.iter().all(|f| f.open.is_empty())
+        self.fillings.iter().all(|f| f.open.is_empty())
     }
 
     fn collect(
@@ -64,10 +113,21 @@ impl Boxes {
                     let Some(address) = barrier(action) else {
                         continue;
                     };
+                    let begun = match action {
+                        Action::Copy(_, None, Some(area)) => {
+                            Range::of(&area.address, program.rank, unknowns)
+                        }
+                        _ => None,
+                    };
+                    if let Some(range) = &begun {
+                        let there = (range.rank, range.base.clone());
+                        self.begun.entry(there).or_default().extend(range.all());
+                    }
                     if let Some(at) = leveled(address, program.rank, loops, unknowns) {
                         let filling = self.at(at);
                         for _ in &program.warps {
                             filling.add(action, program.rank);
+                            filling.begun.extend(begun.clone());
                         }
                     }
                 }
@@ -76,17 +136,26 @@ impl Boxes {
     }
 
     fn at(&mut self, place: Place) -> &mut Filling {
-        let found = self.0.iter().position(|f| f.place == place);
+        let found = self.fillings.iter().position(|f| f.place == place);
         let index = found.unwrap_or_else(|| {
-            self.0.push(Filling {
+            self.fillings.push(Filling {
                 place,
                 expected: Vec::new(),
                 known: Sum::of(0),
                 open: Vec::new(),
+                begun: Vec::new(),
             });
-            self.0.len() - 1
+            self.fillings.len() - 1
         });
-        &mut self.0[index]
+        &mut self.fillings[index]
+    }
+
+    /// How many bytes a copy can write before the place where the next tensor copy begins, wherever it
+    /// begins itself; nothing if none begins behind it.
+    fn room(&self, range: &Range) -> Option<i128> {
+        let begun = self.begun.get(&(range.rank, range.base.clone()))?;
+        let room = |at: i128| Some(begun.range(at + 1..).next()? - at);
+        range.all().filter_map(room).min()
     }
 
     /// The share of a copy to an mbarrier that several CTAs copy to; none where only one does.
@@ -99,7 +168,7 @@ impl Boxes {
         unknowns: &Unknowns,
     ) -> Option<Option<Sum>> {
         let at = leveled(address, rank, loops, unknowns)?;
-        let filling = self.0.iter().find(|f| f.place == at)?;
+        let filling = self.fillings.iter().find(|f| f.place == at)?;
         if filling.open.iter().all(|other| *other == at.rank) {
             return None;
         }
@@ -155,9 +224,9 @@ pub(super) fn share(
     }
 }
 
-/// The bytes of the copy at this place, if it is the only one that fills its mbarrier: how several share
-/// what is expected is not known.
-pub(super) fn alone(
+/// The bytes of the copy at this place, if it is the only one that fills its mbarrier. Several are taken to
+/// write up to where the next tensor copy begins, as long as that is together what is expected.
+pub(super) fn written(
     boxes: &Boxes,
     statements: &[Statement],
     index: usize,
@@ -165,13 +234,29 @@ pub(super) fn alone(
     loops: &[Unknown],
     unknowns: &Unknowns,
 ) -> Option<Sum> {
-    let Action::Copy(barrier, None, _) = &statements.get(index)?.action else {
+    let Action::Copy(barrier, None, area) = &statements.get(index)?.action else {
         return None;
     };
     let at = leveled(barrier, rank, loops, unknowns)?;
-    let filling = boxes.0.iter().find(|f| f.place == at)?;
-    match (filling.open.as_slice(), filling.expected.as_slice()) {
-        ([_], [expected]) => Some(expected.minus(&filling.known)),
+    let filling = boxes.fillings.iter().find(|f| f.place == at)?;
+    let expected = match (filling.open.as_slice(), filling.expected.as_slice()) {
+        ([_], [expected]) => return Some(expected.minus(&filling.known)),
+        (_, expected) => expected,
+    };
+    let mut all = 0i128;
+    for bytes in expected {
+        all += bytes.as_constant()?;
+    }
+    let mine = boxes.room(&Range::of(&area.as_ref()?.address, rank, unknowns)?);
+    let rooms: Vec<Option<i128>> = filling.begun.iter().map(|r| boxes.room(r)).collect();
+    let known: i128 = rooms.iter().flatten().sum();
+    let left = all - filling.known.as_constant()? - known;
+    let ends = rooms.iter().filter(|r| r.is_none()).count();
+    let complete = rooms.len() == filling.open.len() && !expected.is_empty();
+    match (mine, ends) {
+        (Some(room), 0) if complete && left == 0 => Some(Sum::of(room)),
+        (Some(room), 1) if complete && left > 0 => Some(Sum::of(room)),
+        (None, 1) if complete && left > 0 && expected.len() == 1 => Some(Sum::of(left)),
         _ => None,
     }
 }

@@ -142,13 +142,13 @@ impl Machine<'_, '_> {
             if !self.fits(&difference, 1 - full, full - 1, state, at) {
                 return None;
             }
-            return Some(Condition::Zero(difference.sum));
+            return Some(Condition::about(difference.sum, true));
         }
         if let (Some(x), Some(y)) = (
             self.read(a, signed, bits, state, at),
             self.read(b, signed, bits, state, at),
         ) {
-            return Some(Condition::Negative(x.sum.minus(&y.sum)));
+            return Some(Condition::about(x.sum.minus(&y.sum), false));
         }
         if signed {
             return None;
@@ -156,7 +156,7 @@ impl Machine<'_, '_> {
         // A side that is negative is above everything that is not.
         let a = self.read(a, true, bits, state, at)?;
         let b = self.read(b, true, bits, state, at)?;
-        let less = Condition::Negative(a.sum.minus(&b.sum));
+        let less = Condition::about(a.sum.minus(&b.sum), false);
         if state.facts.is_positive(&b.sum) {
             return Some(Condition::Negative(a.sum.clone()).negated().and(less));
         }

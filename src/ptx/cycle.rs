@@ -58,6 +58,30 @@ impl Walker<'_, '_, '_> {
     /// Goes through a loop.
     pub fn cycle(&mut self, header: usize, state: State, out: &mut Vec<Statement>) -> Next {
         let blocks = self.flow.loops.get(&header).cloned().unwrap_or_default();
+        let mut entered = state;
+        let kept = self.without_tests(&blocks, &mut entered);
+        let number = |index: &usize| Register(u32::try_from(*index).unwrap_or(u32::MAX));
+        let tested = kept.iter().map(|(index, _)| number(index)).collect();
+        if !kept.is_empty() && self.keeps_going(tested, &blocks) {
+            let reason = "how often this loop runs depends on a test of an mbarrier before it";
+            return Err(Obstacle::new(self.place(header).0, reason));
+        }
+        let (next, mut after) = self.through(header, blocks, entered, out)?;
+        for (index, value) in kept {
+            if let Some(slot) = after.registers.get_mut(index) {
+                *slot = value;
+            }
+        }
+        Ok((next, after))
+    }
+
+    fn through(
+        &mut self,
+        header: usize,
+        blocks: BTreeSet<usize>,
+        state: State,
+        out: &mut Vec<Statement>,
+    ) -> Next {
         let mut ways = Vec::new();
         for block in &blocks {
             for next in self.flow.next(*block) {
@@ -242,14 +266,17 @@ impl Walker<'_, '_, '_> {
     ) -> Result<(State, Vec<Statement>), Obstacle> {
         let guess = self.guessed(one, state)?;
         let mut closed = match guess {
-            Guess::Waits(statement) => {
+            Guess::Waits(found) => {
+                let (statement, decided, own) = *found;
                 let mut after = state.clone();
                 if after.active != after.whole {
                     after.apart = both(after.apart, Some(after.active));
                 }
                 let at = statement.at;
                 self.give_up(&one.blocks, at, "it is written while waiting", &mut after);
-                return Ok((after, vec![*statement]));
+                self.same_in_all(&one.blocks, &decided, &own, &mut after);
+                self.forget_tests(&mut after, std::slice::from_ref(&statement));
+                return Ok((after, vec![statement]));
             }
             Guess::Closed(closed) => closed,
         };
@@ -267,6 +294,33 @@ impl Walker<'_, '_, '_> {
             }
         }
         Err(self.trouble(one, "what this loop carries is not followed"))
+    }
+
+    /// What every iteration of a loop writes alike is known behind it.
+    fn same_in_all(
+        &self,
+        blocks: &BTreeSet<usize>,
+        decided: &State,
+        own: &BTreeSet<Unknown>,
+        after: &mut State,
+    ) {
+        let read = |u: Unknown| {
+            matches!(
+                self.machine.unknowns.meaning(u),
+                Some(Meaning::Read(_) | Meaning::Answer(..))
+            )
+        };
+        let moves = |u: Unknown| own.contains(&u) || read(u);
+        for register in self.written(blocks) {
+            let index = register.0 as usize;
+            if let Some(value @ Value::Integer(integer)) = decided.registers.get(index)
+                && !integer.sum.mentions(&moves)
+                && !integer.sum.tests(&|_| true)
+                && let Some(slot) = after.registers.get_mut(index)
+            {
+                *slot = value.clone();
+            }
+        }
     }
 
     fn trouble(&self, one: &Loop, why: &str) -> Obstacle {
@@ -310,7 +364,9 @@ impl Walker<'_, '_, '_> {
             }
             let depth = self.depth;
             let guessing = std::mem::replace(&mut self.machine.guessing, true);
+            self.numbers.push(None);
             let round = self.round(one, start, &|_| {});
+            self.numbers.pop();
             self.machine.guessing = guessing;
             *self.machine.assumptions = assumed.clone();
             let round = match round {
@@ -327,7 +383,8 @@ impl Walker<'_, '_, '_> {
                 && round.below.is_empty()
                 && let Some(statement) = self.waits(one, &round)
             {
-                return Ok(Guess::Waits(Box::new(statement)));
+                let own = carried.values().map(|(unknown, _)| *unknown).collect();
+                return Ok(Guess::Waits(Box::new((statement, round.decided, own))));
             }
             let (closed, hints) = closed_forms(&carried, &round.ended, state);
             for hint in hints {
@@ -374,8 +431,7 @@ impl Walker<'_, '_, '_> {
         let until = again.negated();
         let mut memory = "";
         let action = match &until {
-            Condition::Passed(number) => {
-                let test = self.tests.get(*number as usize)?;
+            Condition::Passed(test) => {
                 memory = test.memory;
                 test.wait()
             }
@@ -468,7 +524,9 @@ impl Walker<'_, '_, '_> {
         let start = begin(&provisional);
         let assumed = self.machine.assumptions.clone();
         let guessing = std::mem::replace(&mut self.machine.guessing, true);
+        self.numbers.push(Some(number));
         let round = self.round(one, start, &|_| {});
+        self.numbers.pop();
         self.machine.guessing = guessing;
         *self.machine.assumptions = assumed;
         let again = match round?.again {
@@ -509,7 +567,10 @@ impl Walker<'_, '_, '_> {
         let strictly = |facts: &mut Facts| {
             facts.assume_positive(&times.minus(&index).plus_constant(-1));
         };
-        let round = self.round(one, start, &strictly)?;
+        self.numbers.push(Some(number));
+        let round = self.round(one, start, &strictly);
+        self.numbers.pop();
+        let round = round?;
         if round.again != Value::Same(again.clone()) {
             return Err(self.trouble(one, "the condition of this loop may wrap around"));
         }
@@ -624,8 +685,8 @@ impl Walker<'_, '_, '_> {
 }
 
 enum Guess {
-    /// The loop waits.
-    Waits(Box<Statement>),
+    /// The loop waits, this is what one iteration leaves behind, and these unknowns are its own.
+    Waits(Box<(Statement, State, BTreeSet<Unknown>)>),
     /// What registers hold in an iteration.
     Closed(BTreeMap<Register, Closed>),
 }

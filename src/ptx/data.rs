@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::access::merged;
 use super::ast::Variable;
 use super::boxes::Boxes;
-use super::boxes::alone;
+use super::boxes::written;
 use super::family::Family;
 use super::family::clean_symbol;
 use super::family::place;
@@ -106,7 +106,7 @@ fn sized(
     unknowns: &Unknowns,
 ) -> Result<(), Obstacle> {
     for index in 0..statements.len() {
-        let delivered = alone(boxes, statements, index, rank, loops, unknowns);
+        let delivered = written(boxes, statements, index, rank, loops, unknowns);
         let statement = &mut statements[index];
         match &mut statement.action {
             Action::For(unknown, _, body) => {
@@ -434,7 +434,7 @@ impl Memory<'_> {
 }
 
 /// The least and the most of what moves, and what it moves by.
-fn reach(moves: &Sum, unknowns: &Unknowns) -> (i128, i128, i128) {
+pub(super) fn reach(moves: &Sum, unknowns: &Unknowns) -> (i128, i128, i128) {
     let step = moves.terms.values().fold(0, |g, c| gcd(g, *c));
     if step == 0 {
         return (0, 0, 0);

@@ -9,7 +9,9 @@ use super::statement::Action;
 use super::statement::Obstacle;
 use super::statement::Pool;
 use super::term::Condition;
+use super::term::Sum;
 use super::term::Unknown;
+use super::warpgroups::WARPS;
 use super::words::clean;
 use super::words::visible;
 use super::write::AXES;
@@ -62,6 +64,24 @@ impl Writer<'_, '_> {
                  coming to them.\n",
             );
         }
+        if self.followed.unknowns.find(&Meaning::Granted).is_some() {
+            head.push_str(
+                "//! Of the requests for work of CTAs that have not been launched, `granted` are granted. Their \
+                 answers are\n//! taken to be read in turn, each once it has landed and before the next one \
+                 lands there.\n",
+            );
+        }
+        let mut multiplies = false;
+        for program in &self.followed.programs {
+            each(&program.statements, &mut |s| {
+                multiplies |= matches!(s.action, Action::Multiply(_));
+            });
+        }
+        if multiplies {
+            head.push_str(
+                "//! No multiplication of a warpgroup is done before its four warps have issued it.\n",
+            );
+        }
         if !self.boxes.is_empty() {
             head.push_str("//! Tensor copies are taken to fill what their mbarriers expect.\n");
         }
@@ -94,6 +114,18 @@ impl Writer<'_, '_> {
                     let most = if bytes == 8 { 1 << 62 } else { MOST_PARAMETER };
                     let name = self.unknown(*unknown, 0)?;
                     let _ = writeln!(head, "param {name} in 0..={most}");
+                }
+                Some(Meaning::Divided(parameter, added, by)) => {
+                    let (least, most) = self.followed.unknowns.1.range(&Sum::unknown(*unknown));
+                    let (name, own) = (self.unknown(*unknown, 0)?, self.unknown(*parameter, 0)?);
+                    let own = match *added {
+                        0 => own,
+                        added => format!("({own} + {added})"),
+                    };
+                    let _ = writeln!(head, "param {name} in {least}..={most}  // {own} / {by}");
+                }
+                Some(Meaning::Granted) => {
+                    let _ = writeln!(head, "param granted in 0..={MOST_PARAMETER}");
                 }
                 Some(Meaning::Blocks(axis)) => {
                     let (name, least) = (AXES[*axis], self.launch.cluster[*axis]);
@@ -178,6 +210,18 @@ impl Writer<'_, '_> {
         let uses = |a: &Action, pool: Pool| matches!(a, Action::Acquire(p, _) | Action::Release(p, _) if *p == pool);
         if has(&|a| uses(a, Pool::Columns)) {
             let _ = writeln!(head, "pool tensor_columns{own} = 512");
+        }
+        if has(&|a| matches!(a, Action::Multiply(_))) {
+            let groups = self.launch.warps() / WARPS;
+            let own = if cluster > 1 {
+                format!("{cluster}, ")
+            } else {
+                String::new()
+            };
+            let _ = writeln!(
+                head,
+                "barrier warpgroup_bar[{own}{groups}] {{ arrivals: {WARPS} }}  // wgmma"
+            );
         }
         if has(&|a| matches!(a, Action::Pair)) {
             let _ = writeln!(

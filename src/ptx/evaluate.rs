@@ -292,7 +292,16 @@ impl Machine<'_, '_> {
                         return None;
                     }
                     let product = x.sum.scaled(factor);
-                    return scaled_down(&state.facts, &product, 1 << bits).map(Integer::same);
+                    let quotient = scaled_down(&state.facts, &product, 1 << bits)?;
+                    // If it is no division yet, a shift to the right may follow that needs the product.
+                    let plain = state.facts.quotient(&product, &Sum::of(1 << bits));
+                    let whole = quotient.as_constant().is_some() || plain != Some(quotient.clone());
+                    return Some(Integer::same(if whole {
+                        quotient
+                    } else {
+                        let power = Rc::new(Sum::of(1 << bits));
+                        Sum::atom(Atom::Quotient(Rc::new(product), power))
+                    }));
                 } else {
                     ((*a).clone(), (*b).clone())
                 };
@@ -331,6 +340,7 @@ impl Machine<'_, '_> {
                 if name == "shr"
                     && let Some((Atom::Quotient(product, power), 1)) = a.sum.single()
                     && let (Some(power), Some(by)) = (power.as_constant(), by.as_constant())
+                    && product.terms.values().all(|factor| factor.abs() > 1)
                 {
                     let quotient = scaled_down(&state.facts, product, power * by)?;
                     return Some(Integer::same(quotient));

@@ -4,9 +4,12 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use super::peek::alike;
+use super::peek::passed;
 use super::term::Atom;
 use super::term::Condition;
 use super::term::Sum;
+use super::term::Test;
 use super::term::Unknown;
 
 /// Beyond every value that is met.
@@ -55,6 +58,16 @@ impl Facts {
     }
 
     pub fn assume_positive(&mut self, sum: &Sum) {
+        // Whole numbers: what all coefficients have in common leaves, rounding the constant down.
+        let common = sum.terms.values().fold(0, |g, c| gcd(g, *c));
+        if common > 1 {
+            let mut reduced = sum.clone();
+            reduced.constant = sum.constant.div_euclid(common);
+            for coefficient in reduced.terms.values_mut() {
+                *coefficient /= common;
+            }
+            self.assume_positive(&reduced);
+        }
         if let [(Atom::Unknown(unknown), coefficient)] =
             sum.terms.iter().collect::<Vec<_>>().as_slice()
         {
@@ -105,17 +118,27 @@ impl Facts {
         (low.max(-FAR), high.min(FAR))
     }
 
+    /// Between which bounds a sum lies, also by what is known of it as a whole.
+    fn narrowed(&self, sum: &Sum, depth: usize) -> (i128, i128) {
+        let (mut low, mut high) = self.range_within(sum, depth);
+        for fact in &self.positive {
+            if let Some(least) = sum.minus(fact).as_constant() {
+                low = low.max(least);
+            }
+            if let Some(most) = sum.plus(fact).as_constant() {
+                high = high.min(most);
+            }
+        }
+        (low, high)
+    }
+
     fn range_of(&self, atom: &Atom, depth: usize) -> (i128, i128) {
         match atom {
             Atom::Unknown(unknown) => *self.bounds.get(unknown).unwrap_or(&(-FAR, FAR)),
             Atom::Cell(_, cell) => (i128::from(cell.low), i128::from(cell.high)),
             _ if depth == 0 => (-FAR, FAR),
             Atom::Quotient(dividend, divisor) => {
-                let (mut low, high) = self.range_within(dividend, depth - 1);
-                let known = |p: &Rc<Sum>| dividend.minus(p).as_constant().is_some_and(|c| c >= 0);
-                if low < 0 && self.positive.iter().any(known) {
-                    low = 0;
-                }
+                let (low, high) = self.narrowed(dividend, depth - 1);
                 let (least, most) = self.range_within(divisor, depth - 1);
                 if least < 1 {
                     return (-FAR, FAR);
@@ -244,9 +267,16 @@ impl Facts {
             let quotient = self.quotient(&rest, &Sum::of(k / factor))?;
             return Some(whole.plus(&quotient));
         }
-        let (low, high) = self.range(&rest);
+        let (low, high) = self.narrowed(&rest, DEPTH);
         if low.div_euclid(k) == high.div_euclid(k) && low > -FAR && high < FAR {
             return Some(whole.plus_constant(low.div_euclid(k)));
+        }
+        if let Some(zero) = self.beginning(&[&rest]) {
+            let [begun, going] = self.apart(&zero);
+            let yes = begun.quotient(&begun.decided(&rest, &zero, true), divisor)?;
+            let no = going.quotient(&going.decided(&rest, &zero, false), divisor)?;
+            let condition = Condition::Zero((*zero).clone());
+            return Some(whole.plus(&self.choice(&condition, &yes, &no)));
         }
         let atom = Atom::Quotient(Rc::new(rest), Rc::new(divisor.clone()));
         Some(whole.plus(&Sum::atom(atom)))
@@ -254,6 +284,12 @@ impl Facts {
 
     /// The remainder that matches.
     pub fn modulo(&self, dividend: &Sum, divisor: &Sum) -> Option<Sum> {
+        if let Some(zero) = self.beginning(&[dividend]) {
+            let [begun, going] = self.apart(&zero);
+            let yes = begun.modulo(&begun.decided(dividend, &zero, true), divisor)?;
+            let no = going.modulo(&going.decided(dividend, &zero, false), divisor)?;
+            return Some(self.choice(&Condition::Zero((*zero).clone()), &yes, &no));
+        }
         let quotient = self.quotient(dividend, divisor)?;
         Some(dividend.minus(&quotient.times(divisor)))
     }
@@ -272,6 +308,20 @@ impl Facts {
         if let Condition::Not(inner) = condition {
             return self.choice(inner, no, yes);
         }
+        if let Condition::Zero(sum) | Condition::Negative(sum) = condition
+            && let Some(zero) = self.beginning(&[sum])
+        {
+            let arms = self.apart(&zero);
+            let [first, later] = [true, false].map(|first| {
+                let facts = &arms[usize::from(!first)];
+                let sum = facts.decided(sum, &zero, first);
+                let exact = matches!(condition, Condition::Zero(_));
+                let yes = facts.decided(yes, &zero, first);
+                let no = facts.decided(no, &zero, first);
+                facts.choice(&Condition::about(sum, exact), &yes, &no)
+            });
+            return self.choice(&Condition::Zero((*zero).clone()), &first, &later);
+        }
         if let Condition::Zero(sum) = condition
             && let Some(written) = self.wrapped(sum, yes, no)
         {
@@ -280,7 +330,12 @@ impl Facts {
         // What agrees under the condition needs no choice.
         let mut under = self.clone();
         under.assume(condition);
-        if under.same(yes, no) {
+        if under.same(yes, no) || under.chosen_alike(yes, no) {
+            return no.clone();
+        }
+        if let Condition::Zero(zero) = condition
+            && under.same(&under.without(yes, zero), &under.without(no, zero))
+        {
             return no.clone();
         }
         let mut other = self.clone();
@@ -295,10 +350,30 @@ impl Facts {
         ))
     }
 
+    /// Whether two choices are between the same by the same test.
+    fn chosen_alike(&self, a: &Sum, b: &Sum) -> bool {
+        match (a.single(), b.single()) {
+            (Some((Atom::Choice(c, a, b), k)), Some((Atom::Choice(d, e, f), l))) => {
+                k == l && self.same(a, e) && self.same(b, f) && alike(c, d, self)
+            }
+            _ => false,
+        }
+    }
+
     /// Whether two sums have the same value, rewriting their quotients under these facts.
     pub fn same(&self, a: &Sum, b: &Sum) -> bool {
         let difference = self.rewritten(&a.minus(b));
-        difference.as_constant() == Some(0) || self.range(&difference) == (0, 0)
+        if difference.as_constant() == Some(0) || self.range(&difference) == (0, 0) {
+            return true;
+        }
+        let Some(zero) = self.beginning(&[&difference]) else {
+            return false;
+        };
+        let arms = self.apart(&zero);
+        [true, false].into_iter().zip(arms).all(|(first, facts)| {
+            let left = facts.rewritten(&facts.decided(&difference, &zero, first));
+            facts.is_positive(&left) && facts.is_positive(&left.scaled(-1))
+        })
     }
 
     /// The sum with quotients that are constant under these facts replaced.
@@ -348,9 +423,14 @@ impl Facts {
         with: &dyn Fn(Unknown) -> Option<Sum>,
     ) -> Condition {
         match condition {
-            Condition::Constant(_) | Condition::Passed(_) => condition.clone(),
-            Condition::Negative(sum) => Condition::Negative(self.replaced(sum, with)),
-            Condition::Zero(sum) => Condition::Zero(self.replaced(sum, with)),
+            Condition::Constant(_) => condition.clone(),
+            Condition::Passed(test) => passed(Test {
+                barrier: self.replaced(&test.barrier, with),
+                parity: test.parity.as_ref().map(|p| self.replaced(p, with)),
+                memory: test.memory,
+            }),
+            Condition::Negative(sum) => Condition::about(self.replaced(sum, with), false),
+            Condition::Zero(sum) => Condition::about(self.replaced(sum, with), true),
             Condition::Not(inner) => self.replaced_in(inner, with).negated(),
             Condition::And(a, b) => self.replaced_in(a, with).and(self.replaced_in(b, with)),
             Condition::Or(a, b) => self.replaced_in(a, with).or(self.replaced_in(b, with)),

@@ -1,6 +1,7 @@
 //! Functions of a loop's iteration: guessing them from one iteration, and how often a loop runs.
 
 use super::ast::Register;
+use super::behind::Behind;
 use super::facts::Facts;
 use super::machine::State;
 use super::term::Atom;
@@ -29,6 +30,10 @@ enum Form {
     Ring(Sum, Sum, i128),
     /// `(entry + (start + step * i) / size) % 2`
     Turns(Sum, Sum, Sum, i128),
+    /// A ring that wraps around at the beginning of a round.
+    Behind(Behind),
+    /// A bit that turns with it.
+    Turned(Sum, Behind),
     /// At first an entry, then what the iteration before made of other registers as it found them.
     Late(Sum, Sum, Vec<(Unknown, Closed)>),
 }
@@ -49,6 +54,14 @@ impl Closed {
                 let all = entry.plus(&turns);
                 facts.modulo(&all, &two).unwrap_or(all)
             }
+            Form::Behind(ring) => ring.place(index, facts).unwrap_or(ring.first.clone()),
+            Form::Turned(entry, ring) => match ring.turns(index, facts) {
+                Some(turns) => {
+                    let all = entry.plus(&turns);
+                    facts.modulo(&all, &two).unwrap_or(all)
+                }
+                None => entry.clone(),
+            },
             Form::Late(entry, made, of) => {
                 let before = index.plus_constant(-1);
                 let found = |u: Unknown| {
@@ -56,7 +69,8 @@ impl Closed {
                     Some(form.at(&before, facts).sum)
                 };
                 let made = facts.replaced(made, &found);
-                facts.choice(&Condition::Zero(index.clone()), entry, &made)
+                let entry = facts.rewritten(entry);
+                facts.choice(&Condition::Zero(index.clone()), &entry, &made)
             }
         };
         Integer {
@@ -107,6 +121,8 @@ pub(super) fn closed_forms(
             let step = next.minus(&own);
             let form = if moving(&step) {
                 ring(&next, *unknown, entry, &moving)
+                    .or_else(|| behind(&next, *unknown, entry, &moving))
+                    .or_else(|| turned(&next, *unknown, entry, carried, &closed))
                     .or_else(|| turns(&next, *unknown, entry, carried, &closed, &moving))
             } else {
                 Some(Form::Even(entry.sum.clone(), step))
@@ -114,7 +130,8 @@ pub(super) fn closed_forms(
             if let Some(form) = form {
                 let most = match &form {
                     Form::Ring(_, _, size) => Some(size - 1),
-                    Form::Turns(..) => Some(1),
+                    Form::Turns(..) | Form::Turned(..) => Some(1),
+                    Form::Behind(ring) => Some(ring.size),
                     Form::Even(..) | Form::Late(..) => None,
                 };
                 // Where a ring begins as another loop left it, that loop has to know its bounds.
@@ -202,6 +219,87 @@ fn ring(next: &Sum, own: Unknown, entry: &Integer, moving: &dyn Fn(&Sum) -> bool
     let step = at(0)?;
     let agrees = (0..size).all(|value| at(value) == Some((value + step).rem_euclid(size)));
     agrees.then(|| Form::Ring(entry.sum.clone(), Sum::of(step), size))
+}
+
+/// A ring that wraps around at the beginning of a round.
+fn behind(
+    next: &Sum,
+    own: Unknown,
+    entry: &Integer,
+    moving: &dyn Fn(&Sum) -> bool,
+) -> Option<Form> {
+    if let Some(ring) = Behind::after(&entry.sum, next, &Sum::unknown(own))
+        && !moving(&ring.step)
+    {
+        return Some(Form::Behind(ring));
+    }
+    let size = size_in(next, own).filter(|size| *size <= MOST_SAMPLED)? - 1;
+    let facts = Facts::default();
+    let at = |value: i128| {
+        let with = |u: Unknown| (u == own).then(|| Sum::of(value));
+        facts.replaced(next, &with).as_constant()
+    };
+    Behind::of(&entry.sum, size, &at).map(Form::Behind)
+}
+
+/// A bit that changes whenever such a ring wraps around.
+fn turned(
+    next: &Sum,
+    own: Unknown,
+    entry: &Integer,
+    carried: &Carried,
+    closed: &BTreeMap<Register, Closed>,
+) -> Option<Form> {
+    let rings = closed.iter().filter_map(|(register, closed)| {
+        let Form::Behind(ring) = &closed.form else {
+            return None;
+        };
+        Some((carried.get(register)?.0, ring))
+    });
+    for (place, ring) in rings {
+        let facts = Facts::default();
+        let Some(step) = ring.step.as_constant() else {
+            // (own + turns of the ring) % 2, and own before the first round
+            let done = Sum::unknown(place).plus(&ring.step);
+            let mut known = Facts::default();
+            known.bound(own, 0, 1);
+            known.bound(place, 0, ring.size);
+            known.assume_positive(&done);
+            let from = Behind {
+                first: Sum::unknown(place),
+                ..ring.clone()
+            };
+            let turns = from.turns(&Sum::of(1), &known)?;
+            let all = known.modulo(&Sum::unknown(own).plus(&turns), &Sum::of(2))?;
+            if known.same(&all, next) {
+                return Some(Form::Turned(entry.sum.clone(), ring.clone()));
+            }
+            continue;
+        };
+        let at = |value: i128, bit: i128| {
+            let with = |u: Unknown| match u {
+                u if u == place => Some(Sum::of(value)),
+                u if u == own => Some(Sum::of(bit)),
+                _ => None,
+            };
+            facts.replaced(next, &with).as_constant()
+        };
+        // The ring may go around once more in each iteration.
+        for step in [step, step + ring.size] {
+            let agrees = (0..=ring.size).all(|value| {
+                let turns = ring.turned(value, step);
+                (0..2).all(|bit| at(value, bit) == Some((bit + turns).rem_euclid(2)))
+            });
+            if agrees {
+                let ring = Behind {
+                    step: Sum::of(step),
+                    ..ring.clone()
+                };
+                return Some(Form::Turned(entry.sum.clone(), ring));
+            }
+        }
+    }
+    None
 }
 
 /// The size of a ring that a choice in a sum compares with.

@@ -7,6 +7,7 @@ use super::ast::Function;
 use super::ast::Module;
 use super::boxes::Boxes;
 use super::data::resolve;
+use super::divided::divide;
 use super::family::Family;
 use super::family::barrier;
 use super::family::families;
@@ -101,6 +102,7 @@ pub(super) fn written(
     let launch = launch(function, options)?;
     let mut followed = follow(module, function, &launch, options.data)?;
     let covered = settle_waits(&mut followed, &launch);
+    divide(&mut followed);
     let left = complete(&mut followed, &launch)?;
     let mut families = families(&followed.programs, &followed.unknowns)?;
     let buffers = if options.data {

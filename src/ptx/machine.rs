@@ -40,6 +40,12 @@ pub(super) enum Meaning {
     Member,
     /// What was read from memory: the address.
     Read(Sum),
+    /// What was read where an answer to a request for work may be: the address, and the iteration.
+    Answer(Sum, Option<Unknown>),
+    /// The quotient of a parameter, with something added to it, by something.
+    Divided(Unknown, i128, i128),
+    /// How many requests for work are granted.
+    Granted,
 }
 
 /// The unknowns that have been met, and their bounds wherever they occur in statements.
@@ -394,10 +400,19 @@ impl Machine<'_, '_> {
             }
             let above = Sum::of(high).minus(&most);
             if !missing.is_empty() && !state.facts.is_positive(&above) {
+                if state.facts.is_positive(&above.scaled(-1)) {
+                    return false;
+                }
                 state.facts.assume_positive(&above);
                 self.assumptions.insert((above, at));
             }
             return true;
+        }
+        // What holds nowhere, or at one value only, is no assumption to make.
+        let hardly =
+            |sum: &Sum| state.facts.range(sum).1 <= 0 || state.facts.is_positive(&sum.scaled(-1));
+        if missing.iter().any(hardly) {
+            return false;
         }
         for sum in missing {
             state.facts.assume_positive(&sum);

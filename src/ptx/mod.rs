@@ -8,15 +8,19 @@
 //! what is modelled, what is abstracted and why that is sound.
 
 mod access;
+mod answers;
 mod ast;
+mod behind;
 mod bits;
 mod body;
 mod boxes;
+mod choices;
 mod compare;
 mod counters;
 mod cycle;
 mod data;
 mod declare;
+mod divided;
 mod engines;
 mod evaluate;
 mod facts;
@@ -33,11 +37,13 @@ mod members;
 mod memory;
 mod operations;
 mod parse;
+mod peek;
 mod program;
 mod reroll;
 mod rewrite;
 mod scope;
 mod settled;
+mod spins;
 mod statement;
 mod term;
 mod threads;
@@ -45,6 +51,7 @@ mod token;
 mod unroll;
 mod value;
 mod walk;
+mod warpgroups;
 mod words;
 mod write;
 

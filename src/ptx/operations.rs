@@ -9,16 +9,16 @@ use super::evaluate::destinations;
 use super::machine::Meaning;
 use super::machine::State;
 use super::machine::wrap;
+use super::peek::passed;
 use super::statement::Action;
 use super::statement::Obstacle;
 use super::statement::Rule;
 use super::statement::Statement;
-use super::term::Condition;
 use super::term::Sum;
+use super::term::Test;
 use super::term::Unknown;
 use super::value::Integer;
 use super::value::Value;
-use super::walk::Test;
 use super::walk::Walker;
 
 /// Whether an instruction takes part in synchronization, so that it may not be left out unseen.
@@ -33,7 +33,8 @@ pub(super) fn touches(instruction: &Instruction<'_>, counters: bool) -> bool {
         "tcgen05" => ["commit", "alloc", "dealloc"]
             .iter()
             .any(|p| instruction.has(p)),
-        "setmaxnreg" | "clusterlaunchcontrol" | "brx" => true,
+        "clusterlaunchcontrol" => !instruction.has("query_cancel"),
+        "setmaxnreg" | "brx" => true,
         "call" => !instruction.operands.iter().any(|o| {
             matches!(
                 o,
@@ -125,14 +126,22 @@ impl Walker<'_, '_, '_> {
             ["tcgen05", ..] => self.tensor(instruction, &parts, count, state, out),
             ["red" | "atom", ..] => self.atomic(instruction, &parts, lanes, state, out),
             ["st", ..] => self.store(instruction, lanes, state, out),
+            ["wgmma", ..] => {
+                self.multiply(instruction, &parts, lanes, state, out);
+                self.machine.compute(instruction, state);
+                Ok(())
+            }
             ["setmaxnreg", ..] => self.registers(instruction, lanes, state, out),
+            ["clusterlaunchcontrol", "try_cancel", ..] => self.ask(instruction, lanes, state, out),
             ["clusterlaunchcontrol" | "call" | "brx" | "multimem", ..]
                 if touches(instruction, self.has_counters()) =>
             {
                 self.refuse(instruction, "this instruction is not modelled")
             }
             _ => {
-                self.machine.compute(instruction, state);
+                if !self.hear(instruction, &parts, state) {
+                    self.machine.compute(instruction, state);
+                }
                 Ok(())
             }
         }
@@ -385,12 +394,11 @@ impl Walker<'_, '_, '_> {
                     None
                 };
                 let memory = if self.data { ordering(instruction) } else { "" };
-                let number = self.test(Test {
+                let passed = Value::Same(passed(Test {
                     barrier,
                     parity,
                     memory,
-                });
-                let passed = Value::Same(Condition::Passed(number));
+                }));
                 for register in written(instruction) {
                     self.machine
                         .write(instruction, register, passed.clone(), state);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::answers::Answers;
 use super::ast::Function;
 use super::ast::Module;
 use super::ast::Variable;
@@ -19,6 +20,8 @@ use super::statement::Statement;
 use super::term::Sum;
 use super::term::Unknown;
 use super::walk::Walker;
+use super::warpgroups::needed;
+use super::warpgroups::paired;
 
 /// What one warp does.
 #[derive(Debug, Clone)]
@@ -52,6 +55,7 @@ pub(super) fn follow(
     let flow = Flow::of(function)?;
     let shared = module.shared.iter().chain(&function.shared);
     let shared: Vec<Variable<'_>> = shared.cloned().collect();
+    let asks = function.code.iter().any(|i| i.has("try_cancel"));
     let mut unknowns = Unknowns::default();
     let mut counters = BTreeSet::new();
     // What was in the way without assumptions on blocks and iterations.
@@ -61,6 +65,7 @@ pub(super) fn follow(
         let mut programs: Vec<Program> = Vec::new();
         let mut waited: BTreeSet<Unknown> = BTreeSet::new();
         let mut steps = 0;
+        let mut answers = Answers::default();
         let mut failed = None;
         'all: for rank in 0..launch.ranks() {
             for warp in 0..launch.warps() {
@@ -80,11 +85,13 @@ pub(super) fn follow(
                     counters: &counters,
                     data,
                     waited: BTreeSet::new(),
-                    tests: Vec::new(),
                     arrived: 0,
                     steps,
                     depth: 0,
                     cycling: false,
+                    numbers: Vec::new(),
+                    asks,
+                    answers: Answers::default(),
                     rounds: Vec::new(),
                     unrolling: Vec::new(),
                     groups: None,
@@ -93,8 +100,9 @@ pub(super) fn follow(
                 let done = walker.run();
                 steps = walker.steps;
                 waited.extend(walker.waited);
+                answers.add(walker.answers);
                 match done {
-                    Ok(statements) => add(&mut programs, rank, warp, statements),
+                    Ok(statements) => add(&mut programs, rank, warp, paired(statements)),
                     Err(obstacle) => {
                         failed = Some(obstacle);
                         break 'all;
@@ -115,6 +123,8 @@ pub(super) fn follow(
             }
             (Some(_), Some(before)) => return Err(before),
         }
+        answers.agree(&programs)?;
+        needed(&mut programs, launch)?;
         for program in &mut programs {
             let statements = rolled(std::mem::take(&mut program.statements), &mut unknowns);
             *program = Program::of(program.rank, std::mem::take(&mut program.warps), statements);

@@ -9,12 +9,16 @@ use super::machine::Unknowns;
 use super::program::each;
 use super::rewrite::mapped;
 use super::rewrite::replaced;
+use super::rewrite::simplified;
 use super::statement::Action;
 use super::statement::Statement;
 use super::term::Atom;
 use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
+use std::cell::Cell;
+use std::cell::RefCell;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// How often compilers write a body out.
@@ -37,8 +41,21 @@ pub(super) fn rolled(statements: Vec<Statement>, unknowns: &mut Unknowns) -> Vec
             action,
             ..statement
         };
+        // Loops that run no time where a condition fails need no condition.
+        if let Action::If(condition, yes, no) = &statement.action
+            && no.is_empty()
+            && yes.iter().all(|s| matches!(s.action, Action::For(..)))
+        {
+            let mut facts = unknowns.1.clone();
+            facts.assume(&condition.negated());
+            if simplified(yes, &facts).is_empty() {
+                all.extend(yes.iter().cloned());
+                continue;
+            }
+        }
         if let Some(last) = all.last()
-            && let Some(whole) = one_loop(last, &statement, unknowns)
+            && let rest = once(&statement, unknowns)
+            && let Some(whole) = one_loop(last, rest.as_ref().unwrap_or(&statement), unknowns)
         {
             all.pop();
             all.push(whole);
@@ -47,6 +64,25 @@ pub(super) fn rolled(statements: Vec<Statement>, unknowns: &mut Unknowns) -> Vec
         all.push(statement);
     }
     all
+}
+
+/// What is done if something is 1 and not 0, as a loop.
+fn once(statement: &Statement, unknowns: &mut Unknowns) -> Option<Statement> {
+    let Action::If(Condition::Not(condition), body, other) = &statement.action else {
+        return None;
+    };
+    let (Condition::Zero(times), true) = (&**condition, other.is_empty()) else {
+        return None;
+    };
+    if unknowns.1.range(times) != (0, 1) {
+        return None;
+    }
+    let number = unknowns.fresh(Meaning::Iteration(0));
+    unknowns.1.bound(number, 0, 0);
+    Some(Statement {
+        action: Action::For(number, times.clone(), body.clone()),
+        ..statement.clone()
+    })
 }
 
 /// Two loops as one, if the first is the second written out several times over.
@@ -83,8 +119,13 @@ fn one_loop(first: &Statement, second: &Statement, unknowns: &mut Unknowns) -> O
     let candidates = [
         Some(replaced(single, &open, &before)),
         divided(body.get(..single.len())?, *k, &index, by),
+        evenly(body, single.len(), *k, &index, by, &open),
     ];
     let round = Sum::unknown(*k).scaled(by);
+    let rest = match facts.range(&index) {
+        (0, 0) => Sum::of(0),
+        _ => index.clone(),
+    };
     let general = candidates.into_iter().flatten().find(|general| {
         let same = |found: &[Statement], at: &Sum| {
             let with = |u: Unknown| (u == *number).then(|| at.clone());
@@ -93,7 +134,7 @@ fn one_loop(first: &Statement, second: &Statement, unknowns: &mut Unknowns) -> O
         };
         let mut chunks = (0..).zip(body.chunks(single.len()));
         chunks.all(|(copy, found)| same(found, &round.plus_constant(copy)))
-            && same(single, &written.plus(&index))
+            && same(single, &written.plus(&rest))
     })?;
     let total = facts.rewritten(&written.plus(left));
     let most = facts.range(&total).1;
@@ -120,6 +161,43 @@ fn parities(statements: &[Statement], facts: &Facts) -> Vec<Statement> {
     all
 }
 
+/// Statements of the first copy that move evenly from copy to copy, and from round to round as they do.
+fn evenly(
+    body: &[Statement],
+    length: usize,
+    unknown: Unknown,
+    index: &Sum,
+    by: i128,
+    facts: &Facts,
+) -> Option<Vec<Statement>> {
+    let round = facts.quotient(index, &Sum::of(by))?;
+    let copy = facts.modulo(index, &Sum::of(by))?;
+    let with = |u: Unknown| (u == unknown).then(|| round.clone());
+    let second = RefCell::new(VecDeque::new());
+    let same = |condition: &Condition| condition.clone();
+    mapped(
+        body.get(length..2 * length)?,
+        &|sum| {
+            second.borrow_mut().push_back(sum.clone());
+            sum.clone()
+        },
+        &same,
+    );
+    let failed = Cell::new(false);
+    let all = mapped(
+        body.get(..length)?,
+        &|sum| {
+            let next = second.borrow_mut().pop_front();
+            let step = next.and_then(|next| next.minus(sum).as_constant());
+            failed.set(failed.get() || step.is_none());
+            let moved = facts.replaced(sum, &with);
+            moved.plus_times(&copy, step.unwrap_or(0))
+        },
+        &same,
+    );
+    (!failed.get()).then_some(all)
+}
+
 /// Statements with an unknown, of which only multiples occur, replaced by a part of another.
 fn divided(
     statements: &[Statement],
@@ -127,7 +205,7 @@ fn divided(
     index: &Sum,
     by: i128,
 ) -> Option<Vec<Statement>> {
-    let failed = std::cell::Cell::new(false);
+    let failed = Cell::new(false);
     let sum = |sum: &Sum| {
         part(sum, unknown, index, by).unwrap_or_else(|| {
             failed.set(true);
@@ -155,7 +233,14 @@ fn part(sum: &Sum, unknown: Unknown, index: &Sum, by: i128) -> Option<Sum> {
                 result = result.plus_times(index, factor / by);
             }
             Atom::Quotient(a, b) if atom.mentions(&|u| u == unknown) => {
-                let (a, b) = (part(a, unknown, index, by)?, part(b, unknown, index, by)?);
+                // What is no multiple may be one of the divisor's size.
+                let (a, b) = match part(a, unknown, index, by) {
+                    Some(a) => (a, part(b, unknown, index, by)?),
+                    None => (
+                        part(&a.scaled(by), unknown, index, by)?,
+                        part(&b.scaled(by), unknown, index, by)?,
+                    ),
+                };
                 let quotient = Atom::Quotient(Rc::new(a), Rc::new(b));
                 result = result.plus_times(&Sum::atom(quotient), *factor);
             }

@@ -21,6 +21,41 @@ pub(super) fn replaced(
     })
 }
 
+/// Statements as they are where more is known: without what does not happen there.
+pub(super) fn simplified(statements: &[Statement], facts: &Facts) -> Vec<Statement> {
+    let mut all = Vec::new();
+    for statement in statements {
+        let action = match &statement.action {
+            Action::For(unknown, times, body) => {
+                let times = facts.rewritten(times);
+                if facts.is_positive(&times.scaled(-1)) {
+                    continue;
+                }
+                Action::For(*unknown, times, simplified(body, facts))
+            }
+            Action::If(condition, yes, no) => match facts.decide(condition) {
+                Some(holds) => {
+                    all.extend(simplified(if holds { yes } else { no }, facts));
+                    continue;
+                }
+                None => {
+                    let condition = facts.replaced_in(condition, &|_| None);
+                    Action::If(condition, simplified(yes, facts), simplified(no, facts))
+                }
+            },
+            _ => {
+                all.extend(replaced(std::slice::from_ref(statement), facts, &|_| None));
+                continue;
+            }
+        };
+        all.push(Statement {
+            action,
+            ..statement.clone()
+        });
+    }
+    all
+}
+
 /// Statements with every sum and every condition replaced.
 pub(super) fn mapped(
     statements: &[Statement],
@@ -60,6 +95,9 @@ pub(super) fn mapped(
                 other @ (Action::ClusterArrive
                 | Action::ClusterWait
                 | Action::Pair
+                | Action::Multiply(_)
+                | Action::Multiplied(_)
+                | Action::InFlight(_)
                 | Action::CommitGroup
                 | Action::WaitGroup(..)
                 | Action::Fence(_)) => other.clone(),

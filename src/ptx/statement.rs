@@ -162,6 +162,12 @@ pub(super) enum Action {
     WaitGroup(i128, bool),
     /// A fence, as the language writes it.
     Fence(&'static str),
+    /// Issues a multiplication of this warpgroup.
+    Multiply(u32),
+    /// Waits until this warpgroup has no multiplication left.
+    Multiplied(u32),
+    /// Waits until this warpgroup has but a few multiplications left.
+    InFlight(u32),
     /// Meets the warp of the other CTA of a pair that does the same.
     Pair,
     /// The loop body, so often.

@@ -69,8 +69,24 @@ pub(super) enum Condition {
     Not(Rc<Condition>),
     And(Rc<Condition>, Rc<Condition>),
     Or(Rc<Condition>, Rc<Condition>),
-    /// The test of an mbarrier succeeded, by its number in the table of tests.
-    Passed(u32),
+    /// The test of an mbarrier succeeded, when it was made.
+    Passed(Rc<Test>),
+}
+
+/// A test of an mbarrier.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Test {
+    pub barrier: Sum,
+    /// The parity of the phase; none if it is that of the warp's last arrival.
+    pub parity: Option<Sum>,
+    /// How it orders memory, as the language writes it.
+    pub memory: &'static str,
+}
+
+impl Test {
+    fn mentions(&self, which: &dyn Fn(Unknown) -> bool) -> bool {
+        self.barrier.mentions(which) || self.parity.as_ref().is_some_and(|p| p.mentions(which))
+    }
 }
 
 /// Coefficients beyond this are not followed.
@@ -227,6 +243,11 @@ impl Sum {
         self.terms.keys().any(Atom::reads_memory)
     }
 
+    /// Whether it depends on one of these tests of mbarriers.
+    pub fn tests(&self, which: &dyn Fn(&Test) -> bool) -> bool {
+        self.terms.keys().any(|atom| atom.tests(which))
+    }
+
     /// Finds `factor * (dividend % divisor)` in it: the dividend, the divisor, the factor, and what
     /// is left.
     pub fn remainder(&self) -> Option<(Rc<Sum>, i128, i128, Sum)> {
@@ -265,6 +286,16 @@ impl Atom {
 }
 
 impl Atom {
+    fn tests(&self, which: &dyn Fn(&Test) -> bool) -> bool {
+        match self {
+            Atom::Cell(address, _) => address.tests(which),
+            Atom::Unknown(_) => false,
+            Atom::Quotient(a, b) => a.tests(which) || b.tests(which),
+            Atom::Product(parts) => parts.iter().any(|part| part.tests(which)),
+            Atom::Choice(c, a, b) => c.tests_some(which) || a.tests(which) || b.tests(which),
+        }
+    }
+
     fn reads_memory(&self) -> bool {
         match self {
             Atom::Cell(..) => true,
@@ -305,20 +336,52 @@ impl Condition {
 
     pub fn mentions(&self, which: &dyn Fn(Unknown) -> bool) -> bool {
         match self {
-            Condition::Constant(_) | Condition::Passed(_) => false,
+            Condition::Constant(_) => false,
+            Condition::Passed(test) => test.mentions(which),
             Condition::Negative(sum) | Condition::Zero(sum) => sum.mentions(which),
             Condition::Not(inner) => inner.mentions(which),
             Condition::And(a, b) | Condition::Or(a, b) => a.mentions(which) || b.mentions(which),
         }
     }
 
+    /// Whether a sum is 0, or below 0. Of a choice between constants that is the condition that decides.
+    pub fn about(sum: Sum, exact: bool) -> Condition {
+        if let [(Atom::Choice(condition, yes, no), factor)] =
+            sum.terms.iter().collect::<Vec<_>>().as_slice()
+        {
+            let holds = |arm: &Sum| {
+                let value = sum.constant + **factor * arm.as_constant()?;
+                Some(if exact { value == 0 } else { value < 0 })
+            };
+            match (holds(yes), holds(no)) {
+                (Some(true), Some(false)) => return (**condition).clone(),
+                (Some(false), Some(true)) => return condition.negated(),
+                (Some(known), Some(_)) => return Condition::Constant(known),
+                _ => {}
+            }
+        }
+        if exact {
+            Condition::Zero(sum)
+        } else {
+            Condition::Negative(sum)
+        }
+    }
+
     /// Whether the test of an mbarrier occurs in it.
     pub fn tests(&self) -> bool {
+        self.tests_some(&|_| true)
+    }
+
+    /// Whether one of these tests of mbarriers occurs in it.
+    pub fn tests_some(&self, which: &dyn Fn(&Test) -> bool) -> bool {
         match self {
-            Condition::Passed(_) => true,
-            Condition::Constant(_) | Condition::Negative(_) | Condition::Zero(_) => false,
-            Condition::Not(inner) => inner.tests(),
-            Condition::And(a, b) | Condition::Or(a, b) => a.tests() || b.tests(),
+            Condition::Passed(test) => which(test),
+            Condition::Constant(_) => false,
+            Condition::Negative(sum) | Condition::Zero(sum) => sum.tests(which),
+            Condition::Not(inner) => inner.tests_some(which),
+            Condition::And(a, b) | Condition::Or(a, b) => {
+                a.tests_some(which) || b.tests_some(which)
+            }
         }
     }
 }

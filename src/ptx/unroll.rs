@@ -19,6 +19,13 @@ impl Walker<'_, '_, '_> {
     /// Writes the iterations out, while each one is known to follow. Lanes may leave one by one, as
     /// long as they do nothing but read and write.
     pub fn unrolled(&mut self, one: &Loop, state: &State) -> Option<(State, Vec<Statement>)> {
+        self.numbers.push(None);
+        let done = self.one_by_one(one, state);
+        self.numbers.pop();
+        done
+    }
+
+    fn one_by_one(&mut self, one: &Loop, state: &State) -> Option<(State, Vec<Statement>)> {
         let mut state = state.clone();
         let mut out = Vec::new();
         let mut left: Vec<State> = Vec::new();
@@ -81,8 +88,10 @@ impl Walker<'_, '_, '_> {
         let before = self.groups;
         let mut statements = Vec::new();
         self.unrolling.push((header, 0));
+        self.numbers.push(None);
         let after = self.region(header, join, None, state.clone(), &mut statements);
         self.unrolling.pop();
+        self.numbers.pop();
         match after {
             Ok(after) => {
                 out.extend(statements);

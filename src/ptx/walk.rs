@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::access::accesses;
+use super::answers::Answers;
 use super::ast::Function;
 use super::ast::Instruction;
 use super::ast::Location;
@@ -18,6 +19,8 @@ use super::machine::Meaning;
 use super::machine::State;
 use super::operations::touches;
 use super::operations::watches;
+use super::program::numbered;
+use super::rewrite::simplified;
 use super::statement::Action;
 use super::statement::How;
 use super::statement::Obstacle;
@@ -27,32 +30,14 @@ use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
 use super::value::Value;
+use super::warpgroups::multiplies;
+use super::warpgroups::without;
 
 /// Instructions followed for one kernel.
 const MOST_STEPS: usize = 4_000_000;
 
 /// How deep branches and loops nest.
 const MOST_DEPTH: usize = 60;
-
-/// A test of an mbarrier.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Test {
-    pub barrier: Sum,
-    /// The parity of the phase; none if it is that of the warp's last arrival.
-    pub parity: Option<Sum>,
-    /// How it orders memory, as the language writes it.
-    pub memory: &'static str,
-}
-
-impl Test {
-    /// Waiting for what is tested.
-    pub fn wait(&self) -> Action {
-        match &self.parity {
-            Some(parity) => Action::Wait(self.barrier.clone(), parity.clone()),
-            None => Action::WaitOwn(self.barrier.clone()),
-        }
-    }
-}
 
 /// Follows one warp.
 pub(super) struct Walker<'w, 'm, 'a> {
@@ -64,7 +49,6 @@ pub(super) struct Walker<'w, 'm, 'a> {
     pub data: bool,
     /// Those met on this walk.
     pub waited: BTreeSet<Unknown>,
-    pub tests: Vec<Test>,
     /// How many arrivals have been met.
     pub arrived: u32,
     pub steps: usize,
@@ -73,6 +57,11 @@ pub(super) struct Walker<'w, 'm, 'a> {
     pub rounds: Vec<usize>,
     /// Loops that are followed one iteration after the other, with how often they have begun.
     pub unrolling: Vec<(usize, usize)>,
+    /// The loops around, with the number of the iteration where it is known.
+    pub numbers: Vec<Option<Unknown>>,
+    /// Whether the kernel asks for work of CTAs that have not been launched.
+    pub asks: bool,
+    pub answers: Answers,
     /// Whether this is inside a loop.
     pub cycling: bool,
     /// Which engine's groups of copies the warp makes, and with which lanes.
@@ -84,7 +73,10 @@ pub(super) struct Walker<'w, 'm, 'a> {
 impl<'m> Walker<'_, 'm, '_> {
     /// What the warp does.
     pub fn run(&mut self) -> Result<Vec<Statement>, Obstacle> {
-        let state = self.machine.initial();
+        let mut state = self.machine.initial();
+        if self.asks {
+            self.granted(&mut state);
+        }
         let mut out = Vec::new();
         self.region(0, self.flow.exit(), None, state, &mut out)?;
         Ok(out)
@@ -106,15 +98,6 @@ impl<'m> Walker<'_, 'm, '_> {
 
     pub fn has_counters(&self) -> bool {
         !self.counters.is_empty()
-    }
-
-    pub fn test(&mut self, test: Test) -> u32 {
-        let found = self.tests.iter().position(|t| *t == test);
-        let index = found.unwrap_or_else(|| {
-            self.tests.push(test);
-            self.tests.len() - 1
-        });
-        u32::try_from(index).unwrap_or(u32::MAX)
     }
 
     /// The pointer that an address is based on, if it is one.
@@ -150,10 +133,9 @@ impl<'m> Walker<'_, 'm, '_> {
     }
 
     pub fn touching(&self, blocks: &BTreeSet<usize>) -> bool {
-        let looped = |block: &usize| self.flow.loops.values().any(|l| l.contains(block));
         blocks.iter().any(|block| {
             let mut code = self.code(*block).iter();
-            code.any(|i| self.touches(i) || watches(i) && looped(block))
+            code.any(|i| self.touches(i) || watches(i) && self.spins(i, *block))
         })
     }
 
@@ -170,7 +152,10 @@ impl<'m> Walker<'_, 'm, '_> {
                 let reason = "the kernel is too large to follow";
                 return Err(Obstacle::new(instruction.at, reason));
             }
+            let before = out.len();
             self.predicated(instruction, state, out)?;
+            let new = out.get(before..).unwrap_or_default();
+            self.forget_tests(state, new);
         }
         Ok(())
     }
@@ -230,6 +215,21 @@ impl<'m> Walker<'_, 'm, '_> {
         if yes == no {
             out.extend(yes);
             return;
+        }
+        // One side may say what the other does, too, where the condition holds.
+        if !yes.is_empty() && !no.is_empty() {
+            for (other, general, holds) in [
+                (&yes, &no, condition.clone()),
+                (&no, &yes, condition.negated()),
+            ] {
+                let mut facts = state.facts.clone();
+                facts.assume(&holds);
+                let seen = |s: &[Statement]| numbered(&simplified(s, &facts));
+                if seen(other) == seen(general) {
+                    out.extend(general.iter().cloned());
+                    return;
+                }
+            }
         }
         let (condition, yes, no) = if yes.is_empty() {
             (condition.negated(), no, yes)
@@ -497,9 +497,12 @@ impl<'m> Walker<'_, 'm, '_> {
         };
         let vague = condition.tests() || self.reads(&condition);
         if vague {
-            let waiting = self.peeked(&condition, &above, &below);
+            let (above, below) = (without(above, &multiplies), without(below, &multiplies));
+            let waiting = Self::peeked(&condition, &above, &below);
             if let Some(wait) = waiting {
                 out.push(wait);
+            } else if self.machine.guessing && condition.tests() {
+                // What decides is looked at once the guess is checked.
             } else if !above.is_empty() || !below.is_empty() {
                 let reason = if condition.tests() {
                     "a branch depends on a single test of an mbarrier"
@@ -538,20 +541,18 @@ impl<'m> Walker<'_, 'm, '_> {
 
     /// `if (!test(b, p)) wait(b, p)` waits.
     fn peeked(
-        &self,
         condition: &Condition,
         above: &[Statement],
         below: &[Statement],
     ) -> Option<Statement> {
-        let (number, waiting, other) = match condition {
-            Condition::Passed(number) => (number, below, above),
+        let (test, waiting, other) = match condition {
+            Condition::Passed(test) => (test, below, above),
             Condition::Not(inner) => match &**inner {
-                Condition::Passed(number) => (number, above, below),
+                Condition::Passed(test) => (test, above, below),
                 _ => return None,
             },
             _ => return None,
         };
-        let test = self.tests.get(*number as usize)?;
         match (waiting, other) {
             ([one], []) if one.action == test.wait() && one.memory == test.memory => {
                 Some(one.clone())

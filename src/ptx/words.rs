@@ -89,7 +89,18 @@ impl Writer<'_, '_> {
             Some(Meaning::Block(axis)) => Ok(format!("ctaid_{}", AXES[*axis])),
             Some(Meaning::Blocks(axis)) => Ok(format!("nctaid_{}", AXES[*axis])),
             Some(Meaning::Member) => Ok("w".to_owned()),
-            Some(Meaning::Read(_)) => Err(Obstacle::new(at, "it depends on memory that is read")),
+            Some(Meaning::Divided(parameter, added, by)) => {
+                let name = self.unknown(*parameter, at)?;
+                Ok(match *added {
+                    0 => format!("{name}_over_{by}"),
+                    added if added == by - 1 => format!("{name}_over_{by}_up"),
+                    added => format!("{name}_and_{added}_over_{by}"),
+                })
+            }
+            Some(Meaning::Granted) => Ok("granted".to_owned()),
+            Some(Meaning::Read(_) | Meaning::Answer(..)) => {
+                Err(Obstacle::new(at, "it depends on memory that is read"))
+            }
             Some(Meaning::Iteration(_) | Meaning::Carried(_)) => Err(Obstacle::new(
                 at,
                 "it depends on a loop in a way that is not followed",

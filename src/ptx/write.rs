@@ -130,6 +130,18 @@ impl Writer<'_, '_> {
             return Err(Obstacle::new(place(Some(main)), reason));
         }
         self.written(main)?;
+        if self.buffers.is_some() {
+            let mut waits = None;
+            each(&main.statements, &mut |s| {
+                if matches!(s.action, Action::CounterWait(..)) {
+                    waits = waits.or(Some(s.at));
+                }
+            });
+            let at = waits.unwrap_or_else(|| place(Some(main)));
+            let reason = "the kernel waits for memory: what it reads and writes in shared memory is \
+                          not followed then";
+            return Err(Obstacle::new(at, reason));
+        }
         let mut foreign = None;
         each(&main.statements, &mut |s| match s.action {
             Action::CounterAdd(..)
@@ -179,6 +191,15 @@ impl Writer<'_, '_> {
         };
         let _ = writeln!(text, " launch {order} resident 1.. {{\n{body}}}");
         Ok(text)
+    }
+
+    /// The first index of what each CTA of a cluster has, with the comma behind it.
+    fn own(&self, rank: u32) -> String {
+        if self.launch.ranks() > 1 {
+            format!("{rank}, ")
+        } else {
+            String::new()
+        }
     }
 
     /// Refuses to wait for memory that the kernel itself never writes: somebody else does.
@@ -347,11 +368,7 @@ impl Writer<'_, '_> {
                 } else {
                     "arrive"
                 };
-                let own = if self.launch.ranks() > 1 {
-                    format!("{rank}, ")
-                } else {
-                    String::new()
-                };
+                let own = self.own(rank);
                 format!(
                     "{verb} cta_bar[{own}{}] {}",
                     self.sum(id, at)?,
@@ -397,6 +414,12 @@ impl Writer<'_, '_> {
             Action::WaitGroup(most, true) => format!("wait_group {most} read"),
             Action::WaitGroup(most, false) => format!("wait_group {most}"),
             Action::Fence(words) => (*words).to_owned(),
+            Action::Multiply(group) => {
+                format!("arrive warpgroup_bar[{}{group}]", self.own(rank))
+            }
+            Action::Multiplied(group) | Action::InFlight(group) => {
+                format!("wait warpgroup_bar[{}{group}]", self.own(rank))
+            }
             Action::Pair => format!("sync tensor_pair[{}]", rank / 2),
             Action::Acquire(pool, n) | Action::Release(pool, n) => {
                 let verb = if matches!(statement.action, Action::Acquire(..)) {

@@ -1,0 +1,591 @@
+//! Kernels in the shapes that many people write, as the CUDA compiler writes them: a GEMM with tensor copies and
+//! warpgroups, attention in turns, looking ahead at the next stage, work taken over from other CTAs. And what is
+//! close to them, but may not be taken for them.
+
+mod cli_support;
+
+use std::fs;
+use std::path::Path;
+
+use cli_support::Folder;
+
+fn compiled(arguments: &[&str], name: &str) -> String {
+    let folder = Folder::new();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/ptx/kernels")
+        .join(name);
+    folder.file(name, fs::read(path).unwrap());
+    folder.run(arguments)
+}
+
+fn check(name: &str, entry: &str) -> String {
+    compiled(&["check", "-q", name, "--entry", entry], name)
+}
+
+/// An entry of this many threads with these shared variables and instructions.
+fn entry(threads: u32, shared: &str, code: &str) -> String {
+    format!(
+        ".version 8.7\n.target sm_100a\n.address_size 64\n.visible .entry kernel(.param .u32 n)\n\
+         .reqntid {threads}, 1, 1\n{{\n.reg .pred %p<16>;\n.reg .b32 %r<32>;\n.reg .b64 %rd<16>;\n\
+         .reg .b128 %rq<4>;\n{shared}\nmov.u32 %r1, %tid.x;\n{code}\nret;\n}}\n"
+    )
+}
+
+fn hand_written(options: &[&str], threads: u32, shared: &str, code: &str) -> String {
+    let folder = Folder::new();
+    folder.file("kernel.ptx", entry(threads, shared, code));
+    let mut arguments = vec!["check", "-q", "kernel.ptx"];
+    arguments.extend(options);
+    folder.run(&arguments)
+}
+
+#[test]
+fn a_gemm_with_tensor_copies() {
+    insta::assert_snapshot!(check("tensor_gemm.ptx", "tensor_gemm"), @"
+    exit 0
+    --- stdout
+    tensor_gemm.ptx: deadlock: PROVED for every param_3_over_64 in 0..=16777215 and schedule: all 84 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(check("tensor_gemm.ptx", "tensor_gemm_counts_threads"), @"
+    exit 1
+    --- stdout
+    tensor_gemm.ptx: deadlock: REFUTED at param_3_over_64 = 5: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 254 arrivals pending and nothing changes that: warp4, which still arrives at it, itself waits for full_bar[0] to leave phase 1
+    --- stderr
+    ");
+    insta::assert_snapshot!(check("tensor_gemm.ptx", "tensor_gemm_releases_early"), @"
+    exit 1
+    --- stdout
+    tensor_gemm.ptx: deadlock: REFUTED at param_3_over_64 = 5: warps9_11[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    --- stderr
+    ");
+}
+
+/// What two tensor copies write that one mbarrier is told of follows from where the next ones begin.
+#[test]
+fn tiles_of_two_sizes() {
+    let race = |entry: &str| {
+        let arguments = [
+            "check",
+            "-q",
+            "--property",
+            "race",
+            "tensor_gemm.ptx",
+            "--entry",
+            entry,
+        ];
+        compiled(&arguments, "tensor_gemm.ptx")
+    };
+    insta::assert_snapshot!(race("tiles_of_two_sizes"), @"
+    exit 0
+    --- stdout
+    tensor_gemm.ptx: race: PROVED for every param_3 in 0..=1073741823 and schedule: all 61 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(race("tiles_read_late"), @"
+    exit 1
+    --- stdout
+    tensor_gemm.ptx: race: REFUTED at param_3 = 4: the read by warp0 at line 20 and the asynchronous write that warp4 starts at line 40 of smem_memory[0][1] are not ordered: an arrival of warp0 after line 20 that warp4 waits for before line 40 would order them
+    --- stderr
+    ");
+}
+
+#[test]
+fn attention_in_turns() {
+    insta::assert_snapshot!(check("tensor_gemm.ptx", "turns"), @"
+    exit 0
+    --- stdout
+    tensor_gemm.ptx: deadlock: PROVED for every param_4 in 0..=1073741823 and schedule: all 257 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(check("tensor_gemm.ptx", "turns_without_a_first"), @"
+    exit 1
+    --- stdout
+    tensor_gemm.ptx: deadlock: REFUTED at param_4 = 1: warp4 waits for 256 threads at cta_bar[3], but 128 threads are there (warp4, warps5_7[0], warps5_7[1] and 1 more) and nothing changes that: warp8, which still comes to it, itself waits for 256 threads at cta_bar[2]
+    --- stderr
+    ");
+}
+
+#[test]
+fn looking_ahead() {
+    insta::assert_snapshot!(check("lookahead.ptx", "lookahead"), @"
+    exit 0
+    --- stdout
+    lookahead.ptx: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(check("lookahead.ptx", "lookahead_at_this_stage"), @"
+    exit 4
+    --- stdout
+    lookahead.ptx: deadlock: UNKNOWN line 500, `@%p5 bra $L__BB1_8`: a branch depends on a single test of an mbarrier
+    --- stderr
+    ");
+}
+
+#[test]
+fn work_taken_over() {
+    insta::assert_snapshot!(check("takeover.ptx", "takeover_kernel"), @"
+    exit 0
+    --- stdout
+    takeover.ptx: deadlock: PROVED for every granted in 0..=1073741823 and schedule: all 30 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(check("takeover.ptx", "takeover_counts_one_more"), @"
+    exit 1
+    --- stdout
+    takeover.ptx: deadlock: REFUTED at granted = 2: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: warps1_3[0], which still arrives at it, itself waits for full_bar[0] to leave phase 1
+    --- stderr
+    ");
+}
+
+#[test]
+fn steps_with_an_accumulator() {
+    insta::assert_snapshot!(check("takeover.ptx", "steps_kernel"), @"
+    exit 0
+    --- stdout
+    takeover.ptx: deadlock: PROVED for every param_3_over_64 in 0..=16777215 and schedule: all 57 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(check("takeover.ptx", "steps_never_released"), @"
+    exit 1
+    --- stdout
+    takeover.ptx: deadlock: REFUTED at param_3_over_64 = 5: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+}
+
+#[test]
+fn the_protocol_of_a_gemm() {
+    let lifted = |name: &str, entry: &str| compiled(&["lift", name, "--entry", entry], name);
+    insta::assert_snapshot!(lifted("tensor_gemm.ptx", "tensor_gemm"), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `tensor_gemm` of a PTX 9.5 text for sm_90a.
+    //! 384 x 1 x 1 threads per CTA, the most that .maxntid allows.
+    //! 168 registers per thread at launch, as many as fit.
+    //! What `setmaxnreg` takes has been given back before, and is left out.
+    //! No multiplication of a warpgroup is done before its four warps have issued it.
+    //! Tensor copies are taken to fill what their mbarriers expect.
+    protocol tensor_gemm
+
+    param param_3_over_64 in 0..=16777215  // param_3 / 64
+
+    mbarrier full_bar[4] { arrivals: 1 }
+    mbarrier empty_bar[4] { arrivals: 2 }
+    named cta_bar[16]
+    barrier warpgroup_bar[3] { arrivals: 4 }  // wgmma
+
+    role warp0 warp {
+        sync cta_bar[0] 384            // tensor_gemm.cu:222
+        for i in 0..param_3_over_64 {  // tensor_gemm.cu:222
+            wait empty_bar[i % 4] (i / 4 + 1) % 2            // tensor_gemm.cu:32
+            arrive_expect_tx full_bar[i % 4] 32768           // tensor_gemm.cu:74
+            async copy tile completes full_bar[i % 4] 16384  // tensor_gemm.cu:75
+            async copy tile completes full_bar[i % 4] 16384  // tensor_gemm.cu:76
+        }
+    }
+
+    role warps1_3[w in 0..3] warp {
+        sync cta_bar[0] 384  // tensor_gemm.cu:222
+    }
+
+    role warp4 warp {
+        sync cta_bar[0] 384            // tensor_gemm.cu:222
+        for i in 0..param_3_over_64 {  // tensor_gemm.cu:222
+            wait full_bar[i % 4] i / 4 % 2  // tensor_gemm.cu:32
+            arrive warpgroup_bar[1]         // tensor_gemm.cu:91
+            wait warpgroup_bar[1]           // tensor_gemm.cu:92
+            arrive empty_bar[i % 4]         // tensor_gemm.cu:93
+        }
+    }
+
+    role warps5_7[w in 0..3] warp {
+        sync cta_bar[0] 384            // tensor_gemm.cu:222
+        for i in 0..param_3_over_64 {  // tensor_gemm.cu:222
+            wait full_bar[i % 4] i / 4 % 2  // tensor_gemm.cu:32
+            arrive warpgroup_bar[1]         // tensor_gemm.cu:91
+            wait warpgroup_bar[1]           // tensor_gemm.cu:92
+        }
+    }
+
+    role warp8 warp {
+        sync cta_bar[0] 384            // tensor_gemm.cu:222
+        for i in 0..param_3_over_64 {  // tensor_gemm.cu:222
+            wait full_bar[i % 4] i / 4 % 2  // tensor_gemm.cu:32
+            arrive warpgroup_bar[2]         // tensor_gemm.cu:91
+            wait warpgroup_bar[2]           // tensor_gemm.cu:92
+            arrive empty_bar[i % 4]         // tensor_gemm.cu:93
+        }
+    }
+
+    role warps9_11[w in 0..3] warp {
+        sync cta_bar[0] 384            // tensor_gemm.cu:222
+        for i in 0..param_3_over_64 {  // tensor_gemm.cu:222
+            wait full_bar[i % 4] i / 4 % 2  // tensor_gemm.cu:32
+            arrive warpgroup_bar[2]         // tensor_gemm.cu:91
+            wait warpgroup_bar[2]           // tensor_gemm.cu:92
+        }
+    }
+    --- stderr
+    ");
+    insta::assert_snapshot!(lifted("takeover.ptx", "takeover_kernel"), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `takeover_kernel` of a PTX 9.5 text for sm_100a.
+    //! 128 x 1 x 1 threads per CTA, the most that .maxntid allows.
+    //! Of the requests for work of CTAs that have not been launched, `granted` are granted. Their answers are
+    //! taken to be read in turn, each once it has landed and before the next one lands there.
+    protocol takeover_kernel
+
+    param granted in 0..=1073741823
+
+    mbarrier full_bar[2] { arrivals: 1 }
+    mbarrier empty_bar[2] { arrivals: 4 }  // counted in groups of 32 threads
+    named cta_bar[16]
+
+    role warp0 warp {
+        sync cta_bar[0] 128        // takeover.cu:135
+        for i in 0..granted + 1 {  // line 96
+            wait empty_bar[i % 2] (i / 2 + 1) % 2         // takeover.cu:44
+            arrive_expect_tx full_bar[i % 2] 16           // takeover.cu:45
+            async copy tile completes full_bar[i % 2] 16  // takeover.cu:135
+            wait full_bar[i % 2] i / 2 % 2                // takeover.cu:55
+            arrive empty_bar[i % 2]                       // takeover.cu:58
+        }
+    }
+
+    role warps1_3[w in 0..3] warp {
+        sync cta_bar[0] 128        // takeover.cu:135
+        for i in 0..granted + 1 {  // line 96
+            wait full_bar[i % 2] i / 2 % 2  // takeover.cu:55
+            arrive empty_bar[i % 2]         // takeover.cu:58
+        }
+    }
+    --- stderr
+    ");
+    insta::assert_snapshot!(lifted("takeover.ptx", "steps_kernel"), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `steps_kernel` of a PTX 9.5 text for sm_100a.
+    //! 128 x 1 x 1 threads per CTA, the most that .maxntid allows.
+    //! Tensor copies are taken to fill what their mbarriers expect.
+    protocol steps_kernel
+
+    param param_3_over_64 in 0..=16777215  // param_3 / 64
+
+    mbarrier done_bar { arrivals: 1 }
+    mbarrier full_bar[4] { arrivals: 1 }
+    mbarrier empty_bar[4] { arrivals: 1 }
+    named cta_bar[16]
+    pool tensor_columns = 512
+
+    role warp0 warp {
+        sync cta_bar[0] 128            // takeover.cu:142
+        for i in 0..param_3_over_64 {  // takeover.cu:142
+            wait empty_bar[i % 4] (i / 4 + 1) % 2            // takeover.cu:103
+            arrive_expect_tx full_bar[i % 4] 32768           // takeover.cu:104
+            async copy tile completes full_bar[i % 4] 16384  // takeover.cu:105
+            async copy tile completes full_bar[i % 4] 16384  // takeover.cu:106
+        }
+        wait done_bar 0      // takeover.cu:123
+        sync cta_bar[0] 128  // takeover.cu:142
+    }
+
+    role warp1 warp {
+        acquire tensor_columns 128     // takeover.cu:142
+        sync cta_bar[0] 128            // takeover.cu:142
+        for i in 0..param_3_over_64 {  // takeover.cu:142
+            wait full_bar[i % 4] i / 4 % 2  // takeover.cu:113
+            commit empty_bar[i % 4]         // takeover.cu:117
+        }
+        commit done_bar             // takeover.cu:119
+        wait done_bar 0             // takeover.cu:123
+        sync cta_bar[0] 128         // takeover.cu:142
+        release tensor_columns 128  // takeover.cu:142
+    }
+
+    role warps2_3[w in 0..2] warp {
+        sync cta_bar[0] 128  // takeover.cu:142
+        wait done_bar 0      // takeover.cu:123
+        sync cta_bar[0] 128  // takeover.cu:142
+    }
+    --- stderr
+    ");
+}
+
+#[test]
+fn the_lifted_text_gets_the_same_verdict() {
+    for (name, entry, code) in [
+        ("tensor_gemm.ptx", "tensor_gemm", 0),
+        ("tensor_gemm.ptx", "tensor_gemm_releases_early", 1),
+        ("lookahead.ptx", "lookahead", 0),
+        ("takeover.ptx", "takeover_kernel", 0),
+        ("takeover.ptx", "steps_never_released", 1),
+    ] {
+        let text = compiled(&["lift", name, "--entry", entry], name);
+        let (_, text) = text.split_once("--- stdout\n").unwrap();
+        let (text, _) = text.split_once("\n--- stderr").unwrap();
+        let folder = Folder::new();
+        folder.file("lifted.wlk", text);
+        let found = folder.run(&["check", "-q", "lifted.wlk"]);
+        assert!(
+            found.starts_with(&format!("exit {code}\n")),
+            "{entry}: {found}"
+        );
+    }
+}
+
+const STALE: &str = "\
+mov.u32 %r2, bar;
+setp.ne.u32 %p1, %r1, 0;
+@%p1 bra L1;
+mbarrier.init.shared.b64 [%r2], 32;
+L1:
+bar.sync 0;
+setp.ge.u32 %p1, %r1, 32;
+@%p1 bra WRITER;
+W1:
+mbarrier.try_wait.parity.shared.b64 %p3, [%r2], 0;
+@!%p3 bra W1;
+TEST
+bar.sync 1, 64;
+W2:
+mbarrier.try_wait.parity.shared.b64 %p3, [%r2], 1;
+@!%p3 bra W2;
+bar.sync 2, 64;
+FRESH
+@%p2 bra SKIP;
+W3:
+mbarrier.try_wait.parity.shared.b64 %p3, [%r2], 0;
+@!%p3 bra W3;
+SKIP:
+ld.shared.u32 %r4, [x];
+ret;
+WRITER:
+mbarrier.arrive.shared.b64 _, [%r2];
+bar.sync 1, 64;
+mbarrier.arrive.shared.b64 _, [%r2];
+bar.sync 2, 64;
+mov.u32 %r5, 7;
+st.shared.u32 [x], %r5;
+mbarrier.arrive.shared.b64 _, [%r2];";
+
+/// A test of the first phase succeeds, and says nothing about the third, which has the same parity.
+#[test]
+fn a_test_that_is_not_fresh() {
+    let shared = ".shared .align 8 .b8 bar[8];\n.shared .align 4 .b8 x[4];";
+    let test = "mbarrier.test_wait.parity.shared.b64 %p2, [%r2], 0;";
+    let late = STALE.replace("TEST\n", "").replace("FRESH", test);
+    let early = STALE.replace("TEST", test).replace("FRESH\n", "");
+    let race = ["--property", "race"];
+    insta::assert_snapshot!(hand_written(&race, 64, shared, &late), @"
+    exit 0
+    --- stdout
+    kernel.ptx: race: PROVED for every schedule: all 28 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(&race, 64, shared, &early), @"
+    exit 4
+    --- stdout
+    kernel.ptx: race: UNKNOWN line 31, `@%p2 bra SKIP`: a branch decides about synchronization or shared memory, but %p2 is not known here: it says what an mbarrier was like before, which may have changed since (line 26, `bar.sync 1, 64`)
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(&[], 64, shared, &early), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 31, `@%p2 bra SKIP`: a branch decides about synchronization, but %p2 is not known here: it says what an mbarrier was like before, which may have changed since (line 26, `bar.sync 1, 64`)
+    --- stderr
+    ");
+}
+
+/// A loop that looks at nothing new waits for ever, or not at all.
+#[test]
+fn a_test_before_the_loop() {
+    let shared = ".shared .align 8 .b8 bar[8];";
+    let code = "\
+mov.u32 %r2, bar;
+setp.ne.u32 %p1, %r1, 0;
+@%p1 bra L1;
+mbarrier.init.shared.b64 [%r2], 64;
+L1:
+bar.sync 0;
+mbarrier.arrive.shared.b64 _, [%r2];
+mbarrier.test_wait.parity.shared.b64 %p2, [%r2], 0;
+AGAIN:
+@!%p2 bra AGAIN;
+bar.sync 0;";
+    insta::assert_snapshot!(hand_written(&[], 64, shared, code), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 22, `@!%p2 bra AGAIN`: how often this loop runs depends on a test of an mbarrier before it
+    --- stderr
+    ");
+}
+
+/// Answers are read where the request lets them land, or next to it.
+#[test]
+fn answers_of_another_place() {
+    let shared = ".shared .align 8 .b8 bar[8];\n.shared .align 16 .b8 answer[32];";
+    let code = |offset: u32| {
+        format!(
+            "\
+mov.u32 %r2, bar;
+mov.u32 %r3, answer;
+mov.u32 %r6, 0;
+setp.ne.u32 %p1, %r1, 0;
+@%p1 bra L1;
+mbarrier.init.shared.b64 [%r2], 1;
+L1:
+bar.sync 0;
+ROUND:
+setp.ne.u32 %p1, %r1, 0;
+@%p1 bra ASKED;
+mbarrier.arrive.expect_tx.shared.b64 _, [%r2], 16;
+clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r3], [%r2];
+ASKED:
+bar.warp.sync 0xffffffff;
+W:
+mbarrier.try_wait.parity.shared.b64 %p3, [%r2], %r6;
+@!%p3 bra W;
+ld.shared.v2.b64 {{%rd1, %rd2}}, [%r3+{offset}];
+mov.b128 %rq1, {{%rd1, %rd2}};
+clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p4, %rq1;
+xor.b32 %r6, %r6, 1;
+bar.sync 0;
+@%p4 bra ROUND;"
+        )
+    };
+    insta::assert_snapshot!(hand_written(&[], 64, shared, &code(0)), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every granted in 0..=1073741823 and schedule: all 41 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(&[], 64, shared, &code(16)), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 34, `clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p4, %rq1`: no answer is known to land where this one is read
+    --- stderr
+    ");
+}
+
+/// A loop that adds to a histogram counts its rounds; one that tries again until nobody was faster is refused.
+#[test]
+fn atomic_operations_in_loops() {
+    let shared = ".shared .align 4 .b8 bins[1024];";
+    let code = |end: &str| {
+        format!(
+            "\
+ld.param.u32 %r2, [n];
+mov.u32 %r3, bins;
+setp.ge.u32 %p1, %r1, %r2;
+@%p1 bra DONE;
+mov.u32 %r4, %r1;
+ROUND:
+and.b32 %r5, %r4, 1020;
+add.u32 %r6, %r3, %r5;
+atom.shared.add.u32 %r7, [%r6], 1;
+add.u32 %r4, %r4, 64;
+{end}
+@%p2 bra ROUND;
+DONE:
+bar.sync 0;"
+        )
+    };
+    insta::assert_snapshot!(hand_written(&[], 64, shared, &code("setp.lt.u32 %p2, %r4, %r2;")), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(&[], 64, shared, &code("setp.ne.u32 %p2, %r7, 0;")), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 16, `@%p1 bra DONE`: a branch decides about synchronization, but %p1 is not known here: this comparison is not followed: a side may wrap around, or lanes differ (line 15, `setp.ge.u32 %p1, %r1, %r2`)
+    --- stderr
+    ");
+}
+
+const MULTIPLY: &str = "\
+mov.u32 %r2, bar;
+ld.param.u32 %r8, [n];
+setp.ne.u32 %p1, %r1, 0;
+@%p1 bra L1;
+mbarrier.init.shared.b64 [%r2], 1;
+mbarrier.init.shared.b64 [%r2+8], 1;
+L1:
+bar.sync 0;
+mov.u32 %r5, 0;
+setp.ge.u32 %p2, %r1, 128;
+setp.ne.u32 %p3, %r1, 0;
+setp.ne.u32 %p4, %r1, 128;
+@%p2 bra FILL;
+ROUND:
+setp.ge.s32 %p5, %r5, %r8;
+@%p5 bra DONE;
+and.b32 %r6, %r5, 1;
+W1:
+mbarrier.try_wait.parity.shared.b64 %p6, [%r2], %r6;
+@!%p6 bra W1;
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r10, %r11, %r12, %r13}, %rd1, %rd2, 1, 1, 1, 0, 0;
+wgmma.commit_group.sync.aligned;
+wgmma.wait_group.sync.aligned LEFT;
+@!%p3 mbarrier.arrive.shared.b64 _, [%r2+8];
+add.s32 %r5, %r5, 1;
+bra ROUND;
+FILL:
+@%p4 bra DONE;
+AGAIN:
+setp.ge.s32 %p5, %r5, %r8;
+@%p5 bra DONE;
+and.b32 %r6, %r5, 1;
+xor.b32 %r7, %r6, 1;
+W2:
+mbarrier.try_wait.parity.shared.b64 %p6, [%r2+8], %r7;
+@!%p6 bra W2;
+mbarrier.arrive.shared.b64 _, [%r2];
+add.s32 %r5, %r5, 1;
+bra AGAIN;
+DONE:";
+
+/// One warp that gives a stage back for its warpgroup knows of the other three if it waits until the
+/// multiplication is done. What it knows while one is in flight is not followed.
+#[test]
+fn a_warpgroup_multiplies_together() {
+    let shared = ".shared .align 8 .b8 bar[16];";
+    let done = MULTIPLY.replace("LEFT", "0");
+    let in_flight = MULTIPLY.replace("LEFT", "1");
+    insta::assert_snapshot!(hand_written(&[], 160, shared, &done), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 47 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(&[], 160, shared, &in_flight), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 35, `wgmma.wait_group.sync.aligned 1`: the warps of this warpgroup do different things, and how far the others are where it waits with multiplications in flight is not followed
+    --- stderr
+    ");
+}
+
+/// That a number does not wrap around is not assumed where it would have to be 0.
+#[test]
+fn an_assumption_that_hardly_ever_holds() {
+    let code = "\
+ld.param.u32 %r2, [n];
+neg.s32 %r3, %r2;
+max.u32 %r4, %r3, 7;
+setp.gt.u32 %p1, %r4, 9;
+setp.lt.u32 %p2, %r1, 32;
+and.pred %p1, %p1, %p2;
+@%p1 bra LEFT;
+bar.sync 0;
+LEFT:";
+    insta::assert_snapshot!(hand_written(&[], 64, "", code), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 19, `@%p1 bra LEFT`: a branch decides about synchronization, but %p1 is not known here: `max.u32` of these values is not followed, or may wrap around (line 15, `max.u32 %r4, %r3, 7`)
+    --- stderr
+    ");
+}
