@@ -336,7 +336,10 @@ fn form(protocol: &Protocol, classes: &[Class], held: (usize, Place), form: &For
                     of,
                     from,
                 } => {
-                    let sum = shifted(clock(*at), *plus);
+                    let sum = match at {
+                        Some(at) => shifted(clock(*at), *plus),
+                        None => plus.to_string(),
+                    };
                     let site = classes.get(of.0).and_then(|c| c.flow.sites.get(of.1));
                     let inner = site.and_then(|s| s.path.loops.get(*from..));
                     let by: Vec<String> = inner
