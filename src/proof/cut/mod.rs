@@ -1100,6 +1100,17 @@ impl Search<'_> {
                 }
             }
         }
+        // How many iterations of an outer loop a number of stages is worth, whoever goes through them.
+        for of in self.nests() {
+            leading.extend((1..=MAX_OFFSET).map(|plus| {
+                vec![Quantity::Quotient {
+                    clock: None,
+                    plus,
+                    of,
+                    from: 1,
+                }]
+            }));
+        }
         // What goes by other steps than the held member, or begins later.
         for (by, clock) in itertools::iproduct!(1..=MAX_STEP, (0..depth).rev()) {
             let later = (1..=MAX_STEP).map(|plus| -plus);
@@ -1126,6 +1137,25 @@ impl Search<'_> {
             }
         }
         Basis { leading, rest }
+    }
+
+    /// An operation for every number of iterations of inner loops in one of the outermost.
+    fn nests(&self) -> Vec<(usize, usize)> {
+        let mut all = Vec::new();
+        let mut known: Vec<Vec<&Expr>> = Vec::new();
+        for (class, this) in self.classes.iter().enumerate() {
+            let flow = &this.flow;
+            for (site, at) in flow.sites.iter().enumerate() {
+                let inner = at.path.loops.iter().skip(1);
+                let trips: Vec<&Expr> = inner.map(|l| &flow.loops[*l].trips).collect();
+                let number = trips.iter().all(|e| matches!(e, Expr::Int(_)));
+                if !number && !known.contains(&trips) && self.steady(class, site, 1) {
+                    known.push(trips);
+                    all.push((class, site));
+                }
+            }
+        }
+        all
     }
 
     fn point(&self, basis: &Basis, clocks: &[i64], sample: &Sample, observed: Observed) -> Point {
@@ -1332,13 +1362,10 @@ impl Search<'_> {
     }
 }
 
-/// Quotients of the clocks of a held operation, and of small numbers.
+/// Quotients of the clocks of a held operation.
 fn quotients(depth: usize, of: (usize, usize), from: usize) -> Vec<Quantity> {
     let offsets = (0..=MAX_OFFSET).chain((1..=MAX_OFFSET).map(|x| -x));
-    let clocks = (0..depth).rev().map(Some);
-    let constant = (1..=MAX_OFFSET).map(|plus| (None, plus));
-    itertools::iproduct!(clocks, offsets)
-        .chain(constant)
+    itertools::iproduct!((0..depth).rev().map(Some), offsets)
         .map(|(clock, plus)| Quantity::Quotient {
             clock,
             plus,
