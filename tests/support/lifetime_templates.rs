@@ -204,6 +204,27 @@ sync cta
 }
 sync cta
 }",
+    // CTAs of any number, each with room of its own.
+    "param C in 1..
+param N in 0..
+pool columns[C] = 512 { release: mandatory }
+buffer acc[C] { memory: tensor }
+barrier cta[C] { arrivals: 2 }
+role mma[c in 0..C] {
+acquire columns[c] 256 backing acc[c]
+for i in 0..N {
+sync cta[c]
+sync cta[c]
+}
+release columns[c] 256 backing acc[c]
+}
+role store[c in 0..C] {
+for i in 0..N {
+sync cta[c]
+read acc[c]
+sync cta[c]
+}
+}",
 ];
 
 /// What a piece of text may become, beside what is edited in any protocol.
@@ -217,6 +238,9 @@ const REPLACEMENTS: &[(&str, &[&str])] = &[
     ("512", &["256"]),
     ("256", &["512", "300"]),
     ("backing sums", &["backing acc"]),
+    ("backing acc[c]", &["backing acc[0]", "backing acc"]),
+    ("columns[c]", &["columns[0]"]),
+    ("read acc[c]", &["read acc[0]", "read acc[C - 1 - c]"]),
     ("sync cta", &["arrive cta", "read x"]),
     ("release columns", &["acquire columns"]),
     (" { release: mandatory }", &[""]),

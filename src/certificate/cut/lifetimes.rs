@@ -28,11 +28,11 @@
 //!
 //! # Side conditions
 //!
-//! Refused: lifetimes in a protocol that falls apart into copies.
+//! Where a protocol falls apart into independent copies (`copies.rs`), whatever gets room is an element
+//! of its own copy, as is whatever is accessed (`races.rs`); so one copy is looked at.
 
 use super::algebra;
 use super::artefact::Moment;
-use super::copies;
 use super::count::Place;
 use super::flow::Kind;
 use super::flow::Lasting;
@@ -60,9 +60,6 @@ pub(super) struct Edge {
 impl<'a> Rule<'a> {
     /// Data is used only while it has room.
     pub fn lifetimes(&mut self) -> Result<(), Unsupported> {
-        if copies::copies(self.protocol).extent.is_some() {
-            return Err(Unsupported::whole("lifetimes in independent copies"));
-        }
         let accesses = self.exposed_accesses()?;
         let edges = self.edges_of_room()?;
         for edge in &edges {
@@ -228,7 +225,7 @@ impl<'a> Rule<'a> {
                 true => env.clone(),
                 // Nothing may be assumed of a class that may be empty: what is told apart by an
                 // open index is not looked at.
-                false => self.known_indices(&mut setting, first)?,
+                false => self.known_indices(&mut setting, first, None)?,
             };
             let index = self.index_of(begin);
             let open = |e: &Expr| first.free.iter().any(|(var, _)| algebra::mentions(e, *var));

@@ -86,10 +86,12 @@ pub fn guess(
     tell: &dyn Fn(&str),
 ) -> Guess {
     let mut reason = None;
-    // An order of copies is what it takes where their programs depend on their number.
+    // An order of copies is what it takes where their programs depend on their number. What such
+    // copies do to data is refused.
     for order in [None, Some(Order::Ascending), Some(Order::Descending)] {
         let copies = |order| cut::ordered::ordered(protocol, order).is_some();
-        if !order.is_none_or(copies) || order.is_some() && is_one_grid(protocol) {
+        let alone = is_one_grid(protocol) || !matches!(shows, Shows::Nothing | Shows::Generations);
+        if !order.is_none_or(copies) || order.is_some() && alone {
             continue;
         }
         let split = split(protocol, (shows, order));
