@@ -247,3 +247,96 @@ fn what_backs_nothing_is_refused() {
     ───╯
     ");
 }
+
+#[test]
+fn what_is_given_back_may_differ_between_iterations() {
+    // 10 are gone after the first iteration, whatever the amount of the last one.
+    let text = "protocol p
+
+param N in 0..
+
+pool p = 10
+
+role worker {
+    acquire p 10
+    for i in 0..N {
+        release p (if i == 0 then 10 else 0)
+        if i == 1234 {
+            release p 10
+        }
+    }
+}
+";
+    let folder = Folder::new();
+    folder.file("p.wlk", text);
+    let check = ["check", "-q", "p.wlk", "--property", "resources"];
+    insta::assert_snapshot!(folder.run(&check), @"
+    exit 1
+    --- stdout
+    p.wlk: resources: REFUTED at N = 1235: worker at p in line 12: 10 given back where 0 are taken
+    --- stderr
+    ");
+}
+
+const PER_TILE: &str = "protocol p
+
+param N in 0..
+
+pool columns = 512 { release: mandatory }
+buffer acc { memory: tensor }
+mbarrier full { arrivals: 1 }
+mbarrier done { arrivals: 1 }
+
+role mma {
+    for i in 0..N {
+        acquire columns 512 backing acc
+        async mma writes acc
+        commit full
+        wait done i % 2
+        release columns 512 backing acc
+    }
+}
+
+role store {
+    for i in 0..N {
+        wait full i % 2
+        read acc
+        arrive done
+    }
+}
+";
+
+#[test]
+fn room_is_made_for_every_tile() {
+    insta::assert_snapshot!(shown(PER_TILE, "resources", &["N=3"]), @"
+    exit 0
+    --- stdout
+    p.wlk: resources: PROVED for every N >= 0 and schedule: all 23 obligations of the cut rule hold
+    --- stderr
+
+    exit 0
+    --- stdout
+    p.wlk: no violation of resources, 1 input and 22 states searched completely
+    --- stderr
+    ");
+}
+
+#[test]
+fn room_that_is_made_again_is_gone_in_between() {
+    let text = PER_TILE.replace(
+        "        read acc\n        arrive done\n",
+        "        arrive done\n        read acc\n",
+    );
+    insta::assert_snapshot!(shown(&text, "resources", &["N=1"]), @"
+    exit 1
+    --- stdout
+    p.wlk: resources: REFUTED at N = 1: the read by store at line 24 of acc is out of place: mma may have given it up at line 16 by then: nothing makes it wait for this access to end
+    --- stderr
+
+    exit 1
+    --- stdout
+    p.wlk: an input violates resources, 1 input and 7 states searched up to the first violation
+      at N = 1: the read by store at line 24 of acc is out of place: mma may have given it up at line 16 by then: nothing makes it wait for this access to end
+    --- stderr
+    ");
+}

@@ -10,7 +10,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use super::cut::copies::numbered;
-use super::cut::draw;
+use super::cut::points::draw;
 use super::cut::split_in_order;
 use super::cut::trace;
 use crate::certificate::cut;

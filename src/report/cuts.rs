@@ -26,9 +26,14 @@ pub fn explain(protocol: &Protocol, cut: &Cut) -> Vec<String> {
 fn summary(protocol: &Protocol, cut: &Cut) -> Vec<String> {
     let cuts: usize = cut.cases.iter().map(|case| case.holds.len()).sum();
     let mut lines = vec![
-        "No step of one thread can undo what lets another go on, so it is enough that no choice of \
-         one place per role leaves everybody blocked."
-            .to_owned(),
+        if cut.shows.progress() {
+            "No step of one thread can undo what lets another go on, so it is enough that no choice \
+             of one place per role leaves everybody blocked."
+        } else {
+            "No step of one thread can undo what lets another go on, so how far everybody gets while \
+             one of them stands still does not depend on the schedule."
+        }
+        .to_owned(),
     ];
     if cuts > 0 {
         lines.push(
@@ -336,7 +341,10 @@ fn form(protocol: &Protocol, classes: &[Class], held: (usize, Place), form: &For
                     of,
                     from,
                 } => {
-                    let sum = shifted(clock(*at), *plus);
+                    let sum = match at {
+                        Some(at) => shifted(clock(*at), *plus),
+                        None => plus.to_string(),
+                    };
                     let site = classes.get(of.0).and_then(|c| c.flow.sites.get(of.1));
                     let inner = site.and_then(|s| s.path.loops.get(*from..));
                     let by: Vec<String> = inner

@@ -116,10 +116,37 @@ role worker[t in 0..T] cta 1 {
 wait go[1] 0
 arrive back
 }",
+    // Clusters of any number, and a barrier of each before the end.
+    "param C in 1..
+param N in 0..
+mbarrier m[k in 0..C, c in 0..2] { arrivals: 1 } cta c cluster k
+barrier cluster[C] { arrivals: 2 }
+role left[k in 0..C] cta 0 cluster k {
+for i in 0..N {
+arrive m[k, 1]
+wait m[k, 0] i % 2
+}
+sync cluster[k]
+}
+role right[k in 0..C] cta 1 cluster k {
+for i in 0..N {
+arrive m[k, 0]
+wait m[k, 1] i % 2
+}
+sync cluster[k]
+}",
 ];
 
 /// What a piece of text may become, beside what is edited in any protocol.
 const REPLACEMENTS: &[(&str, &[&str])] = &[
+    (
+        "cluster k",
+        &["cluster 0", "cluster C - 1 - k", "cluster k + 1"],
+    ),
+    (
+        "sync cluster[k]",
+        &["arrive cluster[k]", "arrive m[k, 0]", "arrive m[k, 1]"],
+    ),
     ("sync cluster", &["arrive cluster", "read x"]),
     ("cta 0", &["cta 1", "cta 0 cluster 1"]),
     ("cta 1", &["cta 0", "cta 2"]),

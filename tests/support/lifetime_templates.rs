@@ -130,6 +130,101 @@ wait full 0
 read a[0]
 arrive done
 }",
+    // Room for every tile.
+    "param T in 1..
+param N in 0..
+pool columns = 512 { release: mandatory }
+buffer acc { memory: tensor }
+barrier cta { arrivals: T + 1 }
+role mma {
+for i in 0..N {
+acquire columns 256 backing acc
+write acc
+sync cta
+sync cta
+release columns 256 backing acc
+}
+}
+role store[t in 0..T] {
+for i in 0..N {
+sync cta
+read acc
+sync cta
+}
+}",
+    // The same with barriers of its own, work in flight and a second buffer.
+    "param T in 1..
+param N in 0..
+pool columns = 512 { release: mandatory }
+buffer acc { memory: tensor }
+buffer sums { memory: tensor }
+mbarrier full { arrivals: 1 }
+mbarrier done { arrivals: T }
+role mma {
+acquire columns 64 backing sums
+for i in 0..N {
+acquire columns 256 backing acc
+async mma writes acc
+commit full
+wait done i % 2
+write sums
+release columns 256 backing acc
+}
+release columns 64 backing sums
+}
+role store[t in 0..T] {
+for i in 0..N {
+wait full i % 2
+read acc
+arrive done
+}
+}",
+    // Given back and taken again in the middle of the loop.
+    "param N in 0..
+pool columns = 512
+buffer acc
+barrier cta { arrivals: 2 }
+role mma {
+acquire columns 512 backing acc
+for i in 0..N {
+sync cta
+sync cta
+release columns 512 backing acc
+acquire columns 512 backing acc
+}
+sync cta
+write acc
+release columns 512 backing acc
+}
+role store {
+for i in 0..N {
+sync cta
+read acc
+sync cta
+}
+sync cta
+}",
+    // CTAs of any number, each with room of its own.
+    "param C in 1..
+param N in 0..
+pool columns[C] = 512 { release: mandatory }
+buffer acc[C] { memory: tensor }
+barrier cta[C] { arrivals: 2 }
+role mma[c in 0..C] {
+acquire columns[c] 256 backing acc[c]
+for i in 0..N {
+sync cta[c]
+sync cta[c]
+}
+release columns[c] 256 backing acc[c]
+}
+role store[c in 0..C] {
+for i in 0..N {
+sync cta[c]
+read acc[c]
+sync cta[c]
+}
+}",
 ];
 
 /// What a piece of text may become, beside what is edited in any protocol.
@@ -141,6 +236,11 @@ const REPLACEMENTS: &[(&str, &[&str])] = &[
     ("acc[1]", &["acc[0]"]),
     ("a, b", &["a", "b", "b, a", "a, a"]),
     ("512", &["256"]),
+    ("256", &["512", "300"]),
+    ("backing sums", &["backing acc"]),
+    ("backing acc[c]", &["backing acc[0]", "backing acc"]),
+    ("columns[c]", &["columns[0]"]),
+    ("read acc[c]", &["read acc[0]", "read acc[C - 1 - c]"]),
     ("sync cta", &["arrive cta", "read x"]),
     ("release columns", &["acquire columns"]),
     (" { release: mandatory }", &[""]),

@@ -63,6 +63,12 @@ impl Shows {
         Shows::Exits,
     ];
 
+    /// Whether it also shows that nobody hangs. Order and visibility are about every state that a run
+    /// comes to, wherever it ends.
+    pub fn progress(self) -> bool {
+        !matches!(self, Shows::Ordering | Shows::Visibility)
+    }
+
     fn is_nothing(&self) -> bool {
         *self == Shows::Nothing
     }
@@ -96,6 +102,9 @@ pub struct Case {
     /// Pools, by position among the objects, that have all that is ever taken from them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plenty: Vec<usize>,
+    /// The same for pools that have all that everybody may hold at once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub revolving: Vec<usize>,
     /// What everybody of a class has done when a member comes to an assertion.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub floors: Vec<Floor>,
@@ -243,8 +252,9 @@ pub enum Quantity {
     /// iteration of those outside, and rounded down: how many iterations of the loops outside have
     /// been gone through by then.
     Quotient {
-        /// The clock, by depth from the outermost loop around the held operation.
-        clock: usize,
+        /// The clock, by depth from the outermost loop around the held operation; without one, the
+        /// constant alone is divided.
+        clock: Option<usize>,
         /// What is added to it.
         plus: i64,
         /// The operation: class and site.

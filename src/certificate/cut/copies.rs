@@ -17,6 +17,7 @@ use super::class;
 use super::polynomial::Polynomial;
 use super::sharing;
 use crate::certificate::program::Unsupported;
+use crate::protocol::BufferId;
 use crate::protocol::Cell;
 use crate::protocol::Expr;
 use crate::protocol::Protocol;
@@ -88,19 +89,23 @@ pub fn equal(a: &Expr, b: &Expr) -> bool {
 ///
 /// # Errors
 ///
-/// Refuses an access that is not to an element of its own copy.
+/// Refuses an access to, or room for, what is not of its own copy.
 pub fn buffers(protocol: &Protocol) -> Result<BTreeMap<usize, usize>, Unsupported> {
     let mut all: BTreeMap<usize, usize> = BTreeMap::new();
     for (role, copy) in protocol.roles.iter().zip(copies(protocol).indices) {
         let mut blocks = vec![&role.body[..]];
         while let Some(block) = blocks.pop() {
             for stmt in block {
-                let touches = match &stmt.kind {
-                    StmtKind::Copy { touches, .. } => touches,
-                    StmtKind::Access {
+                let touches: Vec<(BufferId, &[Expr])> = match &stmt.kind {
+                    StmtKind::Copy { touches, .. }
+                    | StmtKind::Access {
                         work: Work::Now(touches) | Work::Async(touches),
                         ..
-                    } => touches,
+                    } => touches.iter().map(|t| (t.buffer, &t.index[..])).collect(),
+                    StmtKind::Access {
+                        work: Work::Lifetime { data, .. },
+                        ..
+                    } => data.iter().map(|d| (d.buffer, &d.index[..])).collect(),
                     StmtKind::If {
                         then, otherwise, ..
                     } => {
@@ -113,10 +118,10 @@ pub fn buffers(protocol: &Protocol) -> Result<BTreeMap<usize, usize>, Unsupporte
                     }
                     _ => continue,
                 };
-                for touch in touches {
-                    let own = touch.index.iter().position(|e| *e == Expr::Var(copy));
-                    let uses = touch.index.iter().filter(|e| algebra::mentions(e, copy));
-                    let known = own.map(|own| *all.entry(touch.buffer.0).or_insert(own));
+                for (buffer, index) in touches {
+                    let own = index.iter().position(|e| *e == Expr::Var(copy));
+                    let uses = index.iter().filter(|e| algebra::mentions(e, copy));
+                    let known = own.map(|own| *all.entry(buffer.0).or_insert(own));
                     if uses.count() != 1 || known != own || own.is_none() {
                         return Err(Unsupported::at(
                             stmt.span,

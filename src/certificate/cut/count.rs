@@ -4,6 +4,7 @@ use super::algebra;
 use super::flow::Flow;
 use super::flow::Node;
 use super::flow::Path;
+use super::flow::Step;
 use super::polynomial::Polynomial;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
@@ -30,6 +31,10 @@ pub enum Counted {
     Site(usize),
     /// An iteration of a loop is completed.
     Iteration(usize),
+    /// What is under way becomes a group.
+    Groups,
+    /// A step on data is done.
+    Step(usize),
 }
 
 /// How the element that an operation works on moves with the number of its executions.
@@ -163,7 +168,16 @@ impl Flow {
         for node in nodes {
             let here = match node {
                 Node::Site(at) => Expr::Int(i64::from(what == Counted::Site(*at))),
-                Node::Point(_) => Expr::Int(0),
+                Node::Point(at) => {
+                    let counts = match what {
+                        Counted::Step(counted) => counted == *at,
+                        Counted::Groups => {
+                            matches!(self.points[*at].step, Step::CommitGroup)
+                        }
+                        Counted::Site(_) | Counted::Iteration(_) => false,
+                    };
+                    Expr::Int(i64::from(counts))
+                }
                 Node::If {
                     condition,
                     then,
@@ -312,7 +326,7 @@ impl Flow {
         // How many executions one step of the numbering stands for, and how many of the step in
         // progress are done.
         let (each, begun) = match motion.level {
-            Counted::Site(_) => (Expr::Int(1), Expr::Int(0)),
+            Counted::Site(_) | Counted::Groups | Counted::Step(_) => (Expr::Int(1), Expr::Int(0)),
             Counted::Iteration(level) => {
                 let body = &self.loops[level].body;
                 let each = self.total(body, Counted::Site(site))?;

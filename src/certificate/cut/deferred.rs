@@ -1,27 +1,33 @@
-//! Asynchronous work that is waited for some iterations later: `wait_group k` with `k > 0`.
+//! Asynchronous work that some other `wait_group` waits for: one of a later iteration, or `wait_group k`
+//! with further groups in between.
 //!
-//! `wait_group k` waits for all but the last `k` groups. Where a `commit_group` comes after an access, in
-//! a loop around it and in every iteration of that, the access belongs to the group of its own iteration
-//! `n` of the loop or an earlier one. By a `wait_group k` of the same loop in iteration `n + d` at least `d` further groups
-//! have been made if it stands behind the `commit_group`, and `d - 1` if it stands before. With `d = k`,
-//! or `d = k + 1`, these are `k`: the group of the access is not among the last `k`, and the wait ends it.
-//! Other `commit_group`s only make it end earlier.
+//! The groups of a member are numbered from 1 in the order in which it makes them. What is started after
+//! `n` `commit_group`s belongs to group `n + 1`. A `wait_group k` that is executed after `m` of them waits
+//! for all but the last `k`, which are groups 1 to `m - k`. So it ends an access of group `n + 1` if
+//!
+//! > `0 <= k` and `n + 1 + k <= m`.
+//!
+//! Then `n < m`: the group has been made by then, and the wait comes after the access. How many groups
+//! have been made at a place is a closed form ([`count`](super::count)), so this is one inequality about
+//! one execution of the wait. Which execution that is does not matter as long as it exists, under its
+//! conditions. Looked at is, where every iteration around the wait makes one group, the first for which
+//! the inequality can hold, and otherwise the first that follows the access in the iteration of the loops
+//! around both, or in the next one.
 //!
 //! # Side conditions
 //!
-//! The `commit_group` and the wait have the same loops around them, and these are around the access as
-//! well. They stand under no condition that the access does not stand under, and under none that looks
-//! at the number of the iteration of the innermost of these loops, so they are executed in all of its
-//! iterations. With `read`, the
-//! access is a read. Beyond the last iteration there is no such wait: then what ends the access
-//! otherwise has to do.
+//! How many groups have been made is known at both places. `k` does not depend on iterations. With `read`,
+//! the access is a read. Where no such execution exists, what ends the access otherwise has to do.
 
 use super::algebra;
 use super::artefact::Moment;
+use super::count::Counted;
+use super::count::Place;
 use super::flow::Flow;
 use super::flow::Lasting;
-use super::flow::Path;
 use super::flow::Step;
+use super::polynomial::Polynomial;
+use super::races;
 use super::races::Access;
 use super::rule::Held;
 use super::rule::Rule;
@@ -30,28 +36,18 @@ use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
 use crate::certificate::translate::Env;
+use crate::protocol::Expr;
 
-/// A wait that ends an access of an earlier iteration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Deferred {
-    /// The wait, by position among the steps on data.
-    pub wait: usize,
-    /// In which loop, by position in the program.
-    pub level: usize,
-    /// How many iterations of it later.
-    pub by: i64,
+/// An execution of a wait that ends an access.
+struct Ended {
+    /// That it exists, and that it ends the access.
+    holds: Term,
+    /// The iterations and indices of the member there.
+    env: Env,
 }
 
-/// The wait of a later iteration that ends an access soonest, of the innermost loop that has one.
-pub fn deferred(flow: &Flow, point: usize) -> Option<Deferred> {
-    let depth = flow.points[point].path.loops.len();
-    (1..=depth)
-        .rev()
-        .find_map(|depth| at_depth(flow, point, depth))
-}
-
-/// The same for the loop at a depth around the access.
-fn at_depth(flow: &Flow, point: usize, depth: usize) -> Option<Deferred> {
+/// The waits that may end an access of the same member, by position among the steps on data.
+pub fn waits(flow: &Flow, point: usize) -> Vec<usize> {
     let this = &flow.points[point];
     let Step::Touch {
         write,
@@ -59,75 +55,233 @@ fn at_depth(flow: &Flow, point: usize, depth: usize) -> Option<Deferred> {
         ..
     } = this.step
     else {
-        return None;
+        return Vec::new();
     };
-    let around = &this.path.loops[..depth];
-    let level = *around.last()?;
-    let var = flow.loops[level].var;
-    let always = |path: &Path| {
-        let conditions = &path.conditions;
-        path.loops == around
-            && this.path.conditions.starts_with(conditions)
-            && !conditions.iter().any(|c| algebra::mentions(c, var))
+    // One in the same iteration comes before all others, unless there are some on the way.
+    let wait = |at: &usize| matches!(flow.points[*at].step, Step::WaitGroup { .. });
+    let soonest = match races::end(flow, point) {
+        Some(Moment::Point(end)) => {
+            let here = flow.points[end].path.loops == this.path.loops;
+            here && !(point + 1..end).any(|at| wait(&at))
+        }
+        _ => false,
     };
-    let commit = (point + 1..flow.points.len()).find(|at| {
-        let there = &flow.points[*at];
-        matches!(there.step, Step::CommitGroup) && always(&there.path)
-    })?;
-    let waits = flow.points.iter().enumerate().filter_map(|(at, there)| {
-        let Step::WaitGroup {
-            most: Some(most @ 0..),
-            reads_only,
-            ..
-        } = there.step
-        else {
-            return None;
-        };
-        let by = if at > commit {
-            most
-        } else {
-            most.checked_add(1)?
-        };
-        let ends = by > 0 && !(reads_only && write) && always(&there.path);
-        ends.then_some(Deferred {
-            wait: at,
-            level,
-            by,
-        })
+    let waits = flow.points.iter().enumerate().filter(|(at, there)| {
+        let ends =
+            matches!(there.step, Step::WaitGroup { reads_only, .. } if !(reads_only && write));
+        ends && !soonest && !moves(flow, *at)
     });
-    waits.min_by_key(|deferred| (deferred.by, deferred.wait))
+    waits.map(|(at, _)| at).collect()
+}
+
+/// Whether how many groups a wait leaves depends on iterations.
+fn moves(flow: &Flow, wait: usize) -> bool {
+    let at = &flow.points[wait];
+    let Step::WaitGroup { whole, .. } = &at.step else {
+        return true;
+    };
+    let mut loops = at.path.loops.iter();
+    loops.any(|l| algebra::mentions(whole, flow.loops[*l].var))
+}
+
+/// How many groups have been made at a wait, less the iterations of the innermost loop around it that
+/// have been completed, if that does not move.
+fn numbered(flow: &Flow, wait: usize) -> Option<(usize, Expr)> {
+    let path = &flow.points[wait].path;
+    let level = *path.loops.last()?;
+    let made = flow.before(Place::Point(wait), Counted::Groups)?;
+    let clock = flow.before(Place::Point(wait), Counted::Iteration(level))?;
+    let shift = Polynomial::of(&made).minus(&Polynomial::of(&clock));
+    let shift = shift.to_expr()?;
+    let mut loops = path.loops.iter();
+    let still = !loops.any(|l| algebra::mentions(&shift, flow.loops[*l].var));
+    still.then_some((level, shift))
+}
+
+/// Executions of a wait that follow an access: per loop around the wait its iteration there, over those of
+/// the access.
+fn following(flow: &Flow, point: usize, wait: usize) -> Vec<Vec<(usize, Expr)>> {
+    let (first, at) = (&flow.points[point].path, &flow.points[wait].path);
+    let pairs = first.loops.iter().zip(&at.loops);
+    let common = pairs.take_while(|(a, b)| a == b).count();
+    let same = (wait > point).then_some(None);
+    let next = (0..common).rev().map(Some);
+    let executions = same.into_iter().chain(next).map(|next| {
+        let loops = at.loops.iter().enumerate();
+        loops
+            .map(|(depth, level)| {
+                let own = Expr::Var(flow.loops[*level].var);
+                let value = match next {
+                    Some(next) if depth == next => algebra::add(own, Expr::Int(1)),
+                    Some(next) if depth < next => own,
+                    None if depth < common => own,
+                    _ => Expr::Int(0),
+                };
+                (*level, value)
+            })
+            .collect()
+    });
+    executions.collect()
 }
 
 impl<'a> Rule<'a> {
-    /// That a place of another member lies beyond a stop, or one of the same member behind the wait, as
-    /// long as an access lasts that a later iteration waits for; `None` where there is no such wait.
+    /// Executions of a wait that may end an access.
+    fn ended_by(
+        &self,
+        setting: &mut Setting<'a>,
+        (access, env): (&Access, &Env),
+        wait: usize,
+    ) -> Result<Vec<Ended>, Unsupported> {
+        let flow = &self.classes[access.class].flow;
+        let groups = |place| flow.before(place, Counted::Groups);
+        let before = groups(Place::Point(access.point));
+        let made = groups(Place::Point(wait));
+        let (Step::WaitGroup { whole, .. }, Some(before), Some(made)) =
+            (&flow.points[wait].step, before, made)
+        else {
+            return Ok(Vec::new());
+        };
+        // With so many groups made, the wait ends it.
+        let least = algebra::add(algebra::add(before, Expr::Int(1)), self.fix(whole));
+        let most = setting.terms.expr(&self.fix(whole), env)?;
+        let some = term::le(&term::int(0), &most);
+        let mut all = match numbered(flow, wait) {
+            Some((level, shift)) => {
+                let first = algebra::sub(least, shift);
+                vec![self.first_at(setting, (access, env), wait, (level, first))?]
+            }
+            None => self.next_at(setting, (access, env), (wait, made), &least)?,
+        };
+        for ended in &mut all {
+            let conditions = setting.conditions(&flow.points[wait].path, &ended.env)?;
+            let known = [ended.holds.clone(), some.clone()];
+            ended.holds = term::and(known.into_iter().chain(conditions));
+        }
+        Ok(all)
+    }
+
+    /// The execution in the iteration with a number, or the first one, if it exists: as many groups have been
+    /// made there as iterations are completed and as do not move, which is enough.
+    fn first_at(
+        &self,
+        setting: &mut Setting<'a>,
+        (access, env): (&Access, &Env),
+        wait: usize,
+        (level, first): (usize, Expr),
+    ) -> Result<Ended, Unsupported> {
+        let this = &self.classes[access.class];
+        let flow = &this.flow;
+        let at = &flow.points[wait];
+        let counted = |place| {
+            let clock = flow.before(place, Counted::Iteration(level));
+            clock.ok_or_else(|| Unsupported::at(at.span, "the number of iterations around this"))
+        };
+        let number = setting.unknown("wait");
+        let first = setting.terms.expr(&first, env)?;
+        let zero = term::int(0);
+        let start = term::ite(&term::le(&zero, &first), &first, &zero);
+        setting.facts.push(term::eq(&number, &start));
+        let total = setting.terms.expr(&counted(Place::End)?, &Env::new())?;
+        let exists = term::within(&zero, &number, &total);
+        let (iterations, inside) = setting.iterations(this, &at.path, "wait")?;
+        let mut values = env.clone();
+        values.extend(iterations);
+        let clock = setting.terms.expr(&counted(Place::Point(wait))?, &values)?;
+        // Every number below the total is that of exactly one choice of iterations, so these may
+        // be named without assuming anything.
+        setting.facts.push(term::or([
+            term::not(exists.clone()),
+            term::and(inside.into_iter().chain([term::eq(&clock, &number)])),
+        ]));
+        Ok(Ended {
+            holds: exists,
+            env: values,
+        })
+    }
+
+    /// The executions that follow in the same iterations and in the next ones, if they exist and as many
+    /// groups as `least` have been made there.
+    fn next_at(
+        &self,
+        setting: &mut Setting<'a>,
+        (access, env): (&Access, &Env),
+        (wait, made): (usize, Expr),
+        least: &Expr,
+    ) -> Result<Vec<Ended>, Unsupported> {
+        let flow = &self.classes[access.class].flow;
+        let mut found = Vec::new();
+        for execution in following(flow, access.point, wait) {
+            let mut values = env.clone();
+            let mut all = Vec::new();
+            for (level, value) in &execution {
+                let this = &flow.loops[*level];
+                let trips = setting.terms.expr(&this.trips, &values)?;
+                let value = setting.terms.expr(value, env)?;
+                all.push(term::within(&term::int(0), &value, &trips));
+                values.insert(this.var, value);
+            }
+            let there = |var| {
+                let mut loops = execution.iter();
+                let found = loops.find(|(level, _)| flow.loops[*level].var == var);
+                found.map(|(_, value)| value.clone())
+            };
+            let made = algebra::replace(&made, &there, &|_| None);
+            // One polynomial, so that equal products cancel.
+            let more = Polynomial::of(&made).minus(&Polynomial::of(least));
+            let Some(more) = more.to_expr() else {
+                continue;
+            };
+            let more = setting.terms.expr(&more, env)?;
+            all.push(term::le(&term::int(0), &more));
+            found.push(Ended {
+                holds: term::and(all),
+                env: values,
+            });
+        }
+        Ok(found)
+    }
+
+    /// The ways in which a place of another member may lie beyond a stop, or one of the same member
+    /// behind the wait, as long as an access lasts that such a wait ends.
     pub(super) fn over_by_deferred(
         &self,
         setting: &mut Setting<'a>,
         (access, env): (&Access, &Env),
         there: Held<'_>,
         same_member: bool,
-    ) -> Result<Option<Term>, Unsupported> {
-        let flow = &self.classes[access.class].flow;
-        let Some(Deferred { wait, level, by }) = deferred(flow, access.point) else {
-            return Ok(None);
-        };
-        let around = &flow.loops[level];
-        // The iteration of the wait, if there is one.
-        let later = term::sum([env[&around.var].clone(), term::int(by)]);
-        let trips = setting.terms.expr(&around.trips, env)?;
-        let exists = term::lt(&later, &trips);
-        let mut values = env.clone();
-        values.insert(around.var, later);
-        let over = if same_member {
-            self.follows(setting, there, wait, &values)?
-        } else {
-            let Some(exposure) = self.exposed_until(access.class, Moment::Point(wait)) else {
-                return Ok(None);
+    ) -> Result<Vec<Term>, Unsupported> {
+        let mut ways = Vec::new();
+        for wait in waits(&self.classes[access.class].flow, access.point) {
+            let until = (wait, wait);
+            ways.extend(self.over_by(setting, (access, env), until, there, same_member)?);
+        }
+        Ok(ways)
+    }
+
+    /// The same by one wait, until a point that is executed whenever the wait is.
+    pub(super) fn over_by(
+        &self,
+        setting: &mut Setting<'a>,
+        (access, env): (&Access, &Env),
+        (wait, until): (usize, usize),
+        there: Held<'_>,
+        same_member: bool,
+    ) -> Result<Vec<Term>, Unsupported> {
+        let held = self.exposed_until(access.class, Moment::Point(until));
+        let mut ways = Vec::new();
+        if !same_member && held.is_none() {
+            return Ok(ways);
+        }
+        for ended in self.ended_by(setting, (access, env), wait)? {
+            let over = match held {
+                Some(exposure) if !same_member => {
+                    let held = self.held_at(exposure, &ended.env)?;
+                    self.stopped(setting, &exposure.stops[there.class], held, there)?
+                }
+                _ => self.follows(setting, there, until, &ended.env)?,
             };
-            let held = self.held_at(exposure, &values)?;
-            self.stopped(setting, &exposure.stops[there.class], held, there)?
-        };
-        Ok(Some(term::and([exists, over])))
+            ways.push(term::and([ended.holds, over]));
+        }
+        Ok(ways)
     }
 }

@@ -12,15 +12,15 @@
 //! system of that cut; by point (a) of the rule, the class has not come to its end, so the CTA is
 //! still there.
 //!
-//! # Side conditions
-//!
-//! Where a protocol falls apart into copies, it is refused.
+//! *Copies.* Where a protocol falls apart into independent copies (`copies.rs`), only the members of one
+//! work on its barriers. One copy of any number is looked at: its members' places, and that of the barrier,
+//! may depend on the number, the cuts do not. Members of other copies that run in the same CTA
+//! only keep it longer.
 
 use std::collections::BTreeSet;
 
 use super::artefact::Moment;
 use super::class::Class;
-use super::copies;
 use super::count::Place;
 use super::flow::Kind;
 use super::rule::Held;
@@ -41,9 +41,6 @@ const PARTS: [Scope; 3] = [Scope::Cta, Scope::Cluster, Scope::Gpu];
 impl<'a> Rule<'a> {
     /// No barrier is used from elsewhere once its CTA has exited.
     pub fn exits(&mut self) -> Result<(), Unsupported> {
-        if copies::copies(self.protocol).extent.is_some() {
-            return Err(Unsupported::whole("barriers of CTAs in independent copies"));
-        }
         for class in 0..self.classes.len() {
             self.defined_place(class)?;
         }
@@ -75,7 +72,8 @@ impl<'a> Rule<'a> {
         let this = &self.classes[class];
         let at = &this.flow.sites[site];
         let mut setting = self.setting_of(class)?;
-        let mut env = self.indices(&mut setting, this, None, "at")?;
+        let copy = self.copy(&mut setting)?;
+        let mut env = self.indices(&mut setting, this, copy.as_ref(), "at")?;
         let (iterations, inside) = setting.iterations(this, &at.path, "at")?;
         setting.facts.extend(inside);
         env.extend(iterations);
@@ -83,8 +81,12 @@ impl<'a> Rule<'a> {
         setting.facts.extend(conditions);
         let mut needed = Vec::new();
         let mut names = Env::new();
-        for (var, e) in home.indices.iter().zip(&at.index) {
-            let value = setting.terms.expr(e, &env)?;
+        let own = self.copies.objects.get(&at.object.0);
+        for (nth, (var, e)) in home.indices.iter().zip(&at.index).enumerate() {
+            let value = match &copy {
+                Some(copy) if own == Some(&nth) => copy.clone(),
+                _ => setting.terms.expr(e, &env)?,
+            };
             names.insert(*var, value);
         }
         let mut there = Vec::new();
@@ -125,7 +127,9 @@ impl<'a> Rule<'a> {
                 env: &env,
             };
             for (position, other) in self.classes.iter().enumerate() {
-                let mut all = vec![self.has_member_at(&mut setting, position, class, &there)?];
+                let (held, copy) = (class, copy.as_ref());
+                let member = self.has_member_at(&mut setting, (position, copy), held, &there)?;
+                let mut all = vec![member];
                 let end = Held {
                     class: position,
                     place: Place::End,
@@ -177,7 +181,7 @@ impl<'a> Rule<'a> {
     fn has_member_at(
         &self,
         setting: &mut Setting<'a>,
-        position: usize,
+        (position, copy): (usize, Option<&Term>),
         held: usize,
         place: &[Term],
     ) -> Result<Term, Unsupported> {
@@ -194,22 +198,27 @@ impl<'a> Rule<'a> {
             }
         }
         // Nothing may be assumed of a class that may be empty.
-        let env = self.known_indices(setting, class)?;
+        let env = self.known_indices(setting, class, copy)?;
         let there = self.runs_at(setting, class, &env, place)?;
         let size = setting.terms.expr(&class.size, &Env::new())?;
         let least = term::int(if position == held { 2 } else { 1 });
         Ok(term::and([there, term::le(&least, &size)]))
     }
 
-    /// The indices of a class's members that they are told apart by.
+    /// The indices of a class's members that they are told apart by, in a copy with a number.
     pub(super) fn known_indices(
         &self,
         setting: &mut Setting<'a>,
         class: &Class,
+        copy: Option<&Term>,
     ) -> Result<Env, Unsupported> {
         let mut env = Env::new();
         for (var, value) in &class.known {
-            env.insert(*var, setting.terms.expr(value, &Env::new())?);
+            let value = match copy {
+                Some(copy) if self.copies.indices.contains(var) => copy.clone(),
+                _ => setting.terms.expr(value, &Env::new())?,
+            };
+            env.insert(*var, value);
         }
         Ok(env)
     }

@@ -5,7 +5,8 @@
 //! 1. *(in range)* every access, and every statement that gives room or takes it, is to elements of
 //!    its buffer;
 //! 2. *(once)* room begins and ends in classes of one member at most, outside loops, and no two
-//!    statements give, or take, the room of one element;
+//!    statements give, or take, the room of one element; *(again)* where it does so inside loops, see
+//!    [`rooms`](super::rooms);
 //! 3. *(begins)* for every access to data that needs room, and for every end of room: some statement
 //!    gives room to the element, and comes before it: earlier in the program of the same member, or
 //!    with its member held at that point, the other one stops before;
@@ -27,15 +28,16 @@
 //!
 //! # Side conditions
 //!
-//! Refused: lifetimes in a protocol that falls apart into copies, and inside loops.
+//! Where a protocol falls apart into independent copies (`copies.rs`), whatever gets room is an element
+//! of its own copy, as is whatever is accessed (`races.rs`); so one copy is looked at.
 
 use super::algebra;
 use super::artefact::Moment;
-use super::copies;
 use super::count::Place;
 use super::flow::Kind;
 use super::flow::Lasting;
 use super::flow::Step;
+use super::pools;
 use super::races::Access;
 use super::rule::Held;
 use super::rule::Rule;
@@ -50,25 +52,27 @@ use crate::protocol::ObjectKind;
 
 /// Where room begins or ends.
 #[derive(Clone, Copy)]
-struct Edge {
-    access: Access,
-    begins: bool,
+pub(super) struct Edge {
+    pub(super) access: Access,
+    pub(super) begins: bool,
 }
 
 impl<'a> Rule<'a> {
     /// Data is used only while it has room.
     pub fn lifetimes(&mut self) -> Result<(), Unsupported> {
-        if copies::copies(self.protocol).extent.is_some() {
-            return Err(Unsupported::whole("lifetimes in independent copies"));
-        }
         let accesses = self.exposed_accesses()?;
         let edges = self.edges_of_room()?;
         for edge in &edges {
             self.room_in_range(edge)?;
         }
+        let again = self.made_again(&edges);
+        for edge in edges.iter().filter(|e| again.contains(&e.access.buffer)) {
+            self.in_turns(edge, &edges)?;
+        }
         for (nth, a) in edges.iter().enumerate() {
             for b in &edges[nth + 1..] {
-                if a.begins == b.begins && self.may_meet(&a.access, &b.access) {
+                let once = !again.contains(&a.access.buffer) && a.begins == b.begins;
+                if once && self.may_meet(&a.access, &b.access) {
                     self.only_one_room(a, b)?;
                 }
             }
@@ -80,13 +84,19 @@ impl<'a> Rule<'a> {
             .filter(|edge| !edge.begins)
             .map(|edge| edge.access)
             .collect();
-        for access in needing.iter().chain(&ends) {
+        // Where room is made again, it begins and ends by turns.
+        let first = ends.iter().filter(|end| !again.contains(&end.buffer));
+        for access in needing.iter().chain(first) {
             self.room_begins(access, &edges)?;
         }
         for access in &needing {
             for end in &ends {
                 if self.may_meet(access, end) {
-                    self.room_ends(access, end)?;
+                    let next: &[Edge] = match again.contains(&end.buffer) {
+                        true => &edges,
+                        false => &[],
+                    };
+                    self.room_ends(access, end, next)?;
                 }
             }
         }
@@ -108,9 +118,6 @@ impl<'a> Rule<'a> {
                 let Step::Lifetime { buffer, begins, .. } = &at.step else {
                     continue;
                 };
-                if !at.path.loops.is_empty() {
-                    return Err(Unsupported::at(at.span, "room for data inside a loop"));
-                }
                 all.push(Edge {
                     access: Access {
                         class,
@@ -214,20 +221,21 @@ impl<'a> Rule<'a> {
             if !self.may_meet(begin, access) {
                 continue;
             }
-            let values = match begin.class == access.class {
+            let mut values = match begin.class == access.class {
                 true => env.clone(),
                 // Nothing may be assumed of a class that may be empty: what is told apart by an
                 // open index is not looked at.
-                false => self.known_indices(&mut setting, first)?,
+                false => self.known_indices(&mut setting, first, None)?,
             };
             let index = self.index_of(begin);
             let open = |e: &Expr| first.free.iter().any(|(var, _)| algebra::mentions(e, *var));
             if begin.class != access.class && at.path.conditions.iter().chain(index).any(open) {
                 continue;
             }
-            // It stands outside loops, so nothing there depends on iterations.
             let size = setting.terms.expr(&first.size, &Env::new())?;
             let mut all = vec![term::le(&term::int(1), &size)];
+            // Inside loops, the first iteration.
+            all.extend(self.begun(&mut setting, first, &at.path.loops, &mut values)?);
             all.extend(setting.conditions(&at.path, &values)?);
             for (x, y) in index.iter().zip(self.index_of(access)) {
                 let (x, y) = (
@@ -263,8 +271,13 @@ impl<'a> Rule<'a> {
     }
 
     /// An access is over when room ends.
-    fn room_ends(&mut self, access: &Access, end: &Access) -> Result<(), Unsupported> {
-        let (setting, goal) = if access.class == end.class {
+    fn room_ends(
+        &mut self,
+        access: &Access,
+        end: &Access,
+        next: &[Edge],
+    ) -> Result<(), Unsupported> {
+        let (mut setting, goal, left, right) = if access.class == end.class {
             let (mut setting, left, right) = self.one_member(access, end)?;
             let there = Held {
                 class: end.class,
@@ -282,7 +295,7 @@ impl<'a> Rule<'a> {
                 },
                 (_, None) => term::boolean(false),
             };
-            (setting, goal)
+            (setting, goal, left, right)
         } else {
             let (mut setting, left, right) = self.two_members(access, end)?;
             let goal = match self.exposed(access) {
@@ -297,8 +310,18 @@ impl<'a> Rule<'a> {
                 }
                 None => term::boolean(false),
             };
-            (setting, goal)
+            (setting, goal, left, right)
         };
+        let mut ways = vec![goal];
+        for begin in next.iter().filter(|edge| edge.begins) {
+            ways.extend(self.comes_after_next(
+                &mut setting,
+                (access, &left),
+                (end, &right),
+                &begin.access,
+            )?);
+        }
+        let goal = term::or(ways);
         self.conclude_room(
             "room_ends",
             access,
@@ -357,12 +380,7 @@ impl<'a> Rule<'a> {
             if site.object != object {
                 continue;
             }
-            let loops = site.path.loops.iter();
-            let mut vars = loops.map(|l| this.flow.loops[*l].var);
-            if vars.any(|v| algebra::mentions(amount, v)) {
-                let why = "an amount that differs between iterations";
-                return Err(Unsupported::at(site.span, why));
-            }
+            pools::steady_amount(&this.flow, site, amount)?;
             let visits = this.flow.visits(nth, &element.index, Place::End);
             let visits = visits.ok_or_else(|| state::uncounted(this, nth))?;
             let all = algebra::mul(amount.clone(), visits);

@@ -2,6 +2,7 @@
 //!
 //! Nothing here is part of a proof.
 
+use super::deferred;
 use super::flow::Lasting;
 use super::races::Access;
 use super::races::end;
@@ -21,10 +22,23 @@ impl Rule<'_> {
             (Some(_), _) => format!(
                 "where the others get to while {what} lasts has no form that this rule knows"
             ),
-            (None, Lasting::Started { .. }) => format!(
-                "nothing ends {what} as far as this rule sees: it looks for a `commit` after it, or a \
-                 `commit_group` and a `wait_group 0`, under the same conditions and in the same iterations"
-            ),
+            (None, Lasting::Started { .. }) => {
+                let flow = &class.flow;
+                let waits = deferred::waits(flow, access.point).into_iter();
+                let waits = waits.map(|at| format!("`{}`", self.quote(flow.points[at].span)));
+                let waits: Vec<String> = waits.collect();
+                match waits.is_empty() {
+                    true => format!(
+                        "nothing ends {what} as far as this rule sees: it looks for a `commit` after it, \
+                         under the same conditions and in the same iterations, or a `wait_group` that \
+                         leaves as many groups in every iteration"
+                    ),
+                    false => format!(
+                        "what ends {what} is not known to come in time: {}",
+                        waits.join(" or ")
+                    ),
+                }
+            }
             (None, _) => format!("nothing ends {what} as far as this rule sees"),
         })
     }

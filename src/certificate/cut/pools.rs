@@ -14,11 +14,17 @@
 //! anybody waiting. That is an obligation (`plenty`); operations on such a pool are then like any other
 //! that blocks nobody.
 //!
+//! The same goes for a pool that has all that everybody may hold at once (`revolving`): whoever takes from it
+//! holds at most so much afterwards, a bound for its class that is the sum of what its acquisitions take, each
+//! once, and the pool has these bounds of all members together. Others never hold more than their
+//! bounds, so what is asked for is there. It is right for what is taken and given back in every iteration.
+//!
 //! Refused: an operation on a pool that may run short, or a wait of a class that uses one, inside a
 //! loop.
 
 use super::algebra;
 use super::count::Place;
+use super::flow::Flow;
 use super::flow::Kind;
 use super::flow::Site;
 use super::polynomial::Polynomial;
@@ -35,17 +41,30 @@ use crate::protocol::Expr;
 use crate::protocol::ObjectId;
 use crate::protocol::ObjectKind;
 
+/// Refuses an amount that differs between iterations: times how often it was taken says nothing.
+pub(super) fn steady_amount(flow: &Flow, site: &Site, amount: &Expr) -> Result<(), Unsupported> {
+    let mut loops = site.path.loops.iter();
+    if loops.any(|l| algebra::mentions(amount, flow.loops[*l].var)) {
+        let what = "an amount that differs between iterations";
+        return Err(Unsupported::at(site.span, what));
+    }
+    Ok(())
+}
+
 impl<'a> Rule<'a> {
     /// Whether members of a class take from or give to a pool that may run short.
     pub fn uses_pools(&self, class: usize) -> bool {
         let pool = |kind: &Kind| matches!(kind, Kind::Acquire { .. } | Kind::Release { .. });
-        let short = |s: &Site| pool(&s.kind) && !self.case.plenty.contains(&s.object.0);
+        let lasts =
+            |pool: &usize| self.case.plenty.contains(pool) || self.case.revolving.contains(pool);
+        let short = |s: &Site| pool(&s.kind) && !lasts(&s.object.0);
         self.classes[class].flow.sites.iter().any(short)
     }
 
     /// The pools of which that is said have all that is ever taken from them.
     pub fn plenty(&mut self) -> Result<(), Unsupported> {
-        if !self.case.plenty.is_empty() && (self.copies.shares || self.ordered.is_some()) {
+        let none = self.case.plenty.is_empty() && self.case.revolving.is_empty();
+        if !none && (self.copies.shares || self.ordered.is_some()) {
             // Only the members of one copy would be counted.
             let what = "a pool beside copies that share objects";
             return Err(Unsupported::whole(what));
@@ -70,12 +89,7 @@ impl<'a> Rule<'a> {
                     if site.object.0 != *object {
                         continue;
                     }
-                    let loops = site.path.loops.iter();
-                    let mut vars = loops.map(|l| class.flow.loops[*l].var);
-                    if vars.any(|v| algebra::mentions(amount, v)) {
-                        let why = "an amount that differs between iterations";
-                        return Err(Unsupported::at(site.span, why));
-                    }
+                    steady_amount(&class.flow, site, amount)?;
                     let visits = class.flow.visits(nth, &element.index, Place::End);
                     let visits = visits.ok_or_else(|| state::uncounted(class, nth))?;
                     let visits = setting.terms.expr(&visits, &element.env)?;
@@ -92,6 +106,93 @@ impl<'a> Rule<'a> {
             )?;
         }
         Ok(())
+    }
+
+    /// The pools of which that is said have all that everybody may hold at once.
+    pub fn revolving(&mut self) -> Result<(), Unsupported> {
+        for object in &self.case.revolving {
+            let wrong = || Unsupported::whole("plenty of something that is no pool");
+            let declared = self.protocol.objects.get(*object).ok_or_else(wrong)?;
+            let ObjectKind::Pool { capacity, .. } = &declared.kind else {
+                return Err(wrong());
+            };
+            let mut setting = self.setting()?;
+            setting.exact_products = true;
+            let none = Polynomial::default();
+            let mut parts = vec![(Polynomial::of(&self.fix(capacity)), term::int(1))];
+            let mut goals = Vec::new();
+            for (class, this) in self.classes.iter().enumerate() {
+                let bound = self.most_held(class, *object)?;
+                let all = algebra::mul(this.size.clone(), bound.clone());
+                parts.push((none.minus(&Polynomial::of(&all)), term::int(1)));
+                let bound = setting.terms.expr(&bound, &Env::new())?;
+                goals.push(term::le(&term::int(0), &bound));
+            }
+            let left = setting.weighted(parts)?;
+            goals.push(term::le(&term::int(0), &left));
+            self.conclude(
+                format!("revolving_{}", declared.name),
+                format!(
+                    "`{}` has all that everybody may hold at once",
+                    declared.name
+                ),
+                setting,
+                term::and(goals),
+            )?;
+            for class in 0..self.classes.len() {
+                for site in 0..self.classes[class].flow.sites.len() {
+                    self.within_bound(class, site, *object)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What the acquisitions of a member take from a pool, each once.
+    fn most_held(&self, class: usize, object: usize) -> Result<Expr, Unsupported> {
+        let flow = &self.classes[class].flow;
+        let mut sum = Expr::Int(0);
+        for site in flow.sites.iter().filter(|s| s.object.0 == object) {
+            let Kind::Acquire { amount } = &site.kind else {
+                continue;
+            };
+            steady_amount(flow, site, amount)?;
+            sum = algebra::add(sum, amount.clone());
+        }
+        Ok(sum)
+    }
+
+    /// With what a member takes here it holds no more than the bound of its class.
+    fn within_bound(
+        &mut self,
+        class: usize,
+        site: usize,
+        object: usize,
+    ) -> Result<(), Unsupported> {
+        let this = &self.classes[class];
+        let at = &this.flow.sites[site];
+        let Kind::Acquire { amount } = &at.kind else {
+            return Ok(());
+        };
+        if at.object.0 != object {
+            return Ok(());
+        }
+        let bound = self.most_held(class, object)?;
+        let after = algebra::add(self.holding(class, site)?, amount.clone());
+        let mut setting = self.setting_of(class)?;
+        let env = setting.member_at(this, site, "at")?;
+        let after = setting.terms.expr(&after, &env)?;
+        let bound = setting.terms.expr(&bound, &env)?;
+        let what = self.quote(at.span);
+        self.conclude(
+            format!("bound_c{class}_s{site}"),
+            format!(
+                "in {}, a member holds no more after `{what}` than its acquisitions take once",
+                this.name
+            ),
+            setting,
+            term::le(&after, &bound),
+        )
     }
 
     /// A class's members spread over all places at which they can be blocked, and the end. Also
@@ -223,8 +324,8 @@ impl<'a> Rule<'a> {
         Ok(term::lt(&available, &amount))
     }
 
-    /// A member holds what it gives back.
-    pub fn held_before_release(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
+    /// What a member holds, before an operation, of the element that this works on.
+    fn holding(&self, class: usize, site: usize) -> Result<Expr, Unsupported> {
         let this = &self.classes[class];
         let at = &this.flow.sites[site];
         let mut holds = Expr::Int(0);
@@ -237,18 +338,27 @@ impl<'a> Rule<'a> {
             if there.object != at.object {
                 continue;
             }
+            steady_amount(&this.flow, there, amount)?;
             let visits = this.flow.visits(other, &at.index, Place::Site(site));
             let visits = visits.ok_or_else(|| state::uncounted(this, other))?;
-            let all = super::algebra::mul(amount.clone(), visits);
+            let all = algebra::mul(amount.clone(), visits);
             holds = if taken {
-                super::algebra::add(holds, all)
+                algebra::add(holds, all)
             } else {
-                super::algebra::sub(holds, all)
+                algebra::sub(holds, all)
             };
         }
+        Ok(holds)
+    }
+
+    /// A member holds what it gives back.
+    pub fn held_before_release(&mut self, class: usize, site: usize) -> Result<(), Unsupported> {
+        let this = &self.classes[class];
+        let at = &this.flow.sites[site];
         let Kind::Release { amount } = &at.kind else {
             return Ok(());
         };
+        let holds = self.holding(class, site)?;
         let mut setting = self.setting_of(class)?;
         let env = setting.member_at(this, site, "at")?;
         let holds = setting.terms.expr(&holds, &env)?;

@@ -100,6 +100,7 @@ impl<'a> Rule<'a> {
         self.copies()?;
         self.shown_of_copies()?;
         self.plenty()?;
+        self.revolving()?;
         for class in 0..self.classes.len() {
             self.claims(class)?;
             for site in 0..self.classes[class].flow.sites.len() {
@@ -121,11 +122,18 @@ impl<'a> Rule<'a> {
             Shows::Lifetimes => self.lifetimes()?,
             Shows::Exits => self.exits()?,
         }
-        self.progress(Upto::This)?;
-        if self.ordered.is_some() {
-            self.progress(Upto::End)?;
+        if self.needs_progress() {
+            self.progress(Upto::This)?;
+            if self.ordered.is_some() {
+                self.progress(Upto::End)?;
+            }
         }
         Ok(())
+    }
+
+    /// Whether what is shown is about runs that come to an end, or rests on acquisitions that do.
+    fn needs_progress(&self) -> bool {
+        self.shows.progress() || (0..self.classes.len()).any(|class| self.uses_pools(class))
     }
 
     /// No member of a class gets to an operation.
@@ -1565,7 +1573,10 @@ impl<'a> Rule<'a> {
                         of,
                         from,
                     } => {
-                        let clock = self.held_clock(held, *clock)?;
+                        let clock = clock
+                            .map(|clock| self.held_clock(held, clock))
+                            .transpose()?;
+                        let clock = clock.unwrap_or(Expr::Int(0));
                         let sum = super::algebra::add(clock, Expr::Int(*plus));
                         let by = self.inner_trips(*of, *from)?;
                         let quotient = Expr::Binary(BinaryOp::Div, Box::new(sum), Box::new(by));

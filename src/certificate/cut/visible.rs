@@ -49,9 +49,11 @@ use super::artefact::Moment;
 use super::class::Class;
 use super::copies;
 use super::count::Place;
+use super::deferred;
 use super::flow::Flow;
 use super::flow::Kind;
 use super::flow::Lasting;
+use super::flow::Path;
 use super::flow::Site;
 use super::flow::Step;
 use super::races::Access;
@@ -77,7 +79,15 @@ pub fn fence_after(flow: &Flow, point: usize) -> Option<usize> {
     let Some(Moment::Point(from)) = end(flow, point) else {
         return None;
     };
-    let path = &flow.points[point].path;
+    first_fence(flow, from, &flow.points[point].path)
+}
+
+/// The same after a wait.
+pub fn fence_behind(flow: &Flow, wait: usize) -> Option<usize> {
+    first_fence(flow, wait, &flow.points[wait].path)
+}
+
+fn first_fence(flow: &Flow, from: usize, path: &Path) -> Option<usize> {
     let mut later = from + 1..flow.points.len();
     later.find(|at| is_fence(flow, *at) && executed_with(&flow.points[*at].path, path))
 }
@@ -379,6 +389,24 @@ impl<'a> Rule<'a> {
         !write.bulk && read.bulk
     }
 
+    /// The waits of other iterations that end a write, each with the point from which on it is known:
+    /// the wait itself, or a fence behind it if the read goes past what a write is known to.
+    fn shown_by_waits(&self, write: &Access, read: &Access) -> Vec<(usize, usize)> {
+        let flow = &self.classes[write.class].flow;
+        let waits = deferred::waits(flow, write.point).into_iter();
+        let fenced = Self::needs_fence(write, read);
+        let until = |wait| {
+            if fenced {
+                fence_behind(flow, wait)
+            } else {
+                Some(wait)
+            }
+        };
+        waits
+            .filter_map(|wait| Some((wait, until(wait)?)))
+            .collect()
+    }
+
     /// A write and a read of two members.
     fn seen_by_another(&mut self, write: &Access, read: &Access) -> Result<(), Unsupported> {
         if self.only_one(write, read) {
@@ -407,6 +435,16 @@ impl<'a> Rule<'a> {
             let held = self.held_at(exposure, &left)?;
             let stops = &exposure.stops[read.class];
             ways.push(self.stopped(&mut setting, stops, held, at(hears))?);
+        }
+        for (wait, until) in self.shown_by_waits(write, read) {
+            let way = self.over_by(
+                &mut setting,
+                (write, &left),
+                (wait, until),
+                at(read.point),
+                false,
+            )?;
+            ways.extend(way);
         }
         if let Some(exposure) = self.exposed(read) {
             let held = self.held_at(exposure, &right)?;
@@ -457,6 +495,9 @@ impl<'a> Rule<'a> {
                     self.stopped(&mut setting, &exposure.own, held, reads)?
                 }
             });
+        }
+        for (wait, until) in self.shown_by_waits(write, read) {
+            ways.extend(self.over_by(&mut setting, (write, &left), (wait, until), reads, true)?);
         }
         self.conclude_seen("seen_itself", write, read, setting, ways)
     }

@@ -42,9 +42,13 @@ impl Search<'_> {
             for (at, point) in this.flow.points.iter().enumerate() {
                 if let Step::Touch { buffer, .. } = &point.step
                     && written.contains(&buffer.0)
-                    && let Some(deferred) = deferred::deferred(&this.flow, at)
                 {
-                    ends.insert((class, Moment::Point(deferred.wait)));
+                    for wait in deferred::waits(&this.flow, at) {
+                        ends.insert((class, Moment::Point(wait)));
+                        let fence = visible::fence_behind(&this.flow, wait);
+                        let fence = fence.filter(|_| self.shows == Shows::Visibility);
+                        ends.extend(fence.map(|fence| (class, Moment::Point(fence))));
+                    }
                 }
                 if let Step::Touch { buffer, .. } = &point.step
                     && written.contains(&buffer.0)

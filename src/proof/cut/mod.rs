@@ -4,6 +4,7 @@ mod asserted;
 pub(super) mod copies;
 mod exposures;
 mod fit;
+pub(super) mod points;
 mod refine;
 mod registrations;
 pub(super) mod trace;
@@ -16,14 +17,10 @@ use std::rc::Rc;
 use std::time::Duration;
 use std::time::Instant;
 
-use itertools::Itertools;
-use rand::RngExt;
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-
 use fit::Basis;
 use fit::Observed;
 use fit::Point;
+use itertools::Itertools;
 use trace::Amounts;
 use trace::Op;
 use trace::Step;
@@ -55,12 +52,11 @@ use crate::protocol::Initial;
 use crate::protocol::ObjectKind;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
-use crate::semantics::unfold;
+use crate::protocol::Stmt;
+use crate::protocol::StmtKind;
+use crate::protocol::Work;
 
 use super::Guess;
-
-/// How many concrete parameter values a guess has to fit, per case.
-const SAMPLES: usize = 64;
 
 /// Operations of one member, and of all classes together, at which a sample is too large.
 const MAX_OPS: usize = 400;
@@ -90,16 +86,25 @@ pub fn guess(
     tell: &dyn Fn(&str),
 ) -> Guess {
     let mut reason = None;
-    // An order of copies is what it takes where their programs depend on their number.
+    // An order of copies is what it takes where their programs depend on their number. What such
+    // copies do to data is refused.
     for order in [None, Some(Order::Ascending), Some(Order::Descending)] {
         let copies = |order| cut::ordered::ordered(protocol, order).is_some();
-        if !order.is_none_or(copies) || order.is_some() && is_one_grid(protocol) {
+        let alone = is_one_grid(protocol) || !matches!(shows, Shows::Nothing | Shows::Generations);
+        if !order.is_none_or(copies) || order.is_some() && alone {
             continue;
         }
-        let base = base.filter(|base| base.order == order);
+        let split = split(protocol, (shows, order));
+        let base = base.filter(|base| base.order == order && base.split == split);
         // Discharging is left to the checker: doing it twice would take twice the time. Only which
         // of two orders it is has to be told from what it shows.
-        match in_order(protocol, (shows, order), base, deadline, tell) {
+        let start = Cut {
+            split,
+            shows,
+            order,
+            cases: Vec::new(),
+        };
+        match in_order(protocol, start, base, deadline, tell) {
             Ok(cut) if order == Some(Order::Ascending) && !copies::goes_on(protocol, &cut) => {
                 reason = Some("ascending numbers are not the order of the copies".to_owned());
             }
@@ -127,21 +132,14 @@ fn is_one_grid(protocol: &Protocol) -> bool {
 /// The same with the copies in an order, if any.
 fn in_order(
     protocol: &Protocol,
-    (shows, order): (Shows, Option<Order>),
+    mut cut: Cut,
     base: Option<&Cut>,
     deadline: Instant,
     tell: &dyn Fn(&str),
 ) -> Result<Cut, Failure> {
     let refused = |refused| Failure::new(super::uncovered(refused));
-    let split = split_in_order(protocol, order);
-    let combinations = cut::cases::combinations(protocol, &split).map_err(refused)?;
+    let combinations = cut::cases::combinations(protocol, &cut.split).map_err(refused)?;
     let total = combinations.len();
-    let mut cut = Cut {
-        split,
-        shows,
-        order,
-        cases: Vec::new(),
-    };
     for (nth, values) in combinations.iter().enumerate() {
         tell(&format!("looking for cuts, case {} of {total}", nth + 1));
         let cases = refine::cases(protocol, (&cut, base), values, deadline)?;
@@ -166,7 +164,56 @@ impl Failure {
 /// Finite parameters that divide, or that say how many objects there are; those that say how many
 /// members there are only where that cannot stay symbolic.
 pub(super) fn split_in_order(protocol: &Protocol, order: Option<Order>) -> Vec<usize> {
+    split_by(protocol, order, HashSet::new())
+}
+
+/// The same for what is to be shown.
+fn split(protocol: &Protocol, (shows, order): (Shows, Option<Order>)) -> Vec<usize> {
     let mut used = HashSet::new();
+    if matches!(shows, Shows::Ordering | Shows::Visibility) {
+        for role in &protocol.roles {
+            data(&role.body, &mut used);
+        }
+    }
+    split_by(protocol, order, used)
+}
+
+/// Parameters that divide where data is, or that say how many groups may be outstanding.
+fn data(body: &[Stmt], used: &mut HashSet<usize>) {
+    for stmt in body {
+        let touches = match &stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                data(then, used);
+                data(otherwise, used);
+                continue;
+            }
+            StmtKind::For { body, .. } => {
+                data(body, used);
+                continue;
+            }
+            StmtKind::Access {
+                work: Work::WaitGroup { most, .. },
+                ..
+            } => {
+                parameters(most, used);
+                continue;
+            }
+            StmtKind::Copy { touches, .. }
+            | StmtKind::Access {
+                work: Work::Now(touches) | Work::Async(touches),
+                ..
+            } => touches,
+            _ => continue,
+        };
+        for touch in touches {
+            touch.index.iter().for_each(|e| divisors(e, used));
+        }
+    }
+}
+
+fn split_by(protocol: &Protocol, order: Option<Order>, mut used: HashSet<usize>) -> Vec<usize> {
     for object in &protocol.objects {
         object.extents.iter().for_each(|e| parameters(e, &mut used));
     }
@@ -204,7 +251,7 @@ fn finite(protocol: &Protocol, used: &HashSet<usize>) -> Vec<usize> {
         .collect()
 }
 
-fn statements(body: &[crate::protocol::Stmt], used: &mut HashSet<usize>) {
+fn statements(body: &[Stmt], used: &mut HashSet<usize>) {
     use crate::protocol::StmtKind as K;
     for stmt in body {
         match &stmt.kind {
@@ -311,7 +358,7 @@ fn case(
     let fixed = cut::cases::fixed(&cut.split, &result);
     let refused = |refused| Failure::new(super::uncovered(refused));
     let view = cut::View::new(protocol, cut.order).map_err(refused)?;
-    let points = draw(protocol, &fixed);
+    let points = points::draw(protocol, &fixed);
     if points.is_empty() {
         if certificate::domain_is_empty(&narrowed(protocol, &fixed), Duration::from_secs(2)) {
             result.empty = true;
@@ -326,17 +373,16 @@ fn case(
         Some(ordered) => copies::numbered(ordered, points),
         None => points,
     };
-    let protocol = view.protocol();
-    let traced: Vec<(Vec<i64>, Vec<Vec<Op>>)> = points
-        .into_iter()
-        .filter_map(|params| {
-            let ops: Option<Vec<Vec<Op>>> = classes
-                .iter()
-                .map(|c| trace::trace(c, &params, MAX_OPS))
-                .collect();
-            Some((params, ops?))
-        })
-        .collect();
+    let (source, protocol) = (protocol, view.protocol());
+    let total = points.len();
+    let mut traced = traced(&classes, points);
+    // Where the domain begins with many iterations, fewer tell as much.
+    if view.ordered.is_none() && 4 * traced.len() < 3 * total {
+        let shorter = traced_below(source, &classes, &fixed);
+        if shorter.len() > traced.len() {
+            traced = shorter;
+        }
+    }
     result.generations = generations(protocol, &classes, &traced)?;
     let numbered = |registrations: &[Registration]| -> Vec<Sample> {
         let numbers = (&result.generations[..], registrations);
@@ -383,6 +429,7 @@ fn case(
         result.exposures = search.exposures();
     }
     result.plenty = search.plenty();
+    result.revolving = search.revolving(&result.plenty);
     if cut.shows == Shows::Lifetimes {
         result.exposures = search.lifetimes();
     }
@@ -396,6 +443,28 @@ fn case(
     }
     result.holds = search.holds;
     Ok(result)
+}
+
+/// Parameter values, and what the classes do there.
+type Traced = Vec<(Vec<i64>, Vec<Vec<Op>>)>;
+
+/// What classes do at these parameter values, where that is not too much.
+fn traced(classes: &[Class], points: Vec<Vec<i64>>) -> Traced {
+    let ops = |params: &[i64]| -> Option<Vec<Vec<Op>>> {
+        let ops = classes.iter().map(|c| trace::trace(c, params, MAX_OPS));
+        ops.collect()
+    };
+    let points = points.into_iter();
+    points
+        .filter_map(|params| Some((ops(&params)?, params)))
+        .map(|(ops, params)| (params, ops))
+        .collect()
+}
+
+/// The same at values below the domain.
+fn traced_below(protocol: &Protocol, classes: &[Class], fixed: &[(ParamId, i64)]) -> Traced {
+    let points = points::draw(&points::lowered(protocol), fixed);
+    traced(classes, points)
 }
 
 /// The cuts for operations that were found before for a case, if these are the same operations.
@@ -421,69 +490,6 @@ fn narrowed(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Protocol {
         protocol.params[id.0].domain = Domain::Range(*value, *value);
     }
     protocol
-}
-
-/// Parameter values in the domain: all small ones first, then random larger ones.
-pub(super) fn draw(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Vec<Vec<i64>> {
-    let protocol = &protocol.tightened();
-    let mut rng = ChaCha8Rng::seed_from_u64(0);
-    let mut found: Vec<Vec<i64>> = Vec::new();
-    let scales = [1, 2, 3, 4, 6, 9, 14, 40];
-    for attempt in 0..SAMPLES * 60 {
-        if found.len() >= SAMPLES {
-            break;
-        }
-        // Every other one near a corner: there it matters which of two things comes earlier.
-        let scale = if attempt % 2 == 0 {
-            scales[attempt / 2 % 3]
-        } else {
-            scales[attempt / 2 % scales.len()]
-        };
-        let params: Vec<i64> = protocol
-            .params
-            .iter()
-            .enumerate()
-            .map(|(at, param)| {
-                if let Some((_, value)) = fixed.iter().find(|(id, _)| id.0 == at) {
-                    return *value;
-                }
-                match &param.domain {
-                    Domain::AtLeast(lo) => lo + rng.random_range(0..=scale),
-                    Domain::Range(lo, hi) => rng.random_range(*lo..=(*hi).min(lo + scale)),
-                    Domain::Set(values) if values.is_empty() => 0,
-                    Domain::Set(values) => values[rng.random_range(0..values.len())],
-                }
-            })
-            .collect();
-        let params = equated(protocol, params);
-        if !found.contains(&params) && unfold::check_params(protocol, &params).is_ok() {
-            found.push(params);
-        }
-    }
-    found
-}
-
-/// Parameters with those that an assumption equates with something made equal: random values would
-/// hardly ever be.
-fn equated(protocol: &Protocol, mut params: Vec<i64>) -> Vec<i64> {
-    let mut open: Vec<&Expr> = protocol.assumptions.iter().map(|a| &a.condition).collect();
-    while let Some(condition) = open.pop() {
-        match condition {
-            Expr::Binary(BinaryOp::And, a, b) => open.extend([&**a, &**b]),
-            Expr::Binary(BinaryOp::Eq, a, b) => {
-                for (side, other) in [(a, b), (b, a)] {
-                    if let Expr::Param(id) = **side
-                        && let Some(value) = trace::value(other, &params, &HashMap::new())
-                    {
-                        params[id.0] = value;
-                        break;
-                    }
-                }
-            }
-            _ => {}
-        }
-    }
-    params
 }
 
 /// Reads off the parities which generation each wait stands for.
@@ -873,6 +879,32 @@ impl Search<'_> {
             .collect()
     }
 
+    /// Of the others, those that have in every sample what each acquisition of everybody takes once.
+    fn revolving(&self, plenty: &[usize]) -> Vec<usize> {
+        let lasts = |pool: usize, capacity: &Expr, sample: &Sample| {
+            let capacity = trace::value(capacity, &sample.params, &HashMap::new());
+            let classes = sample.steps.iter().enumerate();
+            let held = classes.map(|(class, steps)| {
+                let taken = steps.iter().filter(|step| {
+                    let kind = &self.classes[class].flow.sites[step.op.site].kind;
+                    step.op.element.0 == pool && matches!(kind, Kind::Acquire { .. })
+                });
+                let once = taken.unique_by(|step| step.op.site);
+                sample.sizes[class] * once.map(|step| step.op.operand).sum::<i64>()
+            });
+            capacity.is_some_and(|capacity| held.sum::<i64>() <= capacity)
+        };
+        let objects = self.protocol.objects.iter().enumerate();
+        let pools = objects.filter_map(|(at, object)| match &object.kind {
+            ObjectKind::Pool { capacity, .. } if !plenty.contains(&at) => Some((at, capacity)),
+            _ => None,
+        });
+        pools
+            .filter(|(pool, capacity)| self.samples.iter().all(|s| lasts(*pool, capacity, s)))
+            .map(|(pool, _)| pool)
+            .collect()
+    }
+
     fn hold(&mut self, class: usize, site: usize) -> Result<(), Failure> {
         if self
             .holds
@@ -1070,6 +1102,17 @@ impl Search<'_> {
                 }
             }
         }
+        // How many iterations of an outer loop a number of stages is worth, whoever goes through them.
+        for of in self.nests() {
+            leading.extend((1..=MAX_OFFSET).map(|plus| {
+                vec![Quantity::Quotient {
+                    clock: None,
+                    plus,
+                    of,
+                    from: 1,
+                }]
+            }));
+        }
         // What goes by other steps than the held member, or begins later.
         for (by, clock) in itertools::iproduct!(1..=MAX_STEP, (0..depth).rev()) {
             let later = (1..=MAX_STEP).map(|plus| -plus);
@@ -1096,6 +1139,25 @@ impl Search<'_> {
             }
         }
         Basis { leading, rest }
+    }
+
+    /// An operation for every number of iterations of inner loops in one of the outermost.
+    fn nests(&self) -> Vec<(usize, usize)> {
+        let mut all = Vec::new();
+        let mut known: Vec<Vec<&Expr>> = Vec::new();
+        for (class, this) in self.classes.iter().enumerate() {
+            let flow = &this.flow;
+            for (site, at) in flow.sites.iter().enumerate() {
+                let inner = at.path.loops.iter().skip(1);
+                let trips: Vec<&Expr> = inner.map(|l| &flow.loops[*l].trips).collect();
+                let number = trips.iter().all(|e| matches!(e, Expr::Int(_)));
+                if !number && !known.contains(&trips) && self.steady(class, site, 1) {
+                    known.push(trips);
+                    all.push((class, site));
+                }
+            }
+        }
+        all
     }
 
     fn point(&self, basis: &Basis, clocks: &[i64], sample: &Sample, observed: Observed) -> Point {
@@ -1132,7 +1194,7 @@ impl Search<'_> {
                         let loops = &self.classes[of.0].flow.sites[of.1].path.loops;
                         let inner = loops[*from..].iter();
                         let by: i64 = inner.map(|at| self.trips(of.0, *at, sample)).product();
-                        let sum = clocks[*clock] + plus;
+                        let sum = clock.map_or(0, |clock| clocks[clock]) + plus;
                         if by > 0 { sum.div_euclid(by) } else { 0 }
                     }
                 })
@@ -1305,7 +1367,7 @@ impl Search<'_> {
 /// Quotients of the clocks of a held operation.
 fn quotients(depth: usize, of: (usize, usize), from: usize) -> Vec<Quantity> {
     let offsets = (0..=MAX_OFFSET).chain((1..=MAX_OFFSET).map(|x| -x));
-    itertools::iproduct!((0..depth).rev(), offsets)
+    itertools::iproduct!((0..depth).rev().map(Some), offsets)
         .map(|(clock, plus)| Quantity::Quotient {
             clock,
             plus,
