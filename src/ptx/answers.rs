@@ -6,7 +6,7 @@
 //! what is read in iteration `i` is shown by its place: the request is made in every iteration of one loop,
 //! and the place that is read is the same function of the iteration. That an answer has landed when it is
 //! read, and that the next one does not land before, is taken to be so and said in the text; as these are
-//! accesses to shared memory, `--property race` decides about it.
+//! accesses to shared memory, `--property race` decides about it where it can follow them all.
 
 use super::ast::Instruction;
 use super::ast::Operand;
