@@ -220,7 +220,7 @@ fn cells_of_neighbours() {
     insta::assert_snapshot!(compiled("jacobi.ptx", &["--entry", "jacobi"]), @"
     exit 1
     --- stdout
-    jacobi.ptx: race: REFUTED at param_1 = 2: the read by cta0_warp0 at line 17 and the write by cta0_warps1_2[0] at line 37 of smem_cells[0][1] are not ordered: an arrival of cta0_warp0 after line 17 that cta0_warps1_2[0] waits for before line 37 would order them
+    jacobi.ptx: race: REFUTED at param_1 = 2: the read by cta1_warp0 at line 63 and the write by cta1_warps1_2[0] at line 83 of smem_cells[1][1] are not ordered: an arrival of cta1_warp0 after line 63 that cta1_warps1_2[0] waits for before line 83 would order them
     --- stderr
     ");
 }
