@@ -56,12 +56,12 @@ fn data_that_is_handed_on() {
     insta::assert_snapshot!(compiled("handover.ptx", &["--timeout", "20"]), @"
     exit 1
     --- stdout
-    handover.ptx:relay: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 43 obligations of the cut rule hold
+    handover.ptx:relay: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 42 obligations of the cut rule hold
     handover.ptx:relay_reads_late: race: REFUTED at param_2 = 6: the read by warp2 at line 38 and the write by warp0 at line 18 of smem_tile[0] are not ordered: an arrival of warp2 after line 38 that warp0 waits for before line 18 would order them
     handover.ptx:relay_writes_late: race: REFUTED at param_2 = 1: the write by warp1 at line 29 and the read by warp2 at line 37 of smem_tile[0] are not ordered: an arrival of warp1 after line 29 that warp2 waits for before line 37 would order them
-    handover.ptx:stencil: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the cut rule hold
+    handover.ptx:stencil: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 40 obligations of the cut rule hold
     handover.ptx:stencil_reads_late: race: REFUTED at param_2 = 2: the read by warps1_3[0] at line 30 and the write by warp0 at line 15 of smem_tile_0 are not ordered: an arrival of warps1_3[0] after line 30 that warp0 waits for before line 15 would order them
-    handover.ptx:sum: race: PROVED for every schedule: all 132 obligations of the cut rule hold
+    handover.ptx:sum: race: PROVED for every schedule: all 131 obligations of the cut rule hold
     handover.ptx:sum_lacks_a_barrier: race: REFUTED the read by warp0 at line 16 and the write by warp1 at line 41 of smem_part[1] are not ordered: an arrival of warp0 after line 16 that warp1 waits for before line 41 would order them
     --- stderr
     ");
@@ -73,7 +73,7 @@ fn a_pipeline_of_copies() {
     insta::assert_snapshot!(compiled("pipeline.ptx", &["--timeout", "20"]), @"
     exit 1
     --- stdout
-    pipeline.ptx:pipeline: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 61 obligations of the cut rule hold
+    pipeline.ptx:pipeline: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 60 obligations of the cut rule hold
     pipeline.ptx:pipeline_reads_late: race: REFUTED at param_2 = 6: the read by warps1_2[0] at line 31 and the asynchronous write that warp0 starts at line 21 of smem_mem_0[0] are not ordered: an arrival of warps1_2[0] after line 31 that warp0 waits for before line 21 would order them
     pipeline.ptx:pipeline_one_buffer: race: REFUTED at param_2 = 2: the asynchronous read that warp3 starts at line 42 and the write by warps1_2[0] at line 32 of smem_mem_5120[0][0] are not ordered: a `wait_group` of warp3 that covers it, and an arrival after it that warps1_2[0] waits for, before line 32 would order them
     pipeline.ptx:pipeline_not_drained: race: REFUTED at param_2 = 3: the asynchronous read that warp3 starts at line 42 and the write by warps1_2[0] at line 32 of smem_mem_5120[0][0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0`, and an arrival after it that warps1_2[0] waits for, before line 32 would order them
@@ -152,8 +152,8 @@ fn all_properties() {
     stencil.ptx: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 50 obligations of the order rule hold
     stencil.ptx: early_completion: PROVED for every param_2 in 0..=1073741823 and schedule: all 50 obligations of the order rule hold
     stencil.ptx: over_arrival: PROVED for every param_2 in 0..=1073741823 and schedule: all 50 obligations of the order rule hold
-    stencil.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the cut rule hold
-    stencil.ptx: stale_read: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the cut rule hold
+    stencil.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 40 obligations of the cut rule hold
+    stencil.ptx: stale_read: PROVED for every param_2 in 0..=1073741823 and schedule: all 40 obligations of the cut rule hold
     --- stderr
     ");
 }
@@ -174,7 +174,7 @@ fn a_ring_with_calls() {
     insta::assert_snapshot!(compiled(name, &entries), @"
     exit 0
     --- stdout
-    calls.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the cut rule hold
+    calls.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 25 obligations of the cut rule hold
     --- stderr
     ");
     let entries = ["--entry", "calls_reads_late"];
@@ -191,25 +191,25 @@ fn rings() {
     insta::assert_snapshot!(compiled("ring.ptx", &["--entry", "ring_of_3"]), @"
     exit 0
     --- stdout
-    ring.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the cut rule hold
+    ring.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 25 obligations of the cut rule hold
     --- stderr
     ");
     insta::assert_snapshot!(compiled("stencil.ptx", &["--entry", "stencil"]), @"
     exit 0
     --- stdout
-    stencil.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the cut rule hold
+    stencil.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 40 obligations of the cut rule hold
     --- stderr
     ");
     insta::assert_snapshot!(compiled("bulk_ring.ptx", &["--entry", "bulk_ring"]), @"
     exit 0
     --- stdout
-    bulk_ring.ptx: race: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823 and schedule, assuming ctaid_x < nctaid_x: all 38 obligations of the cut rule hold
+    bulk_ring.ptx: race: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823 and schedule, assuming ctaid_x < nctaid_x: all 37 obligations of the cut rule hold
     --- stderr
     ");
     insta::assert_snapshot!(compiled("matvec.ptx", &["--entry", "matvec"]), @"
     exit 0
     --- stdout
-    matvec.ptx: race: PROVED for every param_3 in 0..=1073741823 and schedule: all 46 obligations of the cut rule hold
+    matvec.ptx: race: PROVED for every param_3 in 0..=1073741823 and schedule: all 45 obligations of the cut rule hold
     --- stderr
     ");
 }
@@ -370,7 +370,7 @@ fn accesses_of_different_widths() {
     insta::assert_snapshot!(race(64, 1, &widths(512)), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 9 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all 8 obligations of the cut rule hold
     --- stderr
     ");
 }
@@ -398,7 +398,7 @@ fn a_predicated_store() {
     insta::assert_snapshot!(race(64, 1, &code(5)), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 9 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all 8 obligations of the cut rule hold
     --- stderr
     ");
 }
@@ -493,7 +493,7 @@ fn lanes_that_are_behind() {
     insta::assert_snapshot!(race(64, 1, &code("bar.warp.sync -1;")), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 13 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all 12 obligations of the cut rule hold
     --- stderr
     ");
 }
@@ -525,7 +525,7 @@ fn lanes_that_are_ahead() {
     insta::assert_snapshot!(race(64, 1, &code("bar.warp.sync -1;")), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 9 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all 8 obligations of the cut rule hold
     --- stderr
     ");
 }
@@ -549,7 +549,7 @@ fn groups_of_copies() {
     insta::assert_snapshot!(race(64, 1, &code("cp.async.wait_group 0;")), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 21 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all 20 obligations of the cut rule hold
     --- stderr
     ");
     insta::assert_snapshot!(race(64, 1, &code("cp.async.wait_group 1;")), @"
@@ -561,7 +561,7 @@ fn groups_of_copies() {
     insta::assert_snapshot!(race(64, 1, &code("cp.async.wait_all;")), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 21 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all 20 obligations of the cut rule hold
     --- stderr
     ");
 }
@@ -602,8 +602,8 @@ fn a_tile_that_is_stored() {
     insta::assert_snapshot!(stored("race,stale_read", fence, wait), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every p_n in 0..=1073741823 and schedule: all 30 obligations of the cut rule hold
-    kernel.ptx: stale_read: PROVED for every p_n in 0..=1073741823 and schedule: all 32 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every p_n in 0..=1073741823 and schedule: all 29 obligations of the cut rule hold
+    kernel.ptx: stale_read: PROVED for every p_n in 0..=1073741823 and schedule: all 31 obligations of the cut rule hold
     --- stderr
     ");
     insta::assert_snapshot!(stored("race", fence, ""), @"
@@ -615,7 +615,7 @@ fn a_tile_that_is_stored() {
     insta::assert_snapshot!(stored("race,stale_read", "", wait), @"
     exit 1
     --- stdout
-    kernel.ptx: race: PROVED for every p_n in 0..=1073741823 and schedule: all 30 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every p_n in 0..=1073741823 and schedule: all 29 obligations of the cut rule hold
     kernel.ptx: stale_read: REFUTED at p_n = 1: the asynchronous read that warp0 starts at line 18 of smem_tile[0] comes after the write by warp0 at line 16 and need not see it: the read goes through the async proxy, and no proxy fence stands on the way; a `fence.proxy.async` between lines 16 and 18 would make it visible
     --- stderr
     ");
