@@ -41,6 +41,9 @@ const MOST_POINTS: usize = 1 << 16;
 /// Time for a readable run.
 const SHORTENING: Duration = Duration::from_secs(2);
 
+/// The same for a hazard, of which fewer states are searched: so long that it is mostly not used up.
+const TRIMMING: Duration = Duration::from_secs(8);
+
 /// A counterexample and in which sense it is the smallest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Least {
@@ -125,7 +128,7 @@ impl Hunter<'_> {
         // A run is worth shortening even when the time is used up.
         let hang = match self.property {
             Property::Deadlock => shorten::shortened(self.protocol, hang, &self.watch(SHORTENING)),
-            property => trim::trimmed(self.protocol, property, hang, &self.watch(SHORTENING)),
+            property => trim::trimmed(self.protocol, property, hang, &self.watch(TRIMMING)),
         };
         Least { hang, smallest }
     }

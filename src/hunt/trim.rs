@@ -19,7 +19,7 @@ use super::distinct;
 use super::distinct::Place;
 
 /// States that are searched for shortest runs.
-const STATES: u64 = 100_000;
+const STATES: u64 = 10_000;
 
 /// The longest run of which actions are left out, since that takes quadratic time.
 const TRIMMED: usize = 1_000;
