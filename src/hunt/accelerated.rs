@@ -186,7 +186,7 @@ impl Search<'_> {
     ) {
         loop {
             self.steps += 1;
-            if self.work == 0 || self.steps % CLOCK_INTERVAL == 0 && self.watch.over() {
+            if self.work == 0 || self.steps.is_multiple_of(CLOCK_INTERVAL) && self.watch.over() {
                 self.met.cut_short = true;
                 return;
             }
