@@ -122,10 +122,11 @@ fn one_loop(first: &Statement, second: &Statement, unknowns: &mut Unknowns) -> O
         evenly(body, single.len(), *k, &index, by, &open),
     ];
     let round = Sum::unknown(*k).scaled(by);
-    let rest = match facts.range(&index) {
-        (0, 0) => Sum::of(0),
-        _ => index.clone(),
-    };
+    // What is done once may still name its number, or not any more.
+    let mut rests = vec![index.clone()];
+    if facts.range(&index) == (0, 0) {
+        rests.push(Sum::of(0));
+    }
     let general = candidates.into_iter().flatten().find(|general| {
         let same = |found: &[Statement], at: &Sum| {
             let with = |u: Unknown| (u == *number).then(|| at.clone());
@@ -134,7 +135,7 @@ fn one_loop(first: &Statement, second: &Statement, unknowns: &mut Unknowns) -> O
         };
         let mut chunks = (0..).zip(body.chunks(single.len()));
         chunks.all(|(copy, found)| same(found, &round.plus_constant(copy)))
-            && same(single, &written.plus(&rest))
+            && rests.iter().any(|rest| same(single, &written.plus(rest)))
     })?;
     let total = facts.rewritten(&written.plus(left));
     let most = facts.range(&total).1;
