@@ -89,10 +89,14 @@ pub fn equal(a: &Expr, b: &Expr) -> bool {
 ///
 /// # Errors
 ///
-/// Refuses an access to, or room for, what is not of its own copy.
+/// Refuses an access to, or room for, what is not of its own copy, and copies that share something.
 pub fn buffers(protocol: &Protocol) -> Result<BTreeMap<usize, usize>, Unsupported> {
     let mut all: BTreeMap<usize, usize> = BTreeMap::new();
-    for (role, copy) in protocol.roles.iter().zip(copies(protocol).indices) {
+    let copies = copies(protocol);
+    if copies.extent.is_some() && copies.indices.len() != protocol.roles.len() {
+        return Err(Unsupported::whole("data of copies that share objects"));
+    }
+    for (role, copy) in protocol.roles.iter().zip(copies.indices) {
         let mut blocks = vec![&role.body[..]];
         while let Some(block) = blocks.pop() {
             for stmt in block {

@@ -224,7 +224,7 @@ impl<'a> Rule<'a> {
             let mut values = match begin.class == access.class {
                 true => env.clone(),
                 // Nothing may be assumed of a class that may be empty: what is told apart by an
-                // open index is not looked at.
+                // open index is not looked at. All of this is about copy number 0.
                 false => self.known_indices(&mut setting, first, None)?,
             };
             let index = self.index_of(begin);
