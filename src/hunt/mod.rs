@@ -63,8 +63,8 @@ const INPUTS: usize = 256;
 /// With more members than this, what is alike moves together.
 const MANY: usize = 64;
 
-/// How many steps of all members an instance with many of them is worth at least.
-const LEAST_STEPS: u64 = 256;
+/// As a divisor of that: so much less is worth trying where members move together.
+const TOGETHER: u64 = 4;
 
 /// The largest instance that is tried.
 const LARGEST: Limits = Limits {
@@ -72,6 +72,13 @@ const LARGEST: Limits = Limits {
     members: 1 << 15,
     cells: 20_000,
     work: 4_000_000,
+};
+
+/// And as long as there is something better to try first.
+const HURRIED_LARGEST: Limits = Limits {
+    ops: 100_000,
+    members: 4_096,
+    ..LARGEST
 };
 
 /// States that are explored at one suspected point where the schedules find nothing.
@@ -171,8 +178,9 @@ pub struct Hunter<'a> {
     order: Vec<usize>,
     cancel: &'a AtomicBool,
     tell: &'a dyn Fn(&str),
-    /// How much work each input is worth.
+    /// How much work each input is worth, and how large an instance may be.
     work: u64,
+    largest: Limits,
     /// Whether there was more to try at the last point than the work that it is worth now.
     left_over: bool,
     /// The first undefined operation met.
@@ -204,6 +212,7 @@ impl<'a> Hunter<'a> {
             cancel,
             tell,
             work: WORK,
+            largest: LARGEST,
             left_over: false,
             undefined: None,
             clear: FxHashSet::default(),
@@ -231,10 +240,14 @@ impl<'a> Hunter<'a> {
         self.together
     }
 
-    /// Whether inputs are worth only part of the work: what is left over of a point is tried when it
-    /// comes up again.
+    /// Whether inputs are worth only part of the work, and large ones none: what is left over of a
+    /// point is tried when it comes up again.
     pub fn hurried(&mut self, hurried: bool) {
-        self.work = if hurried { HURRIED_WORK } else { WORK };
+        (self.work, self.largest) = if hurried {
+            (HURRIED_WORK, HURRIED_LARGEST)
+        } else {
+            (WORK, LARGEST)
+        };
     }
 
     /// Ends after a time.
@@ -306,7 +319,7 @@ impl<'a> Hunter<'a> {
     }
 
     fn inputs(&mut self, params: &[i64], watch: &Watch<'_>) -> Result<Option<Hang>, RunError> {
-        for item in Inputs::new(self.protocol, params, &bounds(LARGEST))?.take(INPUTS) {
+        for item in Inputs::new(self.protocol, params, &bounds(self.largest))?.take(INPUTS) {
             let (input, instance) = item?;
             if self.property != Property::Deadlock {
                 let (protocol, property) = (self.protocol, self.property);
@@ -320,8 +333,7 @@ impl<'a> Hunter<'a> {
             }
             self.together = instance.members.len() > MANY;
             let met = if self.together {
-                let least = LEAST_STEPS * instance.members.len() as u64;
-                accelerated::run(&instance, self.work.max(least), watch)
+                accelerated::run(&instance, self.work / TOGETHER, watch)
             } else {
                 schedules::run(&instance, self.work, watch)
             };

@@ -12,14 +12,16 @@ use crate::semantics::hazards::judge;
 use crate::semantics::hazards::search;
 use crate::semantics::inputs::Bounds;
 use crate::semantics::inputs::Inputs;
+use crate::semantics::unfold::Limits;
 use crate::verdict::Property;
 
 /// How far from the least values the instance is.
 const POSITION: i64 = 2;
 
-/// States that are looked at, of not more members than this.
+/// States that are looked at, of not more members and operations than this.
 const STATES: u64 = 2_000;
-const MEMBERS: usize = 32;
+const MEMBERS: u64 = 32;
+const OPERATIONS: u64 = 1_000;
 
 /// What was seen in different generations, in words.
 pub(super) fn deviates(protocol: &Protocol) -> Option<String> {
@@ -28,12 +30,16 @@ pub(super) fn deviates(protocol: &Protocol) -> Option<String> {
         .iter()
         .map(|p| value(&p.domain))
         .collect::<Option<_>>()?;
-    let bounds = Bounds::default();
+    let bounds = Bounds {
+        limits: Limits {
+            members: MEMBERS,
+            ops: OPERATIONS,
+            ..Limits::default()
+        },
+        ..Bounds::default()
+    };
     let mut inputs = Inputs::new(protocol, &params, &bounds).ok()?;
     let (_, instance) = inputs.next()?.ok()?;
-    if instance.members.len() > MEMBERS {
-        return None;
-    }
     let options = Options {
         max_states: STATES,
         ..Options::default()
@@ -65,6 +71,8 @@ fn value(domain: &Domain) -> Option<i64> {
     match domain {
         Domain::AtLeast(lo) => lo.checked_add(POSITION),
         Domain::Range(lo, hi) => Some((lo + POSITION).min(*hi)),
+        // What is fixed may be large, and the time must not depend on it.
+        Domain::Set(all) if all.len() == 1 => None,
         Domain::Set(all) => all.get(POSITION as usize).or(all.last()).copied(),
     }
 }

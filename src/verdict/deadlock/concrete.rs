@@ -97,6 +97,10 @@ impl Strategy<'_> {
         if let Some(hang) = self.suspected(&hunter, &suspects) {
             return self.refute_at(&mut hunter, hang, "a suspicion of the proof search", notes);
         }
+        // What was too large to be tried in a hurry.
+        if let Some(decision) = self.again(&mut hunter, &notes)? {
+            return Ok(decision);
+        }
         match self.far(&mut hunter) {
             Ok(Some(hang)) => return self.refute_at(&mut hunter, hang, SCHEDULES, notes),
             Ok(None) => {}
@@ -129,7 +133,27 @@ impl Strategy<'_> {
         hunter.hurried(true);
         let small = hunter.boxes(0..=QUICK_RADIUS, &quick);
         hunter.hurried(false);
-        match small {
+        self.decided(hunter, small, notes)
+    }
+
+    /// What the same schedules decide with as much work as they are worth.
+    fn again(
+        &self,
+        hunter: &mut Hunter<'_>,
+        notes: &[String],
+    ) -> Result<Option<Decision>, Internal> {
+        let watch = hunter.watch((self.remaining() / QUICK_SHARE).min(QUICK_TIME));
+        let small = hunter.boxes(0..=QUICK_RADIUS, &watch);
+        self.decided(hunter, small, notes)
+    }
+
+    fn decided(
+        &self,
+        hunter: &mut Hunter<'_>,
+        found: Result<Option<Hang>, IllDefined>,
+        notes: &[String],
+    ) -> Result<Option<Decision>, Internal> {
+        match found {
             Ok(Some(hang)) => {
                 let decision = self.refute_at(hunter, hang, SCHEDULES, notes.to_vec());
                 decision.map(Some)
