@@ -16,36 +16,36 @@ fn with(name: &str, content: &str) -> Folder {
 fn a_hang_of_many_threads_reads_like_one_of_two() {
     let protocol = include_str!("../encodings/mbarrier/jacobi_fixed_phase.wlk");
     let folder = with("jacobi_fixed_phase.wlk", protocol);
-    let args = ["check", "jacobi_fixed_phase.wlk", "--assume", "T >= 256"];
+    let args = ["check", "jacobi_fixed_phase.wlk", "--assume", "T >= 80"];
     insta::assert_snapshot!(folder.run(&args), @"
     exit 1
     --- stdout
-    jacobi_fixed_phase.wlk: deadlock: REFUTED at T = 256, N = 2: thread[0][0] waits for bar[0] to leave phase 0, but bar[0] is in phase 0 with 512 arrivals pending and nothing changes that: nobody who is left arrives at it (thread[0][1], thread[0][2], thread[0][3] and more did and will not again)
+    jacobi_fixed_phase.wlk: deadlock: REFUTED at T = 80, N = 2: thread[0][0] waits for bar[0] to leave phase 0, but bar[0] is in phase 0 with 160 arrivals pending and nothing changes that: nobody who is left arrives at it (thread[0][1], thread[0][2], thread[0][3] and more did and will not again)
         --> jacobi_fixed_phase.wlk:14
       14 |         wait bar[cta] 0
-      element  start  now                   waited for                                                          changed by                                              completes
-      bar[0]   -      phase 0, 512 pending  thread[0][0..256] phase != 0 (never), thread[0][0..256] phase != 0  thread[0][0..256] arrive 1, thread[1][0..256] arrive 1  no
-      bar[1]   -      phase 0, 512 pending  thread[1][0..256] phase != 0                                        thread[0][0..256] arrive 1, thread[1][0..256] arrive 1  yes
+      element  start  now                   waited for                                                        changed by                                            completes
+      bar[0]   -      phase 0, 160 pending  thread[0][0..80] phase != 0 (never), thread[0][0..80] phase != 0  thread[0][0..80] arrive 1, thread[1][0..80] arrive 1  no
+      bar[1]   -      phase 0, 160 pending  thread[1][0..80] phase != 0                                       thread[0][0..80] arrive 1, thread[1][0..80] arrive 1  yes
       blocked:
-        thread[0][0..256] at line 14: bar[0] phase != 0, found phase 0, 512 pending: nobody who is left arrives at it (thread[0][1], thread[0][2], thread[0][3] and more did and will not again)
+        thread[0][0..80] at line 14: bar[0] phase != 0, found phase 0, 160 pending: nobody who is left arrives at it (thread[0][1], thread[0][2], thread[0][3] and more did and will not again)
       trace:
-            1-256  thread[0][0..256]  arrives at bar[0]: phase 0, 256 pending  (line 12)
-          257-512  thread[0][0..256]  arrives at bar[1]: phase 0, 256 pending  (line 13)
-          513-768  thread[1][0..256]  arrives at bar[1]: phase 1, 512 pending  (line 12)
-         769-1024  thread[1][0..256]  arrives at bar[0]: phase 1, 512 pending  (line 13)
-        1025-1280  thread[1][0..256]  passes bar[1], which has left phase 0  (line 14)
-        1281-1536  thread[1][0..256]  arrives at bar[1]: phase 1, 256 pending  (line 12)
-        1537-1792  thread[1][0..256]  arrives at bar[0]: phase 1, 256 pending  (line 13)
-        1793-2048  thread[1][0..256]  passes bar[1], which has left phase 0  (line 14)
-        2049-2304  thread[0][0..256]  passes bar[0], which has left phase 0  (line 14)
-        2305-2560  thread[0][0..256]  arrives at bar[0]: phase 0, 512 pending  (line 12)
-        2561-2816  thread[0][0..256]  arrives at bar[1]: phase 0, 512 pending  (line 13)
+           1-80  thread[0][0..80]  arrives at bar[0]: phase 0, 80 pending  (line 12)
+         81-160  thread[0][0..80]  arrives at bar[1]: phase 0, 80 pending  (line 13)
+        161-240  thread[1][0..80]  arrives at bar[1]: phase 1, 160 pending  (line 12)
+        241-320  thread[1][0..80]  arrives at bar[0]: phase 1, 160 pending  (line 13)
+        321-400  thread[1][0..80]  passes bar[1], which has left phase 0  (line 14)
+        401-480  thread[1][0..80]  arrives at bar[1]: phase 1, 80 pending  (line 12)
+        481-560  thread[1][0..80]  arrives at bar[0]: phase 1, 80 pending  (line 13)
+        561-640  thread[1][0..80]  passes bar[1], which has left phase 0  (line 14)
+        641-720  thread[0][0..80]  passes bar[0], which has left phase 0  (line 14)
+        721-800  thread[0][0..80]  arrives at bar[0]: phase 0, 160 pending  (line 12)
+        801-880  thread[0][0..80]  arrives at bar[1]: phase 0, 160 pending  (line 13)
       minimal:
-        smallest found by (T, N) among T in 256..=260, N in 0..=4; of 2 smaller ones, 1 tried by schedules only and 1 not tried
+        smallest by (T, N) among T in 80..=84, N in 0..=4; every smaller one of these was explored exhaustively or proved to have none
       assumptions:
         T >= 1
         N >= 0
-        T >= 256
+        T >= 80
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
       decided by accelerated search of the counter system in [time]
@@ -107,12 +107,12 @@ fn a_race_among_many_threads() {
         "race",
         "-q",
         "--assume",
-        "T >= 256",
+        "T >= 80",
     ];
     insta::assert_snapshot!(folder.run(&args), @"
     exit 1
     --- stdout
-    jacobi_halo.wlk: race: REFUTED at T = 256, N = 2: the write by thread[1][121] at line 17 and the read by thread[0][134] at line 20 of halo[0][0][121] are not ordered: an arrival of thread[1][121] after line 17 that thread[0][134] waits for before line 20 would order them
+    jacobi_halo.wlk: race: REFUTED at T = 80, N = 2: the write by thread[1][0] at line 17 and the read by thread[0][79] at line 20 of halo[0][0][0] are not ordered: an arrival of thread[1][0] after line 17 that thread[0][79] waits for before line 20 would order them
     --- stderr
     ");
 }
