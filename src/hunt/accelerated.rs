@@ -149,12 +149,12 @@ impl Search<'_> {
         }
         for discrepancies in 1..=DISCREPANCIES {
             for open in std::mem::take(&mut self.open[discrepancies]) {
-                let mut state = self.state_at(open.node);
+                let mut state = self.replayed(open.node).1;
                 let mut node = open.node;
                 let mut last = None;
                 if open.size > 0 {
                     let moved = self.repeat(&mut state, open.place, open.size);
-                    if moved.size < open.size {
+                    if moved.actions.len() < open.size {
                         continue;
                     }
                     node = self.node(node, open.place, open.size);
@@ -203,7 +203,7 @@ impl Search<'_> {
                     let at = held.iter().rposition(|place| places.contains_key(place));
                     let Some(at) = at else {
                         if !step::is_finished(self.instance, &state) {
-                            self.met.stuck = Some(self.run_to(node));
+                            self.met.stuck = Some(self.replayed(node).0);
                         }
                         return;
                     };
@@ -227,11 +227,11 @@ impl Search<'_> {
                 held.push(place);
                 self.note(discrepancies, (before, policy), (place, size), held);
             }
-            if moved.size == 0 {
+            if moved.actions.is_empty() {
                 // What they would do is undefined, and nothing follows.
                 return;
             }
-            node = self.node(node, place, moved.size);
+            node = self.node(node, place, moved.actions.len());
             last = Some(place);
         }
     }
@@ -304,20 +304,11 @@ impl Search<'_> {
     /// Lets as many of these actions happen as can, at most so many.
     fn advance(&mut self, state: &mut State, actions: Vec<Action>, most: usize) -> Advance {
         let mut advance = Advance {
-            size: 0,
             completes: None,
             actions: Vec::new(),
         };
         for action in actions.into_iter().take(most) {
-            let cell = match action {
-                Action::Step(member) => {
-                    step::next_op(self.instance, state, member).map(|op| op.cell)
-                }
-                Action::Land(member, position) => {
-                    step::in_flight(state, member, position).map(|flight| flight.cell)
-                }
-                Action::Launch(_) => None,
-            };
+            let cell = step::works_on(self.instance, state, action).map(|(_, cell)| cell);
             let progress = |state: &State| cell.map(|cell| state.cells[cell.0 as usize].progress());
             let before = progress(state);
             match step::apply(self.instance, state, action) {
@@ -328,14 +319,13 @@ impl Search<'_> {
                 }
                 Err(StepError::NotEnabled(_)) => break,
             }
-            advance.size += 1;
             advance.actions.push(action);
             let both = before.zip(progress(state));
             if both.is_some_and(|(before, now)| before.completed(now)) {
-                advance.completes.get_or_insert(advance.size);
+                advance.completes.get_or_insert(advance.actions.len());
             }
         }
-        self.work = self.work.saturating_sub(advance.size as u64);
+        self.work = self.work.saturating_sub(advance.actions.len() as u64);
         advance
     }
 
@@ -350,27 +340,19 @@ impl Search<'_> {
         moves
     }
 
-    fn state_at(&mut self, node: usize) -> State {
-        let mut state = step::initial(self.instance);
-        for moved in self.moves(node) {
-            self.repeat(&mut state, moved.place, moved.size);
-        }
-        state
-    }
-
-    fn run_to(&mut self, node: usize) -> Vec<Action> {
+    /// The run to a node, and the state there.
+    fn replayed(&mut self, node: usize) -> (Vec<Action>, State) {
         let mut state = step::initial(self.instance);
         let mut run = Vec::new();
         for moved in self.moves(node) {
             run.extend(self.repeat(&mut state, moved.place, moved.size).actions);
         }
-        run
+        (run, state)
     }
 }
 
 /// What came of moving those at a place.
 struct Advance {
-    size: usize,
     /// How many it took to complete a phase or generation.
     completes: Option<usize>,
     actions: Vec<Action>,
@@ -378,7 +360,7 @@ struct Advance {
 
 /// How many could have been moved instead.
 fn sizes(advance: &Advance) -> Vec<usize> {
-    let all = advance.size;
+    let all = advance.actions.len();
     let completing = advance.completes.unwrap_or(0);
     let candidates = [
         all.saturating_sub(1),

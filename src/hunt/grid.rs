@@ -77,28 +77,9 @@ impl Region {
     }
 }
 
-/// The value at a position, if the domain reaches so far.
-pub fn value(domain: &Domain, position: i64) -> Option<i64> {
-    let place = usize::try_from(position).ok()?;
-    match domain {
-        Domain::AtLeast(lo) => lo.checked_add(position),
-        Domain::Range(lo, hi) => lo.checked_add(position).filter(|value| value <= hi),
-        Domain::Set(all) => all.get(place).copied(),
-    }
-}
-
-/// The position of a value, if it is in the domain.
-pub fn position(domain: &Domain, value: i64) -> Option<i64> {
-    match domain {
-        Domain::AtLeast(lo) => value.checked_sub(*lo).filter(|at| *at >= 0),
-        Domain::Range(lo, hi) => (*lo..=*hi).contains(&value).then(|| value - lo),
-        Domain::Set(all) => all.iter().position(|v| *v == value).map(|at| at as i64),
-    }
-}
-
 /// The values up to a position.
 fn values(domain: &Domain, most: i64) -> Vec<i64> {
-    (0..=most).map_while(|at| value(domain, at)).collect()
+    (0..=most).map_while(|at| domain.value(at)).collect()
 }
 
 /// The points whose greatest position is exactly `radius`, in the order of the declarations.
@@ -113,7 +94,7 @@ pub fn points(protocol: &Protocol, radius: i64) -> Vec<Vec<i64>> {
 /// Whether no parameter has values beyond this position.
 pub fn covers_domain(protocol: &Protocol, radius: i64) -> bool {
     let mut params = protocol.params.iter();
-    params.all(|p| value(&p.domain, radius.saturating_add(1)).is_none())
+    params.all(|p| p.domain.value(radius.saturating_add(1)).is_none())
 }
 
 /// The values up to a position, in words that fit after "no violation".
@@ -154,8 +135,8 @@ mod tests {
         let region = Region::new(&protocol, &[1, 1]);
         let points: Vec<Vec<i64>> = region.points(&protocol, &[1, 0]).collect();
         assert_eq!(points, [[1, 0], [2, 0], [1, 1], [2, 1]]);
-        assert_eq!(position(&protocol.params[0].domain, 3), None);
-        assert_eq!(position(&protocol.params[1].domain, 3), Some(3));
+        assert_eq!(protocol.params[0].domain.position(3), None);
+        assert_eq!(protocol.params[1].domain.position(3), Some(3));
     }
 
     #[test]

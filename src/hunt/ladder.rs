@@ -4,7 +4,6 @@ use super::Hang;
 use super::Hunter;
 use super::IllDefined;
 use super::Watch;
-use super::grid;
 
 /// Positions tried for several parameters together.
 const RUNGS: [i64; 5] = [4, 8, 16, 32, 128];
@@ -56,7 +55,7 @@ impl Hunter<'_> {
                         large(param)
                     } else {
                         // A short domain may end before.
-                        (0..=rest).rev().find_map(|at| grid::value(domain, at))
+                        domain.value_up_to(rest)
                     }
                 });
                 if let Some(point) = values.collect::<Option<Vec<i64>>>()
@@ -68,19 +67,19 @@ impl Hunter<'_> {
         };
         for rung in RUNGS {
             for subset in &subsets {
-                let at = |param: usize| grid::value(&self.protocol.params[param].domain, rung);
+                let at = |param: usize| self.protocol.params[param].domain.value(rung);
                 add(*subset, &at);
                 // Round values: sizes are often assumed to be multiples of something.
                 let round = |param: usize| {
                     let domain = &self.protocol.params[param].domain;
-                    grid::position(domain, rung).map(|_| rung)
+                    domain.position(rung).map(|_| rung)
                 };
                 add(*subset, &round);
             }
         }
         for position in RUNGS[0]..=SWEPT {
             for subset in subsets.iter().filter(|s| s.is_power_of_two()) {
-                let at = |param: usize| grid::value(&self.protocol.params[param].domain, position);
+                let at = |param: usize| self.protocol.params[param].domain.value(position);
                 add(*subset, &at);
             }
         }

@@ -15,7 +15,6 @@ use super::LARGEST_START;
 use super::Watch;
 use super::bounds;
 use super::explored;
-use super::grid;
 use super::grid::Region;
 use super::shorten;
 use super::trim;
@@ -149,7 +148,7 @@ impl Hunter<'_> {
 
     fn shrunk_in(&mut self, mut hang: Hang, param: usize, watch: &Watch<'_>) -> Hang {
         let domain = &self.protocol.params[param].domain;
-        let Some(mut high) = grid::position(domain, hang.input.params[param]) else {
+        let Some(mut high) = domain.position(hang.input.params[param]) else {
             return hang;
         };
         // Nothing was found at `low`, and something was at `high`.
@@ -158,7 +157,7 @@ impl Hunter<'_> {
             // The least value first: most parameters do not matter.
             let middle = if low < 0 { 0 } else { low + (high - low) / 2 };
             let mut params = hang.input.params.clone();
-            if let Some(value) = grid::value(domain, middle) {
+            if let Some(value) = domain.value(middle) {
                 params[param] = value;
             }
             match self.point(&params, watch) {
@@ -188,7 +187,7 @@ impl Hunter<'_> {
     fn around(&self, hang: &Hang) -> Region {
         let params = self.protocol.params.iter().zip(&hang.input.params);
         let most = params.map(|(param, value)| {
-            let at = grid::position(&param.domain, *value).unwrap_or(0);
+            let at = param.domain.position(*value).unwrap_or(0);
             (at + BEYOND).max(AT_LEAST)
         });
         Region::new(self.protocol, &most.collect::<Vec<i64>>())

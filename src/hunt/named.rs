@@ -7,7 +7,6 @@ use super::Hang;
 use super::Hunter;
 use super::IllDefined;
 use super::Watch;
-use super::grid;
 
 /// Numbers up to this one are tried anyway.
 const SMALL: i64 = 4;
@@ -53,10 +52,10 @@ impl Hunter<'_> {
         }
         // With each value, whether it is near a number.
         let choices = self.protocol.params.iter().map(|param| {
-            let rest = REST.iter().filter_map(|at| grid::value(&param.domain, *at));
+            let rest = REST.iter().filter_map(|at| param.domain.value(*at));
             let near = numbers.iter().flat_map(|number| {
                 let around = AROUND.iter().map(move |by| number + by);
-                around.filter(|value| grid::position(&param.domain, *value).is_some())
+                around.filter(|value| param.domain.position(*value).is_some())
             });
             let all = rest.map(|v| (v, 0)).chain(near.map(|v| (v, 1)));
             all.unique_by(|(value, _)| *value).collect::<Vec<_>>()

@@ -4,6 +4,7 @@
 //! certificate checker and the reports read. It carries source spans so that any of them can
 //! point at the text, and nothing about how it will be decided.
 
+mod domain;
 mod expr;
 mod memory;
 mod tightened;

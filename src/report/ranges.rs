@@ -1,18 +1,16 @@
 //! Names of many members in few words: `thread[0][0..128]`, as ranges are written in the language.
 
-use itertools::Itertools;
-
 /// From how many on neighbours are put together.
-pub(super) const MANY: usize = 4;
+const MANY: usize = 4;
 
 /// A name without its last index, and that index.
-pub(super) fn parts(name: &str) -> Option<(&str, i64)> {
+fn parts(name: &str) -> Option<(&str, i64)> {
     let (prefix, index) = name.strip_suffix(']')?.rsplit_once('[')?;
     Some((prefix, index.parse().ok()?))
 }
 
 /// Whether a name is the one after another: the same but for the last index, which is one more.
-pub(super) fn follows(name: &str, before: &str) -> bool {
+fn follows(name: &str, before: &str) -> bool {
     match (parts(before), parts(name)) {
         (Some((prefix, index)), Some((same, next))) => prefix == same && next == index + 1,
         _ => false,
@@ -20,32 +18,36 @@ pub(super) fn follows(name: &str, before: &str) -> bool {
 }
 
 /// One name for neighbours, given the first and the last of them.
-pub(super) fn range(first: &str, last: &str) -> String {
+fn range(first: &str, last: &str) -> String {
     match (parts(first), parts(last)) {
         (Some((prefix, from)), Some((_, to))) => format!("{prefix}[{from}..{}]", to + 1),
         _ => format!("{first} to {last}"),
     }
 }
 
+/// Neighbours put together, where they are many and go on like each other, and each of the others
+/// apart; all in their order.
+pub(super) fn together<T>(
+    items: &[T],
+    name: impl Fn(&T) -> &str,
+    alike: impl Fn(&T, &T) -> bool,
+) -> Vec<(String, &[T])> {
+    let next = |a: &T, b: &T| alike(a, b) && follows(name(b), name(a));
+    let runs = items.chunk_by(next).flat_map(|run| {
+        let size = if run.len() < MANY { 1 } else { run.len() };
+        run.chunks(size)
+    });
+    let named = runs.map(|run| match run {
+        [first, .., last] => (range(name(first), name(last)), run),
+        run => (run.iter().map(|one| name(one).to_owned()).collect(), run),
+    });
+    named.collect()
+}
+
 /// The same names in the same order, where many neighbours are one.
 pub(super) fn ranges(names: &[&str]) -> Vec<String> {
-    let runs = names
-        .iter()
-        .map(|name| vec![*name])
-        .coalesce(|mut run, next| {
-            let follows = run.last().is_some_and(|last| follows(next[0], last));
-            if follows {
-                run.extend(next);
-                Ok(run)
-            } else {
-                Err((run, next))
-            }
-        });
-    let words = runs.flat_map(|run| match run.as_slice() {
-        [first, .., last] if run.len() >= MANY => vec![range(first, last)],
-        few => few.iter().map(|name| (*name).to_owned()).collect(),
-    });
-    words.collect()
+    let together = together(names, |name| name, |_, _| true);
+    together.into_iter().map(|(name, _)| name).collect()
 }
 
 #[cfg(test)]

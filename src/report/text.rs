@@ -159,22 +159,10 @@ pub fn run(patterns: &[Pattern], stuck: &Stuck, events: &[Event], style: Style) 
     // A chain already says why each of its members waits.
     if stuck.blocked.len() > stuck.chain.len() {
         let like = |b: &Blocked| (b.line, b.element.clone(), b.wants.clone(), b.value.clone());
-        let next =
-            |a: &Blocked, b: &Blocked| like(a) == like(b) && ranges::follows(&b.member, &a.member);
-        let runs = stuck.blocked.chunk_by(next).flat_map(|run| {
-            let size = if run.len() < ranges::MANY {
-                1
-            } else {
-                run.len()
-            };
-            run.chunks(size)
-        });
-        let lines = runs.map(|run| {
+        let alike = |a: &Blocked, b: &Blocked| like(a) == like(b);
+        let runs = ranges::together(&stuck.blocked, |b| &b.member, alike);
+        let lines = runs.into_iter().map(|(who, run)| {
             let b = &run[0];
-            let who = match run {
-                [first, .., last] => ranges::range(&first.member, &last.member),
-                _ => b.member.clone(),
-            };
             format!(
                 "{who} at line {}: {} {}, found {}: {}",
                 b.line, b.element, b.wants, b.value, b.why
@@ -211,34 +199,21 @@ pub fn other_run(events: &[Event], style: Style) -> String {
 /// A run, one line per step or per number of neighbours who do the same one after the other; the
 /// beginning of a long one is left out.
 fn trace(events: &[Event]) -> Vec<String> {
-    let mut runs: Vec<&[Event]> = events
-        .chunk_by(|a, b| a.deed.goes_on_with(b.deed) && ranges::follows(&b.member, &a.member))
-        .flat_map(|run| {
-            let size = if run.len() < ranges::MANY {
-                1
-            } else {
-                run.len()
-            };
-            run.chunks(size)
-        })
-        .collect();
+    let alike = |a: &Event, b: &Event| a.deed.goes_on_with(b.deed);
+    let mut runs = ranges::together(events, |event| &event.member, alike);
     let shown = runs.split_off(runs.len().saturating_sub(STEPS));
-    let hidden: usize = runs.iter().map(|run| run.len()).sum();
+    let hidden: usize = runs.iter().map(|(_, run)| run.len()).sum();
     let mut lines = Vec::new();
     if hidden > 0 {
         lines.push(format!("... {hidden} earlier steps"));
     }
     let mut number = hidden;
     let mut rows = Vec::new();
-    for run in shown {
+    for (who, run) in shown {
         let ([last] | [.., last]) = run else { continue };
         let count = match run.len() {
             1 => format!("{}", number + 1),
             more => format!("{}-{}", number + 1, number + more),
-        };
-        let who = match run {
-            [first, _, ..] => ranges::range(&first.member, &last.member),
-            _ => last.member.clone(),
         };
         number += run.len();
         rows.push((count, who, last));

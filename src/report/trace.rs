@@ -103,10 +103,7 @@ pub fn event(
         Action::Land(member, position) => step::in_flight(state, member, position),
         Action::Launch(_) | Action::Step(_) => None,
     };
-    let place = landing.map(|l| (l.stmt, l.cell)).or_else(|| {
-        let op = before.filter(|_| matches!(action, Action::Step(_)));
-        op.map(|op| (op.stmt, op.cell))
-    });
+    let place = step::works_on(instance, state, action);
     let progress = |state: &State, cell: CellId| state.cells[cell.0 as usize].progress();
     let open = place.map(|(_, cell)| progress(state, cell));
     let done = step::apply(instance, state, action);

@@ -6,7 +6,6 @@
 //! reported beside the result.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use crate::protocol::Protocol;
@@ -16,6 +15,7 @@ use super::input::Input;
 use super::inputs::Bounds;
 use super::inputs::Inputs;
 use super::instance::Instance;
+use super::pace::Pace;
 use super::step;
 use super::step::Action;
 use super::step::State;
@@ -25,12 +25,6 @@ use super::symmetry::Symmetry;
 use super::table::StateTable;
 use super::table::decode;
 use super::table::encode;
-
-/// How often cancellation is looked at and progress is told, in states.
-const INTERVAL: usize = 1 << 12;
-
-/// How often the clock is looked at, in members of the states that are looked at.
-const CLOCK_INTERVAL: usize = 1 << 12;
 
 /// What a search may do.
 #[derive(Clone, Copy)]
@@ -112,24 +106,8 @@ pub fn explore(instance: &Instance, options: &Options<'_>) -> Explored {
     let mut stuck = None;
     let mut violation = None;
     let mut number = 0;
-    let mut looked = 0;
-    let mut late = || {
-        looked += instance.members.len() + 1;
-        let over =
-            looked >= CLOCK_INTERVAL && options.deadline.is_some_and(|d| Instant::now() >= d);
-        looked %= CLOCK_INTERVAL;
-        over
-    };
+    let mut pace = Pace::new(options, instance);
     'states: while number < search.table.len() {
-        if number % INTERVAL == 0 {
-            if options.cancel.is_some_and(|c| c.load(Ordering::Relaxed)) {
-                end = SearchEnd::Cancelled;
-                break;
-            }
-            if let Some(progress) = options.progress {
-                progress(search.table.len() as u64);
-            }
-        }
         if search.table.len() as u64 > limit {
             end = SearchEnd::StateLimit;
             break;
@@ -145,7 +123,7 @@ pub fn explore(instance: &Instance, options: &Options<'_>) -> Explored {
             }
         }
         for action in actions {
-            if late() {
+            if pace.is_over(search.table.len()) {
                 end = SearchEnd::Cancelled;
                 break 'states;
             }

@@ -18,6 +18,7 @@ pub mod hazards;
 pub mod input;
 pub mod inputs;
 pub mod instance;
+mod pace;
 pub mod pattern;
 mod program;
 pub mod simulate;

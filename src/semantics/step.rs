@@ -45,7 +45,9 @@
 //! What is undefined is a [`Violation`]: no state follows it.
 
 use crate::protocol::Comparison;
+use crate::protocol::StmtId;
 
+use super::instance::CellId;
 use super::instance::CellStart;
 use super::instance::Instance;
 use super::instance::Op;
@@ -201,6 +203,17 @@ pub fn next_op<'i>(instance: &'i Instance, state: &State, member: usize) -> Opti
         .get(member)?
         .ops
         .get(state.counters[member] as usize)
+}
+
+/// The statement and the cell of what an action does; none for a launch and for what there is not.
+pub fn works_on(instance: &Instance, state: &State, action: Action) -> Option<(StmtId, CellId)> {
+    match action {
+        Action::Launch(_) => None,
+        Action::Step(member) => next_op(instance, state, member).map(|op| (op.stmt, op.cell)),
+        Action::Land(member, position) => {
+            in_flight(state, member, position).map(|landing| (landing.stmt, landing.cell))
+        }
+    }
 }
 
 /// Whether a member can do its next operation.

@@ -173,13 +173,7 @@ impl<'i> Monitor<'i> {
     }
 
     fn ready(&self, state: &State, action: Action) -> Vec<usize> {
-        let cell = match action {
-            Action::Launch(_) => None,
-            Action::Step(member) => step::next_op(self.instance, state, member).map(|op| op.cell),
-            Action::Land(member, position) => {
-                step::in_flight(state, member, position).map(|landing| landing.cell)
-            }
-        };
+        let cell = step::works_on(self.instance, state, action).map(|(_, cell)| cell);
         let others = (0..self.instance.members.len()).filter(|m| *m != action.member());
         // A landing acts for its member, which may itself stand before a wait.
         let own = matches!(action, Action::Land(..)).then(|| action.member());

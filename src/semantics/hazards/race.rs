@@ -25,37 +25,30 @@ const MOST_RACES: usize = 256;
 pub struct Races<'i> {
     instance: &'i Instance,
     data: &'i Data,
-    /// Slots that race if at all: touched by two accesses, one of them a write.
-    contested: Vec<bool>,
-    /// Per slot that races if at all, by member: the accesses to it.
-    on: FxHashMap<u32, Vec<(usize, usize)>>,
+    /// Per slot, by member: the accesses to it if it races at all, which takes two, one of them a
+    /// write.
+    on: Vec<Vec<(usize, usize)>>,
 }
 
 impl<'i> Races<'i> {
     /// What races in an instance with this data.
     pub fn new(instance: &'i Instance, data: &'i Data) -> Races<'i> {
         let slots = data.buffers.last().map_or(0, |b| b.cells.end);
-        let mut touched = vec![(0_usize, false); slots];
-        for access in data.accesses.iter().flatten() {
-            let (count, written) = &mut touched[access.slot as usize];
-            *count += 1;
-            *written |= access.write;
-        }
-        let contested: Vec<bool> = touched.iter().map(|(n, w)| *n > 1 && *w).collect();
-        let mut on: FxHashMap<u32, Vec<(usize, usize)>> = FxHashMap::default();
+        let mut on = vec![Vec::new(); slots];
         for (member, accesses) in data.accesses.iter().enumerate() {
             for (place, access) in accesses.iter().enumerate() {
-                if contested[access.slot as usize] {
-                    on.entry(access.slot).or_default().push((member, place));
-                }
+                on[access.slot as usize].push((member, place));
             }
         }
-        Races {
-            instance,
-            data,
-            contested,
-            on,
+        for all in &mut on {
+            let written = all
+                .iter()
+                .any(|(member, place)| data.accesses[*member][*place].write);
+            if all.len() < 2 || !written {
+                all.clear();
+            }
         }
+        Races { instance, data, on }
     }
 
     /// The instance.
@@ -70,7 +63,9 @@ impl<'i> Races<'i> {
 
     /// Whether a slot is touched by two accesses one of which writes.
     pub fn is_contested(&self, slot: u32) -> bool {
-        self.contested.get(slot as usize).is_some_and(|c| *c)
+        self.on
+            .get(slot as usize)
+            .is_some_and(|all| !all.is_empty())
     }
 
     /// The first race in a state, by member.
@@ -94,7 +89,7 @@ impl<'i> Races<'i> {
     /// A race of this access, which is next or under way, with another.
     fn with(&self, (member, at): (usize, usize), state: &State) -> Option<Hazard> {
         let access = &self.data.accesses[member][at];
-        let others = self.on.get(&access.slot)?.iter();
+        let others = self.on.get(access.slot as usize)?.iter();
         let mut others = others.filter(|other| **other != (member, at));
         let (other, place) = others.find(|(other, place)| {
             let second = &self.data.accesses[*other][*place];

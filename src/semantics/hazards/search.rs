@@ -4,9 +4,6 @@
 //! that are interchangeable are searched up to renaming; what one of them does in some run, each
 //! of them does in some other, so participations are gathered per group of such members.
 
-use std::sync::atomic::Ordering;
-use std::time::Instant;
-
 use rustc_hash::FxHashMap;
 
 use crate::protocol::Protocol;
@@ -20,6 +17,7 @@ use crate::semantics::input::Input;
 use crate::semantics::inputs::Bounds;
 use crate::semantics::inputs::Inputs;
 use crate::semantics::instance::Instance;
+use crate::semantics::pace::Pace;
 use crate::semantics::step;
 use crate::semantics::step::Action;
 use crate::semantics::step::State;
@@ -36,9 +34,6 @@ use super::Participation;
 use super::Told;
 use super::judge::deviation;
 use super::participation;
-
-/// How often cancellation and the clock are looked at, in members of the states made.
-const INTERVAL: usize = 1 << 12;
 
 /// The run, or the two runs, that show a violation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -132,21 +127,12 @@ impl Search<'_> {
     fn run(&mut self, options: &Options<'_>) -> Searched {
         let limit = options.max_states.min(u64::from(u32::MAX) - 1);
         let mut number = 0;
-        let mut looked = INTERVAL;
+        let mut pace = Pace::new(options, self.instance);
         while number < self.table.len() {
             let state = decode(self.instance, self.table.get(number), true);
             for action in step::enabled(self.instance, &state) {
-                looked += self.instance.members.len() + 1;
-                if looked >= INTERVAL {
-                    looked = 0;
-                    let cancelled = options.cancel.is_some_and(|c| c.load(Ordering::Relaxed));
-                    let late = options.deadline.is_some_and(|d| Instant::now() >= d);
-                    if cancelled || late {
-                        return self.end(SearchEnd::Cancelled, None);
-                    }
-                    if let Some(progress) = options.progress {
-                        progress(self.table.len() as u64);
-                    }
+                if pace.is_over(self.table.len()) {
+                    return self.end(SearchEnd::Cancelled, None);
                 }
                 // One state of many members has many successors.
                 if self.table.len() as u64 > limit {

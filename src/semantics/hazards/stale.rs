@@ -4,13 +4,12 @@
 //! thing that can be known in it. Interchangeable members are not taken for each other.
 
 use std::collections::VecDeque;
-use std::sync::atomic::Ordering;
-use std::time::Instant;
 
 use crate::semantics::data::Data;
 use crate::semantics::explore::Options;
 use crate::semantics::explore::SearchEnd;
 use crate::semantics::instance::Instance;
+use crate::semantics::pace::Pace;
 use crate::semantics::step;
 use crate::semantics::step::Action;
 use crate::semantics::step::State;
@@ -23,9 +22,6 @@ use super::search::Runs;
 use super::search::Searched;
 use super::visibility::Knowledge;
 use super::visibility::Visibility;
-
-/// How often cancellation and the clock are looked at, in members of the states made.
-const INTERVAL: usize = 1 << 12;
 
 /// How much memory the states met may take, in bytes, and those that have yet to be looked at: what
 /// is known makes states large.
@@ -72,23 +68,15 @@ struct Search<'i> {
 
 impl Search<'_> {
     fn run(&mut self, options: &Options<'_>) -> Searched {
-        let mut looked = INTERVAL;
+        let mut pace = Pace::new(options, self.instance);
+        let weight = self.visibility.weight();
         while let Some((number, state, known)) = self.open.pop_front() {
             for action in step::enabled(self.instance, &state) {
-                looked += self.instance.members.len() + 1;
-                if looked >= INTERVAL {
-                    looked = 0;
-                    let cancelled = options.cancel.is_some_and(|c| c.load(Ordering::Relaxed));
-                    let late = options.deadline.is_some_and(|d| Instant::now() >= d);
-                    if cancelled || late {
-                        return self.end(SearchEnd::Cancelled, None);
-                    }
-                    if let Some(progress) = options.progress {
-                        progress(self.table.len() as u64);
-                    }
+                if pace.is_over(self.table.len()) {
+                    return self.end(SearchEnd::Cancelled, None);
                 }
                 // One state of many members has many successors.
-                let open = self.open.len().saturating_mul(self.visibility.weight());
+                let open = self.open.len().saturating_mul(weight);
                 let full = self.bytes > MEMORY || open > OPEN_MEMORY;
                 if full || self.table.len() as u64 > options.max_states {
                     return self.end(SearchEnd::StateLimit, None);

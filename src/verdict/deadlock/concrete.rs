@@ -101,10 +101,9 @@ impl Strategy<'_> {
         if let Some(decision) = self.again(&mut hunter, &notes)? {
             return Ok(decision);
         }
-        match self.far(&mut hunter) {
-            Ok(Some(hang)) => return self.refute_at(&mut hunter, hang, SCHEDULES, notes),
-            Ok(None) => {}
-            Err(at) => return Ok(self.ill_defined(&at, notes)),
+        let far = self.far(&mut hunter);
+        if let Some(decision) = self.decided(&mut hunter, far, &notes)? {
+            return Ok(decision);
         }
         self.exhaust(&tight, &mut hunter, reason, notes)
     }

@@ -1,0 +1,30 @@
+//! The values of a domain by position: how far one is from the least, where a listed set counts by
+//! place in the list.
+
+use super::Domain;
+
+impl Domain {
+    /// The value at a position, from 0, if the domain reaches so far.
+    pub fn value(&self, position: i64) -> Option<i64> {
+        let place = usize::try_from(position).ok()?;
+        match self {
+            Domain::AtLeast(lo) => lo.checked_add(position),
+            Domain::Range(lo, hi) => lo.checked_add(position).filter(|value| value <= hi),
+            Domain::Set(all) => all.get(place).copied(),
+        }
+    }
+
+    /// The value at a position or, where the domain ends before, the last one.
+    pub fn value_up_to(&self, position: i64) -> Option<i64> {
+        (0..=position).rev().find_map(|at| self.value(at))
+    }
+
+    /// The position of a value, if it is in the domain.
+    pub fn position(&self, value: i64) -> Option<i64> {
+        match self {
+            Domain::AtLeast(lo) => value.checked_sub(*lo).filter(|at| *at >= 0),
+            Domain::Range(lo, hi) => (*lo..=*hi).contains(&value).then(|| value - lo),
+            Domain::Set(all) => all.iter().position(|v| *v == value).map(|at| at as i64),
+        }
+    }
+}
