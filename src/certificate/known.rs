@@ -4,16 +4,16 @@
 //! An obligation is known by its script, to the letter. Every certificate still lists all of its own.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::PoisonError;
-use std::sync::atomic::AtomicUsize;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::discharge;
 use super::discharge::Answer;
 use super::discharge::Solver;
 use super::obligation::Obligation;
+use super::workers;
 
 /// How many obligations one context is asked about, at most.
 const AT_ONCE: usize = 32;
@@ -52,23 +52,15 @@ impl Known {
         };
         let workers = std::thread::available_parallelism().map_or(1, usize::from);
         let size = unknown.len().div_ceil(workers).clamp(AT_LEAST, AT_ONCE);
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let chunk = |at: usize| unknown.chunks(size).nth(at);
-            while let Some(chunk) = chunk(next.fetch_add(1, Ordering::Relaxed)) {
-                for (obligation, discharged) in chunk.iter().zip(discharge::at_once(chunk)) {
-                    if discharged {
-                        let answer = (Answer::Discharged, Duration::ZERO);
-                        self.answers().insert(obligation.script(), answer);
-                    }
+        let chunks: Vec<&[&Obligation]> = unknown.chunks(size).collect();
+        workers::each(chunks.len(), Duration::ZERO, |at| {
+            for (obligation, discharged) in chunks[at].iter().zip(discharge::at_once(chunks[at])) {
+                if discharged {
+                    let answer = (Answer::Discharged, Duration::ZERO);
+                    self.answers().insert(obligation.script(), answer);
                 }
             }
-        };
-        std::thread::scope(|scope| {
-            for _ in 1..workers {
-                scope.spawn(work);
-            }
-            work();
+            ControlFlow::Continue(())
         });
     }
 

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Mutex;
@@ -39,6 +40,7 @@ use super::ticket;
 use super::ticket::Ticket;
 use super::turns;
 use super::turns::Turns;
+use super::workers;
 use crate::protocol::Protocol;
 use crate::text;
 use crate::text::Narrowing;
@@ -50,8 +52,7 @@ pub const SCHEMA: u32 = 1;
 /// The largest manifest that is read, in bytes.
 const MAX_MANIFEST_BYTES: u64 = 16 << 20;
 
-/// Obligations that are all discharged this soon need one worker: each other one would take more
-/// time to get its memory than it saves.
+/// Obligations that are all discharged this soon need one worker.
 const ALONE: Duration = Duration::from_millis(100);
 
 /// The name of the manifest in a certificate's folder.
@@ -327,45 +328,28 @@ fn discharge_all(
     discharge: &(dyn Fn(&Obligation) -> Answer + Sync),
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<(), Rejection> {
-    let workers = std::thread::available_parallelism().map_or(1, usize::from);
-    let next = AtomicUsize::new(0);
     // Everything up to the first failure is decided, so that the report does not depend on luck.
     let first_failure = AtomicUsize::new(usize::MAX);
     let failures = Mutex::new(BTreeMap::new());
-    let work = || {
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(obligation) = obligations.get(at) else {
-                return;
-            };
-            if at > first_failure.load(Ordering::Relaxed) {
-                return;
-            }
-            tell(&obligation.meaning);
-            let reason = match discharge(obligation) {
-                Answer::Discharged => continue,
-                Answer::Fails => {
-                    "the solver found a counterexample to this step, which need not be one of the protocol"
-                        .to_owned()
-                }
-                Answer::Unknown(reason) => reason,
-            };
-            first_failure.fetch_min(at, Ordering::Relaxed);
-            failures
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(at, reason);
+    workers::each(obligations.len(), ALONE, |at| {
+        if at > first_failure.load(Ordering::Relaxed) {
+            return ControlFlow::Break(());
         }
-    };
-    std::thread::scope(|scope| {
-        let helper = || {
-            std::thread::park_timeout(ALONE);
-            work();
+        tell(&obligations[at].meaning);
+        let reason = match discharge(&obligations[at]) {
+            Answer::Discharged => return ControlFlow::Continue(()),
+            Answer::Fails => {
+                "the solver found a counterexample to this step, which need not be one of the protocol"
+                    .to_owned()
+            }
+            Answer::Unknown(reason) => reason,
         };
-        let helpers = 1..workers.min(obligations.len());
-        let helpers: Vec<_> = helpers.map(|_| scope.spawn(helper)).collect();
-        work();
-        helpers.iter().for_each(|helper| helper.thread().unpark());
+        first_failure.fetch_min(at, Ordering::Relaxed);
+        failures
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(at, reason);
+        ControlFlow::Continue(())
     });
     let failures = failures
         .into_inner()

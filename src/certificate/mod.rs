@@ -23,6 +23,7 @@ pub mod term;
 pub mod ticket;
 pub mod translate;
 pub mod turns;
+mod workers;
 
 use std::time::Duration;
 

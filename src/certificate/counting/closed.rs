@@ -1,7 +1,7 @@
 //! Obligations about expressions: well defined, in range, and equal to their closed forms.
 
-use super::Case;
 use super::Rule;
+use super::cases::Case;
 use super::fold;
 use super::shape::Family;
 use super::shape::Group;

@@ -3,8 +3,8 @@
 use serde::Deserialize;
 use serde::Serialize;
 
-use super::system::Passed;
-use super::system::State;
+use super::accounting::Passed;
+use super::state::State;
 use super::system::System;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;

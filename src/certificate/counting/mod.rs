@@ -53,39 +53,40 @@
 //! value at the start, named barriers, patterns, loops in loops, `break`, an index used other than in
 //! comparisons, an element that is neither fixed nor the next of a ring.
 
+mod accounting;
+mod cases;
 mod closed;
+mod explain;
 mod fact;
 mod fold;
 mod shape;
 mod split;
+mod state;
+mod steps;
 mod system;
 mod walk;
 
 use serde::Deserialize;
 use serde::Serialize;
 
+pub use accounting::Passed;
+pub use cases::Component;
+pub use cases::components;
 pub use fact::Atom;
 pub use fact::Fact;
-pub use system::Layout;
-pub use system::Origin;
-pub use system::State;
+pub use state::Layout;
+pub use state::State;
+pub use steps::Origin;
+pub use steps::Transition;
 pub use system::System;
-pub use system::Transition;
 
 use super::obligation::Obligation;
 use super::program::Unsupported;
 use super::term;
 use super::term::Term;
-use crate::protocol::Domain;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
-use crate::protocol::Resident;
-use fold::Known;
-use shape::Family;
-use shape::Group;
-
-/// More combinations of parameter values than this are not treated one by one.
-const MAX_CASES: usize = 64;
+use cases::cases;
 
 /// The largest window and depth that an artefact may name.
 const MAX_WINDOW: usize = 64;
@@ -112,199 +113,6 @@ pub struct Invariant {
     /// The facts, beside those of being well formed.
     pub facts: Vec<Fact>,
 }
-
-/// Groups that share mbarriers, at fixed values of some parameters.
-#[derive(Debug, Clone)]
-pub struct Component {
-    /// The parameters that are fixed.
-    pub fixed: Vec<(ParamId, i64)>,
-    groups: Vec<Group>,
-    families: Vec<Family>,
-}
-
-impl Component {
-    /// Its transition system.
-    ///
-    /// # Errors
-    ///
-    /// Refuses groups that do not go through the same rounds.
-    pub fn system<'p>(
-        &self,
-        protocol: &'p Protocol,
-        window: usize,
-    ) -> Result<System<'p>, Unsupported> {
-        if window == 0 || window > MAX_WINDOW {
-            return Err(Unsupported::whole("a window that is not supported"));
-        }
-        let (groups, families) = (self.groups.clone(), self.families.clone());
-        System::new(protocol, &self.fixed, groups, families, window)
-    }
-
-    /// A window that is often wide enough: a member gets ahead by as many rounds as the rings
-    /// between it and others have elements, and a ring that is filled is one that is emptied.
-    pub fn usual_window(&self) -> usize {
-        let sizes = || self.families.iter().map(|family| family.size as usize);
-        let half = sizes().sum::<usize>().div_ceil(2);
-        half.min(2 * sizes().max().unwrap_or(1) + 1).max(1)
-    }
-}
-
-/// One combination of values: its groups, all of them, and the systems they form.
-struct Case {
-    fixed: Vec<(ParamId, i64)>,
-    groups: Vec<Group>,
-    families: Vec<Family>,
-    components: Vec<Component>,
-}
-
-/// The systems of a protocol, in the order of [`Counting::systems`].
-///
-/// # Errors
-///
-/// Refuses a protocol outside the fragment, naming the construct.
-pub fn components(
-    protocol: &Protocol,
-    enumerated: &[usize],
-) -> Result<Vec<Component>, Unsupported> {
-    let cases = cases(protocol, enumerated)?;
-    Ok(cases.into_iter().flat_map(|case| case.components).collect())
-}
-
-fn cases(protocol: &Protocol, enumerated: &[usize]) -> Result<Vec<Case>, Unsupported> {
-    if let Some(pattern) = protocol.patterns.first() {
-        return Err(Unsupported::at(
-            pattern.span,
-            "a pattern in this proof rule",
-        ));
-    }
-    for role in &protocol.roles {
-        let whole = |resident: &Resident| *resident == Resident::All;
-        if role.launch.as_ref().is_some_and(|l| !whole(&l.resident)) {
-            return Err(Unsupported::at(
-                role.span,
-                "a grid that need not be resident as a whole",
-            ));
-        }
-    }
-    combinations(protocol, enumerated)?
-        .into_iter()
-        .map(|fixed| case(protocol, fixed))
-        .collect()
-}
-
-fn combinations(
-    protocol: &Protocol,
-    enumerated: &[usize],
-) -> Result<Vec<Vec<(ParamId, i64)>>, Unsupported> {
-    if !enumerated.windows(2).all(|pair| pair[0] < pair[1]) {
-        return Err(Unsupported::whole("parameters enumerated out of order"));
-    }
-    let mut all = vec![Vec::new()];
-    for at in enumerated {
-        let values: Vec<i64> = match protocol.params.get(*at).map(|param| &param.domain) {
-            Some(Domain::Set(values)) => values.clone(),
-            Some(Domain::Range(lo, hi)) if hi.saturating_sub(*lo) < MAX_CASES as i64 => {
-                (*lo..=*hi).collect()
-            }
-            _ => return Err(Unsupported::whole("a parameter with too many values")),
-        };
-        let mut more = Vec::new();
-        for chosen in &all {
-            for value in &values {
-                let mut chosen: Vec<(ParamId, i64)> = chosen.clone();
-                chosen.push((ParamId(*at), *value));
-                more.push(chosen);
-            }
-        }
-        if more.len() > MAX_CASES {
-            return Err(Unsupported::whole("too many combinations of parameters"));
-        }
-        all = more;
-    }
-    Ok(all)
-}
-
-fn case(protocol: &Protocol, fixed: Vec<(ParamId, i64)>) -> Result<Case, Unsupported> {
-    let known = Known {
-        params: fixed.iter().copied().collect(),
-        ..Known::default()
-    };
-    let mut programs = Vec::new();
-    for role in &protocol.roles {
-        for part in split::parts(protocol, role, &known)? {
-            let program = walk::walk(&part, &role.body)?;
-            programs.push((part, program));
-        }
-    }
-    let (groups, families) = shape::close(programs)?;
-    let components = connected(&groups, &families)
-        .into_iter()
-        .map(|members| component(&fixed, &groups, &families, &members))
-        .collect();
-    Ok(Case {
-        fixed,
-        groups,
-        families,
-        components,
-    })
-}
-
-/// The groups that share families, directly or through others; groups that use none are left out.
-fn connected(groups: &[Group], families: &[Family]) -> Vec<Vec<usize>> {
-    let mut label: Vec<usize> = (0..families.len()).collect();
-    let used = |group: &Group| -> Vec<usize> {
-        let ops = group.before.iter().chain(&group.round).chain(&group.after);
-        ops.map(|op| op.family).collect()
-    };
-    for group in groups {
-        let used = used(group);
-        for family in used.iter().skip(1) {
-            let (from, to) = (label[*family], label[used[0]]);
-            for l in label.iter_mut().filter(|l| **l == from) {
-                *l = to;
-            }
-        }
-    }
-    let mut all: Vec<(usize, Vec<usize>)> = Vec::new();
-    for (nth, group) in groups.iter().enumerate() {
-        let Some(first) = used(group).first().map(|family| label[*family]) else {
-            continue;
-        };
-        match all.iter_mut().find(|(known, _)| *known == first) {
-            Some((_, members)) => members.push(nth),
-            None => all.push((first, vec![nth])),
-        }
-    }
-    all.into_iter().map(|(_, members)| members).collect()
-}
-
-fn component(
-    fixed: &[(ParamId, i64)],
-    groups: &[Group],
-    families: &[Family],
-    members: &[usize],
-) -> Component {
-    let mut kept: Vec<usize> = Vec::new();
-    let mut own: Vec<Group> = members.iter().map(|nth| groups[*nth].clone()).collect();
-    for group in &mut own {
-        let before = group.before.iter_mut();
-        for op in before.chain(&mut group.round).chain(&mut group.after) {
-            op.family = match kept.iter().position(|family| *family == op.family) {
-                Some(position) => position,
-                None => {
-                    kept.push(op.family);
-                    kept.len() - 1
-                }
-            };
-        }
-    }
-    Component {
-        fixed: fixed.to_vec(),
-        groups: own,
-        families: kept.iter().map(|nth| families[*nth].clone()).collect(),
-    }
-}
-
 /// Derives every obligation of the rule for this protocol and artefact.
 ///
 /// # Errors
@@ -524,7 +332,6 @@ impl<'p> Rule<'p> {
         self.conclude("progress", meaning, &mut system, hypotheses, goal)
     }
 }
-
 impl System<'_> {
     /// That the facts hold in a state and it is well formed.
     pub fn holds(
@@ -555,156 +362,5 @@ impl System<'_> {
             }
         }
         Ok(term::or(ways))
-    }
-
-    /// What a step is, in words.
-    pub fn origin_name(&self, origin: Origin, source: &str) -> String {
-        match origin {
-            Origin::Shift => "the move of the base".to_owned(),
-            Origin::Location(group, location) => {
-                let name = &self.groups[group].name;
-                format!("{} of {name}", self.location_name(group, location, source))
-            }
-        }
-    }
-
-    fn location_name(&self, group: usize, location: usize, source: &str) -> String {
-        let [before, round, _] = self.layout.groups[group];
-        let members = &self.groups[group];
-        let op = if location < before {
-            members.before.get(location)
-        } else if location < before + round.max(1) {
-            members.round.get(location - before)
-        } else {
-            members.after.get(location - before - round.max(1) + 1)
-        };
-        match op {
-            Some(op) => {
-                let text = source.get(op.span.start..op.span.end).unwrap_or("?");
-                let text: Vec<&str> = text.split_whitespace().collect();
-                format!("`{}`", text.join(" "))
-            }
-            None => "the end".to_owned(),
-        }
-    }
-
-    fn place_name(&self, [group, location, lag]: [usize; 3], source: &str) -> String {
-        let Some(members) = self.groups.get(group) else {
-            return "?".to_owned();
-        };
-        let what = self.location_name(group, location, source);
-        let round = plus("b", lag as i64);
-        format!("{} is at {what} in round {round}", members.name)
-    }
-
-    /// That an element has gone on by this many phases more than the base suggests, or that it has
-    /// not.
-    fn reached(&self, element: [usize; 2], value: i64, yes: bool) -> String {
-        let name = self.element_name(element);
-        let [family, distance] = element;
-        let size = self.families.get(family).map_or(1, |family| family.size);
-        if self.is_semaphore(family) {
-            let bound = if yes { "at least" } else { "less than" };
-            let round = plus("b", value);
-            return format!("{name} has grown by {bound} what the rounds before {round} add");
-        }
-        let not = if yes { "" } else { "not " };
-        if self.families.get(family).is_some_and(|f| !f.turning) {
-            return format!("{name} has {not}completed {value} phases");
-        }
-        let round = plus(
-            "b",
-            (distance as i64).saturating_add(size.saturating_mul(value - 1)),
-        );
-        format!("{name} has {not}completed the phase of round {round}")
-    }
-
-    fn element_name(&self, [family, distance]: [usize; 2]) -> String {
-        let Some(family) = self.families.get(family) else {
-            return "?".to_owned();
-        };
-        let object = &self.terms.protocol().objects[family.object.0].name;
-        let index = |at: usize, value: &i64| {
-            if family.moving == Some(at) {
-                let first = if *value == 0 {
-                    String::new()
-                } else {
-                    format!("{value} + ")
-                };
-                let place = plus("b", distance as i64 + family.origin);
-                let place = if place == "b" {
-                    place
-                } else {
-                    format!("({place})")
-                };
-                format!("[{first}{place} % {}]", family.size)
-            } else {
-                format!("[{value}]")
-            }
-        };
-        let indices = family.first.iter().enumerate();
-        let indices: String = indices.map(|(at, value)| index(at, value)).collect();
-        format!("{object}{indices}")
-    }
-}
-
-/// `b`, `b + 2`, `b - 1`.
-fn plus(name: &str, value: i64) -> String {
-    match value {
-        0 => name.to_owned(),
-        1.. => format!("{name} + {value}"),
-        _ => format!("{name} - {}", value.unsigned_abs()),
-    }
-}
-
-/// The argument in words, one sentence per line; with every fact, or how many there are.
-fn explain(protocol: &Protocol, counting: &Counting, every: bool) -> Vec<String> {
-    let mut lines = vec![
-        "Members that run the same program are counted, not told apart, and rounds are counted \
-         from that of the slowest member, b."
-            .to_owned(),
-    ];
-    let Ok(components) = components(protocol, &counting.enumerated) else {
-        return lines;
-    };
-    for (component, invariant) in components.iter().zip(&counting.systems) {
-        let Ok(system) = component.system(protocol, invariant.window) else {
-            continue;
-        };
-        let mut names: Vec<String> = system.groups.iter().map(|g| g.name.clone()).collect();
-        let values = component.fixed.iter();
-        names.extend(values.map(|(id, v)| format!("{} = {v}", protocol.params[id.0].name)));
-        let rounds = match invariant.window {
-            1 => "1 round".to_owned(),
-            window => format!("{window} rounds"),
-        };
-        let steps = match invariant.depth {
-            1 => "every step preserves".to_owned(),
-            depth => format!("a step preserves if they held for {depth} states before it"),
-        };
-        let names = names.join(", ");
-        let count = invariant.facts.len();
-        lines.push(format!(
-            "{names}: nobody is ever more than {rounds} ahead, and while somebody has not finished, \
-             somebody can go on. That follows from {count} facts that {steps}{}",
-            if every { ":" } else { "." }
-        ));
-        if every {
-            let facts = invariant.facts.iter();
-            lines.extend(facts.map(|fact| format!("  {}", fact.words(&system, &protocol.source))));
-        }
-    }
-    lines
-}
-
-impl Counting {
-    /// The argument in words, one sentence per line, with every fact.
-    pub fn explain(&self, protocol: &Protocol) -> Vec<String> {
-        explain(protocol, self, true)
-    }
-
-    /// The argument in words, without the facts.
-    pub fn summary(&self, protocol: &Protocol) -> Vec<String> {
-        explain(protocol, self, false)
     }
 }

@@ -1,0 +1,66 @@
+//! A state of the system, and how many locations and elements it has.
+
+use crate::certificate::term;
+use crate::certificate::term::Term;
+
+/// A state, as terms.
+#[derive(Debug, Clone, PartialEq)]
+pub struct State {
+    /// The base.
+    pub base: Term,
+    /// Per group, location and lag.
+    pub counts: Vec<Vec<Vec<Term>>>,
+    /// Per family and distance.
+    pub ahead: Vec<Vec<Term>>,
+    /// Per family and distance.
+    pub pending: Vec<Vec<Term>>,
+}
+
+impl State {
+    /// All components in a fixed order.
+    pub fn all(&self) -> impl Iterator<Item = &Term> {
+        let counts = self.counts.iter().flatten().flatten();
+        std::iter::once(&self.base)
+            .chain(counts)
+            .chain(self.ahead.iter().flatten())
+            .chain(self.pending.iter().flatten())
+    }
+
+    /// That two states are the same.
+    pub fn equals(&self, other: &State) -> Term {
+        term::and(self.all().zip(other.all()).map(|(a, b)| term::eq(a, b)))
+    }
+}
+
+/// How many locations and elements there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// The largest lag.
+    pub window: usize,
+    /// Per group: operations before, in and after the loop.
+    pub groups: Vec<[usize; 3]>,
+    /// Per family: its size.
+    pub families: Vec<usize>,
+}
+
+impl Layout {
+    /// How many locations a group has.
+    pub fn locations(&self, group: usize) -> usize {
+        let [before, round, after] = self.groups[group];
+        before + round.max(1) + after
+    }
+
+    /// Where a round begins.
+    pub fn head(&self, group: usize) -> usize {
+        self.groups[group][0]
+    }
+
+    /// The largest lag at a location: before the loop everybody is at round 0.
+    pub fn lags(&self, group: usize, location: usize) -> usize {
+        if location < self.head(group) {
+            0
+        } else {
+            self.window
+        }
+    }
+}

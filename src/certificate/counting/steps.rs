@@ -1,0 +1,388 @@
+//! The steps of the system.
+//!
+//! A member does its operation, or passes one whose condition does not hold. A member
+//! that has nothing to do in a round, having no loop, goes from lag 0 to lag 1. When nobody else is
+//! at lag 0, the base moves up by one before anything else: members lose one lag, and the elements
+//! rotate by one place, the first coming back as the last with one completed phase less to its
+//! credit. (An element that is used only before and after the loop stays as it is, and its phases
+//! are counted from 0.)
+
+use super::shape::Family;
+use super::shape::Group;
+use super::shape::Op;
+use super::shape::OpKind;
+use super::state::State;
+use super::system::Resource;
+use super::system::System;
+use super::system::later;
+use crate::certificate::program::Unsupported;
+use crate::certificate::term;
+use crate::certificate::term::Term;
+use crate::certificate::translate::Env;
+use crate::protocol::Comparison;
+
+/// Where a step starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Origin {
+    /// The operations of a group at a location.
+    Location(usize, usize),
+    /// The base moves.
+    Shift,
+}
+
+/// A step.
+pub struct Transition {
+    /// Where it starts.
+    pub origin: Origin,
+    /// When it can be done.
+    pub guard: Term,
+    /// What follows; `Err`: it must never be possible, and why.
+    pub next: Result<State, &'static str>,
+}
+
+/// An operation that members at a location and lag may do.
+struct Spot<'g> {
+    op: &'g Op,
+    /// The round, as far as conditions are concerned.
+    round: Term,
+    before: bool,
+    guard: Term,
+    location: usize,
+    lag: usize,
+}
+
+impl System<'_> {
+    fn spots<'g>(
+        &self,
+        members: &'g Group,
+        group: usize,
+        location: usize,
+        lag: usize,
+        state: &State,
+    ) -> Vec<Spot<'g>> {
+        let [before, round, after] = self.layout.groups[group];
+        let past_loop = before + round.max(1);
+        let at = later(&state.base, lag);
+        let mut spots = Vec::new();
+        let mut spot = |op: &'g Op, guard: Term, location: usize, lag: usize| {
+            spots.push(Spot {
+                op,
+                round: at.clone(),
+                before: false,
+                guard,
+                location,
+                lag,
+            });
+        };
+        if location < before {
+            spots.push(Spot {
+                op: &members.before[location],
+                round: term::int(0),
+                before: true,
+                guard: term::boolean(true),
+                location: location + 1,
+                lag,
+            });
+            return spots;
+        }
+        if location < before + round {
+            let last = location + 1 == before + round;
+            let target = if last {
+                (before, lag + 1)
+            } else {
+                (location + 1, lag)
+            };
+            let guard = term::lt(&at, &self.rounds);
+            spot(&members.round[location - before], guard, target.0, target.1);
+        }
+        if location == before && after > 0 {
+            let guard = term::eq(&at, &self.rounds);
+            spot(&members.after[0], guard, past_loop, lag);
+        }
+        if location >= past_loop && location + 1 < past_loop + after {
+            let op = &members.after[location - past_loop + 1];
+            spot(op, term::boolean(true), location + 1, lag);
+        }
+        spots
+    }
+
+    /// Everything that can happen in a state.
+    ///
+    /// # Errors
+    ///
+    /// A condition or number of arrivals that has no term.
+    pub fn transitions(&mut self, state: &State) -> Result<Vec<Transition>, Unsupported> {
+        let mut all = vec![self.shift(state)];
+        let behind = term::sum(self.at_base(state));
+        for group in 0..self.groups.len() {
+            let members = self.groups[group].clone();
+            for location in 0..self.layout.locations(group) {
+                for lag in 0..=self.layout.lags(group, location) {
+                    for spot in self.spots(&members, group, location, lag, state) {
+                        let mut guard = vec![
+                            term::le(&term::int(1), &state.counts[group][location][lag]),
+                            spot.guard.clone(),
+                        ];
+                        if lag > 0 {
+                            guard.push(term::le(&term::int(1), &behind));
+                        }
+                        let guard = term::and(guard);
+                        self.operation(state, group, (location, lag), &spot, guard, &mut all)?;
+                    }
+                }
+            }
+        }
+        for group in 0..self.groups.len() {
+            all.extend(self.idle(state, group));
+        }
+        all.retain(|t| t.guard != term::boolean(false));
+        Ok(all)
+    }
+
+    /// How many members are at lag 0, but for those that have nothing to do in a round.
+    fn at_base(&self, state: &State) -> Vec<Term> {
+        let mut all = Vec::new();
+        for (group, locations) in state.counts.iter().enumerate() {
+            let [before, round, _] = self.layout.groups[group];
+            for (location, lags) in locations.iter().enumerate() {
+                if round > 0 || location < before || self.rounds == term::int(0) {
+                    all.push(lags[0].clone());
+                }
+            }
+        }
+        all
+    }
+
+    /// Members that have nothing to do in a round go along with the base.
+    fn idle(&self, state: &State, group: usize) -> Option<Transition> {
+        let [before, round, _] = self.layout.groups[group];
+        if round > 0 || self.rounds == term::int(0) {
+            return None;
+        }
+        let one = term::int(1);
+        let mut next = state.clone();
+        let lags = &mut next.counts[group][before];
+        let guard = term::and([
+            term::le(&one, &lags[0]),
+            term::lt(&state.base, &self.rounds),
+        ]);
+        lags[0] = term::sub(&lags[0], &one);
+        lags[1] = term::sum([lags[1].clone(), one]);
+        Some(Transition {
+            origin: Origin::Location(group, before),
+            guard,
+            next: Ok(next),
+        })
+    }
+
+    fn operation(
+        &mut self,
+        state: &State,
+        group: usize,
+        (location, lag): (usize, usize),
+        spot: &Spot<'_>,
+        guard: Term,
+        all: &mut Vec<Transition>,
+    ) -> Result<(), Unsupported> {
+        let origin = Origin::Location(group, location);
+        let moved = || -> Result<State, &'static str> {
+            if spot.lag > self.layout.window {
+                return Err("a member leaves the window");
+            }
+            let mut next = state.clone();
+            let counts = &mut next.counts[group];
+            let one = term::int(1);
+            counts[location][lag] = term::sub(&counts[location][lag], &one);
+            counts[spot.location][spot.lag] =
+                term::sum([counts[spot.location][spot.lag].clone(), one]);
+            Ok(next)
+        };
+        let mut push = |extra: Term, next: Result<State, &'static str>| {
+            all.push(Transition {
+                origin,
+                guard: term::and([guard.clone(), extra]),
+                next,
+            });
+        };
+        let moved = moved();
+        let op = spot.op;
+        let (family, distance) = self.element(op, lag);
+        let holds = self.condition(group, op, &spot.round, spot.before)?;
+        if holds != term::boolean(true) {
+            push(term::not(holds.clone()), moved.clone());
+        }
+        match (&op.kind, &self.resources[family]) {
+            (OpKind::Add(amount), Resource::Semaphore { .. }) => {
+                let amount = self.terms.expr(amount, &Env::new())?;
+                let next = moved.map(|mut next| {
+                    let ahead = &mut next.ahead[family][distance];
+                    *ahead = term::sum([ahead.clone(), amount]);
+                    next
+                });
+                push(holds, next);
+            }
+            (OpKind::Compare(comparison, first), Resource::Semaphore { initial, growth }) => {
+                let first = self.terms.expr(first, &Env::new())?;
+                let grown = term::apply("*", &[term::int(lag as i64), growth.clone()]);
+                let grown = if lag == 0 { term::int(0) } else { grown };
+                let wanted = term::sum([term::sub(&first, initial), grown]);
+                let ahead = &state.ahead[family][distance];
+                let passes = match comparison {
+                    Comparison::Equal => term::eq(ahead, &wanted),
+                    Comparison::AtLeast => term::le(&wanted, ahead),
+                };
+                push(term::and([holds, passes]), moved);
+            }
+            (OpKind::Wait(table), Resource::Mbarrier { .. }) => {
+                let passes = self.passes(state, op, table, lag, spot.before);
+                push(term::and([holds, passes]), moved);
+            }
+            (OpKind::Arrive(amount), Resource::Mbarrier { expected }) => {
+                let expected = expected.clone();
+                let amount = self.terms.expr(amount, &Env::new())?;
+                let pending = state.pending[family][distance].clone();
+                let total = term::sum([pending, amount.clone()]);
+                let one = term::int(1);
+                if amount != one {
+                    push(
+                        term::and([holds.clone(), term::lt(&expected, &total)]),
+                        Err("more arrive than are expected"),
+                    );
+                }
+                let completed = moved.clone().map(|mut next| {
+                    next.pending[family][distance] = term::int(0);
+                    let ahead = &mut next.ahead[family][distance];
+                    *ahead = term::sum([ahead.clone(), one.clone()]);
+                    next
+                });
+                // An open phase of one arrival has none yet.
+                if (&amount, &expected) == (&one, &one) {
+                    push(holds, completed);
+                    return Ok(());
+                }
+                push(
+                    term::and([holds.clone(), term::eq(&total, &expected)]),
+                    completed,
+                );
+                let open = moved.map(|mut next| {
+                    next.pending[family][distance] = total.clone();
+                    next
+                });
+                push(term::and([holds, term::lt(&total, &expected)]), open);
+            }
+            _ => {
+                return Err(Unsupported::at(
+                    op.span,
+                    "an operation that its object does not have",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The family and distance from the base of what an operation works on.
+    fn element(&self, op: &Op, lag: usize) -> (usize, usize) {
+        let family = &self.families[op.family];
+        let distance = (lag as i64 + op.offset - family.origin).rem_euclid(family.size);
+        (op.family, distance as usize)
+    }
+
+    /// When a wait passes: the completed phases and the awaited parity differ by an odd number.
+    fn passes(&self, state: &State, op: &Op, table: &[i64], lag: usize, before: bool) -> Term {
+        let (family, distance) = self.element(op, lag);
+        let Family { size, turning, .. } = self.families[family];
+        // Added to the phases ahead, whether it is odd that counts; a function of the base.
+        let offset = |base: i64| {
+            let awaited = table[(base + lag as i64).rem_euclid(table.len() as i64) as usize];
+            let phases = (base + distance as i64).div_euclid(size);
+            (if turning { phases } else { 0 } + awaited).rem_euclid(2)
+        };
+        let period = if before {
+            1
+        } else {
+            lcm(2 * size, table.len() as i64)
+        };
+        let ahead = &state.ahead[family][distance];
+        let odd: Vec<i64> = (0..period).filter(|base| offset(*base) == 1).collect();
+        let two = term::int(2);
+        let rest = |value: &Term| term::apply("mod", &[value.clone(), two.clone()]);
+        if odd.is_empty() {
+            return term::eq(&rest(ahead), &term::int(1));
+        }
+        if odd.len() as i64 == period {
+            return term::eq(&rest(ahead), &term::int(0));
+        }
+        let phase = term::apply("mod", &[state.base.clone(), term::int(period)]);
+        let is_odd = term::or(odd.into_iter().map(|b| term::eq(&phase, &term::int(b))));
+        let extra = term::ite(&is_odd, &term::int(1), &term::int(0));
+        term::eq(&rest(&term::sum([ahead.clone(), extra])), &term::int(1))
+    }
+
+    fn shift(&self, state: &State) -> Transition {
+        let lags = || state.counts.iter().flatten();
+        let zero = term::int(0);
+        let behind = lags().map(|lags| term::le(&lags[0], &zero));
+        let others = term::sum(lags().flat_map(|lags| lags[1..].iter().cloned()));
+        let guard = term::and(behind.chain([term::le(&term::int(1), &others)]));
+        let mut next = state.clone();
+        next.base = later(&state.base, 1);
+        for lags in next.counts.iter_mut().flatten() {
+            if lags.len() > 1 {
+                lags.remove(0);
+                lags.push(term::int(0));
+            }
+        }
+        for (family, values) in next.ahead.iter_mut().enumerate() {
+            values.rotate_left(1);
+            let less = match &self.resources[family] {
+                Resource::Mbarrier { .. } => term::int(self.families[family].turning.into()),
+                Resource::Semaphore { growth, .. } => growth.clone(),
+            };
+            if let Some(last) = values.last_mut() {
+                *last = term::sub(last, &less);
+            }
+        }
+        for values in &mut next.pending {
+            values.rotate_left(1);
+        }
+        Transition {
+            origin: Origin::Shift,
+            guard,
+            next: Ok(next),
+        }
+    }
+
+    /// That some member has not finished.
+    pub fn unfinished(&self, state: &State) -> Term {
+        let mut some = Vec::new();
+        for (group, locations) in state.counts.iter().enumerate() {
+            let [_, _, after] = self.layout.groups[group];
+            let head = self.layout.head(group);
+            let end = self.layout.locations(group) - 1;
+            for (location, lags) in locations.iter().enumerate() {
+                for (lag, count) in lags.iter().enumerate() {
+                    let present = term::le(&term::int(1), count);
+                    if after > 0 && location == end {
+                        continue;
+                    }
+                    if after == 0 && location == head {
+                        let inside = term::lt(&later(&state.base, lag), &self.rounds);
+                        some.push(term::and([present, inside]));
+                    } else {
+                        some.push(present);
+                    }
+                }
+            }
+        }
+        term::or(some)
+    }
+}
+
+fn lcm(a: i64, b: i64) -> i64 {
+    let mut x = a;
+    let mut y = b;
+    while y != 0 {
+        (x, y) = (y, x.rem_euclid(y));
+    }
+    a / x * b
+}

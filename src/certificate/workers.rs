@@ -1,0 +1,65 @@
+//! Work that is done a few items at a time, in order.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Does the items `0..count` on as many threads as there are cores; each thread takes the next item
+/// that is left, and stops when one of its items says so.
+///
+/// The other threads begin after `patience`, or when the first one has stopped: items that are all
+/// done sooner need no more, since each thread would take longer to get its memory than it saves.
+pub fn each(count: usize, patience: Duration, work: impl Fn(usize) -> ControlFlow<()> + Sync) {
+    let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicUsize::new(0);
+    let take = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            if at >= count || work(at).is_break() {
+                return;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        let later = || {
+            std::thread::park_timeout(patience);
+            take();
+        };
+        let helpers: Vec<_> = (1..workers.min(count))
+            .map(|_| scope.spawn(later))
+            .collect();
+        take();
+        helpers.iter().for_each(|helper| helper.thread().unpark());
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+
+    #[test]
+    fn every_item_is_done_once() {
+        let done = Mutex::new(Vec::new());
+        each(100, Duration::ZERO, |at| {
+            done.lock().expect("no panic").push(at);
+            ControlFlow::Continue(())
+        });
+        let mut done = done.into_inner().expect("no panic");
+        done.sort_unstable();
+        assert_eq!(done, (0..100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn who_is_told_to_stop_takes_no_other_item() {
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let done = Mutex::new(0);
+        each(1000, Duration::ZERO, |_| {
+            *done.lock().expect("no panic") += 1;
+            ControlFlow::Break(())
+        });
+        assert!((1..=workers).contains(&done.into_inner().expect("no panic")));
+    }
+}
