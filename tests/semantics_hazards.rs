@@ -509,6 +509,37 @@ fn reads_see_through_proxies_what_a_fence_shows() {
              role c { wait m 0 read x read y }",
             false,
         ),
+        // Wherever it comes from, whoever acquires sees what has landed, and not what came along.
+        (
+            "role a { arrive_expect_tx m 8 async copy x completes m 8 } role c cta 1 { wait m 0 read x }",
+            false,
+        ),
+        (
+            "role a { arrive_expect_tx m 8 async copy x completes m 8 } role c cluster 1 { wait m 0 read x }",
+            true,
+        ),
+        (
+            "role a { arrive_expect_tx m 8 async copy x completes m 8 } role c cta 1 { wait.relaxed.cta m 0 read x }",
+            true,
+        ),
+        (
+            "role a { arrive_expect_tx m 8 async copy x completes m 8 }
+             role c cta 1 { wait.relaxed.cta m 0 fence.acquire.cta read x }",
+            false,
+        ),
+        (
+            "role a { write y arrive_expect_tx m 8 async copy x completes m 8 }
+             role c cta 1 { wait m 0 read y }",
+            true,
+        ),
+        (
+            "role a { write y async mma writes x commit m } role c cta 1 { wait m 0 read x }",
+            false,
+        ),
+        (
+            "role a { write y async mma writes x commit m } role c cta 1 { wait m 0 read y }",
+            true,
+        ),
         // Without an mbarrier a copy goes through the generic proxy.
         (
             "role a { async copy x commit m } role c { wait m 0 read x }",

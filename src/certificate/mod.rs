@@ -64,6 +64,13 @@ pub fn environment(protocol: &Protocol, property: Property) -> Vec<String> {
         all.push(
             "memory is causally ordered as in PTX, as far as docs/memory_model.md says".to_owned(),
         );
+        if protocol.roles.iter().any(|role| role.place.cta.is_some()) {
+            all.push(
+                "what lands on an mbarrier is seen by every wait of the cluster that acquires, at \
+                 whatever scope"
+                    .to_owned(),
+            );
+        }
         let nowhere = |role: &&Role| role.place == Place::default() && role.launch.is_none();
         let nowhere = protocol.roles.iter().filter(nowhere);
         let names: Vec<&str> = nowhere.map(|role| role.name.as_str()).collect();

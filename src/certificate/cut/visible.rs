@@ -9,8 +9,8 @@
 //!
 //! 1. *(exposures)* as for races (`races.rs`), also for points at fences;
 //! 2. *(edges)* whatever counts towards a wait is a release of its member, the wait an acquire,
-//!    and the scope of each contains the other's member; a copy's landing reaches at cluster
-//!    scope;
+//!    and the scope of each contains the other's member; a copy's landing reaches everybody of the
+//!    cluster who acquires, at whatever scope;
 //! 3. *(deliveries)* a member's deliveries come directly after an arrival of its at the same
 //!    element, with nothing of its on data between but the deliveries' own;
 //! 4. *(pairs)* for a write and a read of one element: the read lies beyond a stop of its member's
@@ -161,7 +161,9 @@ impl<'a> Rule<'a> {
                     for wait in 0..self.classes[other].flow.sites.len() {
                         let to = &self.classes[other].flow.sites[wait];
                         if to.kind.blocks() && from.may_meet(to) {
-                            let scope = sent.min(self.acquired(to)?);
+                            let heard = self.acquired(to)?;
+                            let lands = matches!(from.kind, Kind::Deliver { .. });
+                            let scope = if lands { sent } else { sent.min(heard) };
                             self.edge((class, site), (other, wait), scope)?;
                         }
                     }

@@ -60,6 +60,8 @@ pub(super) struct Chain {
     ordered: Bits,
     /// By sender and how far it was sent. `ordered` plays no part here.
     sent: BTreeMap<(usize, Scope), Told>,
+    /// By member that started it: what asynchronous work that has landed here wrote.
+    landed: BTreeMap<usize, Told>,
     /// What each operation on it brought, where that is wanted.
     pub(super) senders: Vec<((usize, u32), Told)>,
 }
@@ -75,6 +77,16 @@ impl Chain {
 
     pub(super) fn tell(&mut self, sender: usize, scope: Scope, told: &Told) {
         self.sent.entry((sender, scope)).or_default().see(told);
+    }
+
+    pub(super) fn land(&mut self, starter: usize, written: &Told) {
+        self.landed.entry(starter).or_default().see(written);
+    }
+
+    /// What has landed here and was started by certain members.
+    pub(super) fn landed(&self, of: impl Fn(usize) -> bool) -> Vec<(usize, &Told)> {
+        let all = self.landed.iter().filter(|(starter, _)| of(**starter));
+        all.map(|(starter, told)| (*starter, told)).collect()
     }
 
     /// What of it reaches somebody.
@@ -93,6 +105,11 @@ impl Chain {
         for ((sender, scope), told) in &self.sent {
             out.extend((*sender as u32).to_le_bytes());
             out.push(*scope as u8);
+            told.encode(out);
+        }
+        out.extend((self.landed.len() as u32).to_le_bytes());
+        for (starter, told) in &self.landed {
+            out.extend((*starter as u32).to_le_bytes());
             told.encode(out);
         }
     }

@@ -306,6 +306,7 @@ impl<'i> Visibility<'i> {
         let Some(mut told) = known.in_flight.remove(&(member, landing.op)) else {
             return;
         };
+        let mut written = Told::new(self.plan.writes.len());
         for (write, ends) in &self.plan.landing[member] {
             let lands = match landing.delivery {
                 Delivery::Bytes(_) => *ends == landing.op,
@@ -313,12 +314,14 @@ impl<'i> Visibility<'i> {
             };
             if lands {
                 told.complete(*write, self.plan.proxy[*write]);
+                written.complete(*write, self.plan.proxy[*write]);
             }
         }
         let cell = landing.cell.0 as usize;
         known.note_sender(cell, (member, landing.op), &told);
         known.cells[cell].order(&told.ordered);
         known.cells[cell].tell(member, Scope::Cluster, &told);
+        known.cells[cell].land(member, &written);
     }
 
     /// Tells the object of an operation what its member sees.
@@ -358,14 +361,24 @@ impl<'i> Visibility<'i> {
             places[sender].reaches(sent, &places[member])
                 && places[member].reaches(scope, &places[sender])
         });
+        // Only a CTA waits on its own mbarriers, so what has landed there is in the wait's scope.
+        let landed =
+            chain.landed(|starter| places[starter].reaches(Scope::Cluster, &places[member]));
         let own = &mut known.members[member];
         let news = own.told.ordered.missing(chain.ordered());
         own.told.ordered.add_all(chain.ordered());
         if order.acquires() {
-            for (_, _, told) in heard {
+            for told in heard
+                .iter()
+                .map(|(_, _, t)| t)
+                .chain(landed.iter().map(|(_, t)| t))
+            {
                 own.told.see(told);
             }
         } else {
+            for (starter, told) in landed {
+                own.pending.land(starter, told);
+            }
             for (sender, sent, told) in heard {
                 own.pending.tell(sender, sent.min(scope), told);
             }
@@ -418,7 +431,12 @@ impl<'i> Visibility<'i> {
                 places[member].reaches(sent.min(scope), &places[sender])
                     && places[sender].reaches(sent.min(scope), &places[member])
             });
-            for (_, _, told) in heard {
+            let landed = own.pending.landed(|_| true);
+            for told in heard
+                .iter()
+                .map(|(_, _, t)| t)
+                .chain(landed.iter().map(|(_, t)| t))
+            {
                 own.told.see(told);
             }
         }
