@@ -207,9 +207,13 @@ fn a_hard_coded_phase_and_in_which_sense_the_input_is_the_smallest() {
     jacobi.wlk: deadlock: REFUTED at T = 1, N = 2: thread[0][0] waits for bar[0] to leave phase 0, but bar[0] is in phase 0 with 2 arrivals pending and nothing changes that: nobody who is left arrives at it (thread[1][0] did and will not again)
        --> jacobi.wlk:9
       9 |         wait bar[cta] 0
-      element  start  now                 waited for                                                changed by                                                                                  completes
-      bar[0]   -      phase 0, 2 pending  thread[0][0] phase != 0 (never), thread[0][0] phase != 0  thread[0][0] arrive 1, thread[0][0] arrive 1, thread[1][0] arrive 1, thread[1][0] arrive 1  no
-      bar[1]   -      phase 0, 2 pending  thread[1][0] phase != 0 (never), thread[1][0] phase != 0  thread[0][0] arrive 1, thread[0][0] arrive 1, thread[1][0] arrive 1, thread[1][0] arrive 1  no
+      elements:
+        bar[0]: phase 0, 2 pending
+          waited for: thread[0][0] phase != 0 (never), thread[0][0] phase != 0
+          changed by: thread[0][0] arrive 1, thread[0][0] arrive 1, thread[1][0] arrive 1, thread[1][0] arrive 1
+        bar[1]: phase 0, 2 pending
+          waited for: thread[1][0] phase != 0 (never), thread[1][0] phase != 0
+          changed by: thread[0][0] arrive 1, thread[0][0] arrive 1, thread[1][0] arrive 1, thread[1][0] arrive 1
       blocked:
         thread[0][0] at line 9: bar[0] phase != 0, found phase 0, 2 pending: nobody who is left arrives at it (thread[1][0] did and will not again)
         thread[1][0] at line 9: bar[1] phase != 0, found phase 0, 2 pending: nobody who is left arrives at it (thread[0][0] did and will not again)

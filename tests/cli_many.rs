@@ -23,9 +23,9 @@ fn a_hang_of_many_threads_reads_like_one_of_two() {
     jacobi_fixed_phase.wlk: deadlock: REFUTED at T = 80, N = 2: thread[0][0] waits for bar[0] to leave phase 0, but bar[0] is in phase 0 with 160 arrivals pending and nothing changes that: nobody who is left arrives at it (thread[0][1], thread[0][2], thread[0][3] and more did and will not again)
         --> jacobi_fixed_phase.wlk:14
       14 |         wait bar[cta] 0
-      element  start  now                   waited for                                                        changed by                                            completes
-      bar[0]   -      phase 0, 160 pending  thread[0][0..80] phase != 0 (never), thread[0][0..80] phase != 0  thread[0][0..80] arrive 1, thread[1][0..80] arrive 1  no
-      bar[1]   -      phase 0, 160 pending  thread[1][0..80] phase != 0                                       thread[0][0..80] arrive 1, thread[1][0..80] arrive 1  yes
+      element  start  now                   waited for                                                        changed by                                   completes
+      bar[0]   -      phase 0, 160 pending  thread[0][0..80] phase != 0 (never), thread[0][0..80] phase != 0  thread[0][0..80], thread[1][0..80] arrive 1  no
+      bar[1]   -      phase 0, 160 pending  thread[1][0..80] phase != 0                                       thread[0][0..80], thread[1][0..80] arrive 1  yes
       blocked:
         thread[0][0..80] at line 14: bar[0] phase != 0, found phase 0, 160 pending: nobody who is left arrives at it (thread[0][1], thread[0][2], thread[0][3] and more did and will not again)
       trace:

@@ -257,25 +257,21 @@ fn the_report_of_a_stencil() {
     stencil.ptx: deadlock: REFUTED at param_2 = 1: warp0 waits for 128 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
         --> stencil.ptx:11
       11 |         sync cta_bar[1] 128    // stencil.cu:17
-      element     start  now                                                waited for                                                                                         changed by                                                                                         completes
-      cta_bar[1]  -      32 threads: warp0                                  warp0 128 threads (never)                                                                          warps1_3[0] 128 threads (never), warps1_3[1] 128 threads (never), warps1_3[2] 128 threads (never)  no
-      cta_bar[2]  -      0 threads:                                         warp0 128 threads (never)                                                                          warps1_3[0] 128 threads (never), warps1_3[1] 128 threads (never), warps1_3[2] 128 threads (never)  no
-      cta_bar[3]  -      96 threads: warps1_3[0], warps1_3[1], warps1_3[2]  warps1_3[0] 128 threads (never), warps1_3[1] 128 threads (never), warps1_3[2] 128 threads (never)  warp0 128 threads (never)                                                                          no
-      cta_bar[4]  -      0 threads:                                         warps1_3[0] 128 threads (never), warps1_3[1] 128 threads (never), warps1_3[2] 128 threads (never)  warp0 128 threads (never)                                                                          no
+      element     start  now                                                waited for                          changed by                          completes
+      cta_bar[1]  -      32 threads: warp0                                  warp0 128 threads (never)           warps1_3[0..3] 128 threads (never)  no
+      cta_bar[2]  -      0 threads                                          warp0 128 threads (never)           warps1_3[0..3] 128 threads (never)  no
+      cta_bar[3]  -      96 threads: warps1_3[0], warps1_3[1], warps1_3[2]  warps1_3[0..3] 128 threads (never)  warp0 128 threads (never)           no
+      cta_bar[4]  -      0 threads                                          warps1_3[0..3] 128 threads (never)  warp0 128 threads (never)           no
       who waits for whom:
         warp0 waits for 128 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
         warps1_3[0] waits for 128 threads at cta_bar[3], but 96 threads are there (warps1_3[0], warps1_3[1] and warps1_3[2]) and nothing changes that: warp0, which still comes to it, itself waits for 128 threads at cta_bar[1]
         which closes a cycle at warp0
       blocked:
         warp0 at line 11: cta_bar[1] 128 threads, found 32 threads: warp0: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
-        warps1_3[0] at line 20: cta_bar[3] 128 threads, found 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]: warp0, which still comes to it, itself waits for 128 threads at cta_bar[1]
-        warps1_3[1] at line 20: cta_bar[3] 128 threads, found 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]: warp0, which still comes to it, itself waits for 128 threads at cta_bar[1]
-        warps1_3[2] at line 20: cta_bar[3] 128 threads, found 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]: warp0, which still comes to it, itself waits for 128 threads at cta_bar[1]
+        warps1_3[0..3] at line 20: cta_bar[3] 128 threads, found 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]: warp0, which still comes to it, itself waits for 128 threads at cta_bar[1]
       trace:
-        1  warp0        comes to cta_bar[1]: 32 threads: warp0  (line 11)
-        2  warps1_3[0]  comes to cta_bar[3]: 32 threads: warps1_3[0]  (line 20)
-        3  warps1_3[1]  comes to cta_bar[3]: 64 threads: warps1_3[0], warps1_3[1]  (line 20)
-        4  warps1_3[2]  comes to cta_bar[3]: 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]  (line 20)
+          1  warp0           comes to cta_bar[1]: 32 threads: warp0  (line 11)
+        2-4  warps1_3[0..3]  comes to cta_bar[3]: 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]  (line 20)
       minimal:
         smallest by (param_2) among param_2 in 0..=4; the only smaller one was explored exhaustively
       notes:

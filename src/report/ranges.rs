@@ -1,7 +1,7 @@
 //! Names of many members in few words: `thread[0][0..128]`, as ranges are written in the language.
 
 /// From how many on neighbours are put together.
-const MANY: usize = 4;
+const MANY: usize = 3;
 
 /// A name without its last index, and that index.
 fn parts(name: &str) -> Option<(&str, i64)> {
@@ -57,9 +57,9 @@ mod tests {
     #[test]
     fn many_neighbours_are_one_range_and_few_are_not() {
         let names = [
-            "t[0][0]", "t[0][1]", "t[0][2]", "t[0][3]", "t[1][4]", "u", "t[2]", "t[3]",
+            "t[0][0]", "t[0][1]", "t[0][2]", "t[1][3]", "u", "t[2]", "t[3]",
         ];
-        let expected = ["t[0][0..4]", "t[1][4]", "u", "t[2]", "t[3]"];
+        let expected = ["t[0][0..3]", "t[1][3]", "u", "t[2]", "t[3]"];
         assert_eq!(ranges(&names), expected);
         assert_eq!(ranges(&["t[3]", "t[2]", "t[1]", "t[0]"]).len(), 4);
     }

@@ -19,6 +19,9 @@ const ELEMENTS: usize = 24;
 /// How many uses of an element are listed.
 const USES: usize = 4;
 
+/// The longest line of a table, in characters.
+const WIDEST: usize = 160;
+
 /// How many steps of a run are listed.
 const STEPS: usize = 60;
 
@@ -235,13 +238,44 @@ fn trace(events: &[Event]) -> Vec<String> {
     lines
 }
 
-/// A table of what became of every element.
+/// What became of every element: a table, or a list where that would be too wide.
 fn elements(stuck: &Stuck, style: Style) -> String {
     let elements: &[Element] = &stuck.elements;
-    let open = if stuck.is_final { "never" } else { "not yet" };
     if elements.is_empty() {
         return String::new();
     }
+    let shown = &elements[..elements.len().min(ELEMENTS)];
+    let open = if stuck.is_final { "never" } else { "not yet" };
+    let mut out = table(shown, open, style);
+    if out.lines().any(|line| line.chars().count() > WIDEST) {
+        out = listed(shown, open, style);
+    }
+    if elements.len() > ELEMENTS {
+        out.push_str(&format!("  ... and {} more\n", elements.len() - ELEMENTS));
+    }
+    out
+}
+
+/// Who waits for what and who changes what, where something is still to happen.
+fn listed(elements: &[Element], open: &str, style: Style) -> String {
+    let mut out = format!("  {}\n", style.bold("elements:"));
+    for element in elements {
+        let (name, value) = (&element.element, &element.value);
+        let start = element.start.filter(|start| start.to_string() != *value);
+        let start = start.map_or_else(String::new, |start| format!(" (from {start})"));
+        if element.completes {
+            out.push_str(&format!("    {name}: {value}{start}, complete\n"));
+            continue;
+        }
+        out.push_str(&format!("    {name}: {value}{start}\n"));
+        let (waits, changes) = (uses(&element.waits, open), uses(&element.changes, open));
+        out.push_str(&format!("      waited for: {waits}\n"));
+        out.push_str(&format!("      changed by: {changes}\n"));
+    }
+    out
+}
+
+fn table(elements: &[Element], open: &str, style: Style) -> String {
     let mut rows = vec![
         [
             "element",
@@ -253,7 +287,7 @@ fn elements(stuck: &Stuck, style: Style) -> String {
         ]
         .map(str::to_owned),
     ];
-    for element in elements.iter().take(ELEMENTS) {
+    for element in elements {
         rows.push([
             element.element.clone(),
             element
@@ -288,9 +322,6 @@ fn elements(stuck: &Stuck, style: Style) -> String {
         };
         out.push_str(&format!("  {line}\n"));
     }
-    if elements.len() > ELEMENTS {
-        out.push_str(&format!("  ... and {} more\n", elements.len() - ELEMENTS));
-    }
     out
 }
 
@@ -304,11 +335,14 @@ fn uses(uses: &[Use], open: &str) -> String {
     shortened(left.chain(alike(&done)).collect(), USES).join(", ")
 }
 
-/// Uses in words; those of many neighbours are one where they are the same.
+/// Uses in words; those of neighbours, and of all if they are many, are one where they are the same.
 fn alike(uses: &[&Use]) -> Vec<String> {
     if uses.len() <= USES {
-        let each = uses.iter().map(|u| format!("{} {}", u.member, u.what));
-        return each.collect();
+        let together = ranges::together(uses, |u| &u.member, |a, b| a.what == b.what);
+        let each = together.into_iter();
+        return each
+            .map(|(who, run)| format!("{who} {}", run[0].what))
+            .collect();
     }
     let mut whats: Vec<&str> = Vec::new();
     for used in uses {
@@ -316,12 +350,12 @@ fn alike(uses: &[&Use]) -> Vec<String> {
             whats.push(&used.what);
         }
     }
-    let words = whats.iter().flat_map(|what| {
+    let words = whats.iter().map(|what| {
         let same = uses.iter().filter(|u| u.what == *what);
         let mut names: Vec<&str> = same.map(|u| u.member.as_str()).collect();
         names.dedup();
-        let words = ranges::ranges(&names);
-        words.into_iter().map(move |who| format!("{who} {what}"))
+        let who = shortened(ranges::ranges(&names), USES).join(", ");
+        format!("{who} {what}")
     });
     words.collect()
 }

@@ -62,6 +62,9 @@ pub fn shown(instance: &Instance, cell: &CellState) -> String {
                 .iter()
                 .map(|r| instance.member_name(r.member as usize))
                 .collect();
+            if names.is_empty() {
+                return "0 threads".to_owned();
+            }
             format!("{} threads: {}", 32 * names.len(), names.join(", "))
         }
     }
