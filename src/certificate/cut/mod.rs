@@ -121,6 +121,7 @@ mod lifetimes;
 mod missing;
 pub mod ordered;
 mod own;
+mod pairs;
 mod polynomial;
 mod pools;
 pub mod races;

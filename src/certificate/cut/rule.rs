@@ -197,6 +197,7 @@ impl<'a> Rule<'a> {
     /// Copies that share objects may share data, and kinds of copies stand for elements of their own.
     fn shown_of_copies(&self) -> Result<(), Unsupported> {
         let refused = match self.shows {
+            Shows::Ordering | Shows::Visibility if self.copies.shares => None,
             Shows::Nothing => None,
             Shows::Generations => (!self.copies.comparisons.is_empty())
                 .then_some("different kinds of copies that share objects, for this property"),
@@ -1217,7 +1218,7 @@ impl<'a> Rule<'a> {
     }
 
     /// The same in the copies other than that of the member that is held.
-    fn elsewhere(
+    pub fn elsewhere(
         &self,
         setting: &mut Setting<'a>,
         stops: &[Vec<Stop>],
@@ -1335,7 +1336,7 @@ impl<'a> Rule<'a> {
     }
 
     /// The copy of the member that is held, for a class of its kind.
-    fn marked(&self, class: usize) -> Option<Copy> {
+    pub fn marked(&self, class: usize) -> Option<Copy> {
         let copies = self.classes[class].copies.as_ref();
         copies.map(|_| Copy {
             tag: Tag::Marked,
