@@ -197,7 +197,7 @@ impl<'a> Rule<'a> {
     /// Copies that share objects may share data, and kinds of copies stand for elements of their own.
     fn shown_of_copies(&self) -> Result<(), Unsupported> {
         let refused = match self.shows {
-            Shows::Ordering | Shows::Visibility if self.copies.shares => None,
+            Shows::Ordering | Shows::Visibility | Shows::Claims if self.copies.shares => None,
             Shows::Nothing => None,
             Shows::Generations => (!self.copies.comparisons.is_empty())
                 .then_some("different kinds of copies that share objects, for this property"),

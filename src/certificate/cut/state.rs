@@ -208,14 +208,15 @@ impl<'p> Setting<'p> {
         self.element_in(this.object, &this.index, env, copy)
     }
 
-    /// An element of an object.
+    /// An element of an object, in certain copies if each has elements of its own.
     pub fn element_at(
         &mut self,
         object: ObjectId,
         indices: &[Expr],
         env: &Env,
+        copy: Option<Tag>,
     ) -> Result<Element, Unsupported> {
-        self.element_in(object, indices, env, None)
+        self.element_in(object, indices, env, copy)
     }
 
     fn element_in(
@@ -422,7 +423,7 @@ impl<'p> Setting<'p> {
 
     /// How many members of a group an element has to do with, `None` for none: at a private element
     /// those of one copy, at a shared one those of all copies.
-    fn counting(&self, group: &Group<'_>, element: &Element) -> Option<Expr> {
+    pub fn counting(&self, group: &Group<'_>, element: &Element) -> Option<Expr> {
         let size = || group.size.clone();
         match &group.copy {
             None => Some(size()),
