@@ -219,7 +219,7 @@ pub enum Lasting {
 }
 
 /// What an operation does.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     /// Counts towards a generation of a barrier or adds to a semaphore.
     Arrive {

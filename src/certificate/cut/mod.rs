@@ -29,7 +29,8 @@
 //!    element has not completed generation `g + 1` (for a strict wait: has not passed the value;
 //!    for a registration: has not completed `g`);
 //! 6. *(progress)* no choice of one place per class leaves every class that has members blocked or
-//!    finished and one of them blocked.
+//!    finished and one of them blocked; classes that are the same but for a number are at one place
+//!    ([`symmetric`]).
 //!
 //! # Why it is sound
 //!
@@ -50,7 +51,8 @@
 //! (c) Suppose a run gets stuck. By (b) its places `X` have everybody blocked or finished in the
 //! unwrapped protocol. Vectors like that are closed under taking the lesser place of each member,
 //! so there is a least one; it is mapped to itself by exchanging members of a class, so it has one
-//! place per class, and some member is blocked in it (it lies at or below `X`). That contradicts 6.
+//! place per class, one for several where the protocol is symmetric, and some member is blocked in it (it
+//! lies at or below `X`). That contradicts 6.
 //!
 //! The stops of 5 are named by an iteration number. Iterations of a loop nest are numbered without
 //! gaps, so a number between 0 and the total names one, and a number beyond it the end.
@@ -129,6 +131,7 @@ mod rooms;
 mod rule;
 pub mod sharing;
 mod state;
+mod symmetric;
 mod values;
 pub mod visible;
 

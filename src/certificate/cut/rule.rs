@@ -1339,6 +1339,15 @@ impl<'a> Rule<'a> {
         })
     }
 
+    /// All copies of a kind, for a class of theirs.
+    fn all_copies(&self, class: usize) -> Option<Copy> {
+        let count = self.classes[class].copies.clone();
+        count.map(|count| Copy {
+            tag: Tag::Unmarked,
+            count,
+        })
+    }
+
     /// That whoever is in these groups, from `first` on, and not at the end is blocked where it is.
     pub fn blocked(
         &self,
@@ -1655,8 +1664,24 @@ impl<'a> Rule<'a> {
         let looked_at: Vec<usize> = (0..classes.len())
             .filter(|class| upto == Upto::This || !self.is_copied(*class))
             .collect();
+        let first = self.at_one_place();
         for &position in &looked_at {
             let class = &classes[position];
+            if first[position] != position {
+                // Of all classes, those before it are looked at.
+                let spots = groups
+                    .get(first[position])
+                    .map(|group: &Group<'a>| group.spots.clone());
+                groups.push(Group {
+                    class,
+                    size: class.size.clone(),
+                    spots: spots.unwrap_or_default(),
+                    spread: None,
+                    withheld: None,
+                    copy: self.all_copies(position),
+                });
+                continue;
+            }
             if self.uses_pools(position) {
                 let (group, open) = self.spread(&mut setting, position)?;
                 groups.push(group);
@@ -1714,13 +1739,13 @@ impl<'a> Rule<'a> {
                 spots,
                 spread: None,
                 withheld: None,
-                copy: class.copies.clone().map(|count| Copy {
-                    tag: Tag::Unmarked,
-                    count,
-                }),
+                copy: self.all_copies(position),
             });
         }
         for (group, &position) in looked_at.iter().enumerate() {
+            if first[position] != position {
+                continue;
+            }
             if self.uses_pools(position) {
                 self.spread_blocked(&mut setting, &groups, position)?;
                 continue;
