@@ -215,7 +215,10 @@ impl<'a> Rule<'a> {
         let Some(at) = self.copies.objects.get(&object.0) else {
             return Ok(index);
         };
-        let own = class.number.as_ref().and_then(|(var, _)| class.known.get(var));
+        let own = class
+            .number
+            .as_ref()
+            .and_then(|(var, _)| class.known.get(var));
         match (index.get_mut(*at), number, own) {
             (Some(named), Some(number), Some(own)) if *named == Expr::Var(number) => {
                 *named = own.clone();
@@ -491,7 +494,9 @@ impl<'a> Rule<'a> {
         known: &[Valued],
     ) -> Result<(), Unsupported> {
         for (nth, other) in self.protocol.invariants.iter().enumerate() {
-            let private = objects(other).iter().any(|o| self.copies.objects.contains_key(&o.0));
+            let private = objects(other)
+                .iter()
+                .any(|o| self.copies.objects.contains_key(&o.0));
             if nth == except || !other.indices.is_empty() || private {
                 continue;
             }

@@ -136,7 +136,14 @@ fn built(
     for (position, part, body) in found {
         let body = epochs::counted(&body, &own);
         let number = part.number.as_ref().map(|(var, _)| *var);
-        let flow = flow::flow(protocol, &body, (&part.known, number), fixed, &own, any_length)?;
+        let flow = flow::flow(
+            protocol,
+            &body,
+            (&part.known, number),
+            fixed,
+            &own,
+            any_length,
+        )?;
         let free = protocol.roles[position].indices.iter();
         let free = free.filter(|index| !part.known.contains_key(&index.var));
         let free = free.map(|index| (index.var, flow::at_fixed(&index.extent, fixed)));

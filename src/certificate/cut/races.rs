@@ -600,7 +600,10 @@ impl<'a> Rule<'a> {
         let before = self.all.len();
         let suffix = related.map_or("", Related::suffix);
         self.conclude(
-            format!("{name}_c{}_p{}_c{}_p{}{suffix}", a.class, a.point, b.class, b.point),
+            format!(
+                "{name}_c{}_p{}_c{}_p{}{suffix}",
+                a.class, a.point, b.class, b.point
+            ),
             format!("{who} are never under way at one element together"),
             setting,
             term::or(ways),

@@ -155,13 +155,7 @@ impl Rule<'_> {
     }
 
     /// Whether a class becomes another one.
-    fn becomes(
-        &self,
-        class: usize,
-        image: usize,
-        action: &Action,
-        permuted: &[Vec<bool>],
-    ) -> bool {
+    fn becomes(&self, class: usize, image: usize, action: &Action, permuted: &[Vec<bool>]) -> bool {
         let (a, b) = (&self.classes[class], &self.classes[image]);
         let alike = a.size == b.size && a.copies == b.copies && a.kind == b.kind;
         let loops = a.flow.loops.len() == b.flow.loops.len()

@@ -324,12 +324,7 @@ impl<'a> Rule<'a> {
 
     /// The members of a class beside one of another, in parts, and where that other one stops while one of
     /// the part is held: those of its copy, and those of all others.
-    fn parts_of(
-        &self,
-        by: usize,
-        hold: &'a Hold,
-        other: usize,
-    ) -> Vec<(Whose, &'a [Vec<Stop>])> {
+    fn parts_of(&self, by: usize, hold: &'a Hold, other: usize) -> Vec<(Whose, &'a [Vec<Stop>])> {
         let (one, at) = (&self.classes[by], &self.classes[other]);
         let size = one.size.clone();
         let beside = match by == other {
