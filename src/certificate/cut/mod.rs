@@ -92,7 +92,9 @@
 //! something, such as CTAs. Those that share nothing are treated one at a time (`copies.rs`). Those
 //! that are alike and share objects have one place per class, in all copies ([`sharing`]); those
 //! whose programs depend on their number are looked at in the order of their numbers ([`ordered`]).
-//! Both are refused for `race` and `stale_read`, since data may be shared.
+//! Both kinds of data, a copy's own and what several use, are looked at in pairs of accesses (`pairs.rs`).
+//! Copies in order are refused for `race`, `stale_read` and `assertion`, and all that share objects for what
+//! gets room and for CTAs that exit.
 //!
 //! # Side conditions
 //!
