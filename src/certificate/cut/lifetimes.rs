@@ -381,7 +381,7 @@ impl<'a> Rule<'a> {
             setting,
             goal,
         )?;
-        self.note_missing(before, &[a]);
+        self.note_missing(before, &[a], None);
         Ok(())
     }
 

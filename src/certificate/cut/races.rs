@@ -608,7 +608,8 @@ impl<'a> Rule<'a> {
             setting,
             term::or(ways),
         )?;
-        self.note_missing(before, &[a, b]);
+        let edge = self.lacks_edge(a, b, related);
+        self.note_missing(before, &[a, b], Some(edge));
         Ok(())
     }
 }

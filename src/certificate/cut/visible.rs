@@ -530,7 +530,8 @@ impl<'a> Rule<'a> {
             setting,
             term::or(ways),
         )?;
-        self.note_missing(before, &[write, read]);
+        let news = self.lacks_news(write, read, related);
+        self.note_missing(before, &[write, read], Some(news));
         Ok(())
     }
 }
