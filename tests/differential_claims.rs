@@ -8,6 +8,8 @@
 mod campaign;
 #[path = "support/claim_templates.rs"]
 mod claim_templates;
+#[path = "support/copied_claim_templates.rs"]
+mod copied_claim_templates;
 #[path = "support/cut_rule.rs"]
 mod cut_rule;
 #[path = "support/edited.rs"]
@@ -28,6 +30,12 @@ use never_violated::never_violated;
 fn what_is_proved_always_holds() {
     let property = (Property::Assertion, Shows::Claims);
     never_violated(&claim_templates::KERNELS, property, 100, 6);
+}
+
+#[test]
+fn what_is_proved_of_copies_always_holds() {
+    let property = (Property::Assertion, Shows::Claims);
+    never_violated(&copied_claim_templates::KERNELS, property, 24, 8);
 }
 
 /// A reset that breaks a claim at one value of a parameter, far from the small ones.

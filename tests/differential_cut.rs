@@ -8,6 +8,8 @@
 mod campaign;
 #[path = "support/case_templates.rs"]
 mod case_templates;
+#[path = "support/cluster_templates.rs"]
+mod cluster_templates;
 #[path = "support/cut_rule.rs"]
 mod cut_rule;
 #[path = "support/cut_templates.rs"]
@@ -116,6 +118,11 @@ fn what_is_proved_case_by_case_never_hangs() {
 #[test]
 fn what_is_proved_of_copies_that_share_never_hangs() {
     never_hangs(&sharing_templates::KERNELS, 4_000_000, CASES / 5);
+}
+
+#[test]
+fn what_is_proved_of_clusters_never_hangs() {
+    never_hangs(&cluster_templates::KERNELS, 8_000_000, CASES / 16);
 }
 
 #[test]

@@ -7,6 +7,8 @@
 
 #[path = "support/campaign.rs"]
 mod campaign;
+#[path = "support/copied_data_templates.rs"]
+mod copied_data_templates;
 #[path = "support/cut_rule.rs"]
 mod cut_rule;
 #[path = "support/deferred_templates.rs"]
@@ -43,4 +45,16 @@ fn what_is_waited_for_later_never_races() {
 fn what_is_proved_is_never_stale() {
     let property = (Property::StaleRead, Shows::Visibility);
     never_violated(&stale_templates::KERNELS, property, 70, 20);
+}
+
+#[test]
+fn what_copies_do_never_races() {
+    let property = (Property::Race, Shows::Ordering);
+    never_violated(&copied_data_templates::KERNELS, property, 16, 6);
+}
+
+#[test]
+fn what_copies_do_is_never_stale() {
+    let property = (Property::StaleRead, Shows::Visibility);
+    never_violated(&copied_data_templates::KERNELS, property, 10, 40);
 }

@@ -76,7 +76,12 @@ pub(super) fn check(
                 Argument::Cut(cut) => cut::missing(protocol, cut, &name),
                 _ => None,
             };
-            let reason = missing.unwrap_or(reason);
+            let reason = match missing {
+                // What is missing may be time alone.
+                Some(missing) if reason == "timeout" => format!("{missing}; {reason}"),
+                Some(missing) => missing,
+                None => reason,
+            };
             Ok(Checked::Open {
                 reason: format!(
                     "it could not be shown that {} ({reason})",

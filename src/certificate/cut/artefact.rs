@@ -170,6 +170,9 @@ pub struct Exposure {
     pub at: Moment,
     /// As for [`Hold::stops`].
     pub stops: Vec<Vec<Stop>>,
+    /// As for [`Hold::elsewhere`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<Vec<Stop>>,
     /// Where the member itself stops, if it is not held.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<Stop>,

@@ -25,14 +25,15 @@
 //!
 //! # Side conditions
 //!
-//! Refused: claims in a protocol that falls apart into copies (an index that numbers them counts as 0
-//! there), and invariants about a semaphore that is reset.
+//! Refused: an assertion about what another copy than the member's has for itself, an invariant about what
+//! several copies have, or about that and shared objects, and invariants about a semaphore that is reset. An
+//! invariant about what each copy has for itself is kept by the steps of other copies.
 
 use std::collections::BTreeSet;
 
 use super::artefact::Floor;
 use super::artefact::Moment;
-use super::copies;
+use super::class::Class;
 use super::count::Place;
 use super::flow;
 use super::flow::Kind;
@@ -40,6 +41,7 @@ use super::flow::Step;
 use super::rule::Held;
 use super::rule::Rule;
 use super::state::Setting;
+use super::state::Tag;
 use super::values::Valued;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
@@ -50,6 +52,10 @@ use crate::protocol::Initial;
 use crate::protocol::Invariant;
 use crate::protocol::ObjectId;
 use crate::protocol::ObjectKind;
+use crate::protocol::VarId;
+
+/// The name that stands for the number of a copy in a claim, and a class of members of that copy.
+type Owner<'c> = (Option<VarId>, &'c Class);
 
 /// Whether an operation may change the value of an object.
 pub fn changes(site: &flow::Site, object: ObjectId) -> bool {
@@ -69,9 +75,6 @@ pub fn objects(invariant: &Invariant) -> BTreeSet<ObjectId> {
 impl<'a> Rule<'a> {
     /// Every assertion and every invariant holds.
     pub fn asserted(&mut self) -> Result<(), Unsupported> {
-        if copies::copies(self.protocol).extent.is_some() {
-            return Err(Unsupported::whole("claims about independent copies"));
-        }
         for nth in 0..self.case.exposures.len() {
             self.exposure(nth)?;
         }
@@ -131,7 +134,9 @@ impl<'a> Rule<'a> {
         let mut all = Vec::new();
         for value in values {
             let place = (value.object, &value.index[..], &value.whole[..]);
-            all.push(self.valued(&mut setting, place, &env, &mut goals)?);
+            let number = this.number.as_ref().map(|(var, _)| *var);
+            let of = (number, this);
+            all.push(self.valued(&mut setting, place, (&env, Some(of)), &mut goals)?);
         }
         let here = env.clone();
         let here = Held {
@@ -147,7 +152,8 @@ impl<'a> Rule<'a> {
             self.known_everywhere(&mut setting, valued)?;
             self.known_by_itself(&mut setting, valued, here)?;
             if let Some(exposure) = self.exposed_until(class, Moment::Point(point)) {
-                self.known_by_cut(&mut setting, valued, here, &exposure.stops)?;
+                let stops = (&exposure.stops[..], &exposure.elsewhere[..]);
+                self.known_by_cut(&mut setting, valued, here, stops)?;
             }
             self.known_by_floors(&mut setting, valued, here, &floors)?;
         }
@@ -170,7 +176,7 @@ impl<'a> Rule<'a> {
         &self,
         setting: &mut Setting<'a>,
         (object, index, whole): (ObjectId, &[Expr], &[Expr]),
-        env: &Env,
+        (env, of): (&Env, Option<Owner<'_>>),
         goals: &mut Vec<Term>,
     ) -> Result<Valued, Unsupported> {
         let mut needed = Vec::new();
@@ -183,10 +189,66 @@ impl<'a> Rule<'a> {
             let index = setting.terms.expr(e, env)?;
             goals.push(term::within(&term::int(0), &index, &extent));
         }
+        let own;
+        let (index, copy) = match of {
+            Some(of) => {
+                own = self.of_own_copy(object, index, of)?;
+                (&own[..], Some(Tag::Marked))
+            }
+            None => (index, None),
+        };
         Ok(Valued {
-            element: setting.element_at(object, index, env)?,
+            element: setting.element_at(object, index, env, copy)?,
             value: setting.unknown("value"),
         })
+    }
+
+    /// The index of an element as operations of a class have it, of an object that each copy has for itself:
+    /// nothing is known of what other copies have.
+    fn of_own_copy(
+        &self,
+        object: ObjectId,
+        index: &[Expr],
+        (number, class): Owner<'_>,
+    ) -> Result<Vec<Expr>, Unsupported> {
+        let mut index = index.to_vec();
+        let Some(at) = self.copies.objects.get(&object.0) else {
+            return Ok(index);
+        };
+        let own = class
+            .number
+            .as_ref()
+            .and_then(|(var, _)| class.known.get(var));
+        match (index.get_mut(*at), number, own) {
+            (Some(named), Some(number), Some(own)) if *named == Expr::Var(number) => {
+                *named = own.clone();
+                Ok(index)
+            }
+            _ => Err(Unsupported::at(
+                self.protocol.objects[object.0].span,
+                "a claim about what another copy has for itself",
+            )),
+        }
+    }
+
+    /// The index of an invariant that stands for the copy whose objects it is about, if it is about such.
+    fn copy_of_invariant(&self, invariant: &Invariant) -> Result<Option<VarId>, Unsupported> {
+        let mut found: Option<Option<VarId>> = None;
+        for (_, cell) in &invariant.claim.values {
+            let at = self.copies.objects.get(&cell.object.0);
+            let number = match at.and_then(|at| cell.index.get(*at)) {
+                Some(Expr::Var(var)) => Some(*var),
+                _ => None,
+            };
+            let refused = at.is_some() && number.is_none();
+            if refused || found.replace(number).is_some_and(|known| known != number) {
+                return Err(Unsupported::at(
+                    self.protocol.objects[cell.object.0].span,
+                    "an invariant about objects of several copies",
+                ));
+            }
+        }
+        Ok(found.flatten())
     }
 
     /// That a condition has a value and holds. What has no value in an operand that is not looked
@@ -233,14 +295,15 @@ impl<'a> Rule<'a> {
         &self,
         setting: &mut Setting<'a>,
         invariant: &Invariant,
-        env: &Env,
+        (env, of): (&Env, Option<Owner<'_>>),
         goals: &mut Vec<Term>,
     ) -> Result<Vec<Valued>, Unsupported> {
         let mut all = Vec::new();
         for (_, cell) in &invariant.claim.values {
             let index: Vec<Expr> = cell.index.iter().map(|e| self.fix(e)).collect();
             let whole: Vec<Expr> = cell.index.iter().map(|e| self.replaced(e)).collect();
-            all.push(self.valued(setting, (cell.object, &index, &whole), env, goals)?);
+            let place = (cell.object, &index[..], &whole[..]);
+            all.push(self.valued(setting, place, (env, of), goals)?);
         }
         Ok(all)
     }
@@ -272,7 +335,7 @@ impl<'a> Rule<'a> {
             let start = setting.terms.expr(&start, &Env::new())?;
             env.insert(*var, start);
         }
-        self.invariant_values(&mut setting, invariant, &env, &mut goals)?;
+        self.invariant_values(&mut setting, invariant, (&env, None), &mut goals)?;
         let condition = self.replaced(&invariant.claim.condition);
         goals.push(self.holds(&mut setting, &condition, &env, false)?);
         let text = &invariant.claim.text;
@@ -309,7 +372,13 @@ impl<'a> Rule<'a> {
         let here = setting.member_at(this, site, "at")?;
         let mut env = self.invariant_indices(&mut setting, invariant)?;
         let mut goals = Vec::new();
-        let old = self.invariant_values(&mut setting, invariant, &env, &mut goals)?;
+        // What other copies have for themselves stays as it is.
+        let of = (self.copy_of_invariant(invariant)?, this);
+        if let (Some(copy), Some((var, _))) = (of.0, &this.number) {
+            let number = self.free_indices(&mut setting, this, "member")?;
+            setting.facts.push(term::eq(&env[&copy], &number[var]));
+        }
+        let old = self.invariant_values(&mut setting, invariant, (&env, Some(of)), &mut goals)?;
         let later = matches!(
             at.kind,
             Kind::Deliver { .. } | Kind::Arrive { commit: true, .. }
@@ -329,7 +398,8 @@ impl<'a> Rule<'a> {
             }
             if let Some(hold) = self.held(class, site).filter(|_| !later) {
                 held.insert((class, site));
-                self.known_by_cut(&mut setting, valued, member, &hold.stops)?;
+                let stops = (&hold.stops[..], &hold.elsewhere[..]);
+                self.known_by_cut(&mut setting, valued, member, stops)?;
             }
             let value = self.changed(&mut setting, valued, member, site)?;
             let after = Valued {
@@ -337,6 +407,7 @@ impl<'a> Rule<'a> {
                     valued.element.object,
                     &valued.element.index,
                     &valued.element.env,
+                    valued.element.copy,
                 )?,
                 value,
             };
@@ -423,12 +494,15 @@ impl<'a> Rule<'a> {
         known: &[Valued],
     ) -> Result<(), Unsupported> {
         for (nth, other) in self.protocol.invariants.iter().enumerate() {
-            if nth == except || !other.indices.is_empty() {
+            let private = objects(other)
+                .iter()
+                .any(|o| self.copies.objects.contains_key(&o.0));
+            if nth == except || !other.indices.is_empty() || private {
                 continue;
             }
             let mut env = Env::new();
             // That its elements exist is shown for itself.
-            let values = self.invariant_values(setting, other, &env, &mut Vec::new())?;
+            let values = self.invariant_values(setting, other, (&env, None), &mut Vec::new())?;
             for (valued, (var, _)) in values.iter().zip(&other.claim.values) {
                 self.known_everywhere(setting, valued)?;
                 for same in known {

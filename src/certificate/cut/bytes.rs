@@ -296,7 +296,7 @@ impl<'a> Rule<'a> {
 
     /// Once everybody has finished, each element has got the bytes that it was told to expect.
     pub fn balanced_at_the_end(&mut self) -> Result<(), Unsupported> {
-        for (position, object) in self.protocol.objects.iter().enumerate() {
+        for position in 0..self.protocol.objects.len() {
             let object_id = ObjectId(position);
             let counts = |s: &Site| {
                 s.object == object_id
@@ -306,33 +306,60 @@ impl<'a> Rule<'a> {
             if !sites.any(counts) {
                 continue;
             }
-            let mut setting = self.setting()?;
-            let extents: Vec<Expr> = object.extents.iter().map(|e| self.fix(e)).collect();
-            let element = setting.any_element(object_id, &extents)?;
-            let mut groups = Vec::new();
-            for class in self.classes {
-                groups.push(Group {
-                    class,
-                    size: class.size.clone(),
-                    spots: vec![Spot {
-                        when: term::boolean(true),
-                        place: Place::End,
-                        env: Env::new(),
-                    }],
-                    spread: None,
-                    withheld: None,
-                    copy: None,
-                });
+            // Of what each copy has for itself, the elements of a copy of each kind.
+            let mut kinds: Vec<Option<usize>> = vec![None];
+            if self.copies.shares && self.copies.objects.contains_key(&position) {
+                let mut all: Vec<usize> = self.classes.iter().filter_map(|c| c.kind).collect();
+                all.sort_unstable();
+                all.dedup();
+                kinds = all.into_iter().map(Some).collect();
             }
-            let open = setting.balance(&groups, &element, Resource::OpenBytes, 1, Vec::new())?;
-            self.conclude(
-                format!("delivered_{}", object.name),
-                format!("in the end `{}` has got the bytes it expects", object.name),
-                setting,
-                term::eq(&open, &term::int(0)),
-            )?;
+            for kind in kinds {
+                self.balanced_elements(object_id, kind)?;
+            }
         }
         Ok(())
+    }
+
+    /// The same for the elements of one object, of copies of a kind.
+    fn balanced_elements(
+        &mut self,
+        object: ObjectId,
+        kind: Option<usize>,
+    ) -> Result<(), Unsupported> {
+        let declared = &self.protocol.objects[object.0];
+        let mut setting = self.setting()?;
+        let extents: Vec<Expr> = declared.extents.iter().map(|e| self.fix(e)).collect();
+        let mut element = setting.any_element(object, &extents)?;
+        if let (Some(kind), Some(at)) = (kind, self.copies.objects.get(&object.0)) {
+            let kind = i64::try_from(kind).unwrap_or(i64::MAX);
+            element.index[*at] = Expr::Int(kind);
+        }
+        let mut groups = Vec::new();
+        for class in self.classes {
+            groups.push(Group {
+                class,
+                size: class.size.clone(),
+                spots: vec![Spot {
+                    when: term::boolean(true),
+                    place: Place::End,
+                    env: Env::new(),
+                }],
+                spread: None,
+                withheld: None,
+                copy: None,
+            });
+        }
+        let open = setting.balance(&groups, &element, Resource::OpenBytes, 1, Vec::new())?;
+        self.conclude(
+            format!("delivered_{}", declared.name),
+            format!(
+                "in the end `{}` has got the bytes it expects",
+                declared.name
+            ),
+            setting,
+            term::eq(&open, &term::int(0)),
+        )
     }
 
     /// A delivery comes after its member's own arrival for the same generation, or joins like a

@@ -54,6 +54,9 @@ pub struct Class {
     pub copies: Option<Expr>,
     /// Which kind of copies that is.
     pub kind: Option<usize>,
+    /// The index that numbers the copies, shared or not, and how many there are. To operations it is a
+    /// known number; data may depend on it.
+    pub number: Option<(VarId, Expr)>,
     /// The comparisons that were decided to tell these members from others, and their outcomes.
     pub compared: Vec<(Expr, bool)>,
     /// The values of the indices that are told apart.
@@ -132,7 +135,15 @@ fn built(
     drop(members);
     for (position, part, body) in found {
         let body = epochs::counted(&body, &own);
-        let flow = flow::flow(protocol, &body, &part.known, fixed, &own, any_length)?;
+        let number = part.number.as_ref().map(|(var, _)| *var);
+        let flow = flow::flow(
+            protocol,
+            &body,
+            (&part.known, number),
+            fixed,
+            &own,
+            any_length,
+        )?;
         let free = protocol.roles[position].indices.iter();
         let free = free.filter(|index| !part.known.contains_key(&index.var));
         let free = free.map(|index| (index.var, flow::at_fixed(&index.extent, fixed)));
@@ -142,6 +153,7 @@ fn built(
             size: part.size,
             copies: part.copies,
             kind: part.kind,
+            number: part.number,
             compared: part.decided,
             free: free.collect(),
             known: part.known,
@@ -159,6 +171,7 @@ struct Part {
     /// See [`Class::copies`].
     copies: Option<Expr>,
     kind: Option<usize>,
+    number: Option<(VarId, Expr)>,
     known: HashMap<VarId, Expr>,
     /// Comparisons with their outcomes.
     decided: Vec<(Expr, bool)>,
@@ -175,6 +188,7 @@ fn parts(
         size: Expr::Int(1),
         copies: None,
         kind: None,
+        number: None,
         known: HashMap::new(),
         decided: Vec::new(),
     }];
@@ -182,6 +196,7 @@ fn parts(
         if copies.indices.contains(&index.var) && !copies.shares {
             for part in &mut parts {
                 part.known.insert(index.var, Expr::Int(0));
+                part.number = Some((index.var, flow::at_fixed(&index.extent, fixed)));
             }
             continue;
         }
@@ -314,6 +329,7 @@ fn split_by_kinds(
             // Any number will do as long as kinds have different ones.
             let number = i64::try_from(number).unwrap_or(i64::MAX);
             part.known.insert(index.var, Expr::Int(number));
+            part.number = Some((index.var, extent.clone()));
             part.decided.extend(kind);
             split.push(part);
         }

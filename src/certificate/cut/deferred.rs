@@ -26,6 +26,7 @@ use super::count::Place;
 use super::flow::Flow;
 use super::flow::Lasting;
 use super::flow::Step;
+use super::pairs::Whose;
 use super::polynomial::Polynomial;
 use super::races;
 use super::races::Access;
@@ -247,13 +248,12 @@ impl<'a> Rule<'a> {
         &self,
         setting: &mut Setting<'a>,
         (access, env): (&Access, &Env),
-        there: Held<'_>,
-        same_member: bool,
+        there: (Held<'_>, Whose),
     ) -> Result<Vec<Term>, Unsupported> {
         let mut ways = Vec::new();
         for wait in waits(&self.classes[access.class].flow, access.point) {
             let until = (wait, wait);
-            ways.extend(self.over_by(setting, (access, env), until, there, same_member)?);
+            ways.extend(self.over_by(setting, (access, env), until, there)?);
         }
         Ok(ways)
     }
@@ -264,21 +264,27 @@ impl<'a> Rule<'a> {
         setting: &mut Setting<'a>,
         (access, env): (&Access, &Env),
         (wait, until): (usize, usize),
-        there: Held<'_>,
-        same_member: bool,
+        (there, whose): (Held<'_>, Whose),
     ) -> Result<Vec<Term>, Unsupported> {
-        let held = self.exposed_until(access.class, Moment::Point(until));
         let mut ways = Vec::new();
-        if !same_member && held.is_none() {
-            return Ok(ways);
-        }
+        let stopped = match whose {
+            Whose::Itself => None,
+            Whose::Another(related) => {
+                let exposure = self.exposed_until(access.class, Moment::Point(until));
+                let stops = exposure.and_then(|e| self.stops_in(e, there.class, related));
+                let Some(stops) = exposure.zip(stops) else {
+                    return Ok(ways);
+                };
+                Some(stops)
+            }
+        };
         for ended in self.ended_by(setting, (access, env), wait)? {
-            let over = match held {
-                Some(exposure) if !same_member => {
+            let over = match stopped {
+                Some((exposure, stops)) => {
                     let held = self.held_at(exposure, &ended.env)?;
-                    self.stopped(setting, &exposure.stops[there.class], held, there)?
+                    self.stopped(setting, stops, held, there)?
                 }
-                _ => self.follows(setting, there, until, &ended.env)?,
+                None => self.follows(setting, there, until, &ended.env)?,
             };
             ways.push(term::and([ended.holds, over]));
         }

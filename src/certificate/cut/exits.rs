@@ -72,8 +72,8 @@ impl<'a> Rule<'a> {
         let this = &self.classes[class];
         let at = &this.flow.sites[site];
         let mut setting = self.setting_of(class)?;
-        let copy = self.copy(&mut setting)?;
-        let mut env = self.indices(&mut setting, this, copy.as_ref(), "at")?;
+        let mut env = self.indices(&mut setting, this, "at")?;
+        let copy = this.number.as_ref().map(|(var, _)| env[var].clone());
         let (iterations, inside) = setting.iterations(this, &at.path, "at")?;
         setting.facts.extend(inside);
         env.extend(iterations);

@@ -219,7 +219,7 @@ pub enum Lasting {
 }
 
 /// What an operation does.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Kind {
     /// Counts towards a generation of a barrier or adds to a semaphore.
     Arrive {
@@ -352,19 +352,20 @@ impl Flow {
     }
 }
 
-/// Derives the program of a class from a role's statements. `known` are the values of indices,
-/// `fixed` those of parameters, `own` the variables that stand for semaphores. `any_length`: whether
+/// Derives the program of a class from a role's statements. `known` are the values of indices, and which
+/// of them numbers copies, which stays as it is where data is named; `fixed` those of parameters, `own` the variables that stand for semaphores. `any_length`: whether
 /// loops whose length depends on a loop around are as long as they may be.
 pub fn flow(
     protocol: &Protocol,
     body: &[Stmt],
-    known: &HashMap<VarId, Expr>,
+    (known, number): (&HashMap<VarId, Expr>, Option<VarId>),
     fixed: &[(ParamId, i64)],
     own: &Own,
     any_length: bool,
 ) -> Result<Flow, Unsupported> {
     let mut builder = Builder {
         any_length,
+        number,
         protocol,
         fixed,
         own,
@@ -513,6 +514,8 @@ struct Builder<'a> {
     fixed: &'a [(ParamId, i64)],
     own: &'a Own,
     any_length: bool,
+    /// The index that numbers copies.
+    number: Option<VarId>,
     next: usize,
     flow: Flow,
 }
@@ -811,6 +814,7 @@ impl Builder<'_> {
         path: &Path,
         nodes: &mut Vec<Node>,
     ) {
+        let values = &self.of_data(values);
         match work {
             Work::Now(touches) => {
                 self.touches(stmt, touches, (Lasting::Now, false), values, path, nodes);
@@ -872,6 +876,15 @@ impl Builder<'_> {
         }
     }
 
+    /// The values of variables where data is named.
+    fn of_data(&self, values: &Values) -> Values {
+        let mut values = values.clone();
+        if let Some(number) = self.number {
+            values.remove(&number);
+        }
+        values
+    }
+
     fn touches(
         &mut self,
         stmt: &Stmt,
@@ -881,6 +894,7 @@ impl Builder<'_> {
         path: &Path,
         nodes: &mut Vec<Node>,
     ) {
+        let values = &self.of_data(values);
         let first = self.flow.points.len();
         for touch in touches {
             let index = touch.index.iter().map(|e| self.expr(e, values)).collect();
@@ -1167,6 +1181,7 @@ impl Builder<'_> {
             values.insert(*var, Expr::Var(symbol));
         }
         let mut dry = Builder {
+            number: self.number,
             protocol: self.protocol,
             fixed: self.fixed,
             own: self.own,

@@ -33,10 +33,12 @@
 
 use super::algebra;
 use super::artefact::Moment;
+use super::copies;
 use super::count::Place;
 use super::flow::Kind;
 use super::flow::Lasting;
 use super::flow::Step;
+use super::pairs::Related;
 use super::pools;
 use super::races::Access;
 use super::rule::Held;
@@ -60,6 +62,7 @@ pub(super) struct Edge {
 impl<'a> Rule<'a> {
     /// Data is used only while it has room.
     pub fn lifetimes(&mut self) -> Result<(), Unsupported> {
+        self.copies_of_buffers()?;
         let accesses = self.exposed_accesses()?;
         let edges = self.edges_of_room()?;
         for edge in &edges {
@@ -107,6 +110,27 @@ impl<'a> Rule<'a> {
                     self.given_back(class, ObjectId(object))?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Every copy has elements of its own in every buffer.
+    fn copies_of_buffers(&mut self) -> Result<(), Unsupported> {
+        let Some(extent) = copies::copies(self.protocol).extent else {
+            return Ok(());
+        };
+        for (buffer, position) in copies::buffers(self.protocol)? {
+            let buffer = &self.protocol.buffers[buffer];
+            let mut setting = self.setting()?;
+            let copies = setting.terms.expr(&self.fix(&extent), &Env::new())?;
+            let elements = self.fix(&buffer.extents[position]);
+            let elements = setting.terms.expr(&elements, &Env::new())?;
+            self.conclude(
+                format!("copies_of_{}", buffer.name),
+                format!("`{}` has elements for every copy", buffer.name),
+                setting,
+                term::le(&copies, &elements),
+            )?;
         }
         Ok(())
     }
@@ -191,7 +215,7 @@ impl<'a> Rule<'a> {
             }
             setting
         } else {
-            self.two_members(a, b)?.0
+            self.two_members(a, b, Related::Together)?.0
         };
         self.conclude_room(
             "room_once",
@@ -224,8 +248,11 @@ impl<'a> Rule<'a> {
             let mut values = match begin.class == access.class {
                 true => env.clone(),
                 // Nothing may be assumed of a class that may be empty: what is told apart by an
-                // open index is not looked at. All of this is about copy number 0.
-                false => self.known_indices(&mut setting, first, None)?,
+                // open index is not looked at. All of this is about one copy.
+                false => {
+                    let number = this.number.as_ref().map(|(var, _)| &env[var]);
+                    self.known_indices(&mut setting, first, number)?
+                }
             };
             let index = self.index_of(begin);
             let open = |e: &Expr| first.free.iter().any(|(var, _)| algebra::mentions(e, *var));
@@ -297,7 +324,7 @@ impl<'a> Rule<'a> {
             };
             (setting, goal, left, right)
         } else {
-            let (mut setting, left, right) = self.two_members(access, end)?;
+            let (mut setting, left, right) = self.two_members(access, end, Related::Together)?;
             let goal = match self.exposed(access) {
                 Some(exposure) => {
                     let held = self.held_at(exposure, &left)?;
@@ -354,7 +381,7 @@ impl<'a> Rule<'a> {
             setting,
             goal,
         )?;
-        self.note_missing(before, &[a]);
+        self.note_missing(before, &[a], None);
         Ok(())
     }
 

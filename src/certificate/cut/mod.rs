@@ -29,7 +29,8 @@
 //!    element has not completed generation `g + 1` (for a strict wait: has not passed the value;
 //!    for a registration: has not completed `g`);
 //! 6. *(progress)* no choice of one place per class leaves every class that has members blocked or
-//!    finished and one of them blocked.
+//!    finished and one of them blocked; classes that are the same but for a number are at one place
+//!    ([`symmetric`]).
 //!
 //! # Why it is sound
 //!
@@ -50,7 +51,8 @@
 //! (c) Suppose a run gets stuck. By (b) its places `X` have everybody blocked or finished in the
 //! unwrapped protocol. Vectors like that are closed under taking the lesser place of each member,
 //! so there is a least one; it is mapped to itself by exchanging members of a class, so it has one
-//! place per class, and some member is blocked in it (it lies at or below `X`). That contradicts 6.
+//! place per class, one for several where the protocol is symmetric, and some member is blocked in it (it
+//! lies at or below `X`). That contradicts 6.
 //!
 //! The stops of 5 are named by an iteration number. Iterations of a loop nest are numbered without
 //! gaps, so a number between 0 and the total names one, and a number beyond it the end.
@@ -90,7 +92,9 @@
 //! something, such as CTAs. Those that share nothing are treated one at a time (`copies.rs`). Those
 //! that are alike and share objects have one place per class, in all copies ([`sharing`]); those
 //! whose programs depend on their number are looked at in the order of their numbers ([`ordered`]).
-//! Both are refused for `race` and `stale_read`, since data may be shared.
+//! Both kinds of data, a copy's own and what several use, are looked at in pairs of accesses (`pairs.rs`).
+//! Copies in order are refused for `race`, `stale_read` and `assertion`, and all that share objects for what
+//! gets room and for CTAs that exit.
 //!
 //! # Side conditions
 //!
@@ -121,6 +125,7 @@ mod lifetimes;
 mod missing;
 pub mod ordered;
 mod own;
+mod pairs;
 mod polynomial;
 mod pools;
 pub mod races;
@@ -128,6 +133,7 @@ mod rooms;
 mod rule;
 pub mod sharing;
 mod state;
+mod symmetric;
 mod values;
 pub mod visible;
 

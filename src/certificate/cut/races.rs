@@ -34,13 +34,16 @@
 //! ends an access earlier only makes it shorter. An access without such an end has no exposure. Waits of
 //! later iterations are the matter of `deferred.rs`.
 //!
-//! *Copies.* Where a protocol falls apart into copies (`copies.rs`), every access must be to an element
-//! of its own copy.
+//! *Copies.* Data may depend on the number of a copy, and two members may belong to one copy or to two:
+//! these are two obligations ([`pairs`](super::pairs)). Where copies share objects (`sharing.rs`), the member
+//! that is held marks its copy. What is left of the automorphisms leaves that copy alone, so there are
+//! stops of its own members and stops of those of all other copies ([`Exposure::elsewhere`]), as in any
+//! other cut. Where they share nothing (`copies.rs`), nothing orders what two of them do, so accesses of
+//! two copies must be to different elements, unless both read.
 
 use super::artefact::Exposure;
 use super::artefact::Moment;
 use super::class::Class;
-use super::copies;
 use super::count::Counted;
 use super::count::Place;
 use super::flow::Flow;
@@ -48,6 +51,8 @@ use super::flow::Kind;
 use super::flow::Lasting;
 use super::flow::Path;
 use super::flow::Step;
+use super::pairs::Related;
+use super::pairs::Whose;
 use super::rule::Held;
 use super::rule::Rule;
 use super::rule::all_needed;
@@ -142,7 +147,6 @@ impl<'a> Rule<'a> {
 
     /// Every access, with what is stated of them shown.
     pub(super) fn exposed_accesses(&mut self) -> Result<Vec<Access>, Unsupported> {
-        self.copies_of_buffers()?;
         self.defined_buffers()?;
         for class in 0..self.classes.len() {
             self.defined_data(class)?;
@@ -223,32 +227,10 @@ impl<'a> Rule<'a> {
             .collect();
         let parts: Vec<&Expr> = parts.iter().collect();
         let mut setting = self.setting_of(class)?;
-        let copy = self.copy(&mut setting)?;
-        let env = self.indices(&mut setting, this, copy.as_ref(), "at")?;
+        let env = self.indices(&mut setting, this, "at")?;
         let what = format!("where {} runs", this.name);
         let name = format!("defined_place_c{class}");
         self.require_defined(setting, &parts, &env, name, &what)
-    }
-
-    /// Every copy has elements of its own in every buffer.
-    fn copies_of_buffers(&mut self) -> Result<(), Unsupported> {
-        let Some(extent) = copies::copies(self.protocol).extent else {
-            return Ok(());
-        };
-        for (buffer, position) in copies::buffers(self.protocol)? {
-            let buffer = &self.protocol.buffers[buffer];
-            let mut setting = self.setting()?;
-            let copies = setting.terms.expr(&self.fix(&extent), &Env::new())?;
-            let elements = self.fix(&buffer.extents[position]);
-            let elements = setting.terms.expr(&elements, &Env::new())?;
-            self.conclude(
-                format!("copies_of_{}", buffer.name),
-                format!("`{}` has elements for every copy", buffer.name),
-                setting,
-                term::le(&copies, &elements),
-            )?;
-        }
-        Ok(())
     }
 
     /// A member at a step on data, in arbitrary iterations, with arbitrary values of the indices
@@ -265,7 +247,7 @@ impl<'a> Rule<'a> {
         self.iterations_at(setting, class, &this.flow.points[point].path, name, env)
     }
 
-    /// Arbitrary values of the indices that operations do not tell apart.
+    /// Arbitrary values of the indices that operations do not tell apart, and of the number of the copy.
     pub(super) fn free_indices(
         &self,
         setting: &mut Setting<'a>,
@@ -279,6 +261,13 @@ impl<'a> Rule<'a> {
             let inside = term::within(&term::int(0), &index, &extent);
             setting.facts.push(inside);
             env.insert(*var, index);
+        }
+        if let Some((var, copies)) = &this.number {
+            let number = setting.unknown(&format!("{name}_copy"));
+            let copies = setting.terms.expr(copies, &Env::new())?;
+            let inside = term::within(&term::int(0), &number, &copies);
+            setting.facts.push(inside);
+            env.insert(*var, number);
         }
         for (comparison, holds) in &this.compared {
             let comparison = setting.terms.expr(&self.fix(comparison), &env)?;
@@ -308,7 +297,7 @@ impl<'a> Rule<'a> {
         Ok(env)
     }
 
-    fn element_of(
+    pub(super) fn element_of(
         &self,
         setting: &mut Setting<'a>,
         access: &Access,
@@ -372,10 +361,12 @@ impl<'a> Rule<'a> {
             class,
             at,
             stops,
+            elsewhere,
             own,
         } = &case.exposures[nth];
         let place = self.place_of(*class, *at)?;
-        if stops.len() != classes.len() {
+        let away = if self.copies.shares { classes.len() } else { 0 };
+        if stops.len() != classes.len() || elsewhere.len() != away {
             return Err(Unsupported::whole("an exposure that leaves out a class"));
         }
         let this = &classes[*class];
@@ -420,7 +411,7 @@ impl<'a> Rule<'a> {
             spots,
             spread: None,
             withheld,
-            copy: None,
+            copy: self.marked(*class),
         }];
         let (others, mut crews) = self.others(&mut setting, stops, held)?;
         // It is held, or it stops like everybody else.
@@ -432,6 +423,9 @@ impl<'a> Rule<'a> {
             }
         };
         groups.extend(others);
+        let (others, more) = self.elsewhere(&mut setting, elsewhere, held)?;
+        groups.extend(others);
+        crews.extend(more);
         goals.extend(self.blocked(&mut setting, &groups, first, &crews)?);
         let (name, what) = match *at {
             Moment::Point(point) => {
@@ -495,29 +489,27 @@ impl<'a> Rule<'a> {
 
     /// Accesses of two members.
     fn apart(&mut self, a: &Access, b: &Access) -> Result<(), Unsupported> {
-        if self.only_one(a, b) {
-            return Ok(());
-        }
-        let (mut setting, left, right) = self.two_members(a, b)?;
-        let mut ways = Vec::new();
-        for ((x, env), (y, at)) in [((a, &left), (b, &right)), ((b, &right), (a, &left))] {
-            if let Some(exposure) = self.exposed(x) {
-                let held = self.held_at(exposure, env)?;
+        for related in self.related(a, b) {
+            let (mut setting, left, right) = self.two_members(a, b, related)?;
+            let mut ways = Vec::new();
+            for ((x, env), (y, at)) in [((a, &left), (b, &right)), ((b, &right), (a, &left))] {
                 let other = Held {
                     class: y.class,
                     place: Place::Point(y.point),
                     env: at,
                 };
-                ways.push(self.stopped(&mut setting, &exposure.stops[y.class], held, other)?);
+                if let Some(exposure) = self.exposed(x)
+                    && let Some(stops) = self.stops_in(exposure, y.class, related)
+                {
+                    let held = self.held_at(exposure, env)?;
+                    ways.push(self.stopped(&mut setting, stops, held, other)?);
+                }
+                let other = (other, Whose::Another(related));
+                ways.extend(self.over_by_deferred(&mut setting, (x, env), other)?);
             }
-            let other = Held {
-                class: y.class,
-                place: Place::Point(y.point),
-                env: at,
-            };
-            ways.extend(self.over_by_deferred(&mut setting, (x, env), other, false)?);
+            self.conclude_pair("apart", (a, b), Some(related), setting, ways)?;
         }
-        self.conclude_pair("apart", a, b, setting, ways)
+        Ok(())
     }
 
     /// Accesses of one member.
@@ -545,78 +537,10 @@ impl<'a> Rule<'a> {
                 }),
                 _ => {}
             }
-            ways.extend(self.over_by_deferred(&mut setting, (x, env), other, true)?);
+            let other = (other, Whose::Itself);
+            ways.extend(self.over_by_deferred(&mut setting, (x, env), other)?);
         }
-        self.conclude_pair("in_turn", a, b, setting, ways)
-    }
-
-    /// Whether both are accesses of a class that has one member only.
-    pub(super) fn only_one(&self, a: &Access, b: &Access) -> bool {
-        a.class == b.class && self.classes[a.class].free.is_empty()
-    }
-
-    /// Two members at these accesses, to one element.
-    pub(super) fn two_members(
-        &self,
-        a: &Access,
-        b: &Access,
-    ) -> Result<(Setting<'a>, Env, Env), Unsupported> {
-        let mut setting = self.setting_of(a.class)?;
-        let size = &self.classes[b.class].size;
-        let size = setting.terms.expr(size, &Env::new())?;
-        setting.facts.push(term::le(&term::int(1), &size));
-        let left = self.member_at_point(&mut setting, a.class, a.point, "left")?;
-        let right = self.member_at_point(&mut setting, b.class, b.point, "right")?;
-        if a.class == b.class {
-            let free = self.classes[a.class].free.iter();
-            let same = free.map(|(var, _)| term::eq(&left[var], &right[var]));
-            let same: Vec<Term> = same.collect();
-            setting.facts.push(term::not(term::and(same)));
-        }
-        self.one_element(&mut setting, (a, &left), (b, &right))?;
-        Ok((setting, left, right))
-    }
-
-    /// One member at these accesses, to one element, in two executions of statements.
-    pub(super) fn one_member(
-        &self,
-        a: &Access,
-        b: &Access,
-    ) -> Result<(Setting<'a>, Env, Env), Unsupported> {
-        let flow = &self.classes[a.class].flow;
-        let mut setting = self.setting_of(a.class)?;
-        let left = self.member_at_point(&mut setting, a.class, a.point, "left")?;
-        let mut right = self.member_at_point(&mut setting, b.class, b.point, "right")?;
-        // The same member.
-        for (var, _) in &self.classes[a.class].free {
-            let same = term::eq(&left[var], &right[var]);
-            setting.facts.push(same);
-            right.insert(*var, left[var].clone());
-        }
-        let (x, y) = (&flow.points[a.point], &flow.points[b.point]);
-        if x.first == y.first {
-            // What one execution of a statement does is in order.
-            let loops = x.path.loops.iter().map(|l| flow.loops[*l].var);
-            let same: Vec<Term> = loops.map(|v| term::eq(&left[&v], &right[&v])).collect();
-            setting.facts.push(term::not(term::and(same)));
-        }
-        self.one_element(&mut setting, (a, &left), (b, &right))?;
-        Ok((setting, left, right))
-    }
-
-    /// Assumes that both are to one element.
-    fn one_element(
-        &self,
-        setting: &mut Setting<'a>,
-        (a, left): (&Access, &Env),
-        (b, right): (&Access, &Env),
-    ) -> Result<(), Unsupported> {
-        let one = self.element_of(setting, a, left)?;
-        let other = self.element_of(setting, b, right)?;
-        for (x, y) in one.iter().zip(&other) {
-            setting.facts.push(term::eq(x, y));
-        }
-        Ok(())
+        self.conclude_pair("in_turn", (a, b), None, setting, ways)
     }
 
     /// Whether a place of a member comes after one of its steps on data in given iterations, in
@@ -656,8 +580,8 @@ impl<'a> Rule<'a> {
     pub(super) fn conclude_pair(
         &mut self,
         name: &str,
-        a: &Access,
-        b: &Access,
+        (a, b): (&Access, &Access),
+        related: Option<Related>,
         setting: Setting<'a>,
         ways: Vec<Term>,
     ) -> Result<(), Unsupported> {
@@ -666,18 +590,26 @@ impl<'a> Rule<'a> {
             (class, self.quote(class.flow.points[x.point].span))
         };
         let ((one, what), (other, with)) = (of(a), of(b));
-        let who = match name {
-            "apart" => format!("`{what}` of {} and `{with}` of {}", one.name, other.name),
-            _ => format!("`{what}` and `{with}` of one member of {}", one.name),
+        let who = match related {
+            Some(related) => {
+                let whose = related.whose(&other.name);
+                format!("`{what}` of {} and `{with}` of {whose}", one.name)
+            }
+            None => format!("`{what}` and `{with}` of one member of {}", one.name),
         };
         let before = self.all.len();
+        let suffix = related.map_or("", Related::suffix);
         self.conclude(
-            format!("{name}_c{}_p{}_c{}_p{}", a.class, a.point, b.class, b.point),
+            format!(
+                "{name}_c{}_p{}_c{}_p{}{suffix}",
+                a.class, a.point, b.class, b.point
+            ),
             format!("{who} are never under way at one element together"),
             setting,
             term::or(ways),
         )?;
-        self.note_missing(before, &[a, b]);
+        let edge = self.lacks_edge(a, b, related);
+        self.note_missing(before, &[a, b], Some(edge));
         Ok(())
     }
 }

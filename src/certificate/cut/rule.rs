@@ -194,23 +194,19 @@ impl<'a> Rule<'a> {
         Ok(setting)
     }
 
-    /// Copies that share objects may share data, and kinds of copies stand for elements of their own.
+    /// Copies that go in order may share data, and nothing is said yet of what copies that share objects
+    /// give room to, or of when they exit.
     fn shown_of_copies(&self) -> Result<(), Unsupported> {
-        let refused = match self.shows {
-            Shows::Nothing => None,
-            Shows::Generations => (!self.copies.comparisons.is_empty())
-                .then_some("different kinds of copies that share objects, for this property"),
-            Shows::Ordering
-            | Shows::Visibility
-            | Shows::Claims
-            | Shows::Lifetimes
-            | Shows::Exits => Some("copies that share objects, for this property"),
+        let fits = match self.shows {
+            Shows::Nothing | Shows::Generations => true,
+            Shows::Ordering | Shows::Visibility | Shows::Claims => self.ordered.is_none(),
+            Shows::Lifetimes | Shows::Exits => self.ordered.is_none() && !self.copies.shares,
         };
-        match refused {
-            Some(what) if self.copies.shares || self.ordered.is_some() => {
-                Err(Unsupported::whole(what))
-            }
-            _ => Ok(()),
+        match fits {
+            true => Ok(()),
+            false => Err(Unsupported::whole(
+                "copies that share objects, for this property",
+            )),
         }
     }
 
@@ -1217,7 +1213,7 @@ impl<'a> Rule<'a> {
     }
 
     /// The same in the copies other than that of the member that is held.
-    fn elsewhere(
+    pub fn elsewhere(
         &self,
         setting: &mut Setting<'a>,
         stops: &[Vec<Stop>],
@@ -1335,11 +1331,20 @@ impl<'a> Rule<'a> {
     }
 
     /// The copy of the member that is held, for a class of its kind.
-    fn marked(&self, class: usize) -> Option<Copy> {
+    pub fn marked(&self, class: usize) -> Option<Copy> {
         let copies = self.classes[class].copies.as_ref();
         copies.map(|_| Copy {
             tag: Tag::Marked,
             count: Expr::Int(1),
+        })
+    }
+
+    /// All copies of a kind, for a class of theirs.
+    fn all_copies(&self, class: usize) -> Option<Copy> {
+        let count = self.classes[class].copies.clone();
+        count.map(|count| Copy {
+            tag: Tag::Unmarked,
+            count,
         })
     }
 
@@ -1659,8 +1664,24 @@ impl<'a> Rule<'a> {
         let looked_at: Vec<usize> = (0..classes.len())
             .filter(|class| upto == Upto::This || !self.is_copied(*class))
             .collect();
+        let first = self.at_one_place();
         for &position in &looked_at {
             let class = &classes[position];
+            if first[position] != position {
+                // Of all classes, those before it are looked at.
+                let spots = groups
+                    .get(first[position])
+                    .map(|group: &Group<'a>| group.spots.clone());
+                groups.push(Group {
+                    class,
+                    size: class.size.clone(),
+                    spots: spots.unwrap_or_default(),
+                    spread: None,
+                    withheld: None,
+                    copy: self.all_copies(position),
+                });
+                continue;
+            }
             if self.uses_pools(position) {
                 let (group, open) = self.spread(&mut setting, position)?;
                 groups.push(group);
@@ -1718,13 +1739,13 @@ impl<'a> Rule<'a> {
                 spots,
                 spread: None,
                 withheld: None,
-                copy: class.copies.clone().map(|count| Copy {
-                    tag: Tag::Unmarked,
-                    count,
-                }),
+                copy: self.all_copies(position),
             });
         }
         for (group, &position) in looked_at.iter().enumerate() {
+            if first[position] != position {
+                continue;
+            }
             if self.uses_pools(position) {
                 self.spread_blocked(&mut setting, &groups, position)?;
                 continue;

@@ -25,7 +25,8 @@
 //! of different copies of one kind are told apart by the groups they belong to.
 //!
 //! Shared objects may be semaphores and split-phase barriers. Private objects need an element for
-//! every copy; that is an obligation. What all this says nothing about: data, which copies may share.
+//! every copy; that is an obligation. Data is no object: copies may share it, and name it by their numbers
+//! (`pairs.rs`).
 
 use std::collections::BTreeMap;
 

@@ -208,14 +208,15 @@ impl<'p> Setting<'p> {
         self.element_in(this.object, &this.index, env, copy)
     }
 
-    /// An element of an object.
+    /// An element of an object, in certain copies if each has elements of its own.
     pub fn element_at(
         &mut self,
         object: ObjectId,
         indices: &[Expr],
         env: &Env,
+        copy: Option<Tag>,
     ) -> Result<Element, Unsupported> {
-        self.element_in(object, indices, env, None)
+        self.element_in(object, indices, env, copy)
     }
 
     fn element_in(
@@ -422,7 +423,7 @@ impl<'p> Setting<'p> {
 
     /// How many members of a group an element has to do with, `None` for none: at a private element
     /// those of one copy, at a shared one those of all copies.
-    fn counting(&self, group: &Group<'_>, element: &Element) -> Option<Expr> {
+    pub fn counting(&self, group: &Group<'_>, element: &Element) -> Option<Expr> {
         let size = || group.size.clone();
         match &group.copy {
             None => Some(size()),
@@ -533,6 +534,30 @@ impl<'p> Setting<'p> {
                     None => gathered.push((factors.to_vec(), vec![scaled])),
                 }
             }
+        }
+        self.nested(gathered)
+    }
+
+    /// A sum of sums, each times a product of parameters. A factor that several products have in common is
+    /// taken out: the sign of what it multiplies is then known, which linear arithmetic cannot tell from
+    /// the products.
+    fn nested(&mut self, gathered: Vec<(Vec<Expr>, Vec<Term>)>) -> Result<Term, Unsupported> {
+        if let Some(common) = common_factor(&gathered) {
+            let mut inside = Vec::new();
+            let mut outside = Vec::new();
+            for (mut factors, terms) in gathered {
+                match factors.iter().position(|factor| *factor == common) {
+                    Some(at) => {
+                        factors.remove(at);
+                        inside.push((factors, terms));
+                    }
+                    None => outside.push((factors, terms)),
+                }
+            }
+            let inside = self.nested(inside)?;
+            let outside = self.nested(outside)?;
+            let factor = self.terms.expr(&common, &Env::new())?;
+            return Ok(term::sum([self.product(&factor, inside), outside]));
         }
         let mut sum = Vec::new();
         for (factors, terms) in gathered {
@@ -687,6 +712,21 @@ impl<'p> Setting<'p> {
         };
         self.terms.expr(&total, &Env::new())
     }
+}
+
+/// A factor that several products have in common, one of which has further factors: the one that most of
+/// them have.
+fn common_factor(gathered: &[(Vec<Expr>, Vec<Term>)]) -> Option<Expr> {
+    let mut best: Option<(usize, &Expr)> = None;
+    for factor in gathered.iter().flat_map(|(factors, _)| factors) {
+        let having = gathered.iter().filter(|(all, _)| all.contains(factor));
+        let further = having.clone().any(|(all, _)| all.len() > 1);
+        let number = having.count();
+        if further && number > 1 && best.is_none_or(|(most, _)| number > most) {
+            best = Some((number, factor));
+        }
+    }
+    best.map(|(_, factor)| factor.clone())
 }
 
 /// The count that a use of a named barrier gives; that all uses agree is an obligation.

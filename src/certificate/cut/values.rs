@@ -19,6 +19,11 @@
 //! has done the operation, and what they add up to it is there. (5) A pool has at most its capacity
 //! less what the member holds.
 //!
+//! *Copies.* Where copies share objects, an element that each has for itself counts what members of its
+//! own copy do, a shared one what those of all copies do. A floor then is two: one for the members of the copy
+//! that the place is in, and one for those of all others, by where the member at the place stops while
+//! one of theirs is held.
+//!
 //! A semaphore that is set anywhere in the text, whether one member alone uses it (`own.rs`) or it
 //! counts in epochs (`epochs.rs`: what has been added is not its value), counts in none of these
 //! ways, and nothing is said of it. Where an amount or a motion has no closed form, a fact is left
@@ -26,6 +31,7 @@
 
 use super::algebra;
 use super::artefact::Floor;
+use super::artefact::Hold;
 use super::artefact::Stop;
 use super::class::Class;
 use super::count::Place;
@@ -37,11 +43,13 @@ use super::rule::Held;
 use super::rule::Rule;
 use super::sharing;
 use super::state;
+use super::state::Copy;
 use super::state::Element;
 use super::state::Group;
 use super::state::Resource;
 use super::state::Setting;
 use super::state::Spot;
+use super::state::Tag;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -65,6 +73,24 @@ struct Count {
     each: Expr,
     start: Expr,
     slack: Option<Expr>,
+}
+
+/// Some members of a class: how many in each copy, and which copies these are.
+struct Whose {
+    size: Expr,
+    copy: Option<Copy>,
+}
+
+/// Members that have done an operation.
+struct Reached<'a> {
+    /// The class, and whether these are those of other copies.
+    of: (usize, bool),
+    /// What has to hold for that.
+    when: Term,
+    /// Where they are at least.
+    group: Group<'a>,
+    /// What the operation itself adds.
+    itself: (Polynomial, Term),
 }
 
 impl<'a> Rule<'a> {
@@ -93,6 +119,8 @@ impl<'a> Rule<'a> {
             let start = setting.terms.expr(&count.start, &Env::new())?;
             setting.facts.push(term::le(&start, value));
         }
+        // All copies; at an element that each has for itself, those of one.
+        let tag = valued.element.copy.unwrap_or(Tag::Unmarked);
         let end = |class: &'a Class| Group {
             class,
             size: class.size.clone(),
@@ -103,7 +131,7 @@ impl<'a> Rule<'a> {
             }],
             spread: None,
             withheld: None,
-            copy: None,
+            copy: class.copies.clone().map(|count| Copy { tag, count }),
         };
         let all: Vec<Group<'a>> = self.classes.iter().map(end).collect();
         self.at_most(setting, valued, &count, &all);
@@ -150,13 +178,15 @@ impl<'a> Rule<'a> {
         setting: &mut Setting<'a>,
         valued: &Valued,
         at: Held<'_>,
-        stops: &[Vec<Stop>],
+        (stops, elsewhere): (&[Vec<Stop>], &[Vec<Stop>]),
     ) -> Result<(), Unsupported> {
         let Some(count) = self.counts(valued.element.object) else {
             return Ok(());
         };
         let (others, _) = self.others(setting, stops, at)?;
-        let all: Vec<Group<'a>> = [self.alone(at)].into_iter().chain(others).collect();
+        let (away, _) = self.elsewhere(setting, elsewhere, at)?;
+        let all = [self.alone(at)].into_iter().chain(others).chain(away);
+        let all: Vec<Group<'a>> = all.collect();
         self.at_most(setting, valued, &count, &all);
         Ok(())
     }
@@ -173,7 +203,7 @@ impl<'a> Rule<'a> {
         let Some(count) = self.counts(object) else {
             return Ok(());
         };
-        let mut reached: Vec<(usize, Term, Group<'a>, (Polynomial, Term))> = Vec::new();
+        let mut reached: Vec<Reached<'a>> = Vec::new();
         for floor in floors {
             let wrong = || Unsupported::whole("a floor that does not fit");
             let by = self.classes.get(floor.by).ok_or_else(wrong)?;
@@ -182,56 +212,66 @@ impl<'a> Rule<'a> {
             if site.object != object {
                 continue;
             }
-            let (when, env) = self.floor(setting, floor, at)?;
-            let mut same = Vec::new();
-            for (x, y) in site.index.iter().zip(&valued.element.index) {
-                let (x, y) = (
-                    setting.terms.expr(x, &env)?,
-                    setting.terms.expr(y, &valued.element.env)?,
-                );
-                same.push(term::eq(&x, &y));
+            for (whose, when, env) in self.floor(setting, floor, at)? {
+                let mut same = Vec::new();
+                for (x, y) in site.index.iter().zip(&valued.element.index) {
+                    let (x, y) = (
+                        setting.terms.expr(x, &env)?,
+                        setting.terms.expr(y, &valued.element.env)?,
+                    );
+                    same.push(term::eq(&x, &y));
+                }
+                let one = term::ite(&term::and(same), &term::int(1), &term::int(0));
+                let group = Group {
+                    class: by,
+                    size: whose.size.clone(),
+                    spots: vec![Spot {
+                        when: term::boolean(true),
+                        place: Place::Site(floor.site),
+                        env,
+                    }],
+                    spread: None,
+                    withheld: None,
+                    copy: whose.copy.clone(),
+                };
+                // Those of other copies have nothing to do with what a copy has for itself.
+                let Some(members) = setting.counting(&group, &valued.element) else {
+                    continue;
+                };
+                let each = algebra::mul(Expr::Int(count.scale), weight.clone());
+                let itself = Polynomial::of(&algebra::mul(each, members));
+                let elsewhere = matches!(&whose.copy, Some(copy) if copy.tag == Tag::Unmarked);
+                reached.push(Reached {
+                    of: (floor.by, elsewhere),
+                    when,
+                    group,
+                    itself: (itself, one),
+                });
             }
-            let one = term::ite(&term::and(same), &term::int(1), &term::int(0));
-            let size = if floor.by == at.class {
-                algebra::sub(by.size.clone(), Expr::Int(1))
-            } else {
-                by.size.clone()
-            };
-            let itself = Polynomial::of(&algebra::mul(
-                algebra::mul(Expr::Int(count.scale), size.clone()),
-                weight,
-            ));
-            let group = Group {
-                class: by,
-                size,
-                spots: vec![Spot {
-                    when: term::boolean(true),
-                    place: Place::Site(floor.site),
-                    env,
-                }],
-                spread: None,
-                withheld: None,
-                copy: None,
-            };
-            reached.push((floor.by, when, group, (itself, one)));
         }
         // Each for itself, and one of each class together.
         let mut all = (Vec::new(), vec![self.alone(at)], Vec::new());
         let mut seen = Vec::new();
-        for (by, when, group, itself) in reached {
+        for Reached {
+            of,
+            when,
+            group,
+            itself,
+        } in reached
+        {
             let again = Group {
                 class: group.class,
                 size: group.size.clone(),
                 spots: group.spots.clone(),
                 spread: None,
                 withheld: None,
-                copy: None,
+                copy: group.copy.clone(),
             };
             let alone = [self.alone(at), again];
             let (given, done) = (vec![when.clone()], vec![itself.clone()]);
             self.at_least(setting, valued, &count, &alone, done, given);
-            if !seen.contains(&by) {
-                seen.push(by);
+            if !seen.contains(&of) {
+                seen.push(of);
                 all.0.push(when);
                 all.1.push(group);
                 all.2.push(itself);
@@ -243,13 +283,14 @@ impl<'a> Rule<'a> {
         Ok(())
     }
 
-    /// That everybody of a class has done an operation, and in which iterations.
+    /// That everybody of a class, or of a part of it, has done an operation, and in which iterations: the
+    /// part, what has to hold, and the iterations.
     fn floor(
         &self,
         setting: &mut Setting<'a>,
         floor: &Floor,
         at: Held<'_>,
-    ) -> Result<(Term, Env), Unsupported> {
+    ) -> Result<Vec<(Whose, Term, Env)>, Unsupported> {
         let wrong = || Unsupported::whole("a floor without a cut");
         let by = &self.classes[floor.by];
         let hold = self.held(floor.by, floor.site).ok_or_else(wrong)?;
@@ -264,16 +305,59 @@ impl<'a> Rule<'a> {
             term::not(exists.clone()),
             term::and(inside.into_iter().chain([term::eq(&own, &clock)])),
         ]));
-        let mut all = vec![exists];
-        all.extend(setting.conditions(path, &env)?);
+        let mut there = vec![exists];
+        there.extend(setting.conditions(path, &env)?);
         let from = Held {
             class: floor.by,
             place: Place::Site(floor.site),
             env: &env,
         };
-        let stops = hold.stops.get(at.class).ok_or_else(wrong)?;
-        all.push(self.stopped(setting, stops, from, at)?);
-        Ok((term::and(all), env))
+        let mut all = Vec::new();
+        for (whose, stops) in self.parts_of(floor.by, hold, at.class) {
+            let stops = stops.get(at.class).ok_or_else(wrong)?;
+            let stopped = self.stopped(setting, stops, from, at)?;
+            let holds = term::and(there.iter().cloned().chain([stopped]));
+            all.push((whose, holds, env.clone()));
+        }
+        Ok(all)
+    }
+
+    /// The members of a class beside one of another, in parts, and where that other one stops while one of
+    /// the part is held: those of its copy, and those of all others.
+    fn parts_of(&self, by: usize, hold: &'a Hold, other: usize) -> Vec<(Whose, &'a [Vec<Stop>])> {
+        let (one, at) = (&self.classes[by], &self.classes[other]);
+        let size = one.size.clone();
+        let beside = match by == other {
+            true => algebra::sub(size.clone(), Expr::Int(1)),
+            false => size.clone(),
+        };
+        let part = |size, copy| Whose { size, copy };
+        let copies = |tag, count| Some(Copy { tag, count });
+        match (&one.copies, &at.copies) {
+            (None, None) => vec![(part(beside, None), &hold.stops[..])],
+            (None, Some(_)) => vec![(part(size, None), &hold.elsewhere[..])],
+            (Some(count), None) => {
+                let all = copies(Tag::Unmarked, count.clone());
+                vec![(part(size, all), &hold.stops[..])]
+            }
+            (Some(count), Some(_)) if one.is_kind_of(at) => {
+                let others = algebra::sub(count.clone(), Expr::Int(1));
+                vec![
+                    (
+                        part(beside, copies(Tag::Marked, Expr::Int(1))),
+                        &hold.stops[..],
+                    ),
+                    (
+                        part(size, copies(Tag::Unmarked, others)),
+                        &hold.elsewhere[..],
+                    ),
+                ]
+            }
+            (Some(count), Some(_)) => {
+                let all = copies(Tag::Unmarked, count.clone());
+                vec![(part(size, all), &hold.elsewhere[..])]
+            }
+        }
     }
 
     /// How an object counts; `None` where nothing is said of it.

@@ -42,12 +42,14 @@
 //!
 //! # Side conditions
 //!
+//! Members of different copies meet at shared objects only, and those of one copy at these and its own; a pair
+//! of accesses is one obligation for members of one copy and one for those of two (`pairs.rs`).
+//!
 //! Relaxed operations, also with fences of threads, are refused. What is ordered through a pool
 //! counts for nothing: acquisitions hold nobody back in a cut.
 
 use super::artefact::Moment;
 use super::class::Class;
-use super::copies;
 use super::count::Place;
 use super::deferred;
 use super::flow::Flow;
@@ -56,6 +58,8 @@ use super::flow::Lasting;
 use super::flow::Path;
 use super::flow::Site;
 use super::flow::Step;
+use super::pairs::Related;
+use super::pairs::Whose;
 use super::races::Access;
 use super::races::end;
 use super::races::executed_with;
@@ -218,11 +222,16 @@ impl<'a> Rule<'a> {
         let (a, b) = (&self.classes[class], &self.classes[other]);
         let (from, to) = (&a.flow.sites[site], &b.flow.sites[wait]);
         let mut setting = self.setting_of(class)?;
-        let size = setting.terms.expr(&b.size, &Env::new())?;
-        setting.facts.push(term::le(&term::int(1), &size));
-        let copy = self.copy(&mut setting)?;
-        let left = self.indices(&mut setting, a, copy.as_ref(), "left")?;
-        let right = self.indices(&mut setting, b, copy.as_ref(), "right")?;
+        let exists = self.exists(&mut setting, other)?;
+        setting.facts.push(exists);
+        let left = self.indices(&mut setting, a, "left")?;
+        let mut right = self.indices(&mut setting, b, "right")?;
+        // Only members of one copy meet at what each copy has for itself.
+        let private = self.copies.objects.contains_key(&from.object.0);
+        if let (true, Some((x, _)), Some((y, _))) = (private, &a.number, &b.number) {
+            setting.facts.push(term::eq(&left[x], &right[y]));
+            right.insert(*y, left[x].clone());
+        }
         let mut goals = Vec::new();
         if scope <= Scope::Gpu {
             self.same_part(
@@ -269,34 +278,19 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// The number of the copy that both members belong to, if there are copies.
-    pub(super) fn copy(&self, setting: &mut Setting<'a>) -> Result<Option<Term>, Unsupported> {
-        let Some(extent) = copies::copies(self.protocol).extent else {
-            return Ok(None);
-        };
-        let extent = setting.terms.expr(&self.fix(&extent), &Env::new())?;
-        let copy = setting.unknown("copy");
-        let inside = term::within(&term::int(0), &copy, &extent);
-        setting.facts.push(inside);
-        Ok(Some(copy))
-    }
-
     /// The indices of a member.
     pub(super) fn indices(
         &self,
         setting: &mut Setting<'a>,
         class: &Class,
-        copy: Option<&Term>,
         name: &str,
     ) -> Result<Env, Unsupported> {
-        let copies = copies::copies(self.protocol).indices;
         let mut env = self.free_indices(setting, class, name)?;
+        let number = class.number.as_ref().map(|(var, _)| *var);
         for (var, value) in &class.known {
-            let value = match copy {
-                Some(copy) if copies.contains(var) => copy.clone(),
-                _ => setting.terms.expr(value, &Env::new())?,
-            };
-            env.insert(*var, value);
+            if number != Some(*var) {
+                env.insert(*var, setting.terms.expr(value, &Env::new())?);
+            }
         }
         Ok(env)
     }
@@ -411,10 +405,19 @@ impl<'a> Rule<'a> {
 
     /// A write and a read of two members.
     fn seen_by_another(&mut self, write: &Access, read: &Access) -> Result<(), Unsupported> {
-        if self.only_one(write, read) {
-            return Ok(());
+        for related in self.related(write, read) {
+            self.seen_by(write, read, related)?;
         }
-        let (mut setting, left, right) = self.two_members(write, read)?;
+        Ok(())
+    }
+
+    fn seen_by(
+        &mut self,
+        write: &Access,
+        read: &Access,
+        related: Related,
+    ) -> Result<(), Unsupported> {
+        let (mut setting, left, right) = self.two_members(write, read, related)?;
         let classes = self.classes;
         let at = |place: usize| Held {
             class: read.class,
@@ -434,36 +437,34 @@ impl<'a> Rule<'a> {
         }
         let mut ways = Vec::new();
         for (exposure, hears) in known {
-            let held = self.held_at(exposure, &left)?;
-            let stops = &exposure.stops[read.class];
-            ways.push(self.stopped(&mut setting, stops, held, at(hears))?);
+            if let Some(stops) = self.stops_in(exposure, read.class, related) {
+                let held = self.held_at(exposure, &left)?;
+                ways.push(self.stopped(&mut setting, stops, held, at(hears))?);
+            }
         }
         for (wait, until) in self.shown_by_waits(write, read) {
             let way = self.over_by(
                 &mut setting,
                 (write, &left),
                 (wait, until),
-                at(read.point),
-                false,
+                (at(read.point), Whose::Another(related)),
             )?;
             ways.extend(way);
-        }
-        if let Some(exposure) = self.exposed(read) {
-            let held = self.held_at(exposure, &right)?;
-            let other = Held {
-                class: write.class,
-                place: Place::Point(write.point),
-                env: &left,
-            };
-            ways.push(self.stopped(&mut setting, &exposure.stops[write.class], held, other)?);
         }
         let other = Held {
             class: write.class,
             place: Place::Point(write.point),
             env: &left,
         };
-        ways.extend(self.over_by_deferred(&mut setting, (read, &right), other, false)?);
-        self.conclude_seen("seen", write, read, setting, ways)
+        if let Some(exposure) = self.exposed(read)
+            && let Some(stops) = self.stops_in(exposure, write.class, related)
+        {
+            let held = self.held_at(exposure, &right)?;
+            ways.push(self.stopped(&mut setting, stops, held, other)?);
+        }
+        let other = (other, Whose::Another(related));
+        ways.extend(self.over_by_deferred(&mut setting, (read, &right), other)?);
+        self.conclude_seen("seen", (write, read), Some(related), setting, ways)
     }
 
     /// A write and a read of one member.
@@ -499,37 +500,40 @@ impl<'a> Rule<'a> {
             });
         }
         for (wait, until) in self.shown_by_waits(write, read) {
-            ways.extend(self.over_by(&mut setting, (write, &left), (wait, until), reads, true)?);
+            let there = (reads, Whose::Itself);
+            ways.extend(self.over_by(&mut setting, (write, &left), (wait, until), there)?);
         }
-        self.conclude_seen("seen_itself", write, read, setting, ways)
+        self.conclude_seen("seen_itself", (write, read), None, setting, ways)
     }
 
     fn conclude_seen(
         &mut self,
         name: &str,
-        write: &Access,
-        read: &Access,
+        (write, read): (&Access, &Access),
+        related: Option<Related>,
         setting: Setting<'a>,
         ways: Vec<Term>,
     ) -> Result<(), Unsupported> {
         let text = |x: &Access| self.quote(self.classes[x.class].flow.points[x.point].span);
         let (what, by) = (text(write), text(read));
         let whose = &self.classes[write.class].name;
-        let reader = match name {
-            "seen" => self.classes[read.class].name.as_str(),
-            _ => "the same member",
+        let reader = match related {
+            Some(related) => related.whose(&self.classes[read.class].name),
+            None => "the same member".to_owned(),
         };
+        let suffix = related.map_or("", Related::suffix);
         let before = self.all.len();
         self.conclude(
             format!(
-                "{name}_c{}_p{}_c{}_p{}",
+                "{name}_c{}_p{}_c{}_p{}{suffix}",
                 write.class, write.point, read.class, read.point
             ),
             format!("`{by}` of {reader} sees `{what}` of {whose} or comes before it"),
             setting,
             term::or(ways),
         )?;
-        self.note_missing(before, &[write, read]);
+        let news = self.lacks_news(write, read, related);
+        self.note_missing(before, &[write, read], Some(news));
         Ok(())
     }
 }

@@ -115,7 +115,8 @@ impl Search<'_> {
         let marks = self.marks(class);
         let mut points: Vec<Point> = Vec::new();
         for (nth, sample) in self.samples.iter().enumerate() {
-            let others = sample.sizes[by] - i64::from(by == class);
+            let all = sample.sizes[by] * sample.copies[by].unwrap_or(1);
+            let others = all - i64::from(by == class);
             if sample.sizes[class] < 1 || others < 1 {
                 continue;
             }
@@ -125,6 +126,8 @@ impl Search<'_> {
                 .filter(|(_, step)| step.op.site == site)
                 .map(|(place, step)| (place, step.op.clock()))
                 .collect();
+            let private = sample.steps[by].iter().find(|step| step.op.site == site);
+            let private = private.is_some_and(|step| step.private);
             let mut reached: BTreeMap<usize, usize> = BTreeMap::new();
             let stride = there.len().div_ceil(HELD_PER_SITE).max(1);
             for mark in there.into_iter().step_by(stride) {
@@ -132,7 +135,11 @@ impl Search<'_> {
                 let needed = held.iter().rev().find(|(place, _)| {
                     let stop = *reached.entry(*place).or_insert_with(|| {
                         let (_, stops) = self.closure(sample, by, Kept::Before(*place));
-                        stops.here[class].unwrap_or(usize::MAX)
+                        // What a copy has for itself is changed by its own members only.
+                        let away = stops.elsewhere.iter().filter(|stop| stop.0 == class);
+                        let away = away.map(|(_, _, at)| *at).filter(|_| !private);
+                        let all = stops.here[class].into_iter().chain(away);
+                        all.max().unwrap_or(usize::MAX)
                     });
                     stop < mark.at
                 });

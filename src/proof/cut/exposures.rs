@@ -94,32 +94,35 @@ impl Search<'_> {
             .map(|(nth, sample)| (nth, occurrences(sample, class, at, &marks[nth])))
             .collect();
         let mut seen: Vec<Vec<Observation<'_>>> = vec![Vec::new(); self.classes.len()];
+        let mut seen_elsewhere = seen.clone();
         let mut own = Vec::new();
         for (nth, occurrences) in &all {
             let stride = occurrences.len().div_ceil(HELD_PER_SITE).max(1);
             for (clocks, kept) in occurrences.iter().step_by(stride) {
                 let (reached, stops) = self.closure(&self.samples[*nth], class, *kept);
-                for (position, stop) in stops.here.into_iter().enumerate() {
-                    if let Some(at) = stop {
-                        seen[position].push(Observation {
-                            sample: *nth,
-                            copy: 0,
-                            clocks,
-                            at,
-                        });
-                    }
-                }
-                own.push(Observation {
+                let observed = |copy, at| Observation {
                     sample: *nth,
-                    copy: 0,
+                    copy,
                     clocks,
-                    at: reached,
-                });
+                    at,
+                };
+                for (position, stop) in stops.here.into_iter().enumerate() {
+                    seen[position].extend(stop.map(|at| observed(0, at)));
+                }
+                for (position, copy, at) in stops.elsewhere {
+                    seen_elsewhere[position].push(observed(copy, at));
+                }
+                own.push(observed(0, reached));
             }
         }
-        let mut stops = Vec::new();
+        let (mut stops, mut elsewhere) = (Vec::new(), Vec::new());
         for (position, seen) in seen.iter().enumerate() {
             stops.push(self.stop(class, place, position, seen).ok()?);
+        }
+        if self.classes.iter().any(|c| c.copies.is_some()) {
+            for (position, seen) in seen_elsewhere.iter().enumerate() {
+                elsewhere.push(self.stop(class, place, position, seen).ok()?);
+            }
         }
         let own = match at {
             Moment::Point(_) => Vec::new(),
@@ -129,6 +132,7 @@ impl Search<'_> {
             class,
             at,
             stops,
+            elsewhere,
             own,
         })
     }
