@@ -8,6 +8,7 @@ use super::ast::Instruction;
 use super::ast::Operand;
 use super::machine::Meaning;
 use super::machine::State;
+use super::machine::TENSOR;
 use super::operations::Done;
 use super::statement::Action;
 use super::statement::Area;
@@ -42,6 +43,14 @@ enum Kind {
     CommitGroup,
     /// For all but so many, and whether only for what they read.
     WaitGroup,
+    /// A multiplication of a warpgroup.
+    Warpgroup,
+    /// A multiplication that one thread starts.
+    Tensor,
+    /// An access of a warp to tensor memory.
+    Columns(How),
+    /// Waits for accesses to tensor memory: whether for those that write.
+    Finish(bool),
     Fence,
     /// Something that is not followed, and why.
     Strange(&'static str),
@@ -121,8 +130,15 @@ fn kind(instruction: &Instruction<'_>) -> Kind {
             _ => Kind::Strange("how many bytes it is about is not known"),
         },
         ["fence" | "membar", ..] => Kind::Fence,
-        ["tcgen05", "alloc", ..] => Kind::None,
-        ["tcgen05", "mma" | "cp" | "ld" | "st" | "shift", ..] | ["wgmma", "mma_async", ..] => {
+        ["wgmma", "mma_async", ..] => Kind::Warpgroup,
+        ["wgmma", "commit_group", ..] => Kind::CommitGroup,
+        ["wgmma", "wait_group", ..] => Kind::WaitGroup,
+        ["tcgen05", "mma", ..] => Kind::Tensor,
+        ["tcgen05", "ld", ..] => Kind::Columns(How::Read),
+        ["tcgen05", "st", ..] => Kind::Columns(How::Write),
+        ["tcgen05", "wait::ld", ..] => Kind::Finish(false),
+        ["tcgen05", "wait::st", ..] => Kind::Finish(true),
+        ["tcgen05", "cp" | "shift", ..] => {
             Kind::Strange("which memory the tensor cores work on is not followed")
         }
         ["wmma" | "tensormap" | "multimem", ..] if shared => {
@@ -283,8 +299,22 @@ impl Walker<'_, '_, '_> {
                 return Ok(());
             }
             Kind::CommitGroup => {
-                self.grouped(instruction, lanes, state)?;
-                self.push(out, instruction, Action::CommitGroup);
+                let multiplies = instruction.has("wgmma");
+                if !multiplies {
+                    self.grouped(instruction, lanes, state)?;
+                } else if lanes != state.whole {
+                    return self.refuse(instruction, "only some lanes of the warp are here");
+                }
+                self.push(out, instruction, Action::CommitGroup(multiplies));
+                return Ok(());
+            }
+            Kind::Warpgroup => return self.warpgroup_matrices(instruction, lanes, state, out),
+            Kind::Tensor => return self.tensor_matrices(instruction, lanes, state, out),
+            Kind::Columns(how) => {
+                return self.tensor_access(instruction, how, lanes, state, out);
+            }
+            Kind::Finish(writes) => {
+                self.unfinished[usize::from(writes)] = None;
                 return Ok(());
             }
             Kind::WaitGroup => return self.groups(instruction, lanes, state, out),
@@ -342,8 +372,8 @@ impl Walker<'_, '_, '_> {
         };
         let based = integer.sum.terms.iter().any(|(atom, factor)| match atom {
             Atom::Unknown(u) => {
-                *factor == 1
-                    && matches!(self.machine.unknowns.meaning(*u), Some(Meaning::Shared(_)))
+                let meaning = self.machine.unknowns.meaning(*u);
+                *factor == 1 && matches!(meaning, Some(Meaning::Shared(name)) if name != TENSOR)
             }
             _ => false,
         });
@@ -463,20 +493,24 @@ impl Walker<'_, '_, '_> {
         state: &mut State,
         out: &mut Vec<Statement>,
     ) -> Done {
-        self.grouped(instruction, lanes, state)?;
+        let multiplies = instruction.has("wgmma");
+        if !multiplies {
+            self.grouped(instruction, lanes, state)?;
+        }
         // Lanes that do not wait may be ahead.
         if lanes != state.whole {
             state.apart = both(state.apart, Some(lanes));
         }
         if instruction.has("wait_all") {
-            self.push(out, instruction, Action::CommitGroup);
-            self.push(out, instruction, Action::WaitGroup(0, false));
+            self.push(out, instruction, Action::CommitGroup(false));
+            self.push(out, instruction, Action::WaitGroup(0, false, false));
             return Ok(());
         }
         let Some(Operand::Integer(most)) = instruction.operands.first() else {
             return self.refuse(instruction, "the number of groups is not a constant");
         };
-        let action = Action::WaitGroup(i128::from(*most), instruction.has("read"));
+        let read = instruction.has("read");
+        let action = Action::WaitGroup(i128::from(*most), read, multiplies);
         self.push(out, instruction, action);
         Ok(())
     }

@@ -93,6 +93,10 @@ impl Walker<'_, '_, '_> {
                 self.behind(instruction, lanes, state)?;
             }
         }
+        let warp = matches!(parts.as_slice(), ["bar", "warp", ..]);
+        if self.data && !looks && !warp && touches(instruction, self.has_counters()) {
+            self.finished(instruction)?;
+        }
         self.access(instruction, lanes, state, out)?;
         match parts.as_slice() {
             ["mbarrier", ..] => self.mbarrier(instruction, &parts, lanes, state, out),
