@@ -337,7 +337,11 @@ impl Walker<'_, '_, '_> {
             return Ok(());
         };
         let area = self.area(instruction, &integer, lanes, bytes, state)?;
-        state.touched |= lanes;
+        // Where the tensor memory lies is written once, before anybody reads it.
+        let told = how == How::Read && self.machine.tensors.contains(&area.address);
+        if !told {
+            state.touched |= lanes;
+        }
         if !widened(out.last_mut(), how, &area) {
             self.push(out, instruction, Action::Touch(how, area));
         }

@@ -49,12 +49,15 @@ pub(super) fn masked(value: &Integer, mask: i128, bits: u32, state: &State) -> O
     Some(Integer::same(upper.minus(&below)))
 }
 
-/// A value with bits set that are certainly not set in it.
-pub(super) fn beside(value: &Integer, bits: i128, state: &State) -> Option<Integer> {
-    let multiple = value
-        .sum
-        .terms
-        .values()
+/// A value with bits set that are certainly not set in it, from what its terms are multiples of.
+pub(super) fn beside(
+    value: &Integer,
+    bits: i128,
+    multiples: Vec<i128>,
+    state: &State,
+) -> Option<Integer> {
+    let multiple = multiples
+        .iter()
         .chain(std::iter::once(&value.sum.constant))
         .chain(value.lanes.iter().flat_map(|lanes| lanes.iter()))
         .filter(|x| **x != 0)

@@ -129,6 +129,20 @@ impl Writer<'_, '_> {
                     };
                     let _ = writeln!(head, "param {name} in {least}..={most}  // {own} / {by}");
                 }
+                Some(Meaning::Rounds(parameter, axis)) => {
+                    let most = self.followed.unknowns.1.range(&Sum::unknown(*unknown)).1;
+                    let (name, own) = (self.unknown(*unknown, 0)?, self.unknown(*parameter, 0)?);
+                    let (index, extent) = match self.launch.cluster[*axis] {
+                        1 if cluster == 1 => ("ctaid", "nctaid"),
+                        _ => ("clusterid", "nclusterid"),
+                    };
+                    let axis = AXES[*axis];
+                    let _ = writeln!(
+                        head,
+                        "param {name} in 0..={most}  // those below {own} from {index}_{axis} on in steps of \
+                         {extent}_{axis}"
+                    );
+                }
                 Some(Meaning::Granted) => {
                     let _ = writeln!(head, "param granted in 0..={MOST_PARAMETER}");
                 }

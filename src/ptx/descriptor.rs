@@ -171,7 +171,7 @@ fn bytes(units: &Sum, unknowns: &Unknowns, shared: &[Variable<'_>]) -> Result<(S
 }
 
 /// The power of two that an address is certainly a multiple of, as far as it matters.
-fn aligned(address: &Sum, unknowns: &Unknowns, shared: &[Variable<'_>]) -> i128 {
+pub(super) fn aligned(address: &Sum, unknowns: &Unknowns, shared: &[Variable<'_>]) -> i128 {
     let mut align = 1i128 << 20;
     let mut take = |of: i128| align = align.min(1 << of.trailing_zeros().min(20));
     if address.constant != 0 {

@@ -275,6 +275,7 @@ mod tests {
                 unknowns,
                 assumptions: BTreeSet::new(),
                 counters: false,
+                tensors: BTreeSet::new(),
             };
             let before = followed.programs[0].statements.clone();
             divide(&mut followed);

@@ -469,7 +469,9 @@ impl Machine<'_, '_> {
                 if self.guessing {
                     return Some(value.plus_times(&Integer::same(Sum::of(bit)), 1));
                 }
-                beside(value, bit, state)
+                let terms = value.sum.terms.iter();
+                let multiples = terms.map(|(atom, factor)| factor * self.multiple(atom));
+                beside(value, bit, multiples.collect(), state)
             }
             ("xor", [a, b]) => exclusive(a, b, bits, state),
             ("min" | "max", [a, b]) => {

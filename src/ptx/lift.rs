@@ -24,6 +24,7 @@ use super::program::Program;
 use super::program::each;
 use super::program::follow;
 use super::program::skeleton;
+use super::rounds::count_rounds;
 use super::settled::settle_waits;
 use super::statement::Action;
 use super::statement::Obstacle;
@@ -107,6 +108,7 @@ pub(super) fn written(
     let mut followed = follow(module, function, &launch, options.data)?;
     let covered = settle_waits(&mut followed, &launch);
     divide(&mut followed);
+    count_rounds(&mut followed);
     let left = complete(&mut followed, &launch)?;
     let mut families = families(&followed.programs, &followed.unknowns)?;
     let buffers = if options.data {

@@ -7,6 +7,7 @@ use super::ast::Operand;
 use super::ast::Register;
 use super::ast::Variable;
 use super::descriptor::REACHED;
+use super::descriptor::aligned;
 use super::facts::Facts;
 use super::statement::Obstacle;
 use super::term::Atom;
@@ -45,6 +46,8 @@ pub(super) enum Meaning {
     Answer(Sum, Option<Unknown>),
     /// The quotient of a parameter, with something added to it, by something.
     Divided(Unknown, i128, i128),
+    /// How often a loop runs that goes through numbers below a parameter in steps of the grid.
+    Rounds(Unknown, usize),
     /// How many requests for work are granted.
     Granted,
 }
@@ -323,32 +326,39 @@ impl Machine<'_, '_> {
         Some(self.in_peer(address, leader, state))
     }
 
-    /// A shared address with bits cleared that descriptors do not have, and low ones that alignment tells.
+    /// A shared address, in bytes or in units of 16 bytes, with bits cleared that descriptors do not have, and
+    /// low ones that alignment tells.
     pub fn cleared(&self, address: &Integer, mask: i128, state: &State) -> Option<Sum> {
         let low = 1i128 << mask.trailing_zeros().min(100);
-        if address.lanes.is_some() || mask + low != REACHED {
+        let end = mask + low;
+        if address.lanes.is_some() || end != REACHED && end != REACHED / 16 {
             return None;
         }
         if self.guessing {
             return Some(address.sum.clone());
         }
         let (least, most) = state.facts.range(&address.sum);
-        if least < 0 || most >= REACHED {
+        if least < 0 || most >= end {
             return None;
         }
         let mut rest = address.sum.clone();
         for (atom, factor) in &address.sum.terms {
-            let Atom::Unknown(u) = atom else { continue };
-            if let (Some(Meaning::Shared(name)), 1) = (self.unknowns.meaning(*u), *factor) {
-                let variable = self.shared.iter().find(|v| v.name == *name)?;
-                if i128::from(variable.align) % low != 0 {
-                    return None;
-                }
+            if (factor * self.multiple(atom)) % low == 0 {
                 rest.terms.remove(atom);
             }
         }
         let below = state.facts.modulo(&rest, &Sum::of(low))?;
         Some(address.sum.minus(&below))
+    }
+
+    /// A power of two that an atom is certainly a multiple of.
+    pub fn multiple(&self, atom: &Atom) -> i128 {
+        match atom {
+            Atom::Quotient(bytes, units) if units.as_constant() == Some(16) => {
+                (aligned(bytes, self.unknowns, self.shared) / 16).max(1)
+            }
+            atom => aligned(&Sum::atom(atom.clone()), self.unknowns, self.shared),
+        }
     }
 
     fn block(&mut self, axis: usize, state: &mut State) -> Sum {

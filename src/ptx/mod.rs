@@ -44,6 +44,7 @@ mod peel;
 mod program;
 mod reroll;
 mod rewrite;
+mod rounds;
 mod scope;
 mod settled;
 mod spins;

@@ -194,7 +194,8 @@ pub(super) fn needed(
             } else if !equal(&own, &multiplies) {
                 dropped.push((rank, group));
             }
-            if let Some(at) = first(&own, &grouped) {
+            let groups = |a: &Action| matches!(a, Action::CommitGroup(true));
+            if let Some(at) = first(&own, &groups) {
                 let Some(leader) = leader(&own) else {
                     let reason = "the warps of this warpgroup do different things, and which of them tells \
                                   others that its multiplications are done is not followed";
