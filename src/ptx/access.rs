@@ -121,9 +121,6 @@ fn kind(instruction: &Instruction<'_>) -> Kind {
                 Kind::Bulk
             }
         }
-        ["cp", "async", "bulk", "tensor", ..] | ["cp", "reduce", "async", "bulk", "tensor", ..] => {
-            Kind::Strange("how much of shared memory a tensor is taken from is not known")
-        }
         ["cp", "async", "bulk", ..] | ["cp", "reduce", "async", "bulk", ..] => Kind::Drain,
         ["cp", "async", ..] => match instruction.operands.get(2) {
             Some(Operand::Integer(bytes)) => Kind::Fill(i128::from(*bytes)),
@@ -471,9 +468,15 @@ impl Walker<'_, '_, '_> {
             active: lanes,
             ..state.clone()
         };
-        let bytes = self.uniform(instruction, instruction.operands.get(2), &mut seen)?;
-        let Some(bytes) = bytes.as_constant().filter(|bytes| *bytes > 0) else {
-            return self.refuse(instruction, "how much it reads is not a constant");
+        // A tensor copy does not say how much it reads.
+        let bytes = if instruction.has("tensor") {
+            None
+        } else {
+            let bytes = self.uniform(instruction, instruction.operands.get(2), &mut seen)?;
+            let Some(bytes) = bytes.as_constant().filter(|bytes| *bytes > 0) else {
+                return self.refuse(instruction, "how much it reads is not a constant");
+            };
+            Some(bytes)
         };
         let from = instruction.operands.get(1);
         let Some(address) = self.shared(instruction, from, &mut seen)? else {
@@ -482,7 +485,7 @@ impl Walker<'_, '_, '_> {
         let address = self.one(instruction, &address, &seen)?;
         let area = Area {
             address,
-            bytes: [(0, bytes)].into(),
+            bytes: bytes.map(|bytes| (0, bytes)).into_iter().collect(),
             cells: Vec::new(),
         };
         self.push(out, instruction, Action::Touch(How::Drain, area));

@@ -31,6 +31,7 @@ use super::statement::Cell;
 use super::statement::How;
 use super::statement::Obstacle;
 use super::statement::Statement;
+use super::stores::taken;
 use super::tensor::only_told;
 use super::tensor::told_apart;
 use super::term::Sum;
@@ -57,6 +58,7 @@ pub(super) fn resolve(
 ) -> Result<Vec<Buffer>, Obstacle> {
     told_apart(&followed.programs)?;
     only_told(&followed.programs, &followed.tensors, &followed.unknowns)?;
+    followed.boxes_out = taken(&mut followed.programs, &followed.unknowns)?;
     let boxes = Boxes::of(&followed.programs, &followed.unknowns);
     let unknowns = &followed.unknowns;
     for program in &mut followed.programs {

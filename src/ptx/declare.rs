@@ -85,6 +85,12 @@ impl Writer<'_, '_> {
         if !self.boxes.is_empty() {
             head.push_str("//! Tensor copies are taken to fill what their mbarriers expect.\n");
         }
+        if self.followed.boxes_out {
+            head.push_str(
+                "//! Tensor copies out of shared memory are taken to take what threads have written, up to where the \
+                 next begins.\n",
+            );
+        }
         if self.buffers.is_some_and(|all| all.iter().any(|b| b.tensor)) {
             head.push_str(
                 "//! Where tensor memory lies is taken to be read where and when the allocation has said it.\n",

@@ -276,6 +276,7 @@ mod tests {
                 assumptions: BTreeSet::new(),
                 counters: false,
                 tensors: BTreeSet::new(),
+                boxes_out: false,
             };
             let before = followed.programs[0].statements.clone();
             divide(&mut followed);

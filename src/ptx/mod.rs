@@ -49,6 +49,7 @@ mod scope;
 mod settled;
 mod spins;
 mod statement;
+mod stores;
 mod tensor;
 mod term;
 mod threads;

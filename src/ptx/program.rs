@@ -45,6 +45,8 @@ pub(super) struct Followed {
     pub counters: bool,
     /// Where it is written where the tensor memory of a CTA lies.
     pub tensors: BTreeSet<Sum>,
+    /// Whether tensor copies are taken to take what threads have written.
+    pub boxes_out: bool,
 }
 
 /// Follows every warp of one CTA, or of each CTA of a cluster.
@@ -155,6 +157,7 @@ pub(super) fn follow(
             assumptions,
             counters: !counters.is_empty(),
             tensors,
+            boxes_out: false,
         });
     }
 }
