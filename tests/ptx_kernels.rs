@@ -142,7 +142,7 @@ fn hopper_gemms_that_hang() {
         let found = check("hopper_gemm.ptx", &["--entry", &name]);
         assert!(found.starts_with("exit 1\n"), "{name}: {found}");
         assert!(
-            found.contains("deadlock: REFUTED at param_3 = "),
+            found.contains("deadlock: REFUTED at param_4 = "),
             "{name}: {found}"
         );
         assert!(found.contains(expected), "{name}: {found}");
@@ -173,7 +173,7 @@ fn blackwell_gemms_that_hang() {
         let found = check("blackwell_gemm.ptx", &["--entry", &name]);
         assert!(found.starts_with("exit 1\n"), "{name}: {found}");
         assert!(
-            found.contains("deadlock: REFUTED at param_3 = "),
+            found.contains("deadlock: REFUTED at param_4 = "),
             "{name}: {found}"
         );
         assert!(found.contains(expected), "{name}: {found}");

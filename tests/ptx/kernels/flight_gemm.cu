@@ -1,4 +1,4 @@
-// A GEMM for Hopper with one multiplication in flight: tiles of 128 x 128 x 64 in five stages, copied by one
+// A GEMM for Hopper with one multiplication in flight: tiles of 128 x 128 x 64 in several stages, copied by one
 // thread with tensor copies and read by two warpgroups through descriptors with 128-byte swizzle. A stage is
 // given back one step late, when at most the last step's multiplications are under way, by each warp or by one
 // thread for its whole warpgroup.
@@ -50,9 +50,9 @@ __device__ __forceinline__ void wait_multiplied() {
   asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(N) : "memory");
 }
 
-template <Bug BUG, bool BY_GROUP>
+template <Bug BUG, bool BY_GROUP, int S>
 __device__ void gemm(TensorMap const& map_a, TensorMap const& map_b, float* c, int k) {
-  constexpr int S = 5, A = 128 * 64 * 2, B = 128 * 64 * 2;
+  constexpr int A = 128 * 64 * 2, B = 128 * 64 * 2;
   extern __shared__ __align__(1024) unsigned char memory[];
   __shared__ uint64_t full[S], empty[S];
   unsigned char *a = memory, *b = memory + S * A;
@@ -111,13 +111,13 @@ __device__ void gemm(TensorMap const& map_a, TensorMap const& map_b, float* c, i
   }
 }
 
-#define KERNEL(NAME, BUG, BY_GROUP)                                                                       \
+#define KERNEL(NAME, BUG, BY_GROUP, S)                                                                    \
   extern "C" __global__ void __launch_bounds__(384, 1) NAME(                                              \
       __grid_constant__ TensorMap const a, __grid_constant__ TensorMap const b, float* c, int k) {        \
-    gemm<BUG, BY_GROUP>(a, b, c, k);                                                                      \
+    gemm<BUG, BY_GROUP, S>(a, b, c, k);                                                                   \
   }
-KERNEL(flight_gemm, NONE, false)
-KERNEL(flight_gemm_by_group, NONE, true)
-KERNEL(flight_gemm_releases_early, RELEASES_EARLY, false)
-KERNEL(flight_gemm_waits_too_little, WAITS_TOO_LITTLE, false)
-KERNEL(flight_gemm_by_group_releases_early, RELEASES_EARLY, true)
+KERNEL(flight_gemm, NONE, false, 5)
+KERNEL(flight_gemm_by_group, NONE, true, 4)
+KERNEL(flight_gemm_releases_early, RELEASES_EARLY, false, 2)
+KERNEL(flight_gemm_waits_too_little, WAITS_TOO_LITTLE, false, 3)
+KERNEL(flight_gemm_by_group_releases_early, RELEASES_EARLY, true, 2)
