@@ -97,6 +97,9 @@ impl Walker<'_, '_, '_> {
         if self.data && !looks && !warp && touches(instruction, self.has_counters()) {
             self.finished(instruction)?;
         }
+        if matches!(parts.as_slice(), ["tcgen05", "commit", ..]) {
+            self.commits(instruction, lanes)?;
+        }
         self.access(instruction, lanes, state, out)?;
         match parts.as_slice() {
             ["mbarrier", ..] => self.mbarrier(instruction, &parts, lanes, state, out),

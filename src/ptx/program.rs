@@ -104,6 +104,7 @@ pub(super) fn follow(
                     unrolling: Vec::new(),
                     groups: None,
                     unfinished: [None, None],
+                    multiplier: None,
                     allocated: BTreeSet::new(),
                     hints: Vec::new(),
                 };

@@ -137,6 +137,13 @@ impl Walker<'_, '_, '_> {
         if lanes.count_ones() != 1 {
             return self.refuse(instruction, "more than one lane starts the multiplication");
         }
+        if self.multiplier.is_some_and(|before| before != lanes) {
+            return self.refuse(
+                instruction,
+                "different lanes of the warp start multiplications",
+            );
+        }
+        self.multiplier = Some(lanes);
         let mut seen = State {
             active: lanes,
             ..state.clone()
@@ -156,7 +163,6 @@ impl Walker<'_, '_, '_> {
         let ctas = if pair { 2 } else { 1 };
         let width = match (ctas, product.rows) {
             (1, 128) | (2, 256) => product.columns,
-            (2, 128) => product.columns / 2,
             _ => {
                 return self.refuse(
                     instruction,
@@ -375,18 +381,35 @@ impl Walker<'_, '_, '_> {
         Ok(())
     }
 
+    /// Refuses a commit by a lane that has not started the multiplications of its warp: it is about what that
+    /// lane has started.
+    pub fn commits(&self, instruction: &Instruction<'_>, lanes: u32) -> Done {
+        match self.multiplier {
+            Some(lane) if self.data && lane != lanes => self.refuse(
+                instruction,
+                "another lane of the warp has started its multiplications",
+            ),
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses to tell others anything while what the warp reads of tensor memory or writes to it may be
     /// under way.
     pub fn finished(&self, instruction: &Instruction<'_>) -> Done {
+        self.over(instruction.at, &format!("`{}`: ", instruction.opcode))
+    }
+
+    /// Refuses what the warp does here, in these words, while its accesses to tensor memory may be under way.
+    pub fn over(&self, at: usize, what: &str) -> Done {
         match self.unfinished[0].or(self.unfinished[1]) {
             None => Ok(()),
-            Some(at) => {
-                let mut obstacle = self.obstacle(
-                    instruction,
-                    "what is read of tensor memory or written to it before may still be under way: a \
-                     `tcgen05.wait` is missing",
+            Some(from) => {
+                let reason = format!(
+                    "{what}what is read of tensor memory or written to it before may still be under way: a \
+                     `tcgen05.wait` is missing"
                 );
-                obstacle.from = Some(at);
+                let mut obstacle = Obstacle::new(at, reason);
+                obstacle.from = Some(from);
                 Err(obstacle)
             }
         }

@@ -119,5 +119,4 @@ __device__ void gemm(TensorMap const& map_a, TensorMap const& map_b, float* c, i
 KERNEL(flight_gemm, NONE, false, 5)
 KERNEL(flight_gemm_by_group, NONE, true, 4)
 KERNEL(flight_gemm_releases_early, RELEASES_EARLY, false, 2)
-KERNEL(flight_gemm_waits_too_little, WAITS_TOO_LITTLE, false, 3)
-KERNEL(flight_gemm_by_group_releases_early, RELEASES_EARLY, true, 2)
+KERNEL(flight_gemm_waits_too_little, WAITS_TOO_LITTLE, false, 2)
