@@ -4,7 +4,7 @@
 // put it into shared memory, and one of their threads stores it with a tensor copy.
 #include "sync.cuh"
 
-enum Bug { NONE, READS_BEFORE_DONE, RELEASES_UNREAD, STORES_REUSED };
+enum Bug { NONE, RELEASES_UNREAD, STORES_REUSED };
 
 struct alignas(64) TensorMap {
   char opaque[128];
@@ -136,7 +136,7 @@ __device__ void gemm(TensorMap const& map_a, TensorMap const& map_b, TensorMap c
     int which = 0;
     uint32_t turn = 0;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-      if (BUG != READS_BEFORE_DONE) wait(&done[which], turn);
+      wait(&done[which], turn);
       asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
       uint32_t word[32];
       float sum = 0;
@@ -189,8 +189,6 @@ __device__ void gemm(TensorMap const& map_a, TensorMap const& map_b, TensorMap c
       __grid_constant__ TensorMap const o, float* c, int tiles, int k) {                                    \
     gemm<BUG, STORES>(a, b, o, c, tiles, k);                                                                \
   }
-KERNEL(tmem_gemm, NONE, false)
-KERNEL(tmem_gemm_reads_before_done, READS_BEFORE_DONE, false)
+KERNEL(tmem_gemm, NONE, true)
 KERNEL(tmem_gemm_releases_unread, RELEASES_UNREAD, false)
-KERNEL(tmem_gemm_stores, NONE, true)
 KERNEL(tmem_gemm_stores_reused, STORES_REUSED, true)
