@@ -203,7 +203,7 @@ fn rings() {
     insta::assert_snapshot!(compiled("bulk_ring.ptx", &["--entry", "bulk_ring"]), @"
     exit 0
     --- stdout
-    bulk_ring.ptx: race: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823 and schedule, assuming ctaid_x < nctaid_x: all 37 obligations of the cut rule hold
+    bulk_ring.ptx: race: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
     --- stderr
     ");
     insta::assert_snapshot!(compiled("matvec.ptx", &["--entry", "matvec"]), @"

@@ -41,9 +41,9 @@ fn a_persistent_ring_of_bulk_copies() {
     insta::assert_snapshot!(check("bulk_ring.ptx", &[]), @"
     exit 1
     --- stdout
-    bulk_ring.ptx:bulk_ring: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823 and schedule, assuming ctaid_x < nctaid_x: all 32 obligations of the cut rule hold
-    bulk_ring.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_2 = 1, param_3 = 1, ctaid_x = 0, nctaid_x = 1: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 0 arrivals pending and 16 bytes missing and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
-    bulk_ring.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_2 = 2, param_3 = 1, ctaid_x = 0, nctaid_x = 1: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    bulk_ring.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 35 obligations of the order rule hold
+    bulk_ring.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 1: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 0 arrivals pending and 16 bytes missing and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    bulk_ring.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
     --- stderr
     ");
 }
@@ -125,7 +125,7 @@ fn a_hopper_gemm() {
     insta::assert_snapshot!(check("hopper_gemm.ptx", &["--entry", "hopper_gemm", "--timeout", "300"]), @"
     exit 0
     --- stdout
-    hopper_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823 and schedule, assuming ctaid_x < nctaid_x: all 91 obligations of the cut rule hold
+    hopper_gemm.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, param_3_per_cta in 0..=1073741823 and schedule: all 88 obligations of the cut rule hold
     --- stderr
     ");
 }
@@ -142,7 +142,7 @@ fn hopper_gemms_that_hang() {
         let found = check("hopper_gemm.ptx", &["--entry", &name]);
         assert!(found.starts_with("exit 1\n"), "{name}: {found}");
         assert!(
-            found.contains("deadlock: REFUTED at param_3 = "),
+            found.contains("deadlock: REFUTED at param_4 = "),
             "{name}: {found}"
         );
         assert!(found.contains(expected), "{name}: {found}");
@@ -154,7 +154,7 @@ fn a_blackwell_gemm_on_two_ctas() {
     insta::assert_snapshot!(check("blackwell_gemm.ptx", &["--entry", "blackwell_gemm", "--timeout", "300"]), @"
     exit 0
     --- stdout
-    blackwell_gemm.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, param_4 in 0..=1073741823, clusterid_x in 0..=1073741822, nctaid_x in 2..=1073741823 and schedule, assuming 2 * clusterid_x < nctaid_x: all 104 obligations of the cut rule hold
+    blackwell_gemm.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, param_3_per_cta in 0..=1073741823 and schedule: all 99 obligations of the cut rule hold
     --- stderr
     ");
 }
@@ -173,7 +173,7 @@ fn blackwell_gemms_that_hang() {
         let found = check("blackwell_gemm.ptx", &["--entry", &name]);
         assert!(found.starts_with("exit 1\n"), "{name}: {found}");
         assert!(
-            found.contains("deadlock: REFUTED at param_3 = "),
+            found.contains("deadlock: REFUTED at param_4 = "),
             "{name}: {found}"
         );
         assert!(found.contains(expected), "{name}: {found}");
@@ -333,19 +333,16 @@ fn the_protocol_of_a_persistent_kernel() {
     //! 160 x 1 x 1 threads per CTA, the most that .maxntid allows.
     protocol bulk_ring
 
-    param param_2 in 0..=1073741823
     param param_3 in 0..=1073741823
-    param ctaid_x in 0..=1073741822
-    param nctaid_x in 1..=1073741823
-    assume ctaid_x < nctaid_x
+    param param_2_per_cta in 0..=1073741823  // those below param_2 from ctaid_x on in steps of nctaid_x
 
     mbarrier memory_bar[4] { arrivals: 1 }
     mbarrier memory_bar_16416[4] { arrivals: 4 }
     named cta_bar[16]
 
     role warp0 warp {
-        sync cta_bar[0] 160                                   // bulk_ring.cu:67
-        for i in 0..(param_2 - ctaid_x - 1) / nctaid_x + 1 {  // line 232
+        sync cta_bar[0] 160            // bulk_ring.cu:67
+        for i in 0..param_2_per_cta {  // line 232
             for j in 0..param_3 {  // sync.cuh:6
                 wait memory_bar_16416[(j + param_3 * i) % 4] ((j + param_3 * i) / 4 + 1) % 2  // bulk_ring.cu:33
                 arrive_expect_tx memory_bar[(j + param_3 * i) % 4] 4096                       // bulk_ring.cu:34
@@ -355,8 +352,8 @@ fn the_protocol_of_a_persistent_kernel() {
     }
 
     role warps1_4[w in 0..4] warp {
-        sync cta_bar[0] 160                                   // bulk_ring.cu:67
-        for i in 0..(param_2 - ctaid_x - 1) / nctaid_x + 1 {  // line 118
+        sync cta_bar[0] 160            // bulk_ring.cu:67
+        for i in 0..param_2_per_cta {  // line 118
             for j in 0..param_3 {  // bulk_ring.cu:67
                 wait memory_bar[(j + param_3 * i) % 4] (j + param_3 * i) / 4 % 2  // bulk_ring.cu:48
                 arrive memory_bar_16416[(j + param_3 * i) % 4]                    // bulk_ring.cu:51

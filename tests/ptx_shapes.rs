@@ -562,9 +562,9 @@ fn a_warpgroup_multiplies_together() {
     --- stderr
     ");
     insta::assert_snapshot!(hand_written(&[], 160, shared, &in_flight), @"
-    exit 4
+    exit 1
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 35, `wgmma.wait_group.sync.aligned 1`: the warps of this warpgroup do different things, and how far the others are where it waits with multiplications in flight is not followed
+    kernel.ptx: deadlock: REFUTED at p_n = 2: warps1_3[0] waits for bar_bar to leave phase 0, but bar_bar is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp4 did and will not again)
     --- stderr
     ");
 }

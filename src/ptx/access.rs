@@ -8,6 +8,7 @@ use super::ast::Instruction;
 use super::ast::Operand;
 use super::machine::Meaning;
 use super::machine::State;
+use super::machine::TENSOR;
 use super::operations::Done;
 use super::statement::Action;
 use super::statement::Area;
@@ -42,6 +43,14 @@ enum Kind {
     CommitGroup,
     /// For all but so many, and whether only for what they read.
     WaitGroup,
+    /// A multiplication of a warpgroup.
+    Warpgroup,
+    /// A multiplication that one thread starts.
+    Tensor,
+    /// An access of a warp to tensor memory.
+    Columns(How),
+    /// Waits for accesses to tensor memory: whether for those that write.
+    Finish(bool),
     Fence,
     /// Something that is not followed, and why.
     Strange(&'static str),
@@ -112,17 +121,21 @@ fn kind(instruction: &Instruction<'_>) -> Kind {
                 Kind::Bulk
             }
         }
-        ["cp", "async", "bulk", "tensor", ..] | ["cp", "reduce", "async", "bulk", "tensor", ..] => {
-            Kind::Strange("how much of shared memory a tensor is taken from is not known")
-        }
         ["cp", "async", "bulk", ..] | ["cp", "reduce", "async", "bulk", ..] => Kind::Drain,
         ["cp", "async", ..] => match instruction.operands.get(2) {
             Some(Operand::Integer(bytes)) => Kind::Fill(i128::from(*bytes)),
             _ => Kind::Strange("how many bytes it is about is not known"),
         },
         ["fence" | "membar", ..] => Kind::Fence,
-        ["tcgen05", "alloc", ..] => Kind::None,
-        ["tcgen05", "mma" | "cp" | "ld" | "st" | "shift", ..] | ["wgmma", "mma_async", ..] => {
+        ["wgmma", "mma_async", ..] => Kind::Warpgroup,
+        ["wgmma", "commit_group", ..] => Kind::CommitGroup,
+        ["wgmma", "wait_group", ..] => Kind::WaitGroup,
+        ["tcgen05", "mma", ..] => Kind::Tensor,
+        ["tcgen05", "ld", ..] => Kind::Columns(How::Read),
+        ["tcgen05", "st", ..] => Kind::Columns(How::Write),
+        ["tcgen05", "wait::ld", ..] => Kind::Finish(false),
+        ["tcgen05", "wait::st", ..] => Kind::Finish(true),
+        ["tcgen05", "cp" | "shift", ..] => {
             Kind::Strange("which memory the tensor cores work on is not followed")
         }
         ["wmma" | "tensormap" | "multimem", ..] if shared => {
@@ -283,8 +296,22 @@ impl Walker<'_, '_, '_> {
                 return Ok(());
             }
             Kind::CommitGroup => {
-                self.grouped(instruction, lanes, state)?;
-                self.push(out, instruction, Action::CommitGroup);
+                let multiplies = instruction.has("wgmma");
+                if !multiplies {
+                    self.grouped(instruction, lanes, state)?;
+                } else if lanes != state.whole {
+                    return self.refuse(instruction, "only some lanes of the warp are here");
+                }
+                self.push(out, instruction, Action::CommitGroup(multiplies));
+                return Ok(());
+            }
+            Kind::Warpgroup => return self.warpgroup_matrices(instruction, lanes, state, out),
+            Kind::Tensor => return self.tensor_matrices(instruction, lanes, state, out),
+            Kind::Columns(how) => {
+                return self.tensor_access(instruction, how, lanes, state, out);
+            }
+            Kind::Finish(writes) => {
+                self.unfinished[usize::from(writes)] = None;
                 return Ok(());
             }
             Kind::WaitGroup => return self.groups(instruction, lanes, state, out),
@@ -307,7 +334,11 @@ impl Walker<'_, '_, '_> {
             return Ok(());
         };
         let area = self.area(instruction, &integer, lanes, bytes, state)?;
-        state.touched |= lanes;
+        // Where the tensor memory lies is written once, before anybody reads it.
+        let told = how == How::Read && self.machine.tensors.contains(&area.address);
+        if !told {
+            state.touched |= lanes;
+        }
         if !widened(out.last_mut(), how, &area) {
             self.push(out, instruction, Action::Touch(how, area));
         }
@@ -342,8 +373,8 @@ impl Walker<'_, '_, '_> {
         };
         let based = integer.sum.terms.iter().any(|(atom, factor)| match atom {
             Atom::Unknown(u) => {
-                *factor == 1
-                    && matches!(self.machine.unknowns.meaning(*u), Some(Meaning::Shared(_)))
+                let meaning = self.machine.unknowns.meaning(*u);
+                *factor == 1 && matches!(meaning, Some(Meaning::Shared(name)) if name != TENSOR)
             }
             _ => false,
         });
@@ -437,9 +468,15 @@ impl Walker<'_, '_, '_> {
             active: lanes,
             ..state.clone()
         };
-        let bytes = self.uniform(instruction, instruction.operands.get(2), &mut seen)?;
-        let Some(bytes) = bytes.as_constant().filter(|bytes| *bytes > 0) else {
-            return self.refuse(instruction, "how much it reads is not a constant");
+        // A tensor copy does not say how much it reads.
+        let bytes = if instruction.has("tensor") {
+            None
+        } else {
+            let bytes = self.uniform(instruction, instruction.operands.get(2), &mut seen)?;
+            let Some(bytes) = bytes.as_constant().filter(|bytes| *bytes > 0) else {
+                return self.refuse(instruction, "how much it reads is not a constant");
+            };
+            Some(bytes)
         };
         let from = instruction.operands.get(1);
         let Some(address) = self.shared(instruction, from, &mut seen)? else {
@@ -448,7 +485,7 @@ impl Walker<'_, '_, '_> {
         let address = self.one(instruction, &address, &seen)?;
         let area = Area {
             address,
-            bytes: [(0, bytes)].into(),
+            bytes: bytes.map(|bytes| (0, bytes)).into_iter().collect(),
             cells: Vec::new(),
         };
         self.push(out, instruction, Action::Touch(How::Drain, area));
@@ -463,20 +500,24 @@ impl Walker<'_, '_, '_> {
         state: &mut State,
         out: &mut Vec<Statement>,
     ) -> Done {
-        self.grouped(instruction, lanes, state)?;
+        let multiplies = instruction.has("wgmma");
+        if !multiplies {
+            self.grouped(instruction, lanes, state)?;
+        }
         // Lanes that do not wait may be ahead.
         if lanes != state.whole {
             state.apart = both(state.apart, Some(lanes));
         }
         if instruction.has("wait_all") {
-            self.push(out, instruction, Action::CommitGroup);
-            self.push(out, instruction, Action::WaitGroup(0, false));
+            self.push(out, instruction, Action::CommitGroup(false));
+            self.push(out, instruction, Action::WaitGroup(0, false, false));
             return Ok(());
         }
         let Some(Operand::Integer(most)) = instruction.operands.first() else {
             return self.refuse(instruction, "the number of groups is not a constant");
         };
-        let action = Action::WaitGroup(i128::from(*most), instruction.has("read"));
+        let read = instruction.has("read");
+        let action = Action::WaitGroup(i128::from(*most), read, multiplies);
         self.push(out, instruction, action);
         Ok(())
     }

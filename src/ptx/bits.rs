@@ -49,6 +49,31 @@ pub(super) fn masked(value: &Integer, mask: i128, bits: u32, state: &State) -> O
     Some(Integer::same(upper.minus(&below)))
 }
 
+/// A value with bits set that are certainly not set in it, from what its terms are multiples of.
+pub(super) fn beside(
+    value: &Integer,
+    bits: i128,
+    multiples: Vec<i128>,
+    state: &State,
+) -> Option<Integer> {
+    let multiple = multiples
+        .iter()
+        .chain(std::iter::once(&value.sum.constant))
+        .chain(value.lanes.iter().flat_map(|lanes| lanes.iter()))
+        .filter(|x| **x != 0)
+        .map(|x| x.trailing_zeros())
+        .min()
+        .unwrap_or(0);
+    let below = (1i128 << multiple.min(100)) - 1;
+    let (low, high) = value.range(&state.facts);
+    let fits = bits & !below == 0
+        || low >= 0 && high < 1 << 64 && {
+            let most = (1i128 << (128 - high.leading_zeros())) - 1;
+            bits & most & !below == 0
+        };
+    fits.then(|| value.plus_times(&Integer::same(Sum::of(bits)), 1))
+}
+
 pub(super) fn exclusive(a: &Integer, b: &Integer, bits: u32, state: &State) -> Option<Integer> {
     if a.lanes.is_some() || b.lanes.is_some() {
         return None;

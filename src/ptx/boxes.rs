@@ -32,9 +32,9 @@ struct Filling {
 
 /// Places in a shared variable of a CTA: the least and the most offset, and the distance.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Range {
-    rank: u32,
-    base: String,
+pub(super) struct Range {
+    pub rank: u32,
+    pub base: String,
     low: i128,
     high: i128,
     step: i128,
@@ -42,7 +42,7 @@ struct Range {
 
 impl Range {
     /// Where accesses may begin.
-    fn of(address: &Sum, rank: u32, unknowns: &Unknowns) -> Option<Range> {
+    pub fn of(address: &Sum, rank: u32, unknowns: &Unknowns) -> Option<Range> {
         let place = place(address, rank, unknowns, 0).ok()?;
         let first = place.offset.constant;
         let (low, high, step) = reach(&place.offset.plus_constant(-first), unknowns);
@@ -57,7 +57,8 @@ impl Range {
         })
     }
 
-    fn all(&self) -> impl Iterator<Item = i128> + use<> {
+    /// The places, in order.
+    pub fn all(&self) -> impl Iterator<Item = i128> + use<> {
         let (low, step) = (self.low, self.step.max(1));
         (0..=(self.high - low) / step).map(move |k| low + k * step)
     }

@@ -212,6 +212,7 @@ impl Walker<'_, '_, '_> {
         state: State,
         rest: &dyn Fn(&mut Facts),
     ) -> Result<Round, Obstacle> {
+        let unfinished = self.unfinished;
         let mut above = Vec::new();
         let mut decided =
             self.region(one.header, one.leaving, Some(one.header), state, &mut above)?;
@@ -224,6 +225,10 @@ impl Walker<'_, '_, '_> {
         }
         rest(&mut start.facts);
         let ended = self.region(one.inside, one.header, None, start, &mut below)?;
+        if self.unfinished != unfinished {
+            let at = self.place(one.header).0;
+            self.over(at, "where this loop begins again, ")?;
+        }
         Ok(Round {
             decided,
             again,

@@ -19,6 +19,7 @@ use super::layout::Use;
 use super::layout::gcd;
 use super::layout::layout;
 use super::machine::Launch;
+use super::machine::TENSOR;
 use super::machine::Unknowns;
 use super::members::indexed;
 use super::program::Followed;
@@ -30,6 +31,9 @@ use super::statement::Cell;
 use super::statement::How;
 use super::statement::Obstacle;
 use super::statement::Statement;
+use super::stores::taken;
+use super::tensor::only_told;
+use super::tensor::told_apart;
 use super::term::Sum;
 use super::term::Unknown;
 
@@ -41,6 +45,8 @@ const MOST_TOGETHER: i128 = 1 << 14;
 pub(super) struct Buffer {
     pub name: String,
     pub extents: Vec<i128>,
+    /// Whether it is tensor memory.
+    pub tensor: bool,
 }
 
 /// Puts elements of buffers in the place of bytes.
@@ -50,6 +56,9 @@ pub(super) fn resolve(
     shared: &[Variable<'_>],
     launch: &Launch,
 ) -> Result<Vec<Buffer>, Obstacle> {
+    told_apart(&followed.programs)?;
+    only_told(&followed.programs, &followed.tensors, &followed.unknowns)?;
+    followed.boxes_out = taken(&mut followed.programs, &followed.unknowns)?;
     let boxes = Boxes::of(&followed.programs, &followed.unknowns);
     let unknowns = &followed.unknowns;
     for program in &mut followed.programs {
@@ -173,7 +182,9 @@ fn together(statements: &[Statement]) -> Result<Vec<Statement>, Obstacle> {
 
 /// Adds an access to those of its kind that stand directly before it.
 fn join(one: Statement, run: &mut Vec<Statement>, all: &mut Vec<Statement>) {
+    // What a multiplication reads and what it writes is under way together.
     let kind = |s: &Statement| match &s.action {
+        Action::Touch(How::Accumulate, _) => Some(How::Take),
         Action::Touch(how, _) => Some(*how),
         _ => None,
     };
@@ -289,7 +300,7 @@ impl Memory<'_> {
                     self.collect(no, rank, warp)?;
                 }
                 Action::Touch(how, area) => {
-                    let write = matches!(how, How::Write | How::Fill);
+                    let write = matches!(how, How::Write | How::Fill | How::Accumulate);
                     let own = matches!(how, How::Read | How::Write);
                     self.add(area, write, own.then_some((rank, warp)), rank, statement.at)?;
                 }
@@ -375,7 +386,11 @@ impl Memory<'_> {
                     return Err(Obstacle::new(at, reason));
                 };
                 self.apart(&cut, &base, families, at)?;
-                let mut name = format!("smem_{}", clean_symbol(&base));
+                let tensor = base == TENSOR;
+                let mut name = match tensor {
+                    true => "tensor_memory".to_owned(),
+                    false => format!("smem_{}", clean_symbol(&base)),
+                };
                 if several {
                     name = format!("{name}_{from}");
                 }
@@ -403,7 +418,11 @@ impl Memory<'_> {
                     };
                     self.places.insert((base.clone(), spot.clone()), found);
                 }
-                buffers.push(Buffer { name, extents });
+                buffers.push(Buffer {
+                    name,
+                    extents,
+                    tensor,
+                });
             }
         }
         Ok(buffers)

@@ -74,7 +74,7 @@ impl Writer<'_, '_> {
         let mut multiplies = false;
         for program in &self.followed.programs {
             each(&program.statements, &mut |s| {
-                multiplies |= matches!(s.action, Action::Multiply(_));
+                multiplies |= matches!(s.action, Action::Multiply(_) | Action::Issued(..));
             });
         }
         if multiplies {
@@ -84,6 +84,17 @@ impl Writer<'_, '_> {
         }
         if !self.boxes.is_empty() {
             head.push_str("//! Tensor copies are taken to fill what their mbarriers expect.\n");
+        }
+        if self.followed.boxes_out {
+            head.push_str(
+                "//! Tensor copies out of shared memory are taken to take what threads have written, up to where the \
+                 next begins.\n",
+            );
+        }
+        if self.buffers.is_some_and(|all| all.iter().any(|b| b.tensor)) {
+            head.push_str(
+                "//! Where tensor memory lies is taken to be read where and when the allocation has said it.\n",
+            );
         }
         if self.buffers.is_some() {
             head.push_str(
@@ -123,6 +134,20 @@ impl Writer<'_, '_> {
                         added => format!("({own} + {added})"),
                     };
                     let _ = writeln!(head, "param {name} in {least}..={most}  // {own} / {by}");
+                }
+                Some(Meaning::Rounds(parameter, axis)) => {
+                    let most = self.followed.unknowns.1.range(&Sum::unknown(*unknown)).1;
+                    let (name, own) = (self.unknown(*unknown, 0)?, self.unknown(*parameter, 0)?);
+                    let (index, extent) = match self.launch.cluster[*axis] {
+                        1 if cluster == 1 => ("ctaid", "nctaid"),
+                        _ => ("clusterid", "nclusterid"),
+                    };
+                    let axis = AXES[*axis];
+                    let _ = writeln!(
+                        head,
+                        "param {name} in 0..={most}  // those below {own} from {index}_{axis} on in steps of \
+                         {extent}_{axis}"
+                    );
                 }
                 Some(Meaning::Granted) => {
                     let _ = writeln!(head, "param granted in 0..={MOST_PARAMETER}");
@@ -223,6 +248,26 @@ impl Writer<'_, '_> {
                 "barrier warpgroup_bar[{own}{groups}] {{ arrivals: {WARPS} }}  // wgmma"
             );
         }
+        let mut ring = None;
+        for program in &self.followed.programs {
+            each(&program.statements, &mut |s| {
+                if let Action::Issued(_, _, size) = &s.action {
+                    ring = ring.max(Some(*size));
+                }
+            });
+        }
+        if let Some(size) = ring {
+            let groups = self.launch.warps() / WARPS;
+            let own = if cluster > 1 {
+                format!("{cluster}, ")
+            } else {
+                String::new()
+            };
+            let _ = writeln!(
+                head,
+                "mbarrier in_flight[{own}{groups}, {size}] {{ arrivals: {WARPS} }}  // groups of wgmma"
+            );
+        }
         if has(&|a| matches!(a, Action::Pair)) {
             let _ = writeln!(
                 head,
@@ -244,7 +289,12 @@ impl Writer<'_, '_> {
                 [] => String::new(),
                 some => format!("[{}]", some.join(", ")),
             };
-            let _ = writeln!(head, "buffer {}{extents}", buffer.name);
+            let place = if buffer.tensor {
+                " { memory: tensor }"
+            } else {
+                ""
+            };
+            let _ = writeln!(head, "buffer {}{extents}{place}", buffer.name);
         }
         head.push('\n');
         Ok(head)

@@ -275,6 +275,8 @@ mod tests {
                 unknowns,
                 assumptions: BTreeSet::new(),
                 counters: false,
+                tensors: BTreeSet::new(),
+                boxes_out: false,
             };
             let before = followed.programs[0].statements.clone();
             divide(&mut followed);

@@ -186,6 +186,7 @@ impl Walker<'_, '_, '_> {
                 self.push(out, instruction, Action::Acquire(Pool::Columns, columns));
                 // Where the columns are is written to shared memory.
                 if let Some(area) = self.filled(instruction, Some(&Sum::of(4)), state)? {
+                    self.allocated.insert(area.address.clone());
                     self.push(out, instruction, Action::Touch(How::Write, area));
                 }
             }

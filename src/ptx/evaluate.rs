@@ -3,6 +3,7 @@
 use super::ast::Instruction;
 use super::ast::Operand;
 use super::ast::Register;
+use super::bits::beside;
 use super::bits::concrete;
 use super::bits::exclusive;
 use super::bits::masked;
@@ -52,6 +53,7 @@ impl Machine<'_, '_> {
             "ld" if parts.contains(&"param") => {
                 self.parameters(instruction, &parts, state, written.len())
             }
+            "mov" if written.len() > 1 => self.unpacked(instruction, &parts, state, written.len()),
             _ if written.len() > 1 => Vec::new(),
             _ => vec![self.scalar(instruction, &parts, state)],
         };
@@ -133,6 +135,78 @@ impl Machine<'_, '_> {
             .collect()
     }
 
+    /// Words side by side as one, the first lowest.
+    fn packed(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        state: &mut State,
+    ) -> Value {
+        let at = instruction.at;
+        let Some(Operand::Vector(words)) = instruction.operands.get(1) else {
+            return Value::lost(at, "an operand is missing");
+        };
+        let count = u32::try_from(words.len()).unwrap_or(1).max(1);
+        let bits = bits_of(parts).unwrap_or(32) / count;
+        let mut whole = Integer::same(Sum::of(0));
+        for (index, word) in (0u32..).zip(words) {
+            let value = match self.value(word, state, at) {
+                Value::Integer(value) => value,
+                Value::Lost(loss) => return Value::Lost(loss),
+                _ => return Value::lost(at, "a predicate stands where an integer is needed"),
+            };
+            let Some(value) = self.read(&value, false, bits, state, at) else {
+                return Value::lost(at, "a word of it may wrap around");
+            };
+            whole = whole.plus_times(&value, 1 << (bits * index));
+        }
+        Value::Integer(whole)
+    }
+
+    /// A value cut into so many words, the lowest first.
+    fn unpacked(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        state: &mut State,
+        count: usize,
+    ) -> Vec<Value> {
+        let at = instruction.at;
+        let words = u32::try_from(count).unwrap_or(1).max(1);
+        let all = bits_of(parts).unwrap_or(32);
+        let bits = all / words;
+        let Some(operand) = instruction.operands.get(1) else {
+            return Vec::new();
+        };
+        let value = match self.value(operand, state, at) {
+            Value::Integer(value) => value,
+            other => return vec![other; count],
+        };
+        let word = |index: u32| {
+            let field = masked(&value, ((1 << bits) - 1) << (bits * index), all, state)?;
+            let by = 1i128 << (bits * index);
+            Some(Integer {
+                sum: field
+                    .sum
+                    .exactly_over(by)
+                    .or_else(|| state.facts.quotient(&field.sum, &Sum::of(by)))?,
+                lanes: match &field.lanes {
+                    None => None,
+                    Some(lanes) if lanes.iter().all(|x| x % by == 0) => {
+                        Some(Rc::new(lanes.map(|x| x / by)))
+                    }
+                    Some(_) => return None,
+                },
+            })
+        };
+        (0..words)
+            .map(|index| match word(index) {
+                Some(word) => Value::Integer(word),
+                None => Value::lost(at, "a word of this value is not followed"),
+            })
+            .collect()
+    }
+
     fn shuffle(
         &mut self,
         instruction: &Instruction<'_>,
@@ -188,7 +262,17 @@ impl Machine<'_, '_> {
                     None => lost(),
                 };
             }
+            ("mov", _) if matches!(instruction.operands.get(1), Some(Operand::Vector(_))) => {
+                return self.packed(instruction, parts, state);
+            }
             ("mov" | "cvta", [value]) => return value.clone(),
+            ("ld", [Value::Integer(address)])
+                if address.lanes.is_none()
+                    && bits_of(parts) == Some(32)
+                    && self.tensors.contains(&address.sum) =>
+            {
+                return Value::Integer(Integer::same(self.tensor_memory(state)));
+            }
             ("ld", [Value::Integer(address)])
                 if address.lanes.is_none() && !parts.contains(&"shared") =>
             {
@@ -369,6 +453,9 @@ impl Machine<'_, '_> {
                 {
                     return Some(Integer::same(leader));
                 }
+                if let Some(address) = self.cleared(value, mask, state) {
+                    return Some(Integer::same(address));
+                }
                 masked(value, mask, bits, state)
             }
             ("or", [a, b]) => {
@@ -378,12 +465,13 @@ impl Machine<'_, '_> {
                     _ => return None,
                 };
                 let bit = wrap(bit, false, bits);
-                let above =
-                    i128::try_from(u128::try_from(bit + 1).ok()?.next_power_of_two()).ok()?;
-                let offsets = value.lanes.as_ref();
-                let aligned = value.sum.exactly_over(above).is_some()
-                    && offsets.is_none_or(|l| l.iter().all(|x| x % above == 0));
-                aligned.then(|| value.plus_times(&Integer::same(Sum::of(bit)), 1))
+                // While a guess is made, nothing has to fit.
+                if self.guessing {
+                    return Some(value.plus_times(&Integer::same(Sum::of(bit)), 1));
+                }
+                let terms = value.sum.terms.iter();
+                let multiples = terms.map(|(atom, factor)| factor * self.multiple(atom));
+                beside(value, bit, multiples.collect(), state)
             }
             ("xor", [a, b]) => exclusive(a, b, bits, state),
             ("min" | "max", [a, b]) => {

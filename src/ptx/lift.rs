@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::ast::Function;
 use super::ast::Module;
+use super::ast::Variable;
 use super::boxes::Boxes;
 use super::data::resolve;
 use super::divided::divide;
@@ -14,17 +15,21 @@ use super::family::families;
 use super::family::place;
 use super::family::splits;
 use super::left::complete;
+use super::machine::COLUMNS;
 use super::machine::Launch;
+use super::machine::TENSOR;
 use super::memory::Memory;
 use super::program::Followed;
 use super::program::Program;
 use super::program::each;
 use super::program::follow;
 use super::program::skeleton;
+use super::rounds::count_rounds;
 use super::settled::settle_waits;
 use super::statement::Action;
 use super::statement::Obstacle;
 use super::statement::Pool;
+use super::tensor::PLACES;
 use super::threads::lift_for_all_threads;
 use super::write::Writer;
 use crate::protocol::Span;
@@ -103,11 +108,17 @@ pub(super) fn written(
     let mut followed = follow(module, function, &launch, options.data)?;
     let covered = settle_waits(&mut followed, &launch);
     divide(&mut followed);
+    count_rounds(&mut followed);
     let left = complete(&mut followed, &launch)?;
     let mut families = families(&followed.programs, &followed.unknowns)?;
     let buffers = if options.data {
         let shared = module.shared.iter().chain(&function.shared);
-        let shared: Vec<_> = shared.cloned().collect();
+        let mut shared: Vec<_> = shared.cloned().collect();
+        shared.push(Variable {
+            name: TENSOR,
+            bytes: u64::try_from(COLUMNS * PLACES).unwrap_or(0),
+            align: 1,
+        });
         Some(resolve(&mut followed, &families, &shared, &launch)?)
     } else {
         None

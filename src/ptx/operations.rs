@@ -93,6 +93,13 @@ impl Walker<'_, '_, '_> {
                 self.behind(instruction, lanes, state)?;
             }
         }
+        let warp = matches!(parts.as_slice(), ["bar", "warp", ..]);
+        if self.data && !looks && !warp && touches(instruction, self.has_counters()) {
+            self.finished(instruction)?;
+        }
+        if matches!(parts.as_slice(), ["tcgen05", "commit", ..]) {
+            self.commits(instruction, lanes)?;
+        }
         self.access(instruction, lanes, state, out)?;
         match parts.as_slice() {
             ["mbarrier", ..] => self.mbarrier(instruction, &parts, lanes, state, out),

@@ -87,7 +87,8 @@ impl Walker<'_, '_, '_> {
             | Action::Acquire(..)
             | Action::WaitGroup(..)
             | Action::Multiplied(_)
-            | Action::InFlight(_)
+            | Action::InFlight(..)
+            | Action::Landed(..)
             | Action::Pair => forget(state, statement.at, &|_, _| true),
             Action::Init(barrier, _)
             | Action::Arrive(barrier, _)
@@ -104,11 +105,13 @@ impl Walker<'_, '_, '_> {
             | Action::ArriveNamed(..)
             | Action::ClusterArrive
             | Action::Multiply(_)
+            | Action::Grouped(_)
+            | Action::Issued(..)
             | Action::CounterAdd(..)
             | Action::CounterSet(..)
             | Action::Release(..)
             | Action::Touch(..)
-            | Action::CommitGroup
+            | Action::CommitGroup(_)
             | Action::Fence(_) => {}
         }
     }

@@ -12,6 +12,7 @@ use super::inline::inlined;
 use super::machine::Launch;
 use super::machine::Machine;
 use super::machine::Unknowns;
+use super::peel::peeled;
 use super::reroll::rolled;
 use super::statement::Action;
 use super::statement::Obstacle;
@@ -42,6 +43,10 @@ pub(super) struct Followed {
     pub assumptions: BTreeSet<(Sum, usize)>,
     /// Whether the kernel waits for counters in global memory.
     pub counters: bool,
+    /// Where it is written where the tensor memory of a CTA lies.
+    pub tensors: BTreeSet<Sum>,
+    /// Whether tensor copies are taken to take what threads have written.
+    pub boxes_out: bool,
 }
 
 /// Follows every warp of one CTA, or of each CTA of a cluster.
@@ -58,6 +63,7 @@ pub(super) fn follow(
     let asks = function.code.iter().any(|i| i.has("try_cancel"));
     let mut unknowns = Unknowns::default();
     let mut counters = BTreeSet::new();
+    let mut tensors = BTreeSet::new();
     // What was in the way without assumptions on blocks and iterations.
     let mut first: Option<Obstacle> = None;
     loop {
@@ -67,6 +73,7 @@ pub(super) fn follow(
         let mut steps = 0;
         let mut answers = Answers::default();
         let mut failed = None;
+        let mut allocated = BTreeSet::new();
         'all: for rank in 0..launch.ranks() {
             for warp in 0..launch.warps() {
                 let mut walker = Walker {
@@ -80,6 +87,7 @@ pub(super) fn follow(
                         generous: first.is_some(),
                         guessing: false,
                         shared: &shared,
+                        tensors: &tensors,
                     },
                     flow: &flow,
                     counters: &counters,
@@ -95,17 +103,24 @@ pub(super) fn follow(
                     rounds: Vec::new(),
                     unrolling: Vec::new(),
                     groups: None,
+                    unfinished: [None, None],
+                    multiplier: None,
+                    allocated: BTreeSet::new(),
                     hints: Vec::new(),
                 };
                 let done = walker.run();
                 steps = walker.steps;
                 waited.extend(walker.waited);
+                allocated.extend(walker.allocated);
                 answers.add(walker.answers);
                 match done {
                     Ok(statements) => add(&mut programs, rank, warp, paired(statements)),
                     Err(obstacle) => {
-                        failed = Some(obstacle);
-                        break 'all;
+                        failed = failed.or(Some(obstacle));
+                        // Warps behind it may say where the tensor memory lies.
+                        if !data || !tensors.is_empty() {
+                            break 'all;
+                        }
                     }
                 }
             }
@@ -113,6 +128,10 @@ pub(super) fn follow(
         // Writes to what turned out to be a counter have to be seen.
         if !waited.is_subset(&counters) {
             counters.extend(waited);
+            continue;
+        }
+        if !allocated.is_subset(&tensors) {
+            tensors.extend(allocated);
             continue;
         }
         match (failed, first) {
@@ -124,9 +143,12 @@ pub(super) fn follow(
             (Some(_), Some(before)) => return Err(before),
         }
         answers.agree(&programs)?;
-        needed(&mut programs, launch)?;
+        needed(&mut programs, launch, &unknowns)?;
         for program in &mut programs {
-            let statements = rolled(std::mem::take(&mut program.statements), &mut unknowns);
+            let mut statements = rolled(std::mem::take(&mut program.statements), &mut unknowns);
+            if data {
+                statements = peeled(&statements, &mut unknowns);
+            }
             *program = Program::of(program.rank, std::mem::take(&mut program.warps), statements);
         }
         launched(&mut programs, function, launch);
@@ -135,6 +157,8 @@ pub(super) fn follow(
             unknowns,
             assumptions,
             counters: !counters.is_empty(),
+            tensors,
+            boxes_out: false,
         });
     }
 }

@@ -84,6 +84,8 @@ pub(super) fn mapped(
                 Action::CounterAdd(a, b) => Action::CounterAdd(sum(a), sum(b)),
                 Action::CounterSet(a, b) => Action::CounterSet(sum(a), sum(b)),
                 Action::CounterWait(a, exact, b) => Action::CounterWait(sum(a), *exact, sum(b)),
+                Action::Issued(group, a, size) => Action::Issued(*group, sum(a), *size),
+                Action::Landed(group, a, b) => Action::Landed(*group, sum(a), sum(b)),
                 Action::Acquire(pool, a) => Action::Acquire(*pool, sum(a)),
                 Action::Release(pool, a) => Action::Release(*pool, sum(a)),
                 Action::For(u, n, body) => Action::For(*u, sum(n), mapped(body, sum, condition)),
@@ -97,8 +99,9 @@ pub(super) fn mapped(
                 | Action::Pair
                 | Action::Multiply(_)
                 | Action::Multiplied(_)
-                | Action::InFlight(_)
-                | Action::CommitGroup
+                | Action::InFlight(..)
+                | Action::Grouped(_)
+                | Action::CommitGroup(_)
                 | Action::WaitGroup(..)
                 | Action::Fence(_)) => other.clone(),
             },

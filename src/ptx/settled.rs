@@ -68,7 +68,8 @@ fn registers(followed: &Followed, launch: &Launch, rank: u32) -> bool {
                 break;
             }
             match &statement.action {
-                Action::Init(..) | Action::ClusterArrive => {}
+                Action::Init(..) | Action::ClusterArrive | Action::Touch(..) | Action::Fence(_) => {
+                }
                 meeting @ (Action::ClusterWait | Action::Sync(..))
                     if *meeting == Action::ClusterWait || of_all(meeting, launch) =>
                 {

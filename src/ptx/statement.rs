@@ -102,6 +102,10 @@ pub(super) enum How {
     Fill,
     /// A copy that has been started reads.
     Drain,
+    /// A multiplication that has been started reads.
+    Take,
+    /// A multiplication that has been started writes.
+    Accumulate,
 }
 
 /// Bytes of shared memory.
@@ -156,18 +160,25 @@ pub(super) enum Action {
     Release(Pool, Sum),
     /// An access to shared memory, where accesses are followed.
     Touch(How, Area),
-    /// Makes a group of the copies since the last one.
-    CommitGroup,
-    /// Waits for all but so many groups; whether only for what they read.
-    WaitGroup(i128, bool),
+    /// Makes a group of the copies since the last one, or of the multiplications of the warpgroup.
+    CommitGroup(bool),
+    /// Waits for all but so many groups; whether only for what they read, and whether they are of
+    /// multiplications.
+    WaitGroup(i128, bool, bool),
     /// A fence, as the language writes it.
     Fence(&'static str),
     /// Issues a multiplication of this warpgroup.
     Multiply(u32),
     /// Waits until this warpgroup has no multiplication left.
     Multiplied(u32),
-    /// Waits until this warpgroup has but a few multiplications left.
-    InFlight(u32),
+    /// Makes a group of the multiplications that this warpgroup has issued.
+    Grouped(u32),
+    /// Waits until this warpgroup has but so many groups of multiplications left.
+    InFlight(u32, i128),
+    /// Has issued a group of multiplications: the warpgroup, the place in a ring, and its size.
+    Issued(u32, Sum, i128),
+    /// Waits until all warps of the warpgroup have issued a group: its place, and the parity.
+    Landed(u32, Sum, Sum),
     /// Meets the warp of the other CTA of a pair that does the same.
     Pair,
     /// The loop body, so often.

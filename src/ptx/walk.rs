@@ -66,6 +66,12 @@ pub(super) struct Walker<'w, 'm, 'a> {
     pub cycling: bool,
     /// Which engine's groups of copies the warp makes, and with which lanes.
     pub groups: Option<(bool, u32)>,
+    /// Where the warp reads tensor memory, and where it writes it, without having waited for that yet.
+    pub unfinished: [Option<usize>; 2],
+    /// The lane that starts multiplications.
+    pub multiplier: Option<u32>,
+    /// Where it is written where the tensor memory lies.
+    pub allocated: BTreeSet<Sum>,
     /// Bounds of what loops carry, learnt from the loops inside.
     pub hints: Vec<(Register, i128)>,
 }

@@ -97,6 +97,9 @@ impl Writer<'_, '_> {
                     added => format!("{name}_and_{added}_over_{by}"),
                 })
             }
+            Some(Meaning::Rounds(parameter, _)) => {
+                Ok(format!("{}_per_cta", self.unknown(*parameter, at)?))
+            }
             Some(Meaning::Granted) => Ok("granted".to_owned()),
             Some(Meaning::Read(_) | Meaning::Answer(..)) => {
                 Err(Obstacle::new(at, "it depends on memory that is read"))

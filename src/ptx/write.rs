@@ -400,9 +400,13 @@ impl Writer<'_, '_> {
                     How::Read => "read",
                     How::Write => "write",
                     How::Fill => "async copy",
-                    How::Drain => {
-                        let words = format!("async store reads {}", cells.join(", "));
-                        self.line(&words, statement);
+                    How::Drain | How::Take | How::Accumulate => {
+                        let verb = match how {
+                            How::Drain => "async store reads",
+                            How::Take => "async mma reads",
+                            _ => "async mma writes",
+                        };
+                        self.line(&format!("{verb} {}", cells.join(", ")), statement);
                         return Ok(());
                     }
                 };
@@ -410,15 +414,26 @@ impl Writer<'_, '_> {
                 self.lines(&lines, statement);
                 return Ok(());
             }
-            Action::CommitGroup => "commit_group".to_owned(),
-            Action::WaitGroup(most, true) => format!("wait_group {most} read"),
-            Action::WaitGroup(most, false) => format!("wait_group {most}"),
+            Action::CommitGroup(_) => "commit_group".to_owned(),
+            Action::WaitGroup(most, true, _) => format!("wait_group {most} read"),
+            Action::WaitGroup(most, false, _) => format!("wait_group {most}"),
             Action::Fence(words) => (*words).to_owned(),
             Action::Multiply(group) => {
                 format!("arrive warpgroup_bar[{}{group}]", self.own(rank))
             }
-            Action::Multiplied(group) | Action::InFlight(group) => {
+            Action::Multiplied(group) => {
                 format!("wait warpgroup_bar[{}{group}]", self.own(rank))
+            }
+            // What is left of these is written as phases, or not needed.
+            Action::InFlight(..) | Action::Grouped(_) => return Ok(()),
+            Action::Issued(group, place, _) => {
+                let (own, place) = (self.own(rank), self.sum(place, at)?);
+                format!("arrive in_flight[{own}{group}, {place}]")
+            }
+            Action::Landed(group, place, parity) => {
+                let (own, place) = (self.own(rank), self.sum(place, at)?);
+                let parity = self.sum(parity, at)?;
+                format!("wait in_flight[{own}{group}, {place}] {parity}")
             }
             Action::Pair => format!("sync tensor_pair[{}]", rank / 2),
             Action::Acquire(pool, n) | Action::Release(pool, n) => {

@@ -26,6 +26,15 @@ __device__ __forceinline__ void commit(uint64_t* b, uint16_t mask) {
       "h"(mask) : "memory");
 }
 
+// Rows of 128 bytes, swizzled, eight of them to an atom.
+__device__ __forceinline__ uint64_t matrix(uint32_t at) {
+  uint64_t word = (at & 0x3ffff) >> 4;
+  word |= uint64_t(1024 >> 4) << 32;
+  word |= uint64_t(1) << 46;
+  word |= uint64_t(2) << 61;
+  return word;
+}
+
 __device__ __forceinline__ void multiply(uint32_t d, uint64_t a, uint64_t b, uint32_t add) {
   asm volatile(
       "{\n"
@@ -90,8 +99,11 @@ __device__ void gemm(TensorMap const& a, TensorMap const& b, float* c, int tiles
 #pragma unroll 1
         for (int k = 0; k < steps; k++) {
           wait(&full[stage], phase);
-          uint64_t at = shared_address(memory + stage * (A + B)) >> 4;
-          multiply(accumulators + which * 256, at, at + A / 16, k > 0);
+          uint32_t at = shared_address(memory + stage * (A + B));
+          for (int inner = 0; inner < 4; inner++) {
+            multiply(accumulators + which * 256, matrix(at) + inner * 2, matrix(at + A) + inner * 2,
+                     k > 0 || inner > 0);
+          }
           commit(&empty[stage], BUG == COMMITS_TO_LEADER ? 1 : 3);
           if (++stage == S) {
             stage = 0;

@@ -138,7 +138,7 @@ __device__ void turns(TensorMap const& q, TensorMap const& k, TensorMap const& v
     float scores[4] = {0, 0, 0, 0}, d[4] = {0, 0, 0, 0};
     if (group == 1 && FIRST_TURN) named_arrive(2, 256);
     wait_outside(&full_q, 0);
-    uint64_t mine = shared_address(memory + group * 16384) >> 4;
+    uint64_t mine = shared_address(memory + (group - 1) * 16384) >> 4;
     for (int block = blocks - 1; block >= 0; block--) {
       wait_outside(&full_k[stage], phase);
       named_sync(group == 1 ? 3 : 2, 256);
