@@ -138,11 +138,16 @@ impl Machine<'_, '_> {
         }
         if relation == "eq" {
             let full = 1i128 << bits;
-            // Bits are equal exactly where the numbers are, as long as they are close.
-            if !self.fits(&difference, 1 - full, full - 1, state, at) {
+            // Bits are equal exactly where the numbers are, as long as they are close; numbers may be
+            // taken a whole turn further for that.
+            let (least, most) = difference.range(&state.facts);
+            let close = |turn: &i128| 1 - full <= least + turn && most + turn < full;
+            let turn = [0, full, -full].into_iter().find(close);
+            if turn.is_none() && !self.fits(&difference, 1 - full, full - 1, state, at) {
                 return None;
             }
-            return Some(Condition::about(difference.sum, true));
+            let difference = difference.sum.plus_constant(turn.unwrap_or(0));
+            return Some(Condition::about(difference, true));
         }
         if let (Some(x), Some(y)) = (
             self.read(a, signed, bits, state, at),

@@ -18,6 +18,9 @@ const FAR: i128 = 1 << 100;
 /// How deep bounds are computed.
 const DEPTH: usize = 6;
 
+/// Up to how many facts are used two at a time.
+const MOST_PAIRED: usize = 40;
+
 /// What is known.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Facts {
@@ -179,13 +182,15 @@ impl Facts {
             return true;
         }
         let less = |p: &Rc<Sum>| sum.minus(p);
+        // Two facts together are tried only where that is not too much work.
+        let pairs = if self.positive.len() > MOST_PAIRED {
+            &[]
+        } else {
+            self.positive.as_slice()
+        };
         self.positive.iter().any(|p| {
             let rest = less(p);
-            self.range(&rest).0 >= 0
-                || self
-                    .positive
-                    .iter()
-                    .any(|q| self.range(&rest.minus(q)).0 >= 0)
+            self.range(&rest).0 >= 0 || pairs.iter().any(|q| self.range(&rest.minus(q)).0 >= 0)
         })
     }
 
