@@ -10,6 +10,7 @@ use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
 use super::value::Integer;
+use super::value::LANES;
 use super::value::Value;
 
 impl Machine<'_, '_> {
@@ -93,15 +94,15 @@ impl Machine<'_, '_> {
                 mask => Value::Mask(mask),
             }
         } else if a.lanes.is_some() || b.lanes.is_some() {
-            let mut mask = 0;
-            for lane in 0..32 {
+            let mut parts = Vec::new();
+            for lane in outermost_first(&a.plus_times(b, -1)) {
                 let (x, y) = (Integer::same(a.lane(lane)), Integer::same(b.lane(lane)));
                 let condition = self.uniform(relation, &x, &y, signed, bits, state, at)?;
-                if state.facts.decide(&condition)? {
-                    mask |= 1 << lane;
-                }
+                let known = state.facts.decide(&condition).map(Condition::Constant);
+                parts.push((1u32 << lane, known.unwrap_or(condition)));
             }
-            Value::Mask(mask)
+            parts.sort_by_key(|(lane, _)| *lane);
+            Value::parted(parts)
         } else {
             let condition = self.uniform(relation, a, b, signed, bits, state, at)?;
             match state.facts.decide(&condition) {
@@ -170,6 +171,16 @@ impl Machine<'_, '_> {
         }
         None
     }
+}
+
+/// The lanes, those with the least and the greatest value before the others: what has to be assumed so that
+/// these do not wrap around is enough for all.
+fn outermost_first(integer: &Integer) -> Vec<usize> {
+    let value = |lane: &usize| integer.lanes.as_ref().map_or(0, |l| l[*lane]);
+    let mut lanes: Vec<usize> = (0..LANES).collect();
+    lanes.sort_by_key(value);
+    lanes.swap(1, LANES - 1);
+    lanes
 }
 
 /// Two predicates as one.

@@ -35,6 +35,10 @@ impl Machine<'_, '_> {
                 let yes = self.compare(instruction, &parts, state);
                 vec![yes.clone(), yes.negated()]
             }
+            "elect" | "shfl" if state.vague => {
+                let lost = Value::lost(at, "which lanes of the warp are here is not known");
+                vec![lost.clone(), lost]
+            }
             "elect" => {
                 let lowest = state.active & state.active.wrapping_neg();
                 vec![

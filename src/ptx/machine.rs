@@ -125,6 +125,8 @@ pub(super) struct State {
     pub facts: Facts,
     /// The lanes that are here.
     pub active: u32,
+    /// Whether only some of these are, at least one, and which is not known.
+    pub vague: bool,
     /// The lanes that have not left.
     pub whole: u32,
     /// Which lanes of the warp waited, as long as the others may be ahead of them.
@@ -169,6 +171,7 @@ impl Machine<'_, '_> {
             registers: vec![undefined; self.function.registers.len()],
             facts: Facts::default(),
             active,
+            vague: false,
             whole: active,
             apart: None,
             touched: 0,
@@ -404,7 +407,7 @@ impl Machine<'_, '_> {
                     return false;
                 }
                 state.facts.assume_positive(&above);
-                self.assumptions.insert((above, at));
+                self.assume(above, at);
             }
             return true;
         }
@@ -416,9 +419,22 @@ impl Machine<'_, '_> {
         }
         for sum in missing {
             state.facts.assume_positive(&sum);
-            self.assumptions.insert((sum, at));
+            self.assume(sum, at);
         }
         true
+    }
+
+    /// Assumes for good that a sum is 0 or more. Of what is assumed at one place of sums that differ by a
+    /// constant, as in lanes and warps, the least is enough.
+    fn assume(&mut self, sum: Sum, at: usize) {
+        let apart = |other: &Sum| sum.minus(other).as_constant();
+        let mut like = self.assumptions.iter().filter(|(_, a)| *a == at);
+        if like.any(|(other, _)| apart(other).is_some_and(|d| d >= 0)) {
+            return;
+        }
+        self.assumptions
+            .retain(|(other, a)| *a != at || apart(other).is_none());
+        self.assumptions.insert((sum, at));
     }
 
     /// The most that a sum can be, over parameters, from what is known of blocks and iterations.

@@ -28,6 +28,7 @@ mod family;
 mod flow;
 mod forms;
 mod inline;
+mod lanes;
 mod layout;
 mod left;
 mod lift;

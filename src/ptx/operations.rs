@@ -8,7 +8,6 @@ use super::ast::Register;
 use super::evaluate::destinations;
 use super::machine::Meaning;
 use super::machine::State;
-use super::machine::wrap;
 use super::peek::passed;
 use super::statement::Action;
 use super::statement::Obstacle;
@@ -78,6 +77,7 @@ impl Walker<'_, '_, '_> {
         if lanes == 0 {
             return Ok(());
         }
+        self.definite(instruction, state)?;
         let count = i128::from(lanes.count_ones());
         let looks = instruction.has("try_wait") || instruction.has("test_wait");
         let meets = matches!(parts.first(), Some(&("bar" | "barrier")));
@@ -96,21 +96,7 @@ impl Walker<'_, '_, '_> {
         self.access(instruction, lanes, state, out)?;
         match parts.as_slice() {
             ["mbarrier", ..] => self.mbarrier(instruction, &parts, lanes, state, out),
-            ["bar", "warp", ..] => {
-                let mask = instruction.operands.first();
-                let mask = mask.map(|m| self.machine.value(m, state, instruction.at));
-                let all = match mask {
-                    Some(Value::Integer(mask)) => mask
-                        .constants()
-                        .is_some_and(|m| m.iter().all(|m| wrap(*m, false, 32) == 0xffff_ffff)),
-                    _ => false,
-                };
-                if all && lanes == state.whole {
-                    state.apart = None;
-                    state.touched = 0;
-                }
-                Ok(())
-            }
+            ["bar", "warp", ..] => self.warp_barrier(instruction, lanes, state),
             ["barrier", "cluster", kind, ..] => {
                 self.together(instruction, lanes, state)?;
                 state.touched = 0;

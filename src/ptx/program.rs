@@ -88,6 +88,7 @@ pub(super) fn follow(
                     arrived: 0,
                     steps,
                     depth: 0,
+                    cases: 0,
                     cycling: false,
                     numbers: Vec::new(),
                     asks,
