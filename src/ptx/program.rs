@@ -122,6 +122,8 @@ pub(super) fn follow(
                 first = Some(obstacle);
                 continue;
             }
+            // What is further on is closer to what is really in the way.
+            (Some(obstacle), Some(before)) if obstacle.at > before.at => return Err(obstacle),
             (Some(_), Some(before)) => return Err(before),
         }
         answers.agree(&programs)?;

@@ -1,0 +1,110 @@
+//! Where threads of a CTA go different ways: they leave early, skip what others do, or wait for each other in
+//! groups smaller than a warp.
+
+mod cli_support;
+
+use std::fs;
+use std::path::Path;
+
+use cli_support::Folder;
+
+fn check(name: &str) -> String {
+    let folder = Folder::new();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/ptx/kernels")
+        .join(name);
+    folder.file(name, fs::read(path).unwrap());
+    folder.run(&["check", "-q", name])
+}
+
+fn hand_written(threads: u32, code: &str) -> String {
+    let folder = Folder::new();
+    folder.file(
+        "kernel.ptx",
+        format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n\
+             .visible .entry kernel(.param .u32 n, .param .u32 m)\n.reqntid {threads}, 1, 1\n{{\n\
+             .reg .pred %p<16>;\n.reg .b32 %r<64>;\n.reg .b64 %rd<16>;\n\
+             .shared .align 8 .b8 bar[64];\n{code}\nret;\n}}\n"
+        ),
+    );
+    folder.run(&["check", "-q", "kernel.ptx"])
+}
+
+#[test]
+fn threads_that_return_early() {
+    insta::assert_snapshot!(check("early_return.ptx"), @"
+    exit 1
+    --- stdout
+    early_return.ptx:early_return: deadlock: PROVED for every nctaid_x in 1..=1073741823 and schedule, assuming 256 * nctaid_x < 2147483680: all 1 obligations of the order rule hold
+    early_return.ptx:early_return_counted: deadlock: REFUTED at param_2 = 1, ctaid_x = 0, nctaid_x = 1: warp0 waits for 256 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    early_return.ptx:early_return_mbarrier: deadlock: REFUTED at param_2 = 1, ctaid_x = 0, nctaid_x = 1: warp0 waits for met_bar to leave phase 0, but met_bar is in phase 0 with 255 arrivals pending and nothing changes that: nobody else arrives at it
+    early_return.ptx:guarded_loop: deadlock: PROVED for every param_2 in 0..=1073741823, nctaid_x in 1..=1073741823 and schedule, assuming 256 * nctaid_x < 2147483680: all 8 obligations of the order rule hold
+    early_return.ptx:guarded_barrier: deadlock: UNKNOWN line 405, `bar.sync 0`: `bar.sync`: only some lanes of the warp are here
+    early_return.ptx:early_return_of_a_tile: deadlock: PROVED for every nctaid_y in 1..=1073741823, nctaid_x in 1..=1073741823 and schedule, assuming 16 * nctaid_x < 2147483409, 16 * nctaid_y < 2147483664: all 1 obligations of the order rule hold
+    --- stderr
+    ");
+}
+
+/// The other half of the warp goes on to a barrier of the CTA, so it has not left.
+#[test]
+fn half_a_warp_waits_for_all_of_it() {
+    let code = |mask: &str| {
+        format!(
+            "mov.u32 %r1, %tid.x;\nsetp.ge.u32 %p1, %r1, 16;\n@%p1 bra REST;\n\
+             bar.warp.sync {mask};\nREST:\nbar.sync 0;"
+        )
+    };
+    insta::assert_snapshot!(hand_written(32, &code("0xffffffff")), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 14, `bar.warp.sync 0xffffffff`: `bar.warp.sync`: a lane is not in its own mask, or lanes of the mask are not here
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(32, &code("0xffff")), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(32, &code("0x7fff")), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 14, `bar.warp.sync 0x7fff`: `bar.warp.sync`: a lane is not in its own mask, or lanes of the mask are not here
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(32, &code("%r9")), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 14, `bar.warp.sync %r9`: `bar.warp.sync`: %r9 is not known here: it is read before it is written
+    --- stderr
+    ");
+}
+
+/// nvcc counts up to the larger of two negative numbers; that the loop ends may not be assumed away.
+#[test]
+fn counting_up_from_a_negative_number() {
+    let code = "
+        ld.param.u32 %r1, [n];
+        neg.s32 %r2, %r1;
+        ld.param.u32 %r3, [m];
+        neg.s32 %r4, %r3;
+        setp.lt.s32 %p1, %r1, 1;
+        setp.lt.s32 %p2, %r3, 1;
+        or.pred %p1, %p1, %p2;
+        @%p1 bra DONE;
+        max.u32 %r5, %r2, %r4;
+        ROUND:
+        bar.sync 0;
+        add.s32 %r5, %r5, 1;
+        setp.ne.s32 %p2, %r5, 0;
+        @%p2 bra ROUND;
+        DONE:
+        bar.sync 1, 64;";
+    insta::assert_snapshot!(hand_written(64, code), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823, p_m in 0..=1073741823 and schedule: all 7 obligations of the cut rule hold
+    --- stderr
+    ");
+}
