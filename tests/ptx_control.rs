@@ -108,3 +108,44 @@ fn counting_up_from_a_negative_number() {
     --- stderr
     ");
 }
+
+/// Numbers below 0 are large ones to a comparison without sign, and values at which something goes wrong may not be
+/// assumed away.
+#[test]
+fn negative_numbers_without_sign() {
+    let differs = "
+        ld.param.u32 %r1, [n];
+        ld.param.u32 %r2, [m];
+        sub.u32 %r3, %r1, %r2;
+        setp.le.u32 %p1, %r3, 1073741824;
+        @%p1 bra DONE;
+        bar.sync 1, 96;
+        DONE:";
+    insta::assert_snapshot!(hand_written(64, differs), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 0, p_m = 1: warps0_1[0] waits for 96 threads at cta_bar[1], but 64 threads are there (warps0_1[0] and warps0_1[1]) and nothing changes that: nobody who is left comes to it (warps0_1[1] did and will not again)
+    --- stderr
+    ");
+    let larger = "
+        ld.param.u32 %r1, [n];
+        ld.param.u32 %r2, [m];
+        setp.lt.s32 %p1, %r1, 1;
+        setp.lt.s32 %p2, %r2, 1;
+        or.pred %p1, %p1, %p2;
+        @%p1 bra DONE;
+        neg.s32 %r3, %r1;
+        neg.s32 %r4, %r2;
+        max.u32 %r5, %r3, %r4;
+        add.s32 %r5, %r5, 1;
+        setp.ne.s32 %p2, %r5, 0;
+        @%p2 bra DONE;
+        bar.sync 1, 96;
+        DONE:";
+    insta::assert_snapshot!(hand_written(64, larger), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 1, p_m = 1: warps0_1[0] waits for 96 threads at cta_bar[1], but 64 threads are there (warps0_1[0] and warps0_1[1]) and nothing changes that: nobody who is left comes to it (warps0_1[1] did and will not again)
+    --- stderr
+    ");
+}

@@ -150,6 +150,29 @@ impl Machine<'_, '_> {
             let difference = difference.sum.plus_constant(turn.unwrap_or(0));
             return Some(Condition::about(difference, true));
         }
+        // What is certain comes before what would have to be assumed.
+        let surely = self.sure;
+        for sure in [true, surely] {
+            self.sure = sure;
+            let found = self.ordered(a, b, signed, bits, state, at);
+            self.sure = surely;
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    /// Whether one number is below another.
+    fn ordered(
+        &mut self,
+        a: &Integer,
+        b: &Integer,
+        signed: bool,
+        bits: u32,
+        state: &mut State,
+        at: usize,
+    ) -> Option<Condition> {
         if let (Some(x), Some(y)) = (
             self.read(a, signed, bits, state, at),
             self.read(b, signed, bits, state, at),

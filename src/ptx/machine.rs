@@ -152,6 +152,8 @@ pub(super) struct Machine<'m, 'a> {
     pub generous: bool,
     /// Whether a guess is being made, so that nothing has to fit: it is checked afterwards.
     pub guessing: bool,
+    /// Whether nothing may be assumed.
+    pub sure: bool,
     /// The shared variables.
     pub shared: &'m [Variable<'a>],
 }
@@ -387,7 +389,7 @@ impl Machine<'_, '_> {
                 Some(Meaning::Parameter(..) | Meaning::Blocks(_))
             )
         };
-        if integer.sum.as_constant().is_some() || integer.sum.reads_memory() {
+        if self.sure || integer.sum.as_constant().is_some() || integer.sum.reads_memory() {
             return missing.is_empty();
         }
         if integer.sum.mentions(&fixed) {

@@ -79,6 +79,7 @@ pub(super) fn follow(
                         assumptions: &mut assumptions,
                         generous: first.is_some(),
                         guessing: false,
+                        sure: false,
                         shared: &shared,
                     },
                     flow: &flow,
