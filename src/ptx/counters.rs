@@ -65,6 +65,9 @@ impl Walker<'_, '_, '_> {
         }
         let place = usize::from(parts.first() == Some(&"atom"));
         let shared = instruction.opcode.contains("shared");
+        if place == 1 && !shared && self.turns_over(instruction, parts, lanes, state, out)? {
+            return Ok(());
+        }
         let address = instruction.operands.get(place);
         let operand = instruction.operands.get(place + 1);
         let mut seen = State {

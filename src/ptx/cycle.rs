@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use super::ast::Operand;
 use super::ast::Register;
 use super::facts::Facts;
+use super::flips::found;
 use super::flow::End;
 use super::forms::Closed;
 use super::forms::closed_forms;
@@ -305,10 +306,8 @@ impl Walker<'_, '_, '_> {
         after: &mut State,
     ) {
         let read = |u: Unknown| {
-            matches!(
-                self.machine.unknowns.meaning(u),
-                Some(Meaning::Read(_) | Meaning::Answer(..))
-            )
+            found(self.machine.unknowns, u)
+                || matches!(self.machine.unknowns.meaning(u), Some(Meaning::Answer(..)))
         };
         let moves = |u: Unknown| own.contains(&u) || read(u);
         for register in self.written(blocks) {
@@ -363,6 +362,7 @@ impl Walker<'_, '_, '_> {
                 }
             }
             let depth = self.depth;
+            let first = self.machine.unknowns.next();
             let guessing = std::mem::replace(&mut self.machine.guessing, true);
             self.numbers.push(None);
             let round = self.round(one, start, &|_| {});
@@ -381,7 +381,7 @@ impl Walker<'_, '_, '_> {
             };
             if round.above.is_empty()
                 && round.below.is_empty()
-                && let Some(statement) = self.waits(one, &round)
+                && let Some(statement) = self.waits(one, &round, first)
             {
                 let own = carried.values().map(|(unknown, _)| *unknown).collect();
                 return Ok(Guess::Waits(Box::new((statement, round.decided, own))));
@@ -415,7 +415,8 @@ impl Walker<'_, '_, '_> {
     }
 
     /// A loop that does nothing but look until something has happened.
-    fn waits(&mut self, one: &Loop, round: &Round) -> Option<Statement> {
+    /// Unknowns from `first` on are of this round: what it looks at has to be.
+    fn waits(&mut self, one: &Loop, round: &Round, first: Unknown) -> Option<Statement> {
         let Value::Same(again) = &round.again else {
             return None;
         };
@@ -429,8 +430,12 @@ impl Walker<'_, '_, '_> {
         let inside =
             |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Carried(_)));
         let until = again.negated();
+        if until.mentions(&|u| found(self.machine.unknowns, u) && u < first) {
+            return None;
+        }
         let mut memory = "";
         let action = match &until {
+            flipped if let Some(wait) = self.turned_over(flipped) => wait,
             Condition::Passed(test) => {
                 memory = test.memory;
                 test.wait()

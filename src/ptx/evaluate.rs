@@ -389,6 +389,12 @@ impl Machine<'_, '_> {
                     && offsets.is_none_or(|l| l.iter().all(|x| x % above == 0));
                 aligned.then(|| value.plus_times(&Integer::same(Sum::of(bit)), 1))
             }
+            ("xor", [a, b])
+                if bits == 32
+                    && let Some(changed) = self.flipped(a, b, state) =>
+            {
+                Some(changed)
+            }
             ("xor", [a, b]) => exclusive(a, b, bits, state),
             ("min" | "max", [a, b]) => {
                 let a = self.read(a, signed, bits, state, at)?;

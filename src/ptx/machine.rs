@@ -40,6 +40,12 @@ pub(super) enum Meaning {
     Member,
     /// What was read from memory: the address.
     Read(Sum),
+    /// What an arrival of the whole CTA found at an address, and the axes of the grid that all arrive along.
+    Found(Sum, Vec<usize>),
+    /// The bits in which the word at an address is now other than what was found there.
+    Flipped(Sum, Unknown),
+    /// A special register that the driver defines.
+    Environment(u32),
     /// What was read where an answer to a request for work may be: the address, and the iteration.
     Answer(Sum, Option<Unknown>),
     /// The quotient of a parameter, with something added to it, by something.
@@ -65,6 +71,11 @@ impl Unknowns {
     pub fn fresh(&mut self, meaning: Meaning) -> Unknown {
         self.0.push(meaning);
         Unknown(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// The unknown that is made next, if one is.
+    pub fn next(&self) -> Unknown {
+        Unknown(u32::try_from(self.0.len()).unwrap_or(u32::MAX))
     }
 
     pub fn find(&self, meaning: &Meaning) -> Option<Unknown> {
@@ -354,6 +365,14 @@ impl Machine<'_, '_> {
             ("%clusterid", 0..3) => Value::Integer(Integer::same(self.block(axis, state))),
             ("%cluster_ctaid", 0..3) => constant(coordinate(self.rank, self.launch.cluster)),
             ("%cluster_nctaid", 0..3) => constant(self.launch.cluster[axis]),
+            (name, 3) if name.starts_with("%envreg") => {
+                let Ok(number) = name["%envreg".len()..].parse() else {
+                    return Value::lost(at, format!("`{name}` is not followed"));
+                };
+                let unknown = self.unknowns.of(Meaning::Environment(number));
+                self.unknowns.bound(unknown, 0, (1 << 32) - 1, state);
+                Value::Integer(Integer::same(Sum::unknown(unknown)))
+            }
             ("%cluster_ctarank", 3) => constant(self.rank),
             ("%cluster_nctarank", 3) => constant(self.launch.ranks()),
             _ => Value::lost(at, format!("`{name}` is not followed")),

@@ -25,6 +25,7 @@ mod engines;
 mod evaluate;
 mod facts;
 mod family;
+mod flips;
 mod flow;
 mod forms;
 mod inline;

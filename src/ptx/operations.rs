@@ -6,7 +6,7 @@ use super::ast::Instruction;
 use super::ast::Operand;
 use super::ast::Register;
 use super::evaluate::destinations;
-use super::machine::Meaning;
+use super::flips::found;
 use super::machine::State;
 use super::peek::passed;
 use super::statement::Action;
@@ -233,8 +233,7 @@ impl Walker<'_, '_, '_> {
 
     /// Refuses what depends on memory or on a loop that is not understood.
     pub fn followed(&self, instruction: &Instruction<'_>, sum: &Sum) -> Done {
-        let memory =
-            |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_)));
+        let memory = |u: Unknown| found(self.machine.unknowns, u);
         if sum.mentions(&memory) {
             return self.refuse(instruction, "an operand is read from memory");
         }

@@ -84,6 +84,7 @@ impl Walker<'_, '_, '_> {
             | Action::Sync(..)
             | Action::ClusterWait
             | Action::CounterWait(..)
+            | Action::GridWait(..)
             | Action::Acquire(..)
             | Action::WaitGroup(..)
             | Action::Multiplied(_)
@@ -105,6 +106,7 @@ impl Walker<'_, '_, '_> {
             | Action::ClusterArrive
             | Action::Multiply(_)
             | Action::CounterAdd(..)
+            | Action::GridArrive(..)
             | Action::CounterSet(..)
             | Action::Release(..)
             | Action::Touch(..)

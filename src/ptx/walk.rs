@@ -12,6 +12,7 @@ use super::ast::Location;
 use super::ast::Operand;
 use super::ast::Register;
 use super::evaluate::destinations;
+use super::flips::found;
 use super::flow::End;
 use super::flow::Flow;
 use super::lanes::Ways;
@@ -117,6 +118,7 @@ impl<'m> Walker<'_, 'm, '_> {
             .iter()
             .filter_map(|(atom, factor)| match atom {
                 Atom::Unknown(u) if *factor == 1 => match self.machine.unknowns.meaning(*u) {
+                    Some(Meaning::Environment(_)) => Some(*u),
                     Some(Meaning::Parameter(index, _)) => {
                         let parameter = self.machine.function.parameters.get(*index)?;
                         (parameter.bytes == 8 || parameter.kind == ".b8").then_some(*u)
@@ -210,7 +212,7 @@ impl<'m> Walker<'_, 'm, '_> {
     }
 
     pub fn reads(&self, condition: &Condition) -> bool {
-        condition.mentions(&|u| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_))))
+        condition.mentions(&|u| found(self.machine.unknowns, u))
     }
 
     fn conditional(

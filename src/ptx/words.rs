@@ -98,9 +98,13 @@ impl Writer<'_, '_> {
                 })
             }
             Some(Meaning::Granted) => Ok("granted".to_owned()),
-            Some(Meaning::Read(_) | Meaning::Answer(..)) => {
-                Err(Obstacle::new(at, "it depends on memory that is read"))
-            }
+            Some(
+                Meaning::Read(_)
+                | Meaning::Answer(..)
+                | Meaning::Found(..)
+                | Meaning::Flipped(..)
+                | Meaning::Environment(_),
+            ) => Err(Obstacle::new(at, "it depends on memory that is read")),
             Some(Meaning::Iteration(_) | Meaning::Carried(_)) => Err(Obstacle::new(
                 at,
                 "it depends on a loop in a way that is not followed",

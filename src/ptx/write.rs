@@ -147,6 +147,8 @@ impl Writer<'_, '_> {
             Action::CounterAdd(..)
             | Action::CounterSet(..)
             | Action::CounterWait(..)
+            | Action::GridArrive(..)
+            | Action::GridWait(..)
             | Action::For(..)
             | Action::If(..) => {}
             _ if keep(&s.action) => {}
@@ -161,6 +163,7 @@ impl Writer<'_, '_> {
         let mut body = std::mem::take(&mut self.out);
         self.statements(&statements, 0)?;
         std::mem::swap(&mut body, &mut self.out);
+        let barrier = self.grid_barrier(main)?;
         let mut axes = BTreeSet::from([0]);
         for unknown in &self.used {
             if let Some(Meaning::Block(axis) | Meaning::Blocks(axis)) =
@@ -169,8 +172,8 @@ impl Writer<'_, '_> {
                 axes.insert(*axis);
             }
         }
-        let mut text = String::from(
-            "// Axes of the grid that the kernel never looks at have one CTA.\ngrid cta",
+        let mut text = format!(
+            "{barrier}// Axes of the grid that the kernel never looks at have one CTA.\ngrid cta",
         );
         for (unknown, axis) in axes.iter().filter_map(|axis| {
             let extent = Meaning::Blocks(*axis);
@@ -189,7 +192,8 @@ impl Writer<'_, '_> {
             Order::Ascending => "ascending",
             Order::Descending => "descending",
         };
-        let _ = writeln!(text, " launch {order} resident 1.. {{\n{body}}}");
+        let resident = if self.cooperative(main) { "all" } else { "1.." };
+        let _ = writeln!(text, " launch {order} resident {resident} {{\n{body}}}");
         Ok(text)
     }
 
@@ -240,6 +244,11 @@ impl Writer<'_, '_> {
                     .is_some_and(|s| s.action == Action::ClusterWait)
             {
                 self.line("sync cluster_bar", statement);
+                index += 2;
+                continue;
+            }
+            if Self::meets_grid(statement, rest) {
+                self.line("sync grid_bar", statement);
                 index += 2;
                 continue;
             }
@@ -377,6 +386,7 @@ impl Writer<'_, '_> {
             }
             Action::ClusterArrive => format!("arrive{} cluster_bar", statement.memory),
             Action::ClusterWait => "wait cluster_bar".to_owned(),
+            Action::GridArrive(..) | Action::GridWait(..) => return Err(Self::alone(statement)),
             Action::CounterAdd(a, b) => {
                 format!("{} += {}", self.semaphore(a, at)?, self.sum(b, at)?)
             }
