@@ -163,3 +163,16 @@ fn barriers_of_the_whole_grid() {
     --- stderr
     ");
 }
+
+#[test]
+fn lanes_with_mbarriers_of_their_own() {
+    insta::assert_snapshot!(check("lanes.ptx"), @"
+    exit 1
+    --- stdout
+    lanes.ptx:lanes_initialise: deadlock: PROVED for every param_0 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    lanes.ptx:lanes_initialise_too_few: deadlock: REFUTED at param_0 = 4: warp1 waits for full_bar[3] to leave phase 0, but full_bar[3] is not initialised and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    lanes.ptx:lanes_tell_ctas: deadlock: PROVED for every param_0 in 0..=1073741823 and schedule: all 43 obligations of the cut rule hold
+    lanes.ptx:lanes_tell_one_cta: deadlock: REFUTED at param_0 = 1: cta1_warp0 waits for met_bar[1] to leave phase 0, but met_bar[1] is in phase 0 with 2 arrivals pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+}

@@ -447,6 +447,7 @@ impl Machine<'_, '_> {
                     Some((*a).clone())
                 }
             }
+            ("mapa", [a, ranks]) if ranks.lanes.is_some() => self.in_peers(a, ranks, state),
             ("mapa", [a, _]) => {
                 let rank = u32::try_from(small(1)?).ok()?;
                 if rank >= self.launch.ranks() {

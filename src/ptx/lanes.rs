@@ -5,12 +5,19 @@
 //! hold, until every lane is decided. What is the same in all cases is said once.
 
 use super::ast::Instruction;
+use super::ast::Operand;
+use super::machine::Machine;
+use super::machine::Meaning;
 use super::machine::State;
 use super::machine::wrap;
 use super::operations::Done;
 use super::statement::Obstacle;
 use super::statement::Statement;
+use super::term::Atom;
 use super::term::Condition;
+use super::term::Sum;
+use super::value::Integer;
+use super::value::LANES;
 use super::value::Value;
 use super::walk::Walker;
 
@@ -174,6 +181,78 @@ impl<'m> Walker<'_, 'm, '_> {
             state.touched = 0;
         }
         Ok(())
+    }
+}
+
+impl Walker<'_, '_, '_> {
+    /// The groups of lanes that mean different mbarriers, where there are several: none of these operations
+    /// waits, so lanes carry them out one group after the other.
+    pub fn by_address(
+        &mut self,
+        instruction: &Instruction<'_>,
+        address: Option<&Operand<'_>>,
+        lanes: u32,
+        state: &mut State,
+    ) -> Option<Vec<u32>> {
+        let Value::Integer(integer) = self.machine.value(address?, state, instruction.at) else {
+            return None;
+        };
+        let mut groups: Vec<(Sum, u32)> = Vec::new();
+        for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
+            let own = self.machine.in_lane(&integer, lane, state);
+            match groups.iter_mut().find(|(other, _)| *other == own) {
+                Some((_, group)) => *group |= 1 << lane,
+                None => groups.push((own, 1 << lane)),
+            }
+        }
+        (groups.len() > 1).then(|| groups.into_iter().map(|(_, group)| group).collect())
+    }
+}
+
+impl Machine<'_, '_> {
+    /// The same place in the CTA of the cluster that each lane names.
+    pub fn in_peers(
+        &mut self,
+        address: &Integer,
+        ranks: &Integer,
+        state: &mut State,
+    ) -> Option<Integer> {
+        let mut all = [0; LANES];
+        for (lane, rank) in all.iter_mut().enumerate() {
+            if state.active >> lane & 1 == 1 {
+                *rank = u32::try_from(ranks.lane(lane).as_constant()?).ok()?;
+            }
+            if *rank >= self.launch.ranks() {
+                return None;
+            }
+        }
+        let own = self.in_peer(&address.sum, self.rank, state);
+        let peers = Sum::unknown(self.unknowns.of(Meaning::Peers(all)));
+        Some(Integer {
+            sum: own.plus(&peers),
+            lanes: address.lanes.clone(),
+        })
+    }
+
+    /// Whether this address lies in a CTA of its own for each lane.
+    pub fn parts_lanes(&self, sum: &Sum) -> bool {
+        sum.mentions(&|u| matches!(self.unknowns.meaning(u), Some(Meaning::Peers(_))))
+    }
+
+    /// An address as one lane has it.
+    pub fn in_lane(&mut self, address: &Integer, lane: usize, state: &mut State) -> Sum {
+        let own = address.lane(lane);
+        let ranks = own.terms.iter().find_map(|(atom, _)| match atom {
+            Atom::Unknown(u) => match self.unknowns.meaning(*u) {
+                Some(Meaning::Peers(ranks)) => ranks.get(lane).copied(),
+                _ => None,
+            },
+            _ => None,
+        });
+        match ranks {
+            Some(rank) => self.in_peer(&own, rank, state),
+            None => own,
+        }
     }
 }
 

@@ -28,6 +28,8 @@ pub(super) enum Meaning {
     Shared(String),
     /// Added to a shared address, the same place in another CTA of the cluster.
     Peer(u32),
+    /// Added to a shared address, the same place in another CTA of the cluster for each lane.
+    Peers([u32; LANES]),
     /// The index of the CTA, or of the cluster where there are clusters, along an axis.
     Block(usize),
     /// The extent of the grid along an axis, in CTAs.
@@ -260,7 +262,10 @@ impl Machine<'_, '_> {
     pub fn in_peer(&mut self, address: &Sum, rank: u32, state: &mut State) -> Sum {
         let mut there = address.clone();
         there.terms.retain(|atom, _| match atom {
-            Atom::Unknown(u) => !matches!(self.unknowns.meaning(*u), Some(Meaning::Peer(_))),
+            Atom::Unknown(u) => !matches!(
+                self.unknowns.meaning(*u),
+                Some(Meaning::Peer(_) | Meaning::Peers(_))
+            ),
             _ => true,
         });
         if rank == self.rank {

@@ -212,14 +212,17 @@ impl Walker<'_, '_, '_> {
     }
 
     pub fn one(
-        &self,
+        &mut self,
         instruction: &Instruction<'_>,
         integer: &Integer,
-        state: &State,
+        state: &mut State,
     ) -> Result<Sum, Obstacle> {
-        let mut lanes = (0..32).filter(|lane| state.active >> lane & 1 == 1);
-        let first = integer.lane(lanes.next().unwrap_or(0));
-        if lanes.any(|lane| integer.lane(lane) != first) {
+        let active = state.active;
+        let mut lanes = (0..32).filter(|lane| active >> lane & 1 == 1);
+        let first = self
+            .machine
+            .in_lane(integer, lanes.next().unwrap_or(0), state);
+        if lanes.any(|lane| self.machine.in_lane(integer, lane, state) != first) {
             self.refuse(
                 instruction,
                 "an operand differs between the lanes of a warp",
@@ -297,6 +300,18 @@ impl Walker<'_, '_, '_> {
                 return Ok(());
             }
             _ => {}
+        }
+        let apart = matches!(kind, "init" | "arrive" | "expect_tx" | "complete_tx");
+        if apart && let Some(groups) = self.by_address(instruction, address, lanes, state) {
+            for group in groups {
+                self.mbarrier(instruction, parts, group, state, out)?;
+            }
+            let reason = "lanes of a warp arrive at several mbarriers";
+            for register in written(instruction) {
+                let lost = Value::lost(instruction.at, reason);
+                self.machine.write(instruction, register, lost, state);
+            }
+            return Ok(());
         }
         let barrier = self.uniform(instruction, address, &mut seen)?;
         match kind {

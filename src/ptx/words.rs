@@ -109,10 +109,9 @@ impl Writer<'_, '_> {
                 at,
                 "it depends on a loop in a way that is not followed",
             )),
-            Some(Meaning::Shared(_) | Meaning::Peer(_)) | None => Err(Obstacle::new(
-                at,
-                "it depends on where variables lie in shared memory",
-            )),
+            Some(Meaning::Shared(_) | Meaning::Peer(_) | Meaning::Peers(_)) | None => Err(
+                Obstacle::new(at, "it depends on where variables lie in shared memory"),
+            ),
         }
     }
 
