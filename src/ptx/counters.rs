@@ -150,6 +150,10 @@ impl Walker<'_, '_, '_> {
             return Ok(());
         };
         let value = self.uniform(instruction, instruction.operands.get(1), &mut seen)?;
+        // What is read there is taken not to be negative.
+        if !state.facts.is_positive(&value) {
+            return self.refuse(instruction, "what is stored in the counter may be negative");
+        }
         self.push(out, instruction, Action::CounterSet(counter, value));
         Ok(())
     }

@@ -427,8 +427,6 @@ impl Walker<'_, '_, '_> {
             .flat_map(|b| self.code(*b))
             .find(|i| i.has("try_wait") || i.has("test_wait") || i.opcode.starts_with("ld."))
             .map_or((at, location), |i| (i.at, i.location));
-        let inside =
-            |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Carried(_)));
         let until = again.negated();
         if until.mentions(&|u| found(self.machine.unknowns, u) && u < first) {
             return None;
@@ -465,21 +463,34 @@ impl Walker<'_, '_, '_> {
                 self.waited.insert(pointer);
                 Action::CounterWait(address, exact, value)
             }
+            Condition::Not(inner) => {
+                // What is never negative and not 0 is at least 1.
+                let Condition::Zero(sum) = &**inner else {
+                    return None;
+                };
+                let (Atom::Unknown(unknown), 1 | -1) = sum.single()? else {
+                    return None;
+                };
+                let Some(Meaning::Read(address)) = self.machine.unknowns.meaning(*unknown) else {
+                    return None;
+                };
+                let address = address.clone();
+                self.waited.insert(self.pointer(&address)?);
+                Action::CounterWait(address, false, Sum::of(1))
+            }
             _ => return None,
         };
+        let carried = self.written(&one.blocks);
+        let own = |u: Unknown| match self.machine.unknowns.meaning(u) {
+            Some(Meaning::Carried(r)) => carried.contains(&Register(*r)),
+            _ => false,
+        };
         let moves = match &action {
-            Action::WaitOwn(a) => a.mentions(&inside),
+            Action::WaitOwn(a) => a.mentions(&own),
             Action::Wait(a, b) | Action::CounterWait(a, _, b) => {
                 let reads =
                     |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_)));
-                let carried = self.written(&one.blocks);
-                let own = |u: Unknown| match self.machine.unknowns.meaning(u) {
-                    Some(Meaning::Carried(r)) => carried.contains(&Register(*r)),
-                    _ => false,
-                };
-                (a.mentions(&inside) || b.mentions(&inside))
-                    && (a.mentions(&own) || b.mentions(&own))
-                    || b.mentions(&reads)
+                a.mentions(&own) || b.mentions(&own) || b.mentions(&reads)
             }
             _ => false,
         };

@@ -22,6 +22,7 @@ use super::statement::How;
 use super::statement::Obstacle;
 use super::statement::Pool;
 use super::statement::Statement;
+use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
 use super::words::source;
@@ -52,6 +53,8 @@ pub(super) struct Writer<'w, 'a> {
     pub loops: Vec<Unknown>,
     /// How often each of these loops runs.
     pub times: Vec<Sum>,
+    /// What holds here, by the branches around.
+    pub conditions: Vec<Condition>,
     pub memory: Memory,
     /// The unknowns that have to be declared.
     pub used: BTreeSet<Unknown>,
@@ -216,9 +219,16 @@ impl Writer<'_, '_> {
             Action::CounterWait(a, ..) => waited.push((a.clone(), s.at)),
             _ => {}
         });
+        // What each CTA writes for another one moves with its index.
+        let block =
+            |u: Unknown| matches!(self.followed.unknowns.meaning(u), Some(Meaning::Block(_)));
+        let shifted = |address: &Sum| {
+            let apart = |other: &&Sum| address.minus(other).as_constant().is_some();
+            address.mentions(&block) && written.iter().find(apart).is_some()
+        };
         match waited
             .iter()
-            .find(|(address, _)| !written.contains(address))
+            .find(|(address, _)| !written.contains(address) && !shifted(address))
         {
             None => Ok(()),
             Some((_, at)) => Err(Obstacle::new(
@@ -477,10 +487,14 @@ impl Writer<'_, '_> {
                 let words = self.condition(condition, at)?;
                 let source = self.source(at, statement.location);
                 let _ = writeln!(self.out, "if {words} {{  // {source}");
+                self.conditions.push(condition.clone());
                 self.statements(yes, rank)?;
+                self.conditions.pop();
                 if !no.is_empty() {
                     self.out.push_str("} else {\n");
+                    self.conditions.push(condition.negated());
                     self.statements(no, rank)?;
+                    self.conditions.pop();
                 }
                 self.out.push_str("}\n");
                 return Ok(());
