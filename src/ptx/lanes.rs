@@ -24,6 +24,12 @@ use super::walk::Walker;
 /// Cases that are told apart for one warp.
 const MOST_CASES: usize = 1 << 8;
 
+/// Cases that are told apart even where many instructions have been followed: all lanes or none.
+const FEW_CASES: usize = 4;
+
+/// Instructions followed for one kernel, beyond which only few cases are told apart.
+const MANY_STEPS: usize = 30_000;
+
 /// A branch: its two ways, and where they meet again.
 pub(super) type Ways = (usize, usize, usize);
 
@@ -44,7 +50,8 @@ impl<'m> Walker<'_, 'm, '_> {
         }
         let Some(split) = split(&seen, &state) else {
             self.cases += 1;
-            if self.cases > MOST_CASES {
+            let many = self.steps > MANY_STEPS;
+            if self.cases > if many { FEW_CASES } else { MOST_CASES } {
                 let reason = "lanes of a warp go different ways in too many ways to tell apart";
                 return Err(Obstacle::new(instruction.at, reason));
             }
