@@ -184,9 +184,9 @@ fn half_a_warp() {
         A: bar.sync 1, 64;
         B:";
     insta::assert_snapshot!(check(64, "", code), @"
-    exit 4
+    exit 1
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 16, `bar.sync 1, 64`: `bar.sync`: only some lanes of the warp are here
+    kernel.ptx: deadlock: REFUTED warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
     --- stderr
     ");
 }

@@ -501,7 +501,7 @@ bar.sync 0;"
     insta::assert_snapshot!(hand_written(&[], 64, shared, &code("setp.ne.u32 %p2, %r7, 0;")), @"
     exit 4
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 16, `@%p1 bra DONE`: a branch decides about synchronization, but %p1 is not known here: this comparison is not followed: a side may wrap around, or lanes differ (line 15, `setp.ge.u32 %p1, %r1, %r2`)
+    kernel.ptx: deadlock: UNKNOWN line 24, `@%p2 bra ROUND`: how often this loop runs is not known: what an atomic operation found is not followed (line 21, `atom.shared.add.u32 %r7, [%r6], 1`)
     --- stderr
     ");
 }

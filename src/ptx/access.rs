@@ -357,6 +357,10 @@ impl Walker<'_, '_, '_> {
             return Ok(None);
         };
         let integer = match self.machine.value(operand, state, instruction.at) {
+            Value::Integer(integer) if self.machine.parts_lanes(&integer.sum) => {
+                self.refuse(instruction, "its lanes mean different CTAs")?;
+                return Ok(None);
+            }
             Value::Integer(integer) => integer,
             Value::Lost(loss) => {
                 let mut obstacle = self.obstacle(
@@ -482,7 +486,7 @@ impl Walker<'_, '_, '_> {
         let Some(address) = self.shared(instruction, from, &mut seen)? else {
             return Ok(());
         };
-        let address = self.one(instruction, &address, &seen)?;
+        let address = self.one(instruction, &address, &mut seen)?;
         let area = Area {
             address,
             bytes: bytes.map(|bytes| (0, bytes)).into_iter().collect(),

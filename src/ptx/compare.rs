@@ -10,6 +10,7 @@ use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
 use super::value::Integer;
+use super::value::LANES;
 use super::value::Value;
 
 impl Machine<'_, '_> {
@@ -93,15 +94,15 @@ impl Machine<'_, '_> {
                 mask => Value::Mask(mask),
             }
         } else if a.lanes.is_some() || b.lanes.is_some() {
-            let mut mask = 0;
-            for lane in 0..32 {
+            let mut parts = Vec::new();
+            for lane in outermost_first(&a.plus_times(b, -1)) {
                 let (x, y) = (Integer::same(a.lane(lane)), Integer::same(b.lane(lane)));
                 let condition = self.uniform(relation, &x, &y, signed, bits, state, at)?;
-                if state.facts.decide(&condition)? {
-                    mask |= 1 << lane;
-                }
+                let known = state.facts.decide(&condition).map(Condition::Constant);
+                parts.push((1u32 << lane, known.unwrap_or(condition)));
             }
-            Value::Mask(mask)
+            parts.sort_by_key(|(lane, _)| *lane);
+            Value::parted(parts)
         } else {
             let condition = self.uniform(relation, a, b, signed, bits, state, at)?;
             match state.facts.decide(&condition) {
@@ -138,12 +139,40 @@ impl Machine<'_, '_> {
         }
         if relation == "eq" {
             let full = 1i128 << bits;
-            // Bits are equal exactly where the numbers are, as long as they are close.
-            if !self.fits(&difference, 1 - full, full - 1, state, at) {
+            // Bits are equal exactly where the numbers are, as long as they are close; numbers may be
+            // taken a whole turn further for that.
+            let (least, most) = difference.range(&state.facts);
+            let close = |turn: &i128| 1 - full <= least + turn && most + turn < full;
+            let turn = [0, full, -full].into_iter().find(close);
+            if turn.is_none() && !self.fits(&difference, 1 - full, full - 1, state, at) {
                 return None;
             }
-            return Some(Condition::about(difference.sum, true));
+            let difference = difference.sum.plus_constant(turn.unwrap_or(0));
+            return Some(Condition::about(difference, true));
         }
+        // What is certain comes before what would have to be assumed.
+        let surely = self.sure;
+        for sure in [true, surely] {
+            self.sure = sure;
+            let found = self.ordered(a, b, signed, bits, state, at);
+            self.sure = surely;
+            if found.is_some() {
+                return found;
+            }
+        }
+        None
+    }
+
+    /// Whether one number is below another.
+    fn ordered(
+        &mut self,
+        a: &Integer,
+        b: &Integer,
+        signed: bool,
+        bits: u32,
+        state: &mut State,
+        at: usize,
+    ) -> Option<Condition> {
         if let (Some(x), Some(y)) = (
             self.read(a, signed, bits, state, at),
             self.read(b, signed, bits, state, at),
@@ -165,6 +194,16 @@ impl Machine<'_, '_> {
         }
         None
     }
+}
+
+/// The lanes, those with the least and the greatest value before the others: what has to be assumed so that
+/// these do not wrap around is enough for all.
+fn outermost_first(integer: &Integer) -> Vec<usize> {
+    let value = |lane: &usize| integer.lanes.as_ref().map_or(0, |l| l[*lane]);
+    let mut lanes: Vec<usize> = (0..LANES).collect();
+    lanes.sort_by_key(value);
+    lanes.swap(1, LANES - 1);
+    lanes
 }
 
 /// Two predicates as one.

@@ -65,6 +65,9 @@ impl Walker<'_, '_, '_> {
         }
         let place = usize::from(parts.first() == Some(&"atom"));
         let shared = instruction.opcode.contains("shared");
+        if place == 1 && !shared && self.turns_over(instruction, parts, lanes, state, out)? {
+            return Ok(());
+        }
         let address = instruction.operands.get(place);
         let operand = instruction.operands.get(place + 1);
         let mut seen = State {
@@ -147,6 +150,10 @@ impl Walker<'_, '_, '_> {
             return Ok(());
         };
         let value = self.uniform(instruction, instruction.operands.get(1), &mut seen)?;
+        // What is read there is taken not to be negative.
+        if !state.facts.is_positive(&value) {
+            return self.refuse(instruction, "what is stored in the counter may be negative");
+        }
         self.push(out, instruction, Action::CounterSet(counter, value));
         Ok(())
     }

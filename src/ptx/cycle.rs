@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use super::ast::Operand;
 use super::ast::Register;
 use super::facts::Facts;
+use super::flips::found;
 use super::flow::End;
 use super::forms::Closed;
 use super::forms::closed_forms;
@@ -310,10 +311,8 @@ impl Walker<'_, '_, '_> {
         after: &mut State,
     ) {
         let read = |u: Unknown| {
-            matches!(
-                self.machine.unknowns.meaning(u),
-                Some(Meaning::Read(_) | Meaning::Answer(..))
-            )
+            found(self.machine.unknowns, u)
+                || matches!(self.machine.unknowns.meaning(u), Some(Meaning::Answer(..)))
         };
         let moves = |u: Unknown| own.contains(&u) || read(u);
         for register in self.written(blocks) {
@@ -368,6 +367,7 @@ impl Walker<'_, '_, '_> {
                 }
             }
             let depth = self.depth;
+            let first = self.machine.unknowns.next();
             let guessing = std::mem::replace(&mut self.machine.guessing, true);
             self.numbers.push(None);
             let round = self.round(one, start, &|_| {});
@@ -386,7 +386,7 @@ impl Walker<'_, '_, '_> {
             };
             if round.above.is_empty()
                 && round.below.is_empty()
-                && let Some(statement) = self.waits(one, &round)
+                && let Some(statement) = self.waits(one, &round, first)
             {
                 let own = carried.values().map(|(unknown, _)| *unknown).collect();
                 return Ok(Guess::Waits(Box::new((statement, round.decided, own))));
@@ -420,7 +420,8 @@ impl Walker<'_, '_, '_> {
     }
 
     /// A loop that does nothing but look until something has happened.
-    fn waits(&mut self, one: &Loop, round: &Round) -> Option<Statement> {
+    /// Unknowns from `first` on are of this round: what it looks at has to be.
+    fn waits(&mut self, one: &Loop, round: &Round, first: Unknown) -> Option<Statement> {
         let Value::Same(again) = &round.again else {
             return None;
         };
@@ -431,11 +432,13 @@ impl Walker<'_, '_, '_> {
             .flat_map(|b| self.code(*b))
             .find(|i| i.has("try_wait") || i.has("test_wait") || i.opcode.starts_with("ld."))
             .map_or((at, location), |i| (i.at, i.location));
-        let inside =
-            |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Carried(_)));
         let until = again.negated();
+        if until.mentions(&|u| found(self.machine.unknowns, u) && u < first) {
+            return None;
+        }
         let mut memory = "";
         let action = match &until {
+            flipped if let Some(wait) = self.turned_over(flipped) => wait,
             Condition::Passed(test) => {
                 memory = test.memory;
                 test.wait()
@@ -465,21 +468,34 @@ impl Walker<'_, '_, '_> {
                 self.waited.insert(pointer);
                 Action::CounterWait(address, exact, value)
             }
+            Condition::Not(inner) => {
+                // What is never negative and not 0 is at least 1.
+                let Condition::Zero(sum) = &**inner else {
+                    return None;
+                };
+                let (Atom::Unknown(unknown), 1 | -1) = sum.single()? else {
+                    return None;
+                };
+                let Some(Meaning::Read(address)) = self.machine.unknowns.meaning(*unknown) else {
+                    return None;
+                };
+                let address = address.clone();
+                self.waited.insert(self.pointer(&address)?);
+                Action::CounterWait(address, false, Sum::of(1))
+            }
             _ => return None,
         };
+        let carried = self.written(&one.blocks);
+        let own = |u: Unknown| match self.machine.unknowns.meaning(u) {
+            Some(Meaning::Carried(r)) => carried.contains(&Register(*r)),
+            _ => false,
+        };
         let moves = match &action {
-            Action::WaitOwn(a) => a.mentions(&inside),
+            Action::WaitOwn(a) => a.mentions(&own),
             Action::Wait(a, b) | Action::CounterWait(a, _, b) => {
                 let reads =
                     |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_)));
-                let carried = self.written(&one.blocks);
-                let own = |u: Unknown| match self.machine.unknowns.meaning(u) {
-                    Some(Meaning::Carried(r)) => carried.contains(&Register(*r)),
-                    _ => false,
-                };
-                (a.mentions(&inside) || b.mentions(&inside))
-                    && (a.mentions(&own) || b.mentions(&own))
-                    || b.mentions(&reads)
+                a.mentions(&own) || b.mentions(&own) || b.mentions(&reads)
             }
             _ => false,
         };

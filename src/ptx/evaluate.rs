@@ -36,6 +36,10 @@ impl Machine<'_, '_> {
                 let yes = self.compare(instruction, &parts, state);
                 vec![yes.clone(), yes.negated()]
             }
+            "elect" | "shfl" if state.vague => {
+                let lost = Value::lost(at, "which lanes of the warp are here is not known");
+                vec![lost.clone(), lost]
+            }
             "elect" => {
                 let lowest = state.active & state.active.wrapping_neg();
                 vec![
@@ -473,6 +477,12 @@ impl Machine<'_, '_> {
                 let multiples = terms.map(|(atom, factor)| factor * self.multiple(atom));
                 beside(value, bit, multiples.collect(), state)
             }
+            ("xor", [a, b])
+                if bits == 32
+                    && let Some(changed) = self.flipped(a, b, state) =>
+            {
+                Some(changed)
+            }
             ("xor", [a, b]) => exclusive(a, b, bits, state),
             ("min" | "max", [a, b]) => {
                 let a = self.read(a, signed, bits, state, at)?;
@@ -525,6 +535,7 @@ impl Machine<'_, '_> {
                     Some((*a).clone())
                 }
             }
+            ("mapa", [a, ranks]) if ranks.lanes.is_some() => self.in_peers(a, ranks, state),
             ("mapa", [a, _]) => {
                 let rank = u32::try_from(small(1)?).ok()?;
                 if rank >= self.launch.ranks() {

@@ -18,6 +18,12 @@ const FAR: i128 = 1 << 100;
 /// How deep bounds are computed.
 const DEPTH: usize = 6;
 
+/// Sums of up to so many terms bound the unknowns in them.
+const MOST_BOUNDED: usize = 4;
+
+/// Up to how many facts are used two at a time.
+const MOST_PAIRED: usize = 40;
+
 /// What is known.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Facts {
@@ -68,15 +74,25 @@ impl Facts {
             }
             self.assume_positive(&reduced);
         }
-        if let [(Atom::Unknown(unknown), coefficient)] =
-            sum.terms.iter().collect::<Vec<_>>().as_slice()
-        {
-            // c * u + d >= 0
-            let (c, d) = (**coefficient, sum.constant);
-            if c > 0 {
-                self.bound(*unknown, -d.div_euclid(c), FAR);
-            } else {
-                self.bound(*unknown, -FAR, d.div_euclid(-c));
+        // c * u + d >= 0 with the most that d can be bounds u.
+        if sum.terms.len() <= MOST_BOUNDED {
+            let bounds: Vec<(Unknown, i128, i128)> = sum
+                .terms
+                .iter()
+                .filter_map(|(atom, c)| match atom {
+                    Atom::Unknown(u) => {
+                        let rest = sum.plus_times(&Sum::unknown(*u), -c);
+                        Some((*u, *c, self.range(&rest).1))
+                    }
+                    _ => None,
+                })
+                .collect();
+            for (unknown, c, d) in bounds.into_iter().filter(|(_, _, d)| *d < FAR) {
+                if c > 0 {
+                    self.bound(unknown, -d.div_euclid(c), FAR);
+                } else {
+                    self.bound(unknown, -FAR, d.div_euclid(-c));
+                }
             }
         }
         if !self.positive.iter().any(|p| **p == *sum) {
@@ -178,14 +194,21 @@ impl Facts {
         if self.range(sum).0 >= 0 {
             return true;
         }
-        let less = |p: &Rc<Sum>| sum.minus(p);
-        self.positive.iter().any(|p| {
-            let rest = less(p);
-            self.range(&rest).0 >= 0
-                || self
-                    .positive
-                    .iter()
-                    .any(|q| self.range(&rest.minus(q)).0 >= 0)
+        // A fact helps only if it has something in common with what is looked at.
+        let helps = |sum: &Sum, fact: &Sum| {
+            let mut terms = sum.terms.iter();
+            terms.any(|(atom, c)| fact.terms.get(atom).is_some_and(|f| (*f > 0) == (*c > 0)))
+        };
+        // Two facts together are tried only where that is not too much work.
+        let pairs = if self.positive.len() > MOST_PAIRED {
+            &[]
+        } else {
+            self.positive.as_slice()
+        };
+        self.positive.iter().filter(|p| helps(sum, p)).any(|p| {
+            let rest = sum.minus(p);
+            let mut pairs = pairs.iter().filter(|q| helps(&rest, q));
+            self.range(&rest).0 >= 0 || pairs.any(|q| self.range(&rest.minus(q)).0 >= 0)
         })
     }
 

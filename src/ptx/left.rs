@@ -5,6 +5,9 @@
 //! That is the same: what has left is never waited for, and what comes to a barrier as soon as its
 //! generation opens is not waited for either. It holds for one barrier at a time: a warp that has left
 //! would have to come to two of them at once.
+//!
+//! A warp that leaves early under a condition, where all who stay come equally often, comes under that condition
+//! to what it would have come to otherwise. How often others come is asked only where that is not enough.
 
 use super::lift::of_all;
 use super::machine::Launch;
@@ -13,6 +16,7 @@ use super::program::Followed;
 use super::program::Program;
 use super::program::each;
 use super::program::numbered;
+use super::program::regroup;
 use super::program::skeleton;
 use super::statement::Action;
 use super::statement::Obstacle;
@@ -32,9 +36,95 @@ pub(super) fn complete(followed: &mut Followed, launch: &Launch) -> Result<bool,
         .collect();
     match uneven.as_slice() {
         [] => Ok(false),
-        [keep] => filled_up(followed, launch, **keep),
+        [keep] => {
+            let barrier = barrier(followed, launch, **keep)?;
+            if stay(followed, **keep) {
+                return Ok(true);
+            }
+            filled_up(followed, **keep, &barrier)
+        }
         [keep, ..] => Err(refusal(followed, **keep)),
     }
+}
+
+/// Lets warps that leave under a condition come to what they would have come to otherwise. Returns whether then
+/// all come equally often.
+fn stay(followed: &mut Followed, keep: &dyn Fn(&Action) -> bool) -> bool {
+    let mut all: Vec<Program> = Vec::new();
+    for program in &followed.programs {
+        let Some(statements) = staying(&program.statements, keep, false) else {
+            return false;
+        };
+        let program = Program::of(program.rank, program.warps.clone(), statements);
+        all.push(program);
+    }
+    let before = std::mem::replace(&mut followed.programs, all);
+    let done = even(followed, keep);
+    if done {
+        regroup(&mut followed.programs);
+    } else {
+        followed.programs = before;
+    }
+    done
+}
+
+/// The statements with what a warp that leaves at the end of them would have come to. None where it has used
+/// shared memory before: what orders that is not told.
+fn staying(
+    statements: &[Statement],
+    keep: &dyn Fn(&Action) -> bool,
+    used: bool,
+) -> Option<Vec<Statement>> {
+    let Some((
+        Statement {
+            action: Action::If(condition, yes, no),
+            at,
+            location,
+            memory,
+        },
+        before,
+    )) = statements.split_last()
+    else {
+        return Some(statements.to_vec());
+    };
+    let used = used || touches(before);
+    let (mut yes, mut no) = (staying(yes, keep, used)?, staying(no, keep, used)?);
+    let (first, second) = (skeleton(&yes, keep), skeleton(&no, keep));
+    if numbered(&first) != numbered(&second) {
+        let (short, missing) = if second.is_empty() {
+            (&mut no, first)
+        } else if first.is_empty() {
+            (&mut yes, second)
+        } else {
+            return Some(statements.to_vec());
+        };
+        if used || touches(short) {
+            return None;
+        }
+        short.extend(missing);
+    }
+    let mut all = before.to_vec();
+    let plain = numbered(&yes) == numbered(&no);
+    if plain {
+        all.extend(yes);
+    } else {
+        all.push(Statement {
+            action: Action::If(condition.clone(), yes, no),
+            at: *at,
+            location: *location,
+            memory,
+        });
+    }
+    Some(all)
+}
+
+/// Whether shared memory is used.
+fn touches(statements: &[Statement]) -> bool {
+    let mut touches = false;
+    each(statements, &mut |s| {
+        touches |= matches!(s.action, Action::Touch(..) | Action::Copy(_, _, Some(_)));
+    });
+    touches
 }
 
 /// Whether all warps come to these barriers in the same loops and branches.
@@ -63,13 +153,14 @@ fn refusal(followed: &Followed, keep: &dyn Fn(&Action) -> bool) -> Obstacle {
     )
 }
 
-fn filled_up(
-    followed: &mut Followed,
+/// The one barrier that this is, with what is done at it each time: in one CTA or in one cluster, and used
+/// in no other way.
+fn barrier(
+    followed: &Followed,
     launch: &Launch,
     keep: &dyn Fn(&Action) -> bool,
-) -> Result<bool, Obstacle> {
+) -> Result<Vec<Action>, Obstacle> {
     let refused = refusal(followed, keep);
-    // One barrier, in one CTA or in one cluster, that is used in no other way.
     let mut actions: Vec<Action> = Vec::new();
     let mut foreign = false;
     for program in &followed.programs {
@@ -97,11 +188,21 @@ fn filled_up(
     if foreign || launch.ranks() > 1 && id.is_some() {
         return Err(refused);
     }
+    Ok(actions)
+}
+
+fn filled_up(
+    followed: &mut Followed,
+    keep: &dyn Fn(&Action) -> bool,
+    actions: &[Action],
+) -> Result<bool, Obstacle> {
+    let refused = refusal(followed, keep);
+    let pairs = actions.len() > 1;
     let facts = &followed.unknowns.1;
     let mut counts = Vec::new();
     for program in &followed.programs {
         let whole = skeleton(&program.statements, keep);
-        let Some(count) = count(&whole, id.is_none(), facts) else {
+        let Some(count) = count(&whole, pairs, facts) else {
             return Err(refused);
         };
         counts.push(count);
@@ -120,11 +221,7 @@ fn filled_up(
         }
         let program = &followed.programs[number];
         // What they did to shared memory before is ordered by nothing.
-        let mut touches = false;
-        each(&program.statements, &mut |s| {
-            touches |= matches!(s.action, Action::Touch(..) | Action::Copy(_, _, Some(_)));
-        });
-        if touches || missing.reads_memory() {
+        if touches(&program.statements) || missing.reads_memory() {
             return Err(refused);
         }
         some = true;

@@ -143,6 +143,7 @@ pub(super) fn written(
         out: String::new(),
         loops: Vec::new(),
         times: Vec::new(),
+        conditions: Vec::new(),
         memory: Memory::default(),
         used: BTreeSet::new(),
     };

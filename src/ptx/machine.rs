@@ -30,6 +30,8 @@ pub(super) enum Meaning {
     Shared(String),
     /// Added to a shared address, the same place in another CTA of the cluster.
     Peer(u32),
+    /// Added to a shared address, the same place in another CTA of the cluster for each lane.
+    Peers([u32; LANES]),
     /// The index of the CTA, or of the cluster where there are clusters, along an axis.
     Block(usize),
     /// The extent of the grid along an axis, in CTAs.
@@ -42,6 +44,12 @@ pub(super) enum Meaning {
     Member,
     /// What was read from memory: the address.
     Read(Sum),
+    /// What an arrival of the whole CTA found at an address, and the axes of the grid that all arrive along.
+    Found(Sum, Vec<usize>),
+    /// The bits in which the word at an address is now other than what was found there.
+    Flipped(Sum, Unknown),
+    /// A special register that the driver defines.
+    Environment(u32),
     /// What was read where an answer to a request for work may be: the address, and the iteration.
     Answer(Sum, Option<Unknown>),
     /// The quotient of a parameter, with something added to it, by something.
@@ -69,6 +77,11 @@ impl Unknowns {
     pub fn fresh(&mut self, meaning: Meaning) -> Unknown {
         self.0.push(meaning);
         Unknown(u32::try_from(self.0.len() - 1).unwrap_or(u32::MAX))
+    }
+
+    /// The unknown that is made next, if one is.
+    pub fn next(&self) -> Unknown {
+        Unknown(u32::try_from(self.0.len()).unwrap_or(u32::MAX))
     }
 
     pub fn find(&self, meaning: &Meaning) -> Option<Unknown> {
@@ -138,6 +151,8 @@ pub(super) struct State {
     pub facts: Facts,
     /// The lanes that are here.
     pub active: u32,
+    /// Whether only some of these are, at least one, and which is not known.
+    pub vague: bool,
     /// The lanes that have not left.
     pub whole: u32,
     /// Which lanes of the warp waited, as long as the others may be ahead of them.
@@ -163,6 +178,8 @@ pub(super) struct Machine<'m, 'a> {
     pub generous: bool,
     /// Whether a guess is being made, so that nothing has to fit: it is checked afterwards.
     pub guessing: bool,
+    /// Whether nothing may be assumed.
+    pub sure: bool,
     /// The shared variables.
     pub shared: &'m [Variable<'a>],
     /// Where in shared memory it is written where the tensor memory lies.
@@ -184,6 +201,7 @@ impl Machine<'_, '_> {
             registers: vec![undefined; self.function.registers.len()],
             facts: Facts::default(),
             active,
+            vague: false,
             whole: active,
             apart: None,
             touched: 0,
@@ -280,7 +298,10 @@ impl Machine<'_, '_> {
     pub fn in_peer(&mut self, address: &Sum, rank: u32, state: &mut State) -> Sum {
         let mut there = address.clone();
         there.terms.retain(|atom, _| match atom {
-            Atom::Unknown(u) => !matches!(self.unknowns.meaning(*u), Some(Meaning::Peer(_))),
+            Atom::Unknown(u) => !matches!(
+                self.unknowns.meaning(*u),
+                Some(Meaning::Peer(_) | Meaning::Peers(_))
+            ),
             _ => true,
         });
         if rank == self.rank {
@@ -420,6 +441,14 @@ impl Machine<'_, '_> {
             ("%clusterid", 0..3) => Value::Integer(Integer::same(self.block(axis, state))),
             ("%cluster_ctaid", 0..3) => constant(coordinate(self.rank, self.launch.cluster)),
             ("%cluster_nctaid", 0..3) => constant(self.launch.cluster[axis]),
+            (name, 3) if name.starts_with("%envreg") => {
+                let Ok(number) = name["%envreg".len()..].parse() else {
+                    return Value::lost(at, format!("`{name}` is not followed"));
+                };
+                let unknown = self.unknowns.of(Meaning::Environment(number));
+                self.unknowns.bound(unknown, 0, (1 << 32) - 1, state);
+                Value::Integer(Integer::same(Sum::unknown(unknown)))
+            }
             ("%cluster_ctarank", 3) => constant(self.rank),
             ("%cluster_nctarank", 3) => constant(self.launch.ranks()),
             _ => Value::lost(at, format!("`{name}` is not followed")),
@@ -455,7 +484,7 @@ impl Machine<'_, '_> {
                 Some(Meaning::Parameter(..) | Meaning::Blocks(_))
             )
         };
-        if integer.sum.as_constant().is_some() || integer.sum.reads_memory() {
+        if self.sure || integer.sum.as_constant().is_some() || integer.sum.reads_memory() {
             return missing.is_empty();
         }
         if integer.sum.mentions(&fixed) {
@@ -475,7 +504,7 @@ impl Machine<'_, '_> {
                     return false;
                 }
                 state.facts.assume_positive(&above);
-                self.assumptions.insert((above, at));
+                self.assume(above, at);
             }
             return true;
         }
@@ -487,9 +516,22 @@ impl Machine<'_, '_> {
         }
         for sum in missing {
             state.facts.assume_positive(&sum);
-            self.assumptions.insert((sum, at));
+            self.assume(sum, at);
         }
         true
+    }
+
+    /// Assumes for good that a sum is 0 or more. Of what is assumed at one place of sums that differ by a
+    /// constant, as in lanes and warps, the least is enough.
+    fn assume(&mut self, sum: Sum, at: usize) {
+        let apart = |other: &Sum| sum.minus(other).as_constant();
+        let mut like = self.assumptions.iter().filter(|(_, a)| *a == at);
+        if like.any(|(other, _)| apart(other).is_some_and(|d| d >= 0)) {
+            return;
+        }
+        self.assumptions
+            .retain(|(other, a)| *a != at || apart(other).is_none());
+        self.assumptions.insert((sum, at));
     }
 
     /// The most that a sum can be, over parameters, from what is known of blocks and iterations.

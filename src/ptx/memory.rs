@@ -94,7 +94,11 @@ impl Writer<'_, '_> {
             self.memory.semaphores.entry(name.clone()).or_default();
             return Ok(name);
         }
-        if listed.is_none() && self.followed.unknowns.1.range(&index).0 < 0 {
+        let mut facts = self.followed.unknowns.1.clone();
+        for condition in &self.conditions {
+            facts.assume(condition);
+        }
+        if listed.is_none() && facts.range(&index).0 < 0 {
             return refuse("this counter may lie before where its pointer points to");
         }
         let extent = match (listed, index.as_constant()) {

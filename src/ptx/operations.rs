@@ -6,9 +6,8 @@ use super::ast::Instruction;
 use super::ast::Operand;
 use super::ast::Register;
 use super::evaluate::destinations;
-use super::machine::Meaning;
+use super::flips::found;
 use super::machine::State;
-use super::machine::wrap;
 use super::peek::passed;
 use super::statement::Action;
 use super::statement::Obstacle;
@@ -78,6 +77,7 @@ impl Walker<'_, '_, '_> {
         if lanes == 0 {
             return Ok(());
         }
+        self.definite(instruction, state)?;
         let count = i128::from(lanes.count_ones());
         let looks = instruction.has("try_wait") || instruction.has("test_wait");
         let meets = matches!(parts.first(), Some(&("bar" | "barrier")));
@@ -103,21 +103,7 @@ impl Walker<'_, '_, '_> {
         self.access(instruction, lanes, state, out)?;
         match parts.as_slice() {
             ["mbarrier", ..] => self.mbarrier(instruction, &parts, lanes, state, out),
-            ["bar", "warp", ..] => {
-                let mask = instruction.operands.first();
-                let mask = mask.map(|m| self.machine.value(m, state, instruction.at));
-                let all = match mask {
-                    Some(Value::Integer(mask)) => mask
-                        .constants()
-                        .is_some_and(|m| m.iter().all(|m| wrap(*m, false, 32) == 0xffff_ffff)),
-                    _ => false,
-                };
-                if all && lanes == state.whole {
-                    state.apart = None;
-                    state.touched = 0;
-                }
-                Ok(())
-            }
+            ["bar", "warp", ..] => self.warp_barrier(instruction, lanes, state),
             ["barrier", "cluster", kind, ..] => {
                 self.together(instruction, lanes, state)?;
                 state.touched = 0;
@@ -233,14 +219,17 @@ impl Walker<'_, '_, '_> {
     }
 
     pub fn one(
-        &self,
+        &mut self,
         instruction: &Instruction<'_>,
         integer: &Integer,
-        state: &State,
+        state: &mut State,
     ) -> Result<Sum, Obstacle> {
-        let mut lanes = (0..32).filter(|lane| state.active >> lane & 1 == 1);
-        let first = integer.lane(lanes.next().unwrap_or(0));
-        if lanes.any(|lane| integer.lane(lane) != first) {
+        let active = state.active;
+        let mut lanes = (0..32).filter(|lane| active >> lane & 1 == 1);
+        let first = self
+            .machine
+            .in_lane(integer, lanes.next().unwrap_or(0), state);
+        if lanes.any(|lane| self.machine.in_lane(integer, lane, state) != first) {
             self.refuse(
                 instruction,
                 "an operand differs between the lanes of a warp",
@@ -254,8 +243,7 @@ impl Walker<'_, '_, '_> {
 
     /// Refuses what depends on memory or on a loop that is not understood.
     pub fn followed(&self, instruction: &Instruction<'_>, sum: &Sum) -> Done {
-        let memory =
-            |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_)));
+        let memory = |u: Unknown| found(self.machine.unknowns, u);
         if sum.mentions(&memory) {
             return self.refuse(instruction, "an operand is read from memory");
         }
@@ -319,6 +307,18 @@ impl Walker<'_, '_, '_> {
                 return Ok(());
             }
             _ => {}
+        }
+        let apart = matches!(kind, "init" | "arrive" | "expect_tx" | "complete_tx");
+        if apart && let Some(groups) = self.by_address(instruction, address, lanes, state) {
+            for group in groups {
+                self.mbarrier(instruction, parts, group, state, out)?;
+            }
+            let reason = "lanes of a warp arrive at several mbarriers";
+            for register in written(instruction) {
+                let lost = Value::lost(instruction.at, reason);
+                self.machine.write(instruction, register, lost, state);
+            }
+            return Ok(());
         }
         let barrier = self.uniform(instruction, address, &mut seen)?;
         match kind {

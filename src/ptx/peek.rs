@@ -84,6 +84,7 @@ impl Walker<'_, '_, '_> {
             | Action::Sync(..)
             | Action::ClusterWait
             | Action::CounterWait(..)
+            | Action::GridWait(..)
             | Action::Acquire(..)
             | Action::WaitGroup(..)
             | Action::Multiplied(_)
@@ -108,6 +109,7 @@ impl Walker<'_, '_, '_> {
             | Action::Grouped(_)
             | Action::Issued(..)
             | Action::CounterAdd(..)
+            | Action::GridArrive(..)
             | Action::CounterSet(..)
             | Action::Release(..)
             | Action::Touch(..)

@@ -86,6 +86,7 @@ pub(super) fn follow(
                         assumptions: &mut assumptions,
                         generous: first.is_some(),
                         guessing: false,
+                        sure: false,
                         shared: &shared,
                         tensors: &tensors,
                     },
@@ -96,6 +97,7 @@ pub(super) fn follow(
                     arrived: 0,
                     steps,
                     depth: 0,
+                    cases: 0,
                     cycling: false,
                     numbers: Vec::new(),
                     asks,
@@ -140,6 +142,8 @@ pub(super) fn follow(
                 first = Some(obstacle);
                 continue;
             }
+            // What is further on is closer to what is really in the way.
+            (Some(obstacle), Some(before)) if obstacle.at > before.at => return Err(obstacle),
             (Some(_), Some(before)) => return Err(before),
         }
         answers.agree(&programs)?;

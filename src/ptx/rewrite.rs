@@ -81,6 +81,8 @@ pub(super) fn mapped(
                 Action::WaitOwn(a) => Action::WaitOwn(sum(a)),
                 Action::Sync(a, b, given) => Action::Sync(sum(a), sum(b), *given),
                 Action::ArriveNamed(a, b) => Action::ArriveNamed(sum(a), sum(b)),
+                Action::GridArrive(a, found) => Action::GridArrive(sum(a), *found),
+                Action::GridWait(a, found) => Action::GridWait(sum(a), *found),
                 Action::CounterAdd(a, b) => Action::CounterAdd(sum(a), sum(b)),
                 Action::CounterSet(a, b) => Action::CounterSet(sum(a), sum(b)),
                 Action::CounterWait(a, exact, b) => Action::CounterWait(sum(a), *exact, sum(b)),

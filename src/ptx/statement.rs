@@ -153,6 +153,9 @@ pub(super) enum Action {
     ClusterWait,
     CounterAdd(Sum, Sum),
     CounterSet(Sum, Sum),
+    /// Arrives at a barrier of the whole grid, and waits there: the word that it is, and what was found.
+    GridArrive(Sum, Unknown),
+    GridWait(Sum, Unknown),
     /// Waits for a counter: exactly this value, or at least this.
     CounterWait(Sum, bool, Sum),
     /// Takes from a pool, and gives back to it.

@@ -36,7 +36,7 @@ impl Walker<'_, '_, '_> {
             self.block(one.leaving, &mut state, &mut out).ok()?;
             match self.again(one, &mut state) {
                 Value::Same(Condition::Constant(false)) => {
-                    if !left.is_empty() && !only_accesses(&out) {
+                    if !left.is_empty() && (state.vague || !only_accesses(&out)) {
                         return None;
                     }
                     let at = self.place(one.header).0;

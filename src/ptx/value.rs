@@ -254,7 +254,8 @@ impl Value {
         let (mine, theirs) = (self.parts()?, other.parts()?);
         let mut all = Vec::new();
         for (lanes, a) in &mine {
-            all.extend(theirs.iter().map(|(more, b)| (lanes & more, with(a, b))));
+            let common = theirs.iter().filter(|(more, _)| lanes & more != 0);
+            all.extend(common.map(|(more, b)| (lanes & more, with(a, b))));
         }
         Some(Value::parted(all))
     }

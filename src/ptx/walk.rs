@@ -12,8 +12,10 @@ use super::ast::Location;
 use super::ast::Operand;
 use super::ast::Register;
 use super::evaluate::destinations;
+use super::flips::found;
 use super::flow::End;
 use super::flow::Flow;
+use super::lanes::Ways;
 use super::machine::Machine;
 use super::machine::Meaning;
 use super::machine::State;
@@ -36,8 +38,15 @@ use super::warpgroups::without;
 /// Instructions followed for one kernel.
 const MOST_STEPS: usize = 4_000_000;
 
+/// Groups of lanes that are followed one by one.
+const MOST_PARTS: usize = 2;
+
 /// How deep branches and loops nest.
 const MOST_DEPTH: usize = 60;
+
+/// How one side of a condition is followed: whether it holds there, and what is known.
+type Follow<'f, W> =
+    dyn FnMut(&mut W, bool, State, &mut Vec<Statement>) -> Result<State, Obstacle> + 'f;
 
 /// Follows one warp.
 pub(super) struct Walker<'w, 'm, 'a> {
@@ -72,6 +81,8 @@ pub(super) struct Walker<'w, 'm, 'a> {
     pub multiplier: Option<u32>,
     /// Where it is written where the tensor memory lies.
     pub allocated: BTreeSet<Sum>,
+    /// How many cases of lanes that go different ways have been followed.
+    pub cases: usize,
     /// Bounds of what loops carry, learnt from the loops inside.
     pub hints: Vec<(Register, i128)>,
 }
@@ -113,6 +124,7 @@ impl<'m> Walker<'_, 'm, '_> {
             .iter()
             .filter_map(|(atom, factor)| match atom {
                 Atom::Unknown(u) if *factor == 1 => match self.machine.unknowns.meaning(*u) {
+                    Some(Meaning::Environment(_)) => Some(*u),
                     Some(Meaning::Parameter(index, _)) => {
                         let parameter = self.machine.function.parameters.get(*index)?;
                         (parameter.bytes == 8 || parameter.kind == ".b8").then_some(*u)
@@ -206,7 +218,7 @@ impl<'m> Walker<'_, 'm, '_> {
     }
 
     pub fn reads(&self, condition: &Condition) -> bool {
-        condition.mentions(&|u| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_))))
+        condition.mentions(&|u| found(self.machine.unknowns, u))
     }
 
     fn conditional(
@@ -353,6 +365,18 @@ impl<'m> Walker<'_, 'm, '_> {
             ));
         };
         match value {
+            Value::Parted(parts) if parts.len() > MOST_PARTS => {
+                let mut blocks = self.flow.between(yes, join);
+                blocks.extend(self.flow.between(no, join));
+                if self.touching(&blocks) {
+                    let value = Value::Parted(parts);
+                    let after = self.parted(&value, (yes, no, join), state, instruction, out)?;
+                    return Ok((join, after));
+                }
+                let reason = "lanes of a warp take a branch differently before";
+                self.give_up(&blocks, at, reason, &mut state);
+                Ok((join, state))
+            }
             Value::Mask(_) | Value::Parted(_) => {
                 let parts = value.parts().unwrap_or_default();
                 let after = self.apart(&parts, (yes, no, join), state, instruction, out)?;
@@ -415,15 +439,15 @@ impl<'m> Walker<'_, 'm, '_> {
     }
 
     /// Some lanes go one way and the others another, or one way or another depending on the launch.
-    fn apart(
+    pub fn apart(
         &mut self,
         parts: &[(u32, Condition)],
-        (yes, no, join): (usize, usize, usize),
+        (yes, no, join): Ways,
         state: State,
         instruction: &Instruction<'_>,
         out: &mut Vec<Statement>,
     ) -> Result<State, Obstacle> {
-        let ending = join == self.flow.exit();
+        let ending = self.ends(join);
         let mut sides = Vec::new();
         for (group, condition) in parts {
             let lanes = group & state.active;
@@ -448,6 +472,10 @@ impl<'m> Walker<'_, 'm, '_> {
                 }
             };
             sides.push((lanes, after, statements));
+        }
+        if state.vague && sides.iter().any(|(_, _, s)| !s.is_empty()) {
+            let reason = "which lanes of the warp are here is not known";
+            return Err(Obstacle::new(instruction.at, reason));
         }
         // Accesses of different lanes do not wait for each other.
         if sides.iter().filter(|(_, _, s)| !s.is_empty()).count() > 1
@@ -482,20 +510,40 @@ impl<'m> Walker<'_, 'm, '_> {
     }
 
     /// All lanes go one way or all go the other, depending on the launch.
-    fn fork(
+    pub fn fork(
         &mut self,
         condition: Condition,
-        (yes, no, join): (usize, usize, usize),
+        (yes, no, join): Ways,
         state: State,
         instruction: &Instruction<'_>,
         out: &mut Vec<Statement>,
     ) -> Result<State, Obstacle> {
+        let sides = &mut |walker: &mut Self, holds: bool, side, out: &mut Vec<Statement>| {
+            let way = if holds { yes } else { no };
+            walker.region(way, join, None, side, out)
+        };
+        self.either(condition, state, instruction, out, sides)
+    }
+
+    /// What happens where a condition holds, and what happens where it does not.
+    pub fn either(
+        &mut self,
+        condition: Condition,
+        state: State,
+        instruction: &Instruction<'_>,
+        out: &mut Vec<Statement>,
+        follow: &mut Follow<'_, Self>,
+    ) -> Result<State, Obstacle> {
         let mut sides = Vec::new();
-        for (way, holds) in [(yes, condition.clone()), (no, condition.negated())] {
+        for holds in [true, false] {
             let mut side = state.clone();
-            side.facts.assume(&holds);
+            side.facts.assume(&if holds {
+                condition.clone()
+            } else {
+                condition.negated()
+            });
             let mut statements = Vec::new();
-            let after = self.region(way, join, None, side, &mut statements)?;
+            let after = follow(self, holds, side, &mut statements)?;
             sides.push((after, statements));
         }
         let (Some((second, below)), Some((first, above))) = (sides.pop(), sides.pop()) else {

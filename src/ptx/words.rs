@@ -101,17 +101,20 @@ impl Writer<'_, '_> {
                 Ok(format!("{}_per_cta", self.unknown(*parameter, at)?))
             }
             Some(Meaning::Granted) => Ok("granted".to_owned()),
-            Some(Meaning::Read(_) | Meaning::Answer(..)) => {
-                Err(Obstacle::new(at, "it depends on memory that is read"))
-            }
+            Some(
+                Meaning::Read(_)
+                | Meaning::Answer(..)
+                | Meaning::Found(..)
+                | Meaning::Flipped(..)
+                | Meaning::Environment(_),
+            ) => Err(Obstacle::new(at, "it depends on memory that is read")),
             Some(Meaning::Iteration(_) | Meaning::Carried(_)) => Err(Obstacle::new(
                 at,
                 "it depends on a loop in a way that is not followed",
             )),
-            Some(Meaning::Shared(_) | Meaning::Peer(_)) | None => Err(Obstacle::new(
-                at,
-                "it depends on where variables lie in shared memory",
-            )),
+            Some(Meaning::Shared(_) | Meaning::Peer(_) | Meaning::Peers(_)) | None => Err(
+                Obstacle::new(at, "it depends on where variables lie in shared memory"),
+            ),
         }
     }
 

@@ -22,6 +22,7 @@ use super::statement::How;
 use super::statement::Obstacle;
 use super::statement::Pool;
 use super::statement::Statement;
+use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
 use super::words::source;
@@ -52,6 +53,8 @@ pub(super) struct Writer<'w, 'a> {
     pub loops: Vec<Unknown>,
     /// How often each of these loops runs.
     pub times: Vec<Sum>,
+    /// What holds here, by the branches around.
+    pub conditions: Vec<Condition>,
     pub memory: Memory,
     /// The unknowns that have to be declared.
     pub used: BTreeSet<Unknown>,
@@ -147,6 +150,8 @@ impl Writer<'_, '_> {
             Action::CounterAdd(..)
             | Action::CounterSet(..)
             | Action::CounterWait(..)
+            | Action::GridArrive(..)
+            | Action::GridWait(..)
             | Action::For(..)
             | Action::If(..) => {}
             _ if keep(&s.action) => {}
@@ -161,6 +166,7 @@ impl Writer<'_, '_> {
         let mut body = std::mem::take(&mut self.out);
         self.statements(&statements, 0)?;
         std::mem::swap(&mut body, &mut self.out);
+        let barrier = self.grid_barrier(main)?;
         let mut axes = BTreeSet::from([0]);
         for unknown in &self.used {
             if let Some(Meaning::Block(axis) | Meaning::Blocks(axis)) =
@@ -169,8 +175,8 @@ impl Writer<'_, '_> {
                 axes.insert(*axis);
             }
         }
-        let mut text = String::from(
-            "// Axes of the grid that the kernel never looks at have one CTA.\ngrid cta",
+        let mut text = format!(
+            "{barrier}// Axes of the grid that the kernel never looks at have one CTA.\ngrid cta",
         );
         for (unknown, axis) in axes.iter().filter_map(|axis| {
             let extent = Meaning::Blocks(*axis);
@@ -189,7 +195,8 @@ impl Writer<'_, '_> {
             Order::Ascending => "ascending",
             Order::Descending => "descending",
         };
-        let _ = writeln!(text, " launch {order} resident 1.. {{\n{body}}}");
+        let resident = if self.cooperative(main) { "all" } else { "1.." };
+        let _ = writeln!(text, " launch {order} resident {resident} {{\n{body}}}");
         Ok(text)
     }
 
@@ -212,9 +219,16 @@ impl Writer<'_, '_> {
             Action::CounterWait(a, ..) => waited.push((a.clone(), s.at)),
             _ => {}
         });
+        // What each CTA writes for another one moves with its index.
+        let block =
+            |u: Unknown| matches!(self.followed.unknowns.meaning(u), Some(Meaning::Block(_)));
+        let shifted = |address: &Sum| {
+            let apart = |other: &&Sum| address.minus(other).as_constant().is_some();
+            address.mentions(&block) && written.iter().find(apart).is_some()
+        };
         match waited
             .iter()
-            .find(|(address, _)| !written.contains(address))
+            .find(|(address, _)| !written.contains(address) && !shifted(address))
         {
             None => Ok(()),
             Some((_, at)) => Err(Obstacle::new(
@@ -240,6 +254,11 @@ impl Writer<'_, '_> {
                     .is_some_and(|s| s.action == Action::ClusterWait)
             {
                 self.line("sync cluster_bar", statement);
+                index += 2;
+                continue;
+            }
+            if Self::meets_grid(statement, rest) {
+                self.line("sync grid_bar", statement);
                 index += 2;
                 continue;
             }
@@ -377,6 +396,7 @@ impl Writer<'_, '_> {
             }
             Action::ClusterArrive => format!("arrive{} cluster_bar", statement.memory),
             Action::ClusterWait => "wait cluster_bar".to_owned(),
+            Action::GridArrive(..) | Action::GridWait(..) => return Err(Self::alone(statement)),
             Action::CounterAdd(a, b) => {
                 format!("{} += {}", self.semaphore(a, at)?, self.sum(b, at)?)
             }
@@ -482,10 +502,14 @@ impl Writer<'_, '_> {
                 let words = self.condition(condition, at)?;
                 let source = self.source(at, statement.location);
                 let _ = writeln!(self.out, "if {words} {{  // {source}");
+                self.conditions.push(condition.clone());
                 self.statements(yes, rank)?;
+                self.conditions.pop();
                 if !no.is_empty() {
                     self.out.push_str("} else {\n");
+                    self.conditions.push(condition.negated());
                     self.statements(no, rank)?;
+                    self.conditions.pop();
                 }
                 self.out.push_str("}\n");
                 return Ok(());

@@ -1,0 +1,190 @@
+//! Where threads of a CTA go different ways: they leave early, skip what others do, or wait for each other in
+//! groups smaller than a warp.
+
+mod cli_support;
+
+use std::fs;
+use std::path::Path;
+
+use cli_support::Folder;
+
+fn check(name: &str) -> String {
+    let folder = Folder::new();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/ptx/kernels")
+        .join(name);
+    folder.file(name, fs::read(path).unwrap());
+    folder.run(&["check", "-q", name])
+}
+
+fn hand_written(threads: u32, code: &str) -> String {
+    let folder = Folder::new();
+    folder.file(
+        "kernel.ptx",
+        format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n\
+             .visible .entry kernel(.param .u32 n, .param .u32 m)\n.reqntid {threads}, 1, 1\n{{\n\
+             .reg .pred %p<16>;\n.reg .b32 %r<64>;\n.reg .b64 %rd<16>;\n\
+             .shared .align 8 .b8 bar[64];\n{code}\nret;\n}}\n"
+        ),
+    );
+    folder.run(&["check", "-q", "kernel.ptx"])
+}
+
+#[test]
+fn threads_that_return_early() {
+    insta::assert_snapshot!(check("early_return.ptx"), @"
+    exit 1
+    --- stdout
+    early_return.ptx:early_return: deadlock: PROVED for every nctaid_x in 1..=1073741823 and schedule, assuming 256 * nctaid_x < 2147483680: all 1 obligations of the order rule hold
+    early_return.ptx:early_return_counted: deadlock: REFUTED at param_2 = 1, ctaid_x = 0, nctaid_x = 1: warp0 waits for 256 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    early_return.ptx:early_return_mbarrier: deadlock: REFUTED at param_2 = 1, ctaid_x = 0, nctaid_x = 1: warp0 waits for met_bar to leave phase 0, but met_bar is in phase 0 with 255 arrivals pending and nothing changes that: nobody else arrives at it
+    early_return.ptx:guarded_loop: deadlock: PROVED for every param_2 in 0..=1073741823, nctaid_x in 1..=1073741823 and schedule, assuming 256 * nctaid_x < 2147483680: all 8 obligations of the order rule hold
+    early_return.ptx:guarded_barrier: deadlock: UNKNOWN line 405, `bar.sync 0`: `bar.sync`: only some lanes of the warp are here
+    early_return.ptx:early_return_of_a_tile: deadlock: PROVED for every nctaid_y in 1..=1073741823, nctaid_x in 1..=1073741823 and schedule, assuming 16 * nctaid_x < 2147483409, 16 * nctaid_y < 2147483664: all 1 obligations of the order rule hold
+    --- stderr
+    ");
+}
+
+/// The other half of the warp goes on to a barrier of the CTA, so it has not left.
+#[test]
+fn half_a_warp_waits_for_all_of_it() {
+    let code = |mask: &str| {
+        format!(
+            "mov.u32 %r1, %tid.x;\nsetp.ge.u32 %p1, %r1, 16;\n@%p1 bra REST;\n\
+             bar.warp.sync {mask};\nREST:\nbar.sync 0;"
+        )
+    };
+    insta::assert_snapshot!(hand_written(32, &code("0xffffffff")), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 14, `bar.warp.sync 0xffffffff`: `bar.warp.sync`: a lane is not in its own mask, or lanes of the mask are not here
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(32, &code("0xffff")), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(32, &code("0x7fff")), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 14, `bar.warp.sync 0x7fff`: `bar.warp.sync`: a lane is not in its own mask, or lanes of the mask are not here
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(32, &code("%r9")), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 14, `bar.warp.sync %r9`: `bar.warp.sync`: %r9 is not known here: it is read before it is written
+    --- stderr
+    ");
+}
+
+/// nvcc counts up to the larger of two negative numbers; that the loop ends may not be assumed away.
+#[test]
+fn counting_up_from_a_negative_number() {
+    let code = "
+        ld.param.u32 %r1, [n];
+        neg.s32 %r2, %r1;
+        ld.param.u32 %r3, [m];
+        neg.s32 %r4, %r3;
+        setp.lt.s32 %p1, %r1, 1;
+        setp.lt.s32 %p2, %r3, 1;
+        or.pred %p1, %p1, %p2;
+        @%p1 bra DONE;
+        max.u32 %r5, %r2, %r4;
+        ROUND:
+        bar.sync 0;
+        add.s32 %r5, %r5, 1;
+        setp.ne.s32 %p2, %r5, 0;
+        @%p2 bra ROUND;
+        DONE:
+        bar.sync 1, 64;";
+    insta::assert_snapshot!(hand_written(64, code), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823, p_m in 0..=1073741823 and schedule: all 7 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+/// Numbers below 0 are large ones to a comparison without sign, and values at which something goes wrong may not be
+/// assumed away.
+#[test]
+fn negative_numbers_without_sign() {
+    let differs = "
+        ld.param.u32 %r1, [n];
+        ld.param.u32 %r2, [m];
+        sub.u32 %r3, %r1, %r2;
+        setp.le.u32 %p1, %r3, 1073741824;
+        @%p1 bra DONE;
+        bar.sync 1, 96;
+        DONE:";
+    insta::assert_snapshot!(hand_written(64, differs), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 0, p_m = 1: warps0_1[0] waits for 96 threads at cta_bar[1], but 64 threads are there (warps0_1[0] and warps0_1[1]) and nothing changes that: nobody who is left comes to it (warps0_1[1] did and will not again)
+    --- stderr
+    ");
+    let larger = "
+        ld.param.u32 %r1, [n];
+        ld.param.u32 %r2, [m];
+        setp.lt.s32 %p1, %r1, 1;
+        setp.lt.s32 %p2, %r2, 1;
+        or.pred %p1, %p1, %p2;
+        @%p1 bra DONE;
+        neg.s32 %r3, %r1;
+        neg.s32 %r4, %r2;
+        max.u32 %r5, %r3, %r4;
+        add.s32 %r5, %r5, 1;
+        setp.ne.s32 %p2, %r5, 0;
+        @%p2 bra DONE;
+        bar.sync 1, 96;
+        DONE:";
+    insta::assert_snapshot!(hand_written(64, larger), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 1, p_m = 1: warps0_1[0] waits for 96 threads at cta_bar[1], but 64 threads are there (warps0_1[0] and warps0_1[1]) and nothing changes that: nobody who is left comes to it (warps0_1[1] did and will not again)
+    --- stderr
+    ");
+}
+
+#[test]
+fn barriers_of_the_whole_grid() {
+    insta::assert_snapshot!(check("grid_sync.ptx"), @"
+    exit 1
+    --- stdout
+    grid_sync.ptx:grid_sync: deadlock: PROVED for every param_1 in 0..=1073741823, nctaid_x in 1..=1073741823, nctaid_y in 1..=1073741823, nctaid_z in 1..=1073741823, launch order and schedule: all 3 obligations of the cut rule hold
+    grid_sync.ptx:grid_sync_skipped: deadlock: REFUTED at param_1 = 1, nctaid_x = 2, nctaid_y = 1, nctaid_z = 1: cta[0][0][0] waits for the others at grid_bar, but grid_bar lacks 1 arrival (cta[0][0][0] came) and nothing changes that: nobody else arrives at it
+    grid_sync.ptx:highest_bit: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for the others at grid_bar, but grid_bar lacks 1 arrival (cta[0] came) and nothing changes that: cta[1], which still arrives at it, cannot start: cta[0] holds the only place
+    grid_sync.ptx:highest_bit_counts_all: deadlock: UNKNOWN line 412, `@%p4 bra $L__BB3_4`: how often this loop runs is not known: what an atomic operation found is not followed (line 400, `atom.add.release.gpu.global.u32 %r14, [%rd2], %r2`)
+    grid_sync.ptx:highest_bit_one_axis: deadlock: UNKNOWN line 487, `ld.acquire.gpu.global.u32 %r16, [%rd2]`: a word by which the whole grid meets may be used in another way here, or CTAs along an axis of the grid are not counted
+    --- stderr
+    ");
+}
+
+#[test]
+fn lanes_with_mbarriers_of_their_own() {
+    insta::assert_snapshot!(check("lanes.ptx"), @"
+    exit 1
+    --- stdout
+    lanes.ptx:lanes_initialise: deadlock: PROVED for every param_0 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    lanes.ptx:lanes_initialise_too_few: deadlock: REFUTED at param_0 = 4: warp1 waits for full_bar[3] to leave phase 0, but full_bar[3] is not initialised and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    lanes.ptx:lanes_tell_ctas: deadlock: PROVED for every param_0 in 0..=1073741823 and schedule: all 43 obligations of the cut rule hold
+    lanes.ptx:lanes_tell_one_cta: deadlock: REFUTED at param_0 = 1: cta1_warp0 waits for met_bar[1] to leave phase 0, but met_bar[1] is in phase 0 with 2 arrivals pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+}
+
+#[test]
+fn flags_of_neighbours() {
+    insta::assert_snapshot!(check("flags.ptx"), @"
+    exit 1
+    --- stdout
+    flags.ptx:look_back: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_param_1[0] >= 1, but at_param_1[0] is 0 and stays 0: cta[0], which still adds to it, cannot start: cta[1] holds the only place
+    flags.ptx:look_ahead: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_param_1[1] >= 1, but at_param_1[1] is 0 and stays 0: nobody else adds to it
+    flags.ptx:look_back_negative: deadlock: UNKNOWN line 208, `st.release.gpu.global.s32 [%rd9], %r4`: `st.release.gpu.global.s32`: what is stored in the counter may be negative
+    --- stderr
+    ");
+}
