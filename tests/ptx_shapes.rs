@@ -549,7 +549,7 @@ bra AGAIN;
 DONE:";
 
 /// One warp that gives a stage back for its warpgroup knows of the other three if it waits until the
-/// multiplication is done. What it knows while one is in flight is not followed.
+/// multiplication is done. While it is in flight, they may not even have seen the stage.
 #[test]
 fn a_warpgroup_multiplies_together() {
     let shared = ".shared .align 8 .b8 bar[16];";

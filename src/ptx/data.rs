@@ -10,6 +10,8 @@ use super::access::merged;
 use super::ast::Variable;
 use super::boxes::Boxes;
 use super::boxes::written;
+use super::engines_apart::only_told;
+use super::engines_apart::told_apart;
 use super::family::Family;
 use super::family::clean_symbol;
 use super::family::place;
@@ -32,8 +34,6 @@ use super::statement::How;
 use super::statement::Obstacle;
 use super::statement::Statement;
 use super::stores::taken;
-use super::tensor::only_told;
-use super::tensor::told_apart;
 use super::term::Sum;
 use super::term::Unknown;
 

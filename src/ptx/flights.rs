@@ -148,3 +148,66 @@ impl Ring<'_> {
         ))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::machine::Meaning;
+    use super::super::machine::Unknowns;
+    use super::*;
+
+    fn statement(action: Action) -> Statement {
+        Statement {
+            action,
+            at: 0,
+            location: None,
+            memory: "",
+        }
+    }
+
+    /// Groups in a loop, each waited for one round later, and the last behind it; and two groups without a
+    /// wait between them, which are refused.
+    #[test]
+    fn groups_take_turns() {
+        let mut unknowns = Unknowns::default();
+        let times = unknowns.of(Meaning::Parameter(0, 0));
+        unknowns.1.bound(times, 0, 1000);
+        let index = unknowns.fresh(Meaning::Iteration(0));
+        unknowns.1.bound(index, 0, 999);
+        let facts = &unknowns.1;
+        let group = || {
+            vec![
+                statement(Action::Multiply(1)),
+                statement(Action::Grouped(1)),
+            ]
+        };
+        let mut body = group();
+        body.push(statement(Action::InFlight(1, 1)));
+        let looped = Action::For(index, Sum::unknown(times), body);
+        let all = [statement(looped), statement(Action::Multiplied(1))];
+        let found = numbered(&all, 1, facts).unwrap();
+        let [round, last] = found.as_slice() else {
+            unreachable!("the loop and the wait behind it are there: {found:?}");
+        };
+        let Action::For(_, _, body) = &round.action else {
+            unreachable!("the loop is there: {round:?}");
+        };
+        let ring = |number: &Sum| facts.modulo(number, &Sum::of(2)).unwrap();
+        let parity = |number: &Sum| {
+            let turns = facts.quotient(number, &Sum::of(2)).unwrap();
+            facts.modulo(&turns, &Sum::of(2)).unwrap()
+        };
+        let (own, before) = (Sum::unknown(index), Sum::unknown(index).plus_constant(-1));
+        let wait = |number: &Sum| {
+            let landed = statement(Action::Landed(1, ring(number), parity(number)));
+            let some = Condition::Negative(number.clone()).negated();
+            statement(Action::If(some, vec![landed], Vec::new()))
+        };
+        let issued = statement(Action::Issued(1, ring(&own), 2));
+        assert_eq!(*body, [issued, wait(&before)]);
+        assert_eq!(*last, wait(&Sum::unknown(times).plus_constant(-1)));
+        let mut twice = group();
+        twice.extend(group());
+        twice.push(statement(Action::InFlight(1, 1)));
+        assert_eq!(numbered(&twice, 1, facts), None);
+    }
+}

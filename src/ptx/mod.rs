@@ -8,6 +8,7 @@
 //! what is modelled, what is abstracted and why that is sound.
 
 mod access;
+mod aligned;
 mod answers;
 mod ast;
 mod behind;
@@ -23,6 +24,7 @@ mod declare;
 mod descriptor;
 mod divided;
 mod engines;
+mod engines_apart;
 mod evaluate;
 mod facts;
 mod family;
@@ -40,6 +42,7 @@ mod machine;
 mod members;
 mod memory;
 mod operations;
+mod packed;
 mod parse;
 mod peek;
 mod peel;

@@ -246,3 +246,64 @@ impl Rounds {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::statement::Action;
+    use super::super::statement::Statement;
+    use super::*;
+
+    fn statement(action: Action) -> Statement {
+        Statement {
+            action,
+            at: 0,
+            location: None,
+            memory: "",
+        }
+    }
+
+    /// The rounds of a persistent CTA become a parameter, unless its index counts elsewhere, too.
+    #[test]
+    fn rounds_are_counted() {
+        for elsewhere in [false, true] {
+            let mut unknowns = Unknowns::default();
+            let tiles = unknowns.of(Meaning::Parameter(0, 0));
+            let block = unknowns.of(Meaning::Block(0));
+            let blocks = unknowns.of(Meaning::Blocks(0));
+            unknowns.1.bound(tiles, 0, 1000);
+            unknowns.1.bound(block, 0, 999);
+            unknowns.1.bound(blocks, 1, 1000);
+            let index = unknowns.fresh(Meaning::Iteration(0));
+            let left = Sum::unknown(tiles)
+                .minus(&Sum::unknown(block))
+                .plus_constant(-1);
+            let times = unknowns.1.quotient(&left, &Sum::unknown(blocks));
+            let times = times.unwrap().plus_constant(1);
+            let place = if elsewhere {
+                Sum::unknown(block)
+            } else {
+                Sum::of(0)
+            };
+            let body = vec![statement(Action::Arrive(place, 1))];
+            let before = vec![statement(Action::For(index, times, body.clone()))];
+            let mut followed = Followed {
+                programs: vec![Program::of(0, vec![0], before.clone())],
+                unknowns,
+                assumptions: BTreeSet::new(),
+                counters: false,
+                tensors: BTreeSet::new(),
+                boxes_out: false,
+            };
+            count_rounds(&mut followed);
+            let after = &followed.programs[0].statements;
+            if elsewhere {
+                assert_eq!(*after, before);
+                continue;
+            }
+            let rounds = followed.unknowns.find(&Meaning::Rounds(tiles, 0)).unwrap();
+            let rounds = Sum::unknown(rounds);
+            assert_eq!(followed.unknowns.1.range(&rounds), (0, 1000));
+            assert_eq!(*after, [statement(Action::For(index, rounds, body))]);
+        }
+    }
+}
