@@ -35,7 +35,7 @@ fn what_is_proved_always_holds() {
 #[test]
 fn what_is_proved_of_copies_always_holds() {
     let property = (Property::Assertion, Shows::Claims);
-    never_violated(&copied_claim_templates::KERNELS, property, 24, 8);
+    never_violated(&copied_claim_templates::KERNELS, property, 14, 8);
 }
 
 /// A reset that breaks a claim at one value of a parameter, far from the small ones.

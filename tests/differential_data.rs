@@ -50,11 +50,11 @@ fn what_is_proved_is_never_stale() {
 #[test]
 fn what_copies_do_never_races() {
     let property = (Property::Race, Shows::Ordering);
-    never_violated(&copied_data_templates::KERNELS, property, 16, 6);
+    never_violated(&copied_data_templates::KERNELS, property, 8, 12);
 }
 
 #[test]
 fn what_copies_do_is_never_stale() {
     let property = (Property::StaleRead, Shows::Visibility);
-    never_violated(&copied_data_templates::KERNELS, property, 10, 40);
+    never_violated(&copied_data_templates::KERNELS, property, 5, 40);
 }

@@ -177,6 +177,9 @@ fn details(protocol: &Protocol, cut: &Cut) -> Vec<String> {
                 lines.push(format!("    {name} itself: {itself}"));
             }
             told.stops((exposure.class, place), &exposure.stops, &mut lines);
+            let copied = |class: &Class| class.copies.is_some();
+            let elsewhere = &exposure.elsewhere[..];
+            told.elsewhere((exposure.class, place), elsewhere, &copied, &mut lines);
         }
     }
     lines

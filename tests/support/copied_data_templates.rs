@@ -8,7 +8,7 @@ use super::edited::Kernels;
 pub const KERNELS: Kernels = Kernels {
     templates: TEMPLATES,
     replacements: &[
-        ("C", &["(C + 1)", "(C - 1)", "1", "N", "max(C - 1, 1)"]),
+        ("C", &["(C + 1)", "(C - 1)", "1"]),
         ("[c", &["[0", "[C - 1 - c", "[(c + 1) % C", "[c"]),
         ("[x", &["[0", "[(x + 1) % C", "[x"]),
         ("c == 0", &["c > 0", "c != 0", "c == 1", "c == C - 1"]),
@@ -19,8 +19,6 @@ pub const KERNELS: Kernels = Kernels {
         ("red.release.gpu", &["red.release.cta", "red.relaxed.gpu"]),
         (".gpu", &[".cluster", ".cta"]),
         ("cta c", &["cta 0", "cta c + 1"]),
-        ("write", &["read"]),
-        ("read", &["write"]),
     ],
 };
 
@@ -51,7 +49,7 @@ write out[t]
 }",
     // A step of a stencil each round: a barrier of the grid by one thread of each CTA.
     "param C in 1..
-param T in 1..=2
+param T in 1..
 param N in 0..
 barrier own[C] { arrivals: T }
 semaphore met = 0
@@ -73,7 +71,7 @@ sync own[c]
 }",
     // The same at a barrier that all threads wait at.
     "param C in 1..
-param T in 1..=2
+param T in 1..
 param N in 0..
 barrier own[C] { arrivals: T }
 barrier met { arrivals: C }
@@ -131,9 +129,10 @@ semaphore ready = 0
 semaphore met = 0
 mbarrier own[C] { arrivals: 1 }
 buffer table
-buffer sum[C]
 role lead[c in 0..C] cta c {
 for i in 0..N {
+arrive own[c]
+wait own[c] i % 2
 if c == 0 {
 wait met >= i * (C - 1)
 write table
@@ -144,12 +143,6 @@ read table
 met += 1
 }
 }
-write sum[c]
-arrive own[c]
-}
-role rest[c in 0..C] cta c {
-wait own[c] 0
-read sum[c]
 }",
     // CTAs that share nothing but data that nobody writes, and write what is theirs.
     "param C in 1..

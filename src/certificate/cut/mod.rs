@@ -30,7 +30,7 @@
 //!    for a registration: has not completed `g`);
 //! 6. *(progress)* no choice of one place per class leaves every class that has members blocked or
 //!    finished and one of them blocked; classes that are the same but for a number are at one place
-//!    ([`symmetric`]).
+//!    (`symmetric.rs`).
 //!
 //! # Why it is sound
 //!

@@ -35,7 +35,7 @@
 //! later iterations are the matter of `deferred.rs`.
 //!
 //! *Copies.* Data may depend on the number of a copy, and two members may belong to one copy or to two:
-//! these are two obligations ([`pairs`](super::pairs)). Where copies share objects (`sharing.rs`), the member
+//! these are two obligations (`pairs.rs`). Where copies share objects (`sharing.rs`), the member
 //! that is held marks its copy. What is left of the automorphisms leaves that copy alone, so there are
 //! stops of its own members and stops of those of all other copies ([`Exposure::elsewhere`]), as in any
 //! other cut. Where they share nothing (`copies.rs`), nothing orders what two of them do, so accesses of
