@@ -3,36 +3,37 @@
 
 use std::collections::BTreeSet;
 
-use super::ast::Function;
-use super::ast::Module;
-use super::ast::Variable;
-use super::boxes::Boxes;
-use super::data::resolve;
-use super::divided::divide;
-use super::family::Family;
-use super::family::barrier;
-use super::family::families;
-use super::family::place;
-use super::family::splits;
-use super::left::complete;
-use super::machine::COLUMNS;
-use super::machine::Launch;
-use super::machine::TENSOR;
-use super::memory::Memory;
-use super::program::Followed;
-use super::program::Program;
-use super::program::each;
-use super::program::follow;
-use super::program::skeleton;
-use super::rounds::count_rounds;
-use super::settled::settle_waits;
-use super::statement::Action;
-use super::statement::Obstacle;
-use super::statement::Pool;
-use super::tensor::PLACES;
 use super::threads::lift_for_all_threads;
-use super::write::Writer;
 use crate::protocol::Span;
+use crate::ptx::cta::boxes::Boxes;
+use crate::ptx::cta::data::resolve;
+use crate::ptx::cta::divided::divide;
+use crate::ptx::cta::family::Family;
+use crate::ptx::cta::family::barrier;
+use crate::ptx::cta::family::families;
+use crate::ptx::cta::family::place;
+use crate::ptx::cta::family::splits;
+use crate::ptx::cta::left::complete;
+use crate::ptx::cta::memory::Memory;
+use crate::ptx::cta::program::Followed;
+use crate::ptx::cta::program::Program;
+use crate::ptx::cta::program::each;
+use crate::ptx::cta::program::follow;
+use crate::ptx::cta::program::of_all;
+use crate::ptx::cta::program::skeleton;
+use crate::ptx::cta::rounds::count_rounds;
+use crate::ptx::cta::settled::settle_waits;
+use crate::ptx::operations::tensor::PLACES;
+use crate::ptx::syntax::ast::Function;
+use crate::ptx::syntax::ast::Module;
+use crate::ptx::syntax::ast::Variable;
+use crate::ptx::warp::machine::COLUMNS;
+use crate::ptx::warp::machine::Launch;
+use crate::ptx::warp::machine::TENSOR;
+use crate::ptx::warp::statement::Action;
+use crate::ptx::warp::statement::Obstacle;
+use crate::ptx::warp::statement::Pool;
+use crate::ptx::written::write::Writer;
 use crate::text;
 use crate::text::Diagnostic;
 
@@ -214,12 +215,6 @@ pub(super) fn launch(function: &Function<'_>, options: &Options) -> Result<Launc
     Ok(launch)
 }
 
-/// Whether this is a barrier of all threads of the CTA.
-pub(super) fn of_all(action: &Action, launch: &Launch) -> bool {
-    let all = i128::from(launch.warps() * 32);
-    matches!(action, Action::Sync(_, threads, _) if threads.as_constant() == Some(all))
-}
-
 /// Decides which mbarriers are there from the beginning: those that one warp initialises once,
 /// before a barrier of all that comes before any use.
 pub(super) fn settle(
@@ -329,7 +324,7 @@ pub(super) fn whole(followed: &Followed, launch: &Launch) -> Result<(), Obstacle
         let mut all = followed
             .programs
             .iter()
-            .map(|p| super::program::numbered(&skeleton(&p.statements, keep)));
+            .map(|p| crate::ptx::cta::program::numbered(&skeleton(&p.statements, keep)));
         let Some(first) = all.next() else { continue };
         for other in all {
             if other != first {

@@ -4,28 +4,28 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use super::ast::Function;
-use super::ast::Module;
-use super::family::Family;
-use super::family::barrier;
-use super::family::families;
-use super::family::place;
+use super::cta::program::of_all;
 use super::lift::Failure;
 use super::lift::Options;
 use super::lift::launch;
-use super::lift::of_all;
 use super::lift::settle;
 use super::lift::whole;
-use super::machine::Launch;
-use super::program::Followed;
-use super::program::Program;
-use super::program::each;
-use super::program::follow;
-use super::statement::Action;
-use super::statement::Pool;
-use super::statement::Statement;
-use super::term::Sum;
-use super::words::source;
+use crate::ptx::cta::family::Family;
+use crate::ptx::cta::family::barrier;
+use crate::ptx::cta::family::families;
+use crate::ptx::cta::family::place;
+use crate::ptx::cta::program::Followed;
+use crate::ptx::cta::program::Program;
+use crate::ptx::cta::program::each;
+use crate::ptx::cta::program::follow;
+use crate::ptx::syntax::ast::Function;
+use crate::ptx::syntax::ast::Module;
+use crate::ptx::warp::machine::Launch;
+use crate::ptx::warp::statement::Action;
+use crate::ptx::warp::statement::Pool;
+use crate::ptx::warp::statement::Statement;
+use crate::ptx::warp::term::Sum;
+use crate::ptx::written::words::source;
 
 /// A place worth looking at.
 #[derive(Debug, Clone, PartialEq, Eq)]

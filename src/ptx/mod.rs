@@ -6,80 +6,36 @@
 //! is written as text of our language, to be read by [`crate::text`] like any other protocol. What
 //! is not understood and reaches synchronization is an [`Obstacle`], never left out; docs/ptx.md says
 //! what is modelled, what is abstracted and why that is sound.
+//!
+//! From text to text: `syntax` is the module as it is written; `warp` is what one warp knows;
+//! `path` follows it through the control flow, and `operations` says what each instruction on
+//! synchronization does on the way; `cta` puts the warps together, finds barriers, buffers and
+//! roles; `written` is the protocol as text.
 
-mod access;
-mod aligned;
-mod answers;
-mod ast;
-mod behind;
-mod bits;
-mod body;
-mod boxes;
-mod choices;
-mod compare;
-mod counters;
-mod cycle;
-mod data;
-mod declare;
-mod descriptor;
-mod divided;
-mod engines;
-mod engines_apart;
-mod evaluate;
-mod facts;
-mod family;
-mod flights;
-mod flips;
-mod flow;
-mod forms;
-mod inline;
-mod lanes;
-mod layout;
-mod left;
+mod cta;
 mod lift;
 mod lint;
-mod machine;
-mod members;
-mod memory;
 mod operations;
-mod packed;
-mod parse;
-mod peek;
-mod peel;
-mod program;
-mod reroll;
-mod rewrite;
-mod rounds;
-mod scope;
-mod settled;
-mod spins;
-mod statement;
-mod stores;
-mod tensor;
-mod term;
+mod path;
+mod syntax;
 mod threads;
-mod token;
-mod unroll;
-mod value;
-mod walk;
-mod warpgroups;
-mod words;
-mod write;
+mod warp;
+mod written;
 
-pub use ast::Function;
-pub use ast::Instruction;
-pub use ast::Location;
-pub use ast::Module;
-pub use ast::Operand;
-pub use ast::Parameter;
-pub use ast::Register;
-pub use ast::Variable;
 pub use lift::Failure;
 pub use lift::Options;
 pub use lift::Order;
 pub use lift::lift;
 pub use lint::Lint;
 pub use lint::lint;
-pub use parse::MAX_SOURCE_BYTES;
-pub use parse::parse;
-pub use statement::Obstacle;
+pub use syntax::ast::Function;
+pub use syntax::ast::Instruction;
+pub use syntax::ast::Location;
+pub use syntax::ast::Module;
+pub use syntax::ast::Operand;
+pub use syntax::ast::Parameter;
+pub use syntax::ast::Register;
+pub use syntax::ast::Variable;
+pub use syntax::parse::MAX_SOURCE_BYTES;
+pub use syntax::parse::parse;
+pub use warp::statement::Obstacle;

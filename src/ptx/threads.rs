@@ -2,13 +2,13 @@
 //! number of warps is recovered, and they are written as one text in which numbers are functions
 //! `a * warps + b`. Each text was compared with it: nothing is extrapolated.
 
-use super::ast::Function;
-use super::ast::Module;
 use super::lift::Failure;
 use super::lift::Options;
 use super::lift::written;
-use super::statement::Obstacle;
 use crate::protocol::Span;
+use crate::ptx::syntax::ast::Function;
+use crate::ptx::syntax::ast::Module;
+use crate::ptx::warp::statement::Obstacle;
 use crate::text;
 use crate::text::Diagnostic;
 

@@ -1,0 +1,308 @@
+//! Tensor copies do not say how many bytes they deliver: what is expected on an mbarrier is divided
+//! among the copies to it. That their boxes fill it is assumed.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::data::reach;
+use super::family::Place;
+use super::family::barrier;
+use super::family::place;
+use super::program::Program;
+use crate::ptx::warp::facts::Facts;
+use crate::ptx::warp::machine::Unknowns;
+use crate::ptx::warp::statement::Action;
+use crate::ptx::warp::statement::Statement;
+use crate::ptx::warp::term::Sum;
+use crate::ptx::warp::term::Unknown;
+
+/// What is expected on one mbarrier, and what is copied to it.
+#[derive(Debug)]
+struct Filling {
+    place: Place,
+    /// What each statement that expects something expects.
+    expected: Vec<Sum>,
+    /// What is delivered by copies that say how much.
+    known: Sum,
+    /// The CTA of each copy that does not say.
+    open: Vec<u32>,
+    /// Where each of them begins to write, where accesses are followed.
+    begun: Vec<Range>,
+}
+
+/// Places in a shared variable of a CTA: the least and the most offset, and the distance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::ptx) struct Range {
+    pub rank: u32,
+    pub base: String,
+    low: i128,
+    high: i128,
+    step: i128,
+}
+
+impl Range {
+    /// Where accesses may begin.
+    pub fn of(address: &Sum, rank: u32, unknowns: &Unknowns) -> Option<Range> {
+        let place = place(address, rank, unknowns, 0).ok()?;
+        let first = place.offset.constant;
+        let (low, high, step) = reach(&place.offset.plus_constant(-first), unknowns);
+        let (low, high) = (low + first, high + first);
+        let all = step == 0 || (high - low) / step < MOST_PLACES;
+        all.then_some(Range {
+            rank: place.rank,
+            base: place.base,
+            low,
+            high,
+            step,
+        })
+    }
+
+    /// The places, in order.
+    pub fn all(&self) -> impl Iterator<Item = i128> + use<> {
+        let (low, step) = (self.low, self.step.max(1));
+        (0..=(self.high - low) / step).map(move |k| low + k * step)
+    }
+}
+
+/// Places of one copy that are told apart.
+const MOST_PLACES: i128 = 1024;
+
+/// What is expected on mbarriers, and what is copied to them, by all warps together.
+#[derive(Debug)]
+pub(in crate::ptx) struct Boxes {
+    fillings: Vec<Filling>,
+    /// Where tensor copies begin to write, in shared variables of CTAs.
+    begun: BTreeMap<(u32, String), BTreeSet<i128>>,
+}
+
+impl Boxes {
+    pub fn of(programs: &[Program], unknowns: &Unknowns) -> Boxes {
+        let mut boxes = Boxes {
+            fillings: Vec::new(),
+            begun: BTreeMap::new(),
+        };
+        for program in programs {
+            boxes.collect(&program.statements, program, &mut Vec::new(), unknowns);
+        }
+        boxes
+    }
+
+    /// Whether every copy says how much it delivers.
+    pub fn is_empty(&self) -> bool {
+        self.fillings.iter().all(|f| f.open.is_empty())
+    }
+
+    fn collect(
+        &mut self,
+        statements: &[Statement],
+        program: &Program,
+        loops: &mut Vec<Unknown>,
+        unknowns: &Unknowns,
+    ) {
+        for statement in statements {
+            match &statement.action {
+                Action::For(unknown, _, body) => {
+                    loops.push(*unknown);
+                    self.collect(body, program, loops, unknowns);
+                    loops.pop();
+                }
+                Action::If(_, yes, no) => {
+                    self.collect(yes, program, loops, unknowns);
+                    self.collect(no, program, loops, unknowns);
+                }
+                action => {
+                    let Some(address) = barrier(action) else {
+                        continue;
+                    };
+                    let begun = match action {
+                        Action::Copy(_, None, Some(area)) => {
+                            Range::of(&area.address, program.rank, unknowns)
+                        }
+                        _ => None,
+                    };
+                    if let Some(range) = &begun {
+                        let there = (range.rank, range.base.clone());
+                        self.begun.entry(there).or_default().extend(range.all());
+                    }
+                    if let Some(at) = leveled(address, program.rank, loops, unknowns) {
+                        let filling = self.at(at);
+                        for _ in &program.warps {
+                            filling.add(action, program.rank);
+                            filling.begun.extend(begun.clone());
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn at(&mut self, place: Place) -> &mut Filling {
+        let found = self.fillings.iter().position(|f| f.place == place);
+        let index = found.unwrap_or_else(|| {
+            self.fillings.push(Filling {
+                place,
+                expected: Vec::new(),
+                known: Sum::of(0),
+                open: Vec::new(),
+                begun: Vec::new(),
+            });
+            self.fillings.len() - 1
+        });
+        &mut self.fillings[index]
+    }
+
+    /// How many bytes a copy can write before the place where the next tensor copy begins, wherever it
+    /// begins itself; nothing if none begins behind it.
+    fn room(&self, range: &Range) -> Option<i128> {
+        let begun = self.begun.get(&(range.rank, range.base.clone()))?;
+        let room = |at: i128| Some(begun.range(at + 1..).next()? - at);
+        range.all().filter_map(room).min()
+    }
+
+    /// The share of a copy to an mbarrier that several CTAs copy to; none where only one does.
+    /// Inside, nothing if the share is not known.
+    fn share(
+        &self,
+        address: &Sum,
+        rank: u32,
+        loops: &[Unknown],
+        unknowns: &Unknowns,
+    ) -> Option<Option<Sum>> {
+        let at = leveled(address, rank, loops, unknowns)?;
+        let filling = self.fillings.iter().find(|f| f.place == at)?;
+        if filling.open.iter().all(|other| *other == at.rank) {
+            return None;
+        }
+        let [expected] = filling.expected.as_slice() else {
+            return Some(None);
+        };
+        let count = i128::try_from(filling.open.len()).unwrap_or(1);
+        let share = expected.minus(&filling.known).exactly_over(count);
+        Some(share.filter(|s| s.as_constant().is_some_and(|bytes| bytes > 0)))
+    }
+}
+
+impl Filling {
+    fn add(&mut self, action: &Action, rank: u32) {
+        match action {
+            Action::ArriveExpectTx(_, bytes) | Action::ExpectTx(_, bytes) => {
+                self.expected.push(bytes.clone());
+            }
+            Action::Copy(_, Some(bytes), _) => self.known = self.known.plus(bytes),
+            Action::Copy(_, None, _) => self.open.push(rank),
+            _ => {}
+        }
+    }
+}
+
+/// The place of an address with loop variables named by how deep their loops are.
+fn leveled(address: &Sum, rank: u32, loops: &[Unknown], unknowns: &Unknowns) -> Option<Place> {
+    let mut place = place(address, rank, unknowns, 0).ok()?;
+    let level = |u: Unknown| {
+        let depth = loops.iter().position(|l| *l == u)?;
+        let number = u32::MAX - u32::try_from(depth).unwrap_or(0);
+        Some(Sum::unknown(Unknown(number)))
+    };
+    place.offset = Facts::default().replaced(&place.offset, &level);
+    Some(place)
+}
+
+/// The bytes of the copy at this place, if it does not say how many it delivers.
+pub(in crate::ptx) fn share(
+    boxes: &Boxes,
+    statements: &[Statement],
+    index: usize,
+    rank: u32,
+    loops: &[Unknown],
+    unknowns: &Unknowns,
+) -> Option<Sum> {
+    let Action::Copy(barrier, None, _) = &statements.get(index)?.action else {
+        return None;
+    };
+    match boxes.share(barrier, rank, loops, unknowns) {
+        Some(share) => share,
+        None => local(statements, index),
+    }
+}
+
+/// The bytes of the copy at this place, if it is the only one that fills its mbarrier. Several are taken to
+/// write up to where the next tensor copy begins, as long as that is together what is expected.
+pub(in crate::ptx) fn written(
+    boxes: &Boxes,
+    statements: &[Statement],
+    index: usize,
+    rank: u32,
+    loops: &[Unknown],
+    unknowns: &Unknowns,
+) -> Option<Sum> {
+    let Action::Copy(barrier, None, area) = &statements.get(index)?.action else {
+        return None;
+    };
+    let at = leveled(barrier, rank, loops, unknowns)?;
+    let filling = boxes.fillings.iter().find(|f| f.place == at)?;
+    let expected = match (filling.open.as_slice(), filling.expected.as_slice()) {
+        ([_], [expected]) => return Some(expected.minus(&filling.known)),
+        (_, expected) => expected,
+    };
+    let mut all = 0i128;
+    for bytes in expected {
+        all += bytes.as_constant()?;
+    }
+    let mine = boxes.room(&Range::of(&area.as_ref()?.address, rank, unknowns)?);
+    let rooms: Vec<Option<i128>> = filling.begun.iter().map(|r| boxes.room(r)).collect();
+    let known: i128 = rooms.iter().flatten().sum();
+    let left = all - filling.known.as_constant()? - known;
+    let ends = rooms.iter().filter(|r| r.is_none()).count();
+    let complete = rooms.len() == filling.open.len() && !expected.is_empty();
+    match (mine, ends) {
+        (Some(room), 0) if complete && left == 0 => Some(Sum::of(room)),
+        (Some(room), 1) if complete && left > 0 => Some(Sum::of(room)),
+        (None, 1) if complete && left > 0 && expected.len() == 1 => Some(Sum::of(left)),
+        _ => None,
+    }
+}
+
+/// The share of the copy at this place, of what is expected in the same block before it.
+fn local(statements: &[Statement], index: usize) -> Option<Sum> {
+    let Action::Copy(barrier, None, _) = &statements.get(index)?.action else {
+        return None;
+    };
+    let expects = |s: &Statement| match &s.action {
+        Action::ArriveExpectTx(b, bytes) | Action::ExpectTx(b, bytes) if b == barrier => {
+            Some(bytes.clone())
+        }
+        _ => None,
+    };
+    let from = (0..index)
+        .rev()
+        .find(|k| expects(&statements[*k]).is_some())?;
+    let mut left = expects(&statements[from])?;
+    let (mut open, mut last) = (0i128, index);
+    for (number, statement) in statements.iter().enumerate().skip(from + 1) {
+        if expects(statement).is_some() {
+            break;
+        }
+        match &statement.action {
+            Action::Copy(b, None, _) if b == barrier => {
+                open += 1;
+                last = number;
+            }
+            Action::Copy(b, Some(bytes), _) if b == barrier => left = left.minus(bytes),
+            _ => {}
+        }
+    }
+    let total = left.as_constant();
+    match (open, total) {
+        (1, _) => Some(left),
+        (_, Some(total)) => {
+            let share = total / open;
+            let mine = if index == last {
+                total - share * (open - 1)
+            } else {
+                share
+            };
+            (share > 0).then(|| Sum::of(mine))
+        }
+        _ => None,
+    }
+}

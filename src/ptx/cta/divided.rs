@@ -1,0 +1,296 @@
+//! Parameters of which only a quotient counts, as of `k` in `for (i = 0; i < k / 64; i++)`: the quotient
+//! becomes the parameter. It takes every value between its least and its most, since it never skips one,
+//! so the protocol is the same, and proofs need no division.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use super::program::Followed;
+use super::program::Program;
+use crate::ptx::warp::facts::Facts;
+use crate::ptx::warp::machine::Meaning;
+use crate::ptx::warp::machine::Unknowns;
+use crate::ptx::warp::rewrite::mapped;
+use crate::ptx::warp::term::Atom;
+use crate::ptx::warp::term::Condition;
+use crate::ptx::warp::term::Sum;
+use crate::ptx::warp::term::Unknown;
+
+/// How a parameter occurs.
+#[derive(Debug, Default, Clone)]
+struct Uses {
+    /// What is added to it before it is divided, and by what.
+    quotients: BTreeSet<(i128, i128)>,
+    /// Below which values it is compared to lie.
+    limits: BTreeSet<i128>,
+    /// Whether it occurs in another way.
+    plain: bool,
+}
+
+/// Puts quotients in the place of parameters of which nothing else is used.
+pub(in crate::ptx) fn divide(followed: &mut Followed) {
+    let mut uses: BTreeMap<Unknown, Uses> = BTreeMap::new();
+    for program in &followed.programs {
+        let seen = std::cell::RefCell::new(&mut uses);
+        mapped(
+            &program.statements,
+            &|sum| {
+                look(sum, *seen.borrow_mut(), &followed.unknowns);
+                sum.clone()
+            },
+            &|condition| {
+                examine(condition, *seen.borrow_mut(), &followed.unknowns);
+                condition.clone()
+            },
+        );
+    }
+    for (unknown, uses) in &mut uses {
+        let mut assumed = followed.assumptions.iter();
+        uses.plain |= assumed.any(|(sum, _)| sum.mentions(&|u| u == *unknown));
+    }
+    for (unknown, uses) in uses {
+        if let Some((added, by)) = common(&uses) {
+            replace(followed, unknown, added, by);
+        }
+    }
+}
+
+/// What is added to a parameter and what divides it, wherever it occurs.
+fn common(uses: &Uses) -> Option<(i128, i128)> {
+    let (added, by) = *uses.quotients.first()?;
+    let least = uses.quotients.iter().map(|(_, by)| *by).min()?;
+    let alike = uses
+        .quotients
+        .iter()
+        .all(|(more, other)| *more == added && other % least == 0 && (added == 0 || *other == by));
+    let limits = uses.limits.iter().all(|limit| (limit + added) % least == 0);
+    (alike && limits && !uses.plain).then_some((added, least))
+}
+
+fn replace(followed: &mut Followed, unknown: Unknown, added: i128, by: i128) {
+    let whole = Sum::unknown(unknown).plus_constant(added);
+    let (low, high) = followed.unknowns.1.range(&whole);
+    if low < 0 {
+        return;
+    }
+    let quotient = followed.unknowns.of(Meaning::Divided(unknown, added, by));
+    let (low, high) = (low.div_euclid(by), high.div_euclid(by));
+    followed.unknowns.1.bound(quotient, low, high);
+    let facts = followed.unknowns.1.clone();
+    let change = Change {
+        unknown,
+        added,
+        by,
+        quotient: Sum::unknown(quotient),
+        facts,
+    };
+    for program in &mut followed.programs {
+        let statements = mapped(&program.statements, &|s| change.sum(s), &|c| {
+            change.condition(c)
+        });
+        let warps = std::mem::take(&mut program.warps);
+        *program = Program::of(program.rank, warps, statements);
+    }
+}
+
+struct Change {
+    unknown: Unknown,
+    added: i128,
+    by: i128,
+    quotient: Sum,
+    facts: Facts,
+}
+
+impl Change {
+    fn sum(&self, sum: &Sum) -> Sum {
+        let mut all = Sum::of(sum.constant);
+        for (atom, factor) in &sum.terms {
+            all = all.plus_times(&self.atom(atom), *factor);
+        }
+        all
+    }
+
+    fn atom(&self, atom: &Atom) -> Sum {
+        if !atom.mentions(&|u| u == self.unknown) {
+            return Sum::atom(atom.clone());
+        }
+        match atom {
+            Atom::Quotient(a, b) => {
+                if let (Some((_, added)), Some(by)) = (alone(a), b.as_constant())
+                    && added == self.added
+                {
+                    let left = self.facts.quotient(&self.quotient, &Sum::of(by / self.by));
+                    return left.unwrap_or_else(|| self.quotient.clone());
+                }
+                let (a, b) = (self.sum(a), self.sum(b));
+                self.facts
+                    .quotient(&a, &b)
+                    .unwrap_or_else(|| Sum::atom(Atom::Quotient(Rc::new(a), Rc::new(b))))
+            }
+            Atom::Product(parts) => {
+                let mut product = Sum::of(1);
+                for part in parts {
+                    product = product.times(&self.atom(part));
+                }
+                product
+            }
+            Atom::Choice(c, a, b) => {
+                self.facts
+                    .choice(&self.condition(c), &self.sum(a), &self.sum(b))
+            }
+            Atom::Unknown(_) | Atom::Cell(..) => Sum::atom(atom.clone()),
+        }
+    }
+
+    fn condition(&self, condition: &Condition) -> Condition {
+        match condition {
+            Condition::Negative(sum) => match limit(sum) {
+                Some((unknown, limit, below)) if unknown == self.unknown => {
+                    let limit = (limit + self.added).div_euclid(self.by);
+                    let less = Condition::Negative(self.quotient.plus_constant(-limit));
+                    if below { less } else { less.negated() }
+                }
+                _ => Condition::Negative(self.sum(sum)),
+            },
+            Condition::Zero(sum) => Condition::Zero(self.sum(sum)),
+            Condition::Not(inner) => self.condition(inner).negated(),
+            Condition::And(a, b) => self.condition(a).and(self.condition(b)),
+            Condition::Or(a, b) => self.condition(a).or(self.condition(b)),
+            Condition::Constant(_) | Condition::Passed(_) => condition.clone(),
+        }
+    }
+}
+
+/// An unknown and what is added to it, if a sum is nothing else.
+fn alone(sum: &Sum) -> Option<(Unknown, i128)> {
+    match sum.terms.iter().collect::<Vec<_>>().as_slice() {
+        [(Atom::Unknown(u), 1)] => Some((*u, sum.constant)),
+        _ => None,
+    }
+}
+
+/// An unknown that lies below a limit, or not, exactly if this sum is below 0.
+fn limit(sum: &Sum) -> Option<(Unknown, i128, bool)> {
+    match sum.terms.iter().collect::<Vec<_>>().as_slice() {
+        [(Atom::Unknown(u), 1)] => Some((*u, -sum.constant, true)),
+        [(Atom::Unknown(u), -1)] => Some((*u, sum.constant + 1, false)),
+        _ => None,
+    }
+}
+
+fn look(sum: &Sum, uses: &mut BTreeMap<Unknown, Uses>, unknowns: &Unknowns) {
+    for atom in sum.terms.keys() {
+        within(atom, uses, unknowns);
+    }
+}
+
+fn within(atom: &Atom, uses: &mut BTreeMap<Unknown, Uses>, unknowns: &Unknowns) {
+    let parameter = |u: Unknown| matches!(unknowns.meaning(u), Some(Meaning::Parameter(..)));
+    match atom {
+        Atom::Unknown(u) if parameter(*u) => uses.entry(*u).or_default().plain = true,
+        Atom::Unknown(_) => {}
+        Atom::Quotient(a, b) => {
+            if let (Some((unknown, added)), Some(by)) = (alone(a), b.as_constant())
+                && parameter(unknown)
+            {
+                let uses = uses.entry(unknown).or_default();
+                uses.quotients.insert((added, by));
+                return;
+            }
+            look(a, uses, unknowns);
+            look(b, uses, unknowns);
+        }
+        Atom::Product(parts) => {
+            for part in parts {
+                within(part, uses, unknowns);
+            }
+        }
+        Atom::Cell(address, _) => look(address, uses, unknowns),
+        Atom::Choice(c, a, b) => {
+            examine(c, uses, unknowns);
+            look(a, uses, unknowns);
+            look(b, uses, unknowns);
+        }
+    }
+}
+
+fn examine(condition: &Condition, uses: &mut BTreeMap<Unknown, Uses>, unknowns: &Unknowns) {
+    match condition {
+        Condition::Negative(sum) => match limit(sum) {
+            Some((unknown, limit, _))
+                if matches!(unknowns.meaning(unknown), Some(Meaning::Parameter(..))) =>
+            {
+                uses.entry(unknown).or_default().limits.insert(limit);
+            }
+            _ => look(sum, uses, unknowns),
+        },
+        Condition::Zero(sum) => look(sum, uses, unknowns),
+        Condition::Not(inner) => examine(inner, uses, unknowns),
+        Condition::And(a, b) | Condition::Or(a, b) => {
+            examine(a, uses, unknowns);
+            examine(b, uses, unknowns);
+        }
+        Condition::Passed(test) => {
+            look(&test.barrier, uses, unknowns);
+            if let Some(parity) = &test.parity {
+                look(parity, uses, unknowns);
+            }
+        }
+        Condition::Constant(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ptx::warp::statement::Action;
+    use crate::ptx::warp::statement::Statement;
+
+    fn waits(parity: Sum, times: Sum, number: Unknown) -> Statement {
+        let plain = |action| Statement {
+            action,
+            at: 0,
+            location: None,
+            memory: "",
+        };
+        let wait = plain(Action::Wait(Sum::of(0), parity));
+        plain(Action::For(number, times, vec![wait]))
+    }
+
+    /// A parameter divided by 64 and by 256 becomes its quotient by 64; one that is used by itself stays.
+    #[test]
+    fn only_quotients_are_replaced() {
+        for plain in [false, true] {
+            let mut unknowns = Unknowns::default();
+            let k = unknowns.of(Meaning::Parameter(0, 0));
+            unknowns.1.bound(k, 0, 1000);
+            let i = unknowns.fresh(Meaning::Iteration(0));
+            let facts = unknowns.1.clone();
+            let by = |n| facts.quotient(&Sum::unknown(k), &Sum::of(n)).unwrap();
+            let parity = if plain { Sum::unknown(k) } else { by(256) };
+            let program = Program::of(0, vec![0], vec![waits(parity, by(64), i)]);
+            let mut followed = Followed {
+                programs: vec![program],
+                unknowns,
+                assumptions: BTreeSet::new(),
+                counters: false,
+                tensors: BTreeSet::new(),
+                boxes_out: false,
+            };
+            let before = followed.programs[0].statements.clone();
+            divide(&mut followed);
+            let after = &followed.programs[0].statements;
+            if plain {
+                assert_eq!(*after, before);
+                continue;
+            }
+            let meaning = Meaning::Divided(k, 0, 64);
+            let quotient = Sum::unknown(followed.unknowns.find(&meaning).unwrap());
+            let facts = &followed.unknowns.1;
+            assert_eq!(facts.range(&quotient), (0, 15));
+            let parity = facts.quotient(&quotient, &Sum::of(4)).unwrap();
+            assert_eq!(*after, [waits(parity, quotient, i)]);
+        }
+    }
+}

@@ -1,0 +1,290 @@
+//! Warps that have left do not count at barriers of all threads: `bar.sync` without a thread count and
+//! cluster barriers are passed by those who are still there. The language counts everybody, so a warp
+//! that comes to such a barrier less often than others goes on coming to it after its end.
+//!
+//! That is the same: what has left is never waited for, and what comes to a barrier as soon as its
+//! generation opens is not waited for either. It holds for one barrier at a time: a warp that has left
+//! would have to come to two of them at once.
+//!
+//! A warp that leaves early under a condition, where all who stay come equally often, comes under that condition
+//! to what it would have come to otherwise. How often others come is asked only where that is not enough.
+
+use super::program::Followed;
+use super::program::Program;
+use super::program::each;
+use super::program::numbered;
+use super::program::of_all;
+use super::program::regroup;
+use super::program::skeleton;
+use crate::ptx::warp::machine::Launch;
+use crate::ptx::warp::machine::Meaning;
+use crate::ptx::warp::statement::Action;
+use crate::ptx::warp::statement::Obstacle;
+use crate::ptx::warp::statement::Statement;
+use crate::ptx::warp::term::Condition;
+use crate::ptx::warp::term::Sum;
+use crate::ptx::warp::term::Unknown;
+
+/// Lets warps that have left go on meeting the others. Returns whether some do.
+pub(in crate::ptx) fn complete(followed: &mut Followed, launch: &Launch) -> Result<bool, Obstacle> {
+    let cta = |a: &Action| of_all(a, launch) && matches!(a, Action::Sync(_, _, false));
+    let cluster = |a: &Action| matches!(a, Action::ClusterArrive | Action::ClusterWait);
+    let kinds: [&dyn Fn(&Action) -> bool; 2] = [&cta, &cluster];
+    let uneven: Vec<_> = kinds
+        .iter()
+        .filter(|keep| !even(followed, **keep))
+        .collect();
+    match uneven.as_slice() {
+        [] => Ok(false),
+        [keep] => {
+            let barrier = barrier(followed, launch, **keep)?;
+            if stay(followed, **keep) {
+                return Ok(true);
+            }
+            filled_up(followed, **keep, &barrier)
+        }
+        [keep, ..] => Err(refusal(followed, **keep)),
+    }
+}
+
+/// Lets warps that leave under a condition come to what they would have come to otherwise. Returns whether then
+/// all come equally often.
+fn stay(followed: &mut Followed, keep: &dyn Fn(&Action) -> bool) -> bool {
+    let mut all: Vec<Program> = Vec::new();
+    for program in &followed.programs {
+        let Some(statements) = staying(&program.statements, keep, false) else {
+            return false;
+        };
+        let program = Program::of(program.rank, program.warps.clone(), statements);
+        all.push(program);
+    }
+    let before = std::mem::replace(&mut followed.programs, all);
+    let done = even(followed, keep);
+    if done {
+        regroup(&mut followed.programs);
+    } else {
+        followed.programs = before;
+    }
+    done
+}
+
+/// The statements with what a warp that leaves at the end of them would have come to. None where it has used
+/// shared memory before: what orders that is not told.
+fn staying(
+    statements: &[Statement],
+    keep: &dyn Fn(&Action) -> bool,
+    used: bool,
+) -> Option<Vec<Statement>> {
+    let Some((
+        Statement {
+            action: Action::If(condition, yes, no),
+            at,
+            location,
+            memory,
+        },
+        before,
+    )) = statements.split_last()
+    else {
+        return Some(statements.to_vec());
+    };
+    let used = used || touches(before);
+    let (mut yes, mut no) = (staying(yes, keep, used)?, staying(no, keep, used)?);
+    let (first, second) = (skeleton(&yes, keep), skeleton(&no, keep));
+    if numbered(&first) != numbered(&second) {
+        let (short, missing) = if second.is_empty() {
+            (&mut no, first)
+        } else if first.is_empty() {
+            (&mut yes, second)
+        } else {
+            return Some(statements.to_vec());
+        };
+        if used || touches(short) {
+            return None;
+        }
+        short.extend(missing);
+    }
+    let mut all = before.to_vec();
+    let plain = numbered(&yes) == numbered(&no);
+    if plain {
+        all.extend(yes);
+    } else {
+        all.push(Statement {
+            action: Action::If(condition.clone(), yes, no),
+            at: *at,
+            location: *location,
+            memory,
+        });
+    }
+    Some(all)
+}
+
+/// Whether shared memory is used.
+fn touches(statements: &[Statement]) -> bool {
+    let mut touches = false;
+    each(statements, &mut |s| {
+        touches |= matches!(s.action, Action::Touch(..) | Action::Copy(_, _, Some(_)));
+    });
+    touches
+}
+
+/// Whether all warps come to these barriers in the same loops and branches.
+fn even(followed: &Followed, keep: &dyn Fn(&Action) -> bool) -> bool {
+    let mut all = followed
+        .programs
+        .iter()
+        .map(|p| numbered(&skeleton(&p.statements, keep)));
+    let first = all.next();
+    all.all(|other| Some(&other) == first.as_ref())
+}
+
+fn refusal(followed: &Followed, keep: &dyn Fn(&Action) -> bool) -> Obstacle {
+    let mut at = 0;
+    for program in &followed.programs {
+        each(&program.statements, &mut |s| {
+            if at == 0 && keep(&s.action) {
+                at = s.at;
+            }
+        });
+    }
+    Obstacle::new(
+        at,
+        "not every warp comes to this barrier of all threads equally often, and what those that have \
+         left mean for it is not followed",
+    )
+}
+
+/// The one barrier that this is, with what is done at it each time: in one CTA or in one cluster, and used
+/// in no other way.
+fn barrier(
+    followed: &Followed,
+    launch: &Launch,
+    keep: &dyn Fn(&Action) -> bool,
+) -> Result<Vec<Action>, Obstacle> {
+    let refused = refusal(followed, keep);
+    let mut actions: Vec<Action> = Vec::new();
+    let mut foreign = false;
+    for program in &followed.programs {
+        each(&program.statements, &mut |s| {
+            if keep(&s.action) && !actions.contains(&s.action) {
+                actions.push(s.action.clone());
+            }
+        });
+    }
+    let id = match actions.as_slice() {
+        [Action::Sync(id, ..)] if id.as_constant().is_some() => Some(id.clone()),
+        [Action::ClusterArrive, Action::ClusterWait] => None,
+        _ => return Err(refused),
+    };
+    for program in &followed.programs {
+        each(&program.statements, &mut |s| {
+            if let Action::Sync(other, ..) | Action::ArriveNamed(other, _) = &s.action {
+                foreign |= !keep(&s.action)
+                    && id.is_some()
+                    && other.as_constant() == id.as_ref().and_then(Sum::as_constant);
+                foreign |= !keep(&s.action) && other.as_constant().is_none();
+            }
+        });
+    }
+    if foreign || launch.ranks() > 1 && id.is_some() {
+        return Err(refused);
+    }
+    Ok(actions)
+}
+
+fn filled_up(
+    followed: &mut Followed,
+    keep: &dyn Fn(&Action) -> bool,
+    actions: &[Action],
+) -> Result<bool, Obstacle> {
+    let refused = refusal(followed, keep);
+    let pairs = actions.len() > 1;
+    let facts = &followed.unknowns.1;
+    let mut counts = Vec::new();
+    for program in &followed.programs {
+        let whole = skeleton(&program.statements, keep);
+        let Some(count) = count(&whole, pairs, facts) else {
+            return Err(refused);
+        };
+        counts.push(count);
+    }
+    let mut most = Sum::of(0);
+    for count in &counts {
+        let less = Condition::Negative(most.minus(count));
+        most = facts.choice(&less, count, &most);
+    }
+    let mut some = false;
+    for (number, count) in counts.iter().enumerate() {
+        let missing = most.minus(count);
+        let missing = followed.unknowns.1.rewritten(&missing);
+        if missing.as_constant() == Some(0) {
+            continue;
+        }
+        let program = &followed.programs[number];
+        // What they did to shared memory before is ordered by nothing.
+        if touches(&program.statements) || missing.reads_memory() {
+            return Err(refused);
+        }
+        some = true;
+        let variable = followed.unknowns.fresh(Meaning::Iteration(0));
+        let high = followed.unknowns.1.range(&missing).1;
+        followed.unknowns.1.bound(variable, 0, high.max(1) - 1);
+        let at = refused.at;
+        let body: Vec<Statement> = actions
+            .iter()
+            .map(|action| Statement {
+                action: action.clone(),
+                at,
+                location: None,
+                memory: "",
+            })
+            .collect();
+        let program = &followed.programs[number];
+        let mut statements = program.statements.clone();
+        statements.push(Statement {
+            action: Action::For(variable, missing, body),
+            at,
+            location: None,
+            memory: "",
+        });
+        followed.programs[number] = Program::of(program.rank, program.warps.clone(), statements);
+    }
+    Ok(some)
+}
+
+/// How often these barriers are come to, where that is a sum.
+fn count(
+    statements: &[Statement],
+    pairs: bool,
+    facts: &crate::ptx::warp::facts::Facts,
+) -> Option<Sum> {
+    let mut total = Sum::of(0);
+    let mut open = false;
+    for statement in statements {
+        match &statement.action {
+            Action::For(variable, times, body) => {
+                let each = count(body, pairs, facts)?;
+                if open || each.mentions(&|u: Unknown| u == *variable) {
+                    return None;
+                }
+                let none = Condition::Negative(times.clone());
+                let times = facts.choice(&none, &Sum::of(0), times);
+                total = total.plus(&times.times(&each));
+            }
+            Action::If(condition, yes, no) => {
+                let (yes, no) = (count(yes, pairs, facts)?, count(no, pairs, facts)?);
+                if open {
+                    return None;
+                }
+                total = total.plus(&facts.choice(condition, &yes, &no));
+            }
+            Action::ClusterArrive if !open => open = true,
+            Action::ClusterWait if open => {
+                open = false;
+                total = total.plus_constant(1);
+            }
+            Action::Sync(..) if !pairs => total = total.plus_constant(1),
+            _ => return None,
+        }
+    }
+    (!open && !total.excessive()).then_some(total)
+}

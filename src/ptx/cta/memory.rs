@@ -1,0 +1,342 @@
+//! Global memory that decides about synchronization: counters become semaphores, and what is only
+//! read becomes patterns, relations that the launch is given.
+
+use std::collections::BTreeMap;
+
+use super::program::Program;
+use super::program::each;
+use crate::ptx::warp::machine::MOST_PARAMETER;
+use crate::ptx::warp::machine::Meaning;
+use crate::ptx::warp::machine::Unknowns;
+use crate::ptx::warp::rewrite::mapped;
+use crate::ptx::warp::statement::Action;
+use crate::ptx::warp::statement::Obstacle;
+use crate::ptx::warp::statement::Statement;
+use crate::ptx::warp::term::Atom;
+use crate::ptx::warp::term::Condition;
+use crate::ptx::warp::term::Sum;
+use crate::ptx::warp::term::Unknown;
+use crate::ptx::written::write::Writer;
+
+/// What has been found in global memory while statements were written.
+#[derive(Debug, Default)]
+pub(in crate::ptx) struct Memory {
+    /// Counters: for each pointer how many elements there are, as texts; the largest counts.
+    semaphores: BTreeMap<String, Vec<String>>,
+    /// Patterns with their extents.
+    patterns: BTreeMap<String, [String; 2]>,
+    /// Sparse matrices: the name of the pattern, its rows, and the parameter that says how many
+    /// columns there are.
+    matrices: BTreeMap<String, [String; 2]>,
+    /// What a row lists, wherever a loop goes over a row, with the number of columns.
+    entries: Vec<(Unknown, String)>,
+}
+
+/// Unknowns from here on are what rows list.
+const FIRST_ENTRY: u32 = 1 << 31;
+
+/// The most elements of an array of counters with constant indices.
+const MOST_COUNTERS: i128 = 1 << 14;
+
+/// The pointer that an address is based on, and the bytes from there.
+fn based(address: &Sum, unknowns: &Unknowns) -> Option<(Unknown, Sum)> {
+    let mut pointers = address
+        .terms
+        .iter()
+        .filter_map(|(atom, factor)| match atom {
+            Atom::Unknown(u) if *factor == 1 => match unknowns.meaning(*u) {
+                Some(Meaning::Parameter(..)) if unknowns.1.range(&Sum::unknown(*u)).1 > 1 << 32 => {
+                    Some(*u)
+                }
+                _ => None,
+            },
+            _ => None,
+        });
+    let pointer = pointers.next()?;
+    pointers
+        .next()
+        .is_none()
+        .then(|| (pointer, address.minus(&Sum::unknown(pointer))))
+}
+
+/// Whether all accesses of a counter are to its first element.
+fn single(programs: &[Program], pointer: Unknown) -> bool {
+    let only = Sum::unknown(pointer);
+    let mut single = true;
+    for program in programs {
+        each(&program.statements, &mut |s| {
+            if let Action::CounterAdd(a, _)
+            | Action::CounterSet(a, _)
+            | Action::CounterWait(a, ..) = &s.action
+            {
+                single &= *a == only || !a.mentions(&|u| u == pointer);
+            }
+        });
+    }
+    single
+}
+
+impl Writer<'_, '_> {
+    /// A counter as an element of a semaphore.
+    pub fn semaphore(&mut self, address: &Sum, at: usize) -> Result<String, Obstacle> {
+        let refuse = |why: &str| Err(Obstacle::new(at, why));
+        let Some((pointer, offset)) = based(address, &self.followed.unknowns) else {
+            return refuse("which counter in global memory this is is not followed");
+        };
+        let Some(index) = offset.exactly_over(4) else {
+            return refuse("this counter does not lie at a multiple of 4 bytes");
+        };
+        let entry = |(own, _): &&(Unknown, String)| index == Sum::unknown(*own);
+        let listed = self.memory.entries.iter().find(entry);
+        let listed = listed.map(|(_, columns)| columns.clone());
+        let name = format!("at_{}", self.unknown(pointer, at)?);
+        if single(&self.followed.programs, pointer) {
+            self.memory.semaphores.entry(name.clone()).or_default();
+            return Ok(name);
+        }
+        let mut facts = self.followed.unknowns.1.clone();
+        for condition in &self.conditions {
+            facts.assume(condition);
+        }
+        if listed.is_none() && facts.range(&index).0 < 0 {
+            return refuse("this counter may lie before where its pointer points to");
+        }
+        let extent = match (listed, index.as_constant()) {
+            (Some(columns), _) => columns,
+            (_, Some(constant)) if constant < MOST_COUNTERS => (constant + 1).to_string(),
+            (_, Some(_)) => return refuse("this counter lies too far behind its pointer"),
+            (_, None) => self.extent(&index, at)?,
+        };
+        let extents = self.memory.semaphores.entry(name.clone()).or_default();
+        if !extents.contains(&extent) {
+            extents.push(extent);
+        }
+        let index = self.sum(&index, at)?;
+        Ok(format!("{name}[{index}]"))
+    }
+
+    /// One more than the most that an index can be, over parameters.
+    fn extent(&mut self, index: &Sum, at: usize) -> Result<String, Obstacle> {
+        let Some(most) = self.most(index) else {
+            let reason = "how many elements of this memory there are is not followed";
+            return Err(Obstacle::new(at, reason));
+        };
+        let extent = most.plus_constant(1);
+        let words = self.sum(&extent, at)?;
+        Ok(if self.followed.unknowns.1.range(&extent).0 < 0 {
+            format!("max(0, {words})")
+        } else {
+            words
+        })
+    }
+
+    /// The most that a sum can be where this is written, over parameters.
+    fn most(&self, sum: &Sum) -> Option<Sum> {
+        let facts = &self.followed.unknowns.1;
+        let mut most = sum.clone();
+        let blocks = (0..3).filter_map(|axis| {
+            let block = self.followed.unknowns.find(&Meaning::Block(axis))?;
+            let extent = self.followed.unknowns.find(&Meaning::Blocks(axis))?;
+            Some((block, Sum::unknown(extent)))
+        });
+        let loops = self.loops.iter().copied().zip(self.times.iter().cloned());
+        let moving: Vec<(Unknown, Sum)> = blocks.chain(loops).collect();
+        // What is inside depends on what is around it.
+        for (unknown, times) in moving.iter().rev() {
+            let (slope, rest) = most.split(*unknown)?;
+            if facts.range(&slope).0 < 0 {
+                return None;
+            }
+            most = rest.plus(&slope.times(&times.plus_constant(-1)));
+        }
+        let fixed = |u: Unknown| {
+            !matches!(
+                self.followed.unknowns.meaning(u),
+                Some(Meaning::Parameter(..) | Meaning::Blocks(_))
+            )
+        };
+        (!most.mentions(&fixed) && !most.reads_memory()).then_some(most)
+    }
+
+    /// Whether what is read from memory is other than 0, as an element of a pattern.
+    pub fn visited(&mut self, sum: &Sum, at: usize) -> Result<String, Obstacle> {
+        let refuse = |why: &str| Err(Obstacle::new(at, why));
+        let Some((Atom::Cell(address, cell), 1 | -1)) = sum.single() else {
+            return refuse(
+                "a branch depends on memory that is read, other than on whether it is 0",
+            );
+        };
+        let Some((pointer, offset)) = based(address, &self.followed.unknowns) else {
+            return refuse("which memory is read here is not followed");
+        };
+        let Some(index) = offset.exactly_over(i128::from(cell.bytes)) else {
+            return refuse("what is read here does not lie at a multiple of its size");
+        };
+        let (row, column, extents) = match self.split(&index) {
+            Some((row, column, width)) => {
+                let extents = [self.extent(&row, at)?, self.sum(&width, at)?];
+                (row, column, extents)
+            }
+            None => (
+                Sum::of(0),
+                index.clone(),
+                ["1".to_owned(), self.extent(&index, at)?],
+            ),
+        };
+        let name = format!("at_{}", self.unknown(pointer, at)?);
+        match self.memory.patterns.get(&name) {
+            Some(other) if *other != extents => {
+                return refuse("memory that decides about synchronization is read in two shapes");
+            }
+            _ => {}
+        }
+        if self.memory.semaphores.contains_key(&name) {
+            return refuse("a counter is read as if nobody wrote it");
+        }
+        self.memory.patterns.insert(name.clone(), extents);
+        Ok(format!(
+            "{name}[{}, {}]",
+            self.sum(&row, at)?,
+            self.sum(&column, at)?
+        ))
+    }
+
+    /// The row, the column and the number of columns of an index `row * width + column`, where the
+    /// column is the number of a loop that goes over all of them.
+    fn split(&self, index: &Sum) -> Option<(Sum, Sum, Sum)> {
+        for (variable, times) in self.loops.iter().zip(&self.times) {
+            let Some((Atom::Unknown(width), 1)) = times.single() else {
+                continue;
+            };
+            let Some((row, column)) = index.split(*width) else {
+                continue;
+            };
+            if column == Sum::unknown(*variable) && row != Sum::of(0) {
+                return Some((row, column, times.clone()));
+            }
+        }
+        None
+    }
+
+    /// A loop over what a row of a sparse matrix lists, `columns[offsets[row] + i]` for `i` up to
+    /// `offsets[row + 1] - offsets[row]`: the variable that stands for what is listed, the body with
+    /// it, and the words of the loop's head. Nothing else of the position in the row may matter.
+    pub fn row(
+        &mut self,
+        variable: Unknown,
+        times: &Sum,
+        body: &[Statement],
+        at: usize,
+    ) -> Result<(Unknown, Vec<Statement>, String), Obstacle> {
+        let refuse = |why: &str| Err(Obstacle::new(at, why));
+        let unknowns = &self.followed.unknowns;
+        let mut begins = None;
+        let mut ends = None;
+        for (atom, factor) in &times.terms {
+            match (atom, factor) {
+                (Atom::Cell(address, cell), 1) if ends.is_none() => ends = Some((address, cell)),
+                (Atom::Cell(address, cell), -1) => begins = Some((atom, address, cell)),
+                _ => {}
+            }
+        }
+        let (Some((first, begin, cell)), Some((end, _)), 2, 0) =
+            (begins, ends, times.terms.len(), times.constant)
+        else {
+            return refuse("how often this loop runs depends on memory that is read");
+        };
+        let size = i128::from(cell.bytes);
+        let row =
+            based(begin, unknowns).and_then(|(p, offset)| Some((p, offset.exactly_over(size)?)));
+        let (Some((offsets, row)), true) = (row, end.minus(begin) == Sum::of(size)) else {
+            return refuse("how often this loop runs is no length of a row");
+        };
+        // What is listed at this position, as the counters' index has it.
+        let position = Sum::atom(first.clone()).plus(&Sum::unknown(variable));
+        let mut listed: Vec<(Atom, Unknown)> = Vec::new();
+        each(body, &mut |s| {
+            let (Action::CounterAdd(address, _)
+            | Action::CounterSet(address, _)
+            | Action::CounterWait(address, ..)) = &s.action
+            else {
+                return;
+            };
+            for atom in address.terms.keys() {
+                if let Atom::Cell(place, cell) = atom
+                    && let Some((pointer, offset)) = based(place, unknowns)
+                    && offset.exactly_over(i128::from(cell.bytes)).as_ref() == Some(&position)
+                    && !listed.iter().any(|(other, _)| other == atom)
+                {
+                    listed.push((atom.clone(), pointer));
+                }
+            }
+        });
+        let [(listed, columns)] = listed.as_slice() else {
+            return refuse("what the rows of this loop list does not say which counter is meant");
+        };
+        let depth = u32::try_from(self.loops.len()).unwrap_or(0);
+        let entry = Unknown(FIRST_ENTRY + depth);
+        let put = |sum: &Sum| match sum.terms.get(listed) {
+            Some(factor) => {
+                let rest = sum.plus_times(&Sum::atom(listed.clone()), -factor);
+                rest.plus_times(&Sum::unknown(entry), *factor)
+            }
+            None => sum.clone(),
+        };
+        let body = mapped(body, &put, &Condition::clone);
+        let (offsets, columns) = (self.unknown(offsets, at)?, self.unknown(*columns, at)?);
+        let name = format!("rows_{offsets}_{columns}");
+        let width = format!("columns_{columns}");
+        let rows = self.extent(&row, at)?;
+        match self.memory.matrices.get(&name) {
+            Some([other, _]) if *other != rows => {
+                return refuse("a sparse matrix is read with two numbers of rows");
+            }
+            _ => {}
+        }
+        self.memory
+            .matrices
+            .insert(name.clone(), [rows, width.clone()]);
+        self.memory.entries.retain(|(other, _)| *other != entry);
+        self.memory.entries.push((entry, width));
+        let head = format!("row({name}, {})", self.sum(&row, at)?);
+        Ok((entry, body, head))
+    }
+
+    /// The declarations of patterns and semaphores.
+    pub fn memory_words(&self) -> String {
+        let mut words = String::new();
+        for (name, [rows, columns]) in &self.memory.matrices {
+            words.push_str(&format!(
+                "param {columns} in 0..={MOST_PARAMETER}\n\
+                 // what each row lists, every column at most once\n\
+                 pattern {name}[{rows}, {columns}]\n"
+            ));
+        }
+        for (name, [rows, columns]) in &self.memory.patterns {
+            words.push_str(&format!(
+                "pattern {name}[{rows}, {columns}]  // where the memory is not 0\n"
+            ));
+        }
+        for (name, extents) in &self.memory.semaphores {
+            let constants: Option<Vec<i128>> = extents.iter().map(|e| e.parse().ok()).collect();
+            let most = match (constants, extents.as_slice()) {
+                (Some(all), [_, ..]) => {
+                    all.iter().max().map_or_else(String::new, |m| m.to_string())
+                }
+                (_, []) => String::new(),
+                (_, [first, rest @ ..]) => rest
+                    .iter()
+                    .fold(first.clone(), |most, next| format!("max({most}, {next})")),
+            };
+            let extent = if most.is_empty() {
+                String::new()
+            } else {
+                format!("[{most}]")
+            };
+            words.push_str(&format!(
+                "semaphore {name}{extent} = 0  // taken to be cleared before the launch\n"
+            ));
+        }
+        words
+    }
+}

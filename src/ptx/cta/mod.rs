@@ -1,0 +1,18 @@
+//! The warps of a CTA together: barriers, buffers and roles.
+
+pub mod boxes;
+pub mod data;
+pub mod divided;
+pub mod engines_apart;
+pub mod family;
+pub mod flights;
+pub mod layout;
+pub mod left;
+pub mod members;
+pub mod memory;
+pub mod peel;
+pub mod program;
+pub mod reroll;
+pub mod rounds;
+pub mod settled;
+pub mod stores;

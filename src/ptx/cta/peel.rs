@@ -1,0 +1,84 @@
+//! Loops whose first round does something else: `for i in 0..n { a(i); if i > 0 { b(i - 1) } }`, as pipelines
+//! are written that give a stage back one round late. The first round is written in front of the loop. That is
+//! the same, and proofs take it: then every round does the same.
+
+use crate::ptx::warp::machine::Meaning;
+use crate::ptx::warp::machine::Unknowns;
+use crate::ptx::warp::rewrite::replaced;
+use crate::ptx::warp::rewrite::simplified;
+use crate::ptx::warp::statement::Action;
+use crate::ptx::warp::statement::Statement;
+use crate::ptx::warp::term::Condition;
+use crate::ptx::warp::term::Sum;
+use crate::ptx::warp::term::Unknown;
+
+/// The statements with such first rounds in front of their loops.
+pub(in crate::ptx) fn peeled(statements: &[Statement], unknowns: &mut Unknowns) -> Vec<Statement> {
+    let mut all = Vec::new();
+    for statement in statements {
+        let with = |action: Action| Statement {
+            action,
+            ..statement.clone()
+        };
+        match &statement.action {
+            Action::For(unknown, times, body) => {
+                let body = peeled(body, unknowns);
+                if first_differs(*unknown, &body, unknowns) {
+                    let (first, rest) = apart(*unknown, times, &body, unknowns);
+                    let mut whole = first;
+                    whole.push(with(rest));
+                    let runs = Condition::Negative(times.scaled(-1));
+                    if unknowns.1.decide(&runs) == Some(true) {
+                        all.extend(whole);
+                    } else {
+                        all.push(with(Action::If(runs, whole, Vec::new())));
+                    }
+                } else {
+                    all.push(with(Action::For(*unknown, times.clone(), body)));
+                }
+            }
+            Action::If(condition, yes, no) => {
+                let (yes, no) = (peeled(yes, unknowns), peeled(no, unknowns));
+                all.push(with(Action::If(condition.clone(), yes, no)));
+            }
+            _ => all.push(statement.clone()),
+        }
+    }
+    all
+}
+
+/// Whether a branch in a loop goes one way in the first round and the other way in all others.
+fn first_differs(unknown: Unknown, body: &[Statement], unknowns: &Unknowns) -> bool {
+    let index = Sum::unknown(unknown);
+    let mut first = unknowns.1.clone();
+    first.assume(&Condition::Zero(index.clone()));
+    let mut later = unknowns.1.clone();
+    later.assume_positive(&index.plus_constant(-1));
+    let zero = |u: Unknown| (u == unknown).then(|| Sum::of(0));
+    body.iter().any(|statement| match &statement.action {
+        Action::If(condition, ..) => {
+            let begun = first.decide(&first.replaced_in(condition, &zero));
+            begun.is_some() && later.decide(condition) == begun.map(|holds| !holds)
+        }
+        _ => false,
+    })
+}
+
+/// The first round, and the loop of the others.
+fn apart(
+    unknown: Unknown,
+    times: &Sum,
+    body: &[Statement],
+    unknowns: &mut Unknowns,
+) -> (Vec<Statement>, Action) {
+    let others = unknowns.fresh(Meaning::Iteration(0));
+    let most = unknowns.1.range(&Sum::unknown(unknown)).1;
+    unknowns.1.bound(others, 0, (most - 1).max(0));
+    let next = Sum::unknown(others).plus_constant(1);
+    let facts = &unknowns.1;
+    let zero = |u: Unknown| (u == unknown).then(|| Sum::of(0));
+    let first = simplified(&replaced(body, facts, &zero), facts);
+    let shifted = |u: Unknown| (u == unknown).then(|| next.clone());
+    let rest = simplified(&replaced(body, facts, &shifted), facts);
+    (first, Action::For(others, times.plus_constant(-1), rest))
+}

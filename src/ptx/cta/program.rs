@@ -1,0 +1,305 @@
+//! What the warps of a CTA do, warp by warp, and what can be said about them together.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::peel::peeled;
+use super::reroll::rolled;
+use crate::ptx::operations::answers::Answers;
+use crate::ptx::operations::warpgroups::needed;
+use crate::ptx::operations::warpgroups::paired;
+use crate::ptx::path::flow::Flow;
+use crate::ptx::path::walk::Walker;
+use crate::ptx::syntax::ast::Function;
+use crate::ptx::syntax::ast::Module;
+use crate::ptx::syntax::ast::Variable;
+use crate::ptx::syntax::inline::inlined;
+use crate::ptx::warp::machine::Launch;
+use crate::ptx::warp::machine::Machine;
+use crate::ptx::warp::machine::Unknowns;
+use crate::ptx::warp::statement::Action;
+use crate::ptx::warp::statement::Obstacle;
+use crate::ptx::warp::statement::Pool;
+use crate::ptx::warp::statement::Statement;
+use crate::ptx::warp::term::Sum;
+use crate::ptx::warp::term::Unknown;
+
+/// What one warp does.
+#[derive(Debug, Clone)]
+pub(in crate::ptx) struct Program {
+    pub rank: u32,
+    pub warps: Vec<u32>,
+    pub statements: Vec<Statement>,
+    /// The same with loop variables numbered in order, to be compared.
+    plain: Vec<Statement>,
+}
+
+/// A kernel that has been followed.
+#[derive(Debug)]
+pub(in crate::ptx) struct Followed {
+    /// What warps do; those of a CTA that do the same are together.
+    pub programs: Vec<Program>,
+    pub unknowns: Unknowns,
+    pub assumptions: BTreeSet<(Sum, usize)>,
+    /// Whether the kernel waits for counters in global memory.
+    pub counters: bool,
+    /// Where it is written where the tensor memory of a CTA lies.
+    pub tensors: BTreeSet<Sum>,
+    /// Whether tensor copies are taken to take what threads have written.
+    pub boxes_out: bool,
+}
+
+/// Follows every warp of one CTA, or of each CTA of a cluster.
+pub(in crate::ptx) fn follow(
+    module: &Module<'_>,
+    function: &Function<'_>,
+    launch: &Launch,
+    data: bool,
+) -> Result<Followed, Obstacle> {
+    let function = &*inlined(module, function);
+    let flow = Flow::of(function)?;
+    let shared = module.shared.iter().chain(&function.shared);
+    let shared: Vec<Variable<'_>> = shared.cloned().collect();
+    let asks = function.code.iter().any(|i| i.has("try_cancel"));
+    let mut unknowns = Unknowns::default();
+    let mut counters = BTreeSet::new();
+    let mut tensors = BTreeSet::new();
+    // What was in the way without assumptions on blocks and iterations.
+    let mut first: Option<Obstacle> = None;
+    loop {
+        let mut assumptions = BTreeSet::new();
+        let mut programs: Vec<Program> = Vec::new();
+        let mut waited: BTreeSet<Unknown> = BTreeSet::new();
+        let mut steps = 0;
+        let mut answers = Answers::default();
+        let mut failed = None;
+        let mut allocated = BTreeSet::new();
+        'all: for rank in 0..launch.ranks() {
+            for warp in 0..launch.warps() {
+                let mut walker = Walker {
+                    machine: Machine {
+                        function,
+                        launch,
+                        warp,
+                        rank,
+                        unknowns: &mut unknowns,
+                        assumptions: &mut assumptions,
+                        generous: first.is_some(),
+                        guessing: false,
+                        sure: false,
+                        shared: &shared,
+                        tensors: &tensors,
+                    },
+                    flow: &flow,
+                    counters: &counters,
+                    data,
+                    waited: BTreeSet::new(),
+                    arrived: 0,
+                    steps,
+                    depth: 0,
+                    cases: 0,
+                    cycling: false,
+                    numbers: Vec::new(),
+                    asks,
+                    answers: Answers::default(),
+                    rounds: Vec::new(),
+                    unrolling: Vec::new(),
+                    groups: None,
+                    unfinished: [None, None],
+                    multiplier: None,
+                    allocated: BTreeSet::new(),
+                    hints: Vec::new(),
+                };
+                let done = walker.run();
+                steps = walker.steps;
+                waited.extend(walker.waited);
+                allocated.extend(walker.allocated);
+                answers.add(walker.answers);
+                match done {
+                    Ok(statements) => add(&mut programs, rank, warp, paired(statements)),
+                    Err(obstacle) => {
+                        failed = failed.or(Some(obstacle));
+                        // Warps behind it may say where the tensor memory lies.
+                        if !data || !tensors.is_empty() {
+                            break 'all;
+                        }
+                    }
+                }
+            }
+        }
+        // Writes to what turned out to be a counter have to be seen.
+        if !waited.is_subset(&counters) {
+            counters.extend(waited);
+            continue;
+        }
+        if !allocated.is_subset(&tensors) {
+            tensors.extend(allocated);
+            continue;
+        }
+        match (failed, first) {
+            (None, _) => {}
+            (Some(obstacle), None) => {
+                first = Some(obstacle);
+                continue;
+            }
+            // What is further on is closer to what is really in the way.
+            (Some(obstacle), Some(before)) if obstacle.at > before.at => return Err(obstacle),
+            (Some(_), Some(before)) => return Err(before),
+        }
+        answers.agree(&programs)?;
+        needed(&mut programs, launch, &unknowns)?;
+        for program in &mut programs {
+            let mut statements = rolled(std::mem::take(&mut program.statements), &mut unknowns);
+            if data {
+                statements = peeled(&statements, &mut unknowns);
+            }
+            *program = Program::of(program.rank, std::mem::take(&mut program.warps), statements);
+        }
+        launched(&mut programs, function, launch);
+        return Ok(Followed {
+            programs,
+            unknowns,
+            assumptions,
+            counters: !counters.is_empty(),
+            tensors,
+            boxes_out: false,
+        });
+    }
+}
+
+/// Where warps give registers back or take more, each has those of the launch first.
+fn launched(programs: &mut [Program], function: &Function<'_>, launch: &Launch) {
+    let mut moved = false;
+    for program in programs.iter() {
+        each(&program.statements, &mut |s| {
+            let pool = match &s.action {
+                Action::Acquire(pool, _) | Action::Release(pool, _) => Some(pool),
+                _ => None,
+            };
+            moved |= pool == Some(&Pool::Registers);
+        });
+    }
+    for program in programs.iter_mut().filter(|_| moved) {
+        let held = Sum::of(i128::from(launch.registers()));
+        let first = Statement {
+            action: Action::Acquire(Pool::Registers, held),
+            at: function.at.start,
+            location: None,
+            memory: "",
+        };
+        program.statements.insert(0, first);
+    }
+}
+
+impl Program {
+    /// What these warps of a CTA do.
+    pub fn of(rank: u32, warps: Vec<u32>, statements: Vec<Statement>) -> Program {
+        let plain = numbered(&statements);
+        Program {
+            rank,
+            warps,
+            statements,
+            plain,
+        }
+    }
+}
+
+fn add(programs: &mut Vec<Program>, rank: u32, warp: u32, statements: Vec<Statement>) {
+    let plain = numbered(&statements);
+    let same = programs
+        .iter_mut()
+        .find(|p| p.rank == rank && p.plain == plain);
+    match same {
+        Some(program) => program.warps.push(warp),
+        None => programs.push(Program {
+            rank,
+            warps: vec![warp],
+            statements,
+            plain,
+        }),
+    }
+}
+
+/// Puts warps together again that do the same.
+pub(in crate::ptx) fn regroup(programs: &mut Vec<Program>) {
+    for program in std::mem::take(programs) {
+        for warp in &program.warps {
+            add(programs, program.rank, *warp, program.statements.clone());
+        }
+    }
+}
+
+/// The statements with loop variables numbered from the largest number down, in order.
+pub(in crate::ptx) fn numbered(statements: &[Statement]) -> Vec<Statement> {
+    fn order(statements: &[Statement], map: &mut BTreeMap<Unknown, Unknown>) {
+        for statement in statements {
+            match &statement.action {
+                Action::For(unknown, _, body) => {
+                    let next = u32::MAX - u32::try_from(map.len()).unwrap_or(0);
+                    map.entry(*unknown).or_insert(Unknown(next));
+                    order(body, map);
+                }
+                Action::If(_, yes, no) => {
+                    order(yes, map);
+                    order(no, map);
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut map = BTreeMap::new();
+    order(statements, &mut map);
+    crate::ptx::warp::rewrite::renamed(statements, &map)
+}
+
+/// The barriers of the whole CTA or cluster that a program meets, in their loops and branches.
+pub(in crate::ptx) fn skeleton(
+    statements: &[Statement],
+    keep: &dyn Fn(&Action) -> bool,
+) -> Vec<Statement> {
+    let mut kept = Vec::new();
+    for statement in statements {
+        let action = match &statement.action {
+            Action::For(unknown, count, body) => {
+                let body = skeleton(body, keep);
+                (!body.is_empty()).then(|| Action::For(*unknown, count.clone(), body))
+            }
+            Action::If(condition, yes, no) => {
+                let (yes, no) = (skeleton(yes, keep), skeleton(no, keep));
+                let empty = yes.is_empty() && no.is_empty();
+                (!empty).then(|| Action::If(condition.clone(), yes, no))
+            }
+            action => keep(action).then(|| action.clone()),
+        };
+        if let Some(action) = action {
+            kept.push(Statement {
+                action,
+                at: statement.at,
+                location: statement.location,
+                memory: statement.memory,
+            });
+        }
+    }
+    kept
+}
+
+/// Every action of a program, those inside loops and branches included.
+pub(in crate::ptx) fn each<'s>(statements: &'s [Statement], visit: &mut dyn FnMut(&'s Statement)) {
+    for statement in statements {
+        visit(statement);
+        match &statement.action {
+            Action::For(_, _, body) => each(body, visit),
+            Action::If(_, yes, no) => {
+                each(yes, visit);
+                each(no, visit);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether this is a barrier of all threads of the CTA.
+pub(in crate::ptx) fn of_all(action: &Action, launch: &Launch) -> bool {
+    let all = i128::from(launch.warps() * 32);
+    matches!(action, Action::Sync(_, threads, _) if threads.as_constant() == Some(all))
+}

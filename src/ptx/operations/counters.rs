@@ -1,0 +1,160 @@
+//! Reads and writes of counters in global memory.
+
+use super::instruction::Done;
+use crate::ptx::path::walk::Walker;
+use crate::ptx::syntax::ast::Instruction;
+use crate::ptx::syntax::ast::Operand;
+use crate::ptx::warp::machine::Meaning;
+use crate::ptx::warp::machine::State;
+use crate::ptx::warp::statement::Action;
+use crate::ptx::warp::statement::Obstacle;
+use crate::ptx::warp::statement::Statement;
+use crate::ptx::warp::term::Sum;
+use crate::ptx::warp::value::Integer;
+use crate::ptx::warp::value::Value;
+
+impl Walker<'_, '_, '_> {
+    /// The address of a counter, if this is one that the kernel waits for.
+    fn counter(
+        &mut self,
+        instruction: &Instruction<'_>,
+        operand: Option<&Operand<'_>>,
+        state: &mut State,
+    ) -> Result<Option<Sum>, Obstacle> {
+        let at = instruction.at;
+        let Some(operand) = operand else {
+            return Ok(None);
+        };
+        if !self.has_counters() {
+            return Ok(None);
+        }
+        let value = self.machine.value(operand, state, at);
+        let pointer = match &value {
+            Value::Integer(integer) => self.pointer(&integer.sum),
+            _ => None,
+        };
+        let (Some(pointer), Value::Integer(integer)) = (pointer, value) else {
+            // A weak store is taken to be one of data.
+            let strong = ["release", "relaxed", "volatile", "acq_rel", "mmio"];
+            let weak =
+                instruction.opcode.starts_with("st.") && !strong.iter().any(|p| instruction.has(p));
+            if !weak {
+                self.refuse(
+                    instruction,
+                    "its address is not followed, and it may be the memory that the kernel waits for",
+                )?;
+            }
+            return Ok(None);
+        };
+        if !self.counters.contains(&pointer) {
+            return Ok(None);
+        }
+        self.one(instruction, &integer, state).map(Some)
+    }
+
+    pub fn atomic(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        lanes: u32,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Done {
+        if parts.contains(&"async") {
+            return self.refuse(instruction, "this form is not modelled");
+        }
+        let place = usize::from(parts.first() == Some(&"atom"));
+        let shared = instruction.opcode.contains("shared");
+        if place == 1 && !shared && self.turns_over(instruction, parts, lanes, state, out)? {
+            return Ok(());
+        }
+        let address = instruction.operands.get(place);
+        let operand = instruction.operands.get(place + 1);
+        let mut seen = State {
+            active: lanes,
+            ..state.clone()
+        };
+        let found = if shared {
+            None
+        } else {
+            self.counter(instruction, address, &mut seen)?
+        };
+        let reads = matches!(operand, Some(Operand::Integer(0)))
+            && parts
+                .iter()
+                .any(|p| matches!(*p, "add" | "or" | "xor" | "max"));
+        if reads && place == 1 {
+            // An atomic operation that changes nothing is a read.
+            if let Some(Operand::Register(register)) = instruction.operands.first()
+                && let Some(Value::Integer(address)) =
+                    address.map(|a| self.machine.value(a, state, instruction.at))
+            {
+                let unknown = self.machine.unknowns.fresh(Meaning::Read(address.sum));
+                state.facts.bound(unknown, 0, i128::from(i32::MAX));
+                let value = Value::Integer(Integer::same(Sum::unknown(unknown)));
+                self.machine.write(instruction, *register, value, state);
+            }
+            return Ok(());
+        }
+        if let Some(counter) = found {
+            let relative = matches!(parts.last(), Some(&("u32" | "s32" | "u64" | "s64")));
+            if !parts.contains(&"add") || !relative {
+                return self.refuse(
+                    instruction,
+                    "only additions to a counter that is waited for are modelled",
+                );
+            }
+            let Some(operand) = operand else {
+                return self.refuse(instruction, "an operand is missing");
+            };
+            let value = self.uniform(instruction, Some(operand), &mut seen)?;
+            if !state.facts.is_positive(&value) {
+                return self.refuse(instruction, "what is added to the counter may be negative");
+            }
+            let all = value.scaled(i128::from(lanes.count_ones()));
+            self.push(out, instruction, Action::CounterAdd(counter, all));
+        }
+        self.machine.compute(instruction, state);
+        if let Some(Operand::Register(register)) = instruction.operands.first()
+            && place == 1
+        {
+            let value = Value::lost(
+                instruction.at,
+                "what an atomic operation found is not followed",
+            );
+            self.machine.write(instruction, *register, value, state);
+        }
+        Ok(())
+    }
+
+    pub fn store(
+        &mut self,
+        instruction: &Instruction<'_>,
+        lanes: u32,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Done {
+        let mut seen = State {
+            active: lanes,
+            ..state.clone()
+        };
+        if instruction.has("async") {
+            return self.refuse(instruction, "this store is not modelled");
+        }
+        let elsewhere = |p: &str| instruction.opcode.contains(p);
+        if ["shared", "local", "param"].into_iter().any(elsewhere) {
+            return Ok(());
+        }
+        let Some(counter) = self.counter(instruction, instruction.operands.first(), &mut seen)?
+        else {
+            return Ok(());
+        };
+        let value = self.uniform(instruction, instruction.operands.get(1), &mut seen)?;
+        // What is read there is taken not to be negative.
+        if !state.facts.is_positive(&value) {
+            return self.refuse(instruction, "what is stored in the counter may be negative");
+        }
+        self.push(out, instruction, Action::CounterSet(counter, value));
+        Ok(())
+    }
+}

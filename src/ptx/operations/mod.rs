@@ -1,0 +1,12 @@
+//! What instructions on synchronization and memory do, family by family.
+
+pub mod access;
+pub mod answers;
+pub mod counters;
+pub mod descriptor;
+pub mod engines;
+pub mod flips;
+pub mod instruction;
+pub mod peek;
+pub mod tensor;
+pub mod warpgroups;

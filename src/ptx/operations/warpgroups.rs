@@ -1,0 +1,348 @@
+//! Multiplications that the four warps of a warpgroup carry out together: `wgmma.mma_async` is one operation of
+//! all of them, so it is not done before each has issued it. Whoever waits until no multiplication is left
+//! therefore knows that the other three have come as far.
+//!
+//! That is written as a barrier of the warpgroup: a warp arrives with the last multiplication before it waits.
+//! It is left out where nobody needs it, because all four warps do the same anyway, and where it is not clear
+//! which multiplications are waited for: then the warps of the text are less bound to each other than those of
+//! the kernel.
+
+use crate::ptx::cta::flights;
+use crate::ptx::cta::program::Program;
+use crate::ptx::cta::program::each;
+use crate::ptx::cta::program::numbered;
+use crate::ptx::cta::program::regroup;
+use crate::ptx::cta::program::skeleton;
+use crate::ptx::path::walk::Walker;
+use crate::ptx::syntax::ast::Instruction;
+use crate::ptx::syntax::ast::Operand;
+use crate::ptx::warp::machine::Launch;
+use crate::ptx::warp::machine::State;
+use crate::ptx::warp::machine::Unknowns;
+use crate::ptx::warp::statement::Action;
+use crate::ptx::warp::statement::How;
+use crate::ptx::warp::statement::Obstacle;
+use crate::ptx::warp::statement::Statement;
+
+/// The warps of a warpgroup.
+pub(in crate::ptx) const WARPS: u32 = 4;
+
+impl Walker<'_, '_, '_> {
+    /// Notes a multiplication, and waiting for all of them.
+    pub fn multiply(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        lanes: u32,
+        state: &State,
+        out: &mut Vec<Statement>,
+    ) {
+        let group = self.machine.warp / WARPS;
+        if lanes != state.whole || (group + 1) * WARPS > self.machine.launch.warps() {
+            return;
+        }
+        match (parts.get(1), instruction.operands.first()) {
+            (Some(&"mma_async"), _) => self.push(out, instruction, Action::Multiply(group)),
+            (Some(&"commit_group"), _) => self.push(out, instruction, Action::Grouped(group)),
+            (Some(&"wait_group"), Some(Operand::Integer(0))) => {
+                self.push(out, instruction, Action::Multiplied(group));
+            }
+            (Some(&"wait_group"), Some(Operand::Integer(left))) => {
+                let left = i128::from(*left);
+                self.push(out, instruction, Action::InFlight(group, left));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether this is about multiplications of a warpgroup.
+pub(in crate::ptx) fn multiplies(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Multiply(_)
+            | Action::Multiplied(_)
+            | Action::Grouped(_)
+            | Action::InFlight(..)
+            | Action::Issued(..)
+            | Action::Landed(..)
+    )
+}
+
+/// The statements with each wait for multiplications behind the last one before it, and no others. Where some
+/// waits leave multiplications in flight, nothing is left out.
+pub(in crate::ptx) fn paired(statements: Vec<Statement>) -> Vec<Statement> {
+    let mut flying = false;
+    each(&statements, &mut |s| {
+        flying |= matches!(s.action, Action::InFlight(..));
+    });
+    if flying {
+        return statements;
+    }
+    closed(without(statements, &|a| matches!(a, Action::Grouped(_))))
+}
+
+fn closed(statements: Vec<Statement>) -> Vec<Statement> {
+    let mut all: Vec<Statement> = Vec::new();
+    let mut open: Option<usize> = None;
+    for statement in statements {
+        match statement.action {
+            Action::Multiplied(_) if open.is_none() => {}
+            Action::Multiplied(_) => {
+                open = None;
+                all.push(statement);
+            }
+            Action::For(unknown, times, body) => {
+                let only = body.iter().any(|s| matches!(s.action, Action::Multiply(_)))
+                    && body
+                        .iter()
+                        .all(|s| matches!(s.action, Action::Multiply(_) | Action::Touch(..)))
+                    && times.as_constant().is_some_and(|t| t > 0);
+                if let Some(before) = open.take() {
+                    all.remove(before);
+                }
+                if only {
+                    let multiply = |s: &Statement| matches!(s.action, Action::Multiply(_));
+                    let last = body.iter().rfind(|s| multiply(s)).cloned();
+                    let rest: Vec<Statement> = body.into_iter().filter(|s| !multiply(s)).collect();
+                    if !rest.is_empty() {
+                        all.push(Statement {
+                            action: Action::For(unknown, times, rest),
+                            ..statement
+                        });
+                    }
+                    open = Some(all.len());
+                    all.extend(last);
+                    continue;
+                }
+                let body = closed(body);
+                if !body.is_empty() {
+                    let action = Action::For(unknown, times, body);
+                    all.push(Statement {
+                        action,
+                        ..statement
+                    });
+                }
+            }
+            Action::If(condition, yes, no) => {
+                if let Some(before) = open.take() {
+                    all.remove(before);
+                }
+                let (yes, no) = (closed(yes), closed(no));
+                if !yes.is_empty() || !no.is_empty() {
+                    let action = Action::If(condition, yes, no);
+                    all.push(Statement {
+                        action,
+                        ..statement
+                    });
+                }
+            }
+            Action::Multiply(_) => {
+                if let Some(before) = open {
+                    all.remove(before);
+                }
+                open = Some(all.len());
+                all.push(statement);
+            }
+            _ => all.push(statement),
+        }
+    }
+    if let Some(before) = open {
+        all.remove(before);
+    }
+    all
+}
+
+/// Leaves out what binds the warps of a warpgroup to each other where the four do the same, or do not multiply
+/// alike; and, where they differ, the accesses of all multiplications but those of the warp that tells others of
+/// them.
+///
+/// Fails where they differ and wait with multiplications in flight in a way that is not followed: a protocol
+/// without it would have runs that the kernel does not have.
+pub(in crate::ptx) fn needed(
+    programs: &mut Vec<Program>,
+    launch: &Launch,
+    unknowns: &Unknowns,
+) -> Result<(), Obstacle> {
+    let mut dropped = Vec::new();
+    // Warps whose multiplications are those of another warp, too.
+    let mut followers: Vec<(u32, u32)> = Vec::new();
+    let mut phases: Vec<(u32, u32)> = Vec::new();
+    for rank in 0..launch.ranks() {
+        for group in 0..launch.warps() / WARPS {
+            let warps = group * WARPS..(group + 1) * WARPS;
+            let own: Vec<&Program> = programs
+                .iter()
+                .filter(|p| p.rank == rank && p.warps.iter().any(|w| warps.contains(w)))
+                .collect();
+            if equal(&own, &|a| !aside(a)) {
+                dropped.push((rank, group));
+                continue;
+            }
+            let flying = first(&own, &|a| matches!(a, Action::InFlight(..)));
+            if let Some(at) = flying {
+                let facts = &unknowns.1;
+                let follow =
+                    |p: &&Program| flights::numbered(&p.statements, group, facts).is_some();
+                if !equal(&own, &multiplies) || !own.iter().all(follow) {
+                    let reason = "the warps of this warpgroup do different things, and how far the \
+                                  others are where it waits with multiplications in flight is not \
+                                  followed";
+                    return Err(Obstacle::new(at, reason));
+                }
+                phases.push((rank, group));
+            } else if !equal(&own, &multiplies) {
+                dropped.push((rank, group));
+            }
+            let groups = |a: &Action| matches!(a, Action::CommitGroup(true));
+            if let Some(at) = first(&own, &groups) {
+                let Some(leader) = leader(&own) else {
+                    let reason = "the warps of this warpgroup do different things, and which of them tells \
+                                  others that its multiplications are done is not followed";
+                    return Err(Obstacle::new(at, reason));
+                };
+                followers.extend(warps.filter(|w| *w != leader).map(|w| (rank, w)));
+            }
+        }
+    }
+    for program in std::mem::take(programs) {
+        let rank = program.rank;
+        for warp in program.warps {
+            let group = warp / WARPS;
+            let follows = followers.contains(&(rank, warp));
+            let mut statements = program.statements.clone();
+            if phases.contains(&(rank, group)) {
+                statements = flights::numbered(&statements, group, &unknowns.1).unwrap_or_default();
+            }
+            let gone = |action: &Action| match action {
+                Action::Multiply(group) | Action::Multiplied(group) => {
+                    dropped.contains(&(rank, *group))
+                }
+                Action::InFlight(..) | Action::Grouped(_) => true,
+                action => follows && grouped(action),
+            };
+            let statements = without(statements, &gone);
+            programs.push(Program::of(rank, vec![warp], statements));
+        }
+    }
+    regroup(programs);
+    Ok(())
+}
+
+/// Whether these programs do the same, as far as some actions go.
+fn equal(programs: &[&Program], keep: &dyn Fn(&Action) -> bool) -> bool {
+    let shape = |p: &Program| numbered(&skeleton(&p.statements, keep));
+    programs
+        .windows(2)
+        .all(|two| shape(two[0]) == shape(two[1]))
+}
+
+/// Where the first of some actions is.
+fn first(programs: &[&Program], which: &dyn Fn(&Action) -> bool) -> Option<usize> {
+    let mut found = None;
+    for program in programs {
+        each(&program.statements, &mut |s| {
+            if which(&s.action) {
+                found = found.or(Some(s.at));
+            }
+        });
+    }
+    found
+}
+
+/// Whether this lets nobody wait or go on: it is about data, or makes an mbarrier.
+fn aside(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Init(..)
+            | Action::Touch(..)
+            | Action::Fence(_)
+            | Action::CommitGroup(_)
+            | Action::WaitGroup(..)
+    )
+}
+
+/// Whether this is what a multiplication of a warpgroup reads, or a group of them.
+fn grouped(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Touch(How::Take, _) | Action::CommitGroup(true) | Action::WaitGroup(_, _, true)
+    )
+}
+
+/// The only warp that tells others more than the rest of its warpgroup do.
+fn leader(own: &[&Program]) -> Option<u32> {
+    let shape = |p: &Program| numbered(&skeleton(&p.statements, &|a| !aside(a)));
+    let shapes: Vec<Vec<Statement>> = own.iter().map(|p| shape(p)).collect();
+    let at = (0..own.len()).find(|at| {
+        let mut others = shapes.iter().enumerate().filter(|(other, _)| other != at);
+        let Some((_, some)) = others.next() else {
+            return false;
+        };
+        others.all(|(_, other)| other == some) && within(some, &shapes[*at])
+    })?;
+    match own[at].warps.as_slice() {
+        [warp] => Some(*warp),
+        _ => None,
+    }
+}
+
+/// Whether statements are others without some arrivals.
+fn within(some: &[Statement], all: &[Statement]) -> bool {
+    let mut rest = some.iter().peekable();
+    for statement in all {
+        let same = rest
+            .peek()
+            .is_some_and(|other| match (&other.action, &statement.action) {
+                (Action::For(u, n, small), Action::For(v, m, large)) => {
+                    u == v && n == m && within(small, large)
+                }
+                (Action::If(c, yes, no), Action::If(d, more, else_more)) => {
+                    c == d && within(yes, more) && within(no, else_more)
+                }
+                (one, other) => one == other,
+            });
+        if same {
+            rest.next();
+            continue;
+        }
+        let mut tells = true;
+        each(std::slice::from_ref(statement), &mut |s| {
+            tells &= matches!(
+                s.action,
+                Action::Arrive(..) | Action::If(..) | Action::For(..)
+            );
+        });
+        if !tells {
+            return false;
+        }
+    }
+    rest.peek().is_none()
+}
+
+/// Statements without some, and without loops and branches that are empty then.
+pub(in crate::ptx) fn without(
+    statements: Vec<Statement>,
+    gone: &dyn Fn(&Action) -> bool,
+) -> Vec<Statement> {
+    let mut all = Vec::new();
+    for statement in statements {
+        let action = match statement.action {
+            action if gone(&action) => continue,
+            Action::For(unknown, times, body) => match without(body, gone) {
+                body if body.is_empty() => continue,
+                body => Action::For(unknown, times, body),
+            },
+            Action::If(condition, yes, no) => match (without(yes, gone), without(no, gone)) {
+                (yes, no) if yes.is_empty() && no.is_empty() => continue,
+                (yes, no) => Action::If(condition, yes, no),
+            },
+            other => other,
+        };
+        all.push(Statement {
+            action,
+            ..statement
+        });
+    }
+    all
+}

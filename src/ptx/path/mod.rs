@@ -1,0 +1,12 @@
+//! The way of one warp through the control flow: blocks, branches, and loops as functions of their
+//! iteration.
+
+pub mod behind;
+pub mod choices;
+pub mod cycle;
+pub mod flow;
+pub mod forms;
+pub mod lanes;
+pub mod spins;
+pub mod unroll;
+pub mod walk;

@@ -1,0 +1,643 @@
+//! Follows one warp through the control flow and notes what it does. Branches that only some lanes
+//! take are followed with those lanes; what reaches no synchronization is given up where it is not
+//! understood, and what reaches it is an obstacle.
+
+use std::collections::BTreeSet;
+
+use super::flow::End;
+use super::flow::Flow;
+use super::lanes::Ways;
+use crate::ptx::cta::program::numbered;
+use crate::ptx::operations::access::accesses;
+use crate::ptx::operations::answers::Answers;
+use crate::ptx::operations::flips::found;
+use crate::ptx::operations::instruction::touches;
+use crate::ptx::operations::instruction::watches;
+use crate::ptx::operations::warpgroups::multiplies;
+use crate::ptx::operations::warpgroups::without;
+use crate::ptx::syntax::ast::Function;
+use crate::ptx::syntax::ast::Instruction;
+use crate::ptx::syntax::ast::Location;
+use crate::ptx::syntax::ast::Operand;
+use crate::ptx::syntax::ast::Register;
+use crate::ptx::warp::evaluate::destinations;
+use crate::ptx::warp::machine::Machine;
+use crate::ptx::warp::machine::Meaning;
+use crate::ptx::warp::machine::State;
+use crate::ptx::warp::rewrite::simplified;
+use crate::ptx::warp::statement::Action;
+use crate::ptx::warp::statement::How;
+use crate::ptx::warp::statement::Obstacle;
+use crate::ptx::warp::statement::Statement;
+use crate::ptx::warp::term::Atom;
+use crate::ptx::warp::term::Condition;
+use crate::ptx::warp::term::Sum;
+use crate::ptx::warp::term::Unknown;
+use crate::ptx::warp::value::Value;
+
+/// Instructions followed for one kernel.
+const MOST_STEPS: usize = 4_000_000;
+
+/// Groups of lanes that are followed one by one.
+const MOST_PARTS: usize = 2;
+
+/// How deep branches and loops nest.
+const MOST_DEPTH: usize = 60;
+
+/// How one side of a condition is followed: whether it holds there, and what is known.
+type Follow<'f, W> =
+    dyn FnMut(&mut W, bool, State, &mut Vec<Statement>) -> Result<State, Obstacle> + 'f;
+
+/// Follows one warp.
+pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
+    pub machine: Machine<'m, 'a>,
+    pub flow: &'w Flow,
+    /// Pointers to memory that the kernel waits for.
+    pub counters: &'w BTreeSet<Unknown>,
+    /// Whether accesses to shared memory and what orders them are followed, too.
+    pub data: bool,
+    /// Those met on this walk.
+    pub waited: BTreeSet<Unknown>,
+    /// How many arrivals have been met.
+    pub arrived: u32,
+    pub steps: usize,
+    pub depth: usize,
+    /// The headers of the loops that are being followed.
+    pub rounds: Vec<usize>,
+    /// Loops that are followed one iteration after the other, with how often they have begun.
+    pub unrolling: Vec<(usize, usize)>,
+    /// The loops around, with the number of the iteration where it is known.
+    pub numbers: Vec<Option<Unknown>>,
+    /// Whether the kernel asks for work of CTAs that have not been launched.
+    pub asks: bool,
+    pub answers: Answers,
+    /// Whether this is inside a loop.
+    pub cycling: bool,
+    /// Which engine's groups of copies the warp makes, and with which lanes.
+    pub groups: Option<(bool, u32)>,
+    /// Where the warp reads tensor memory, and where it writes it, without having waited for that yet.
+    pub unfinished: [Option<usize>; 2],
+    /// The lane that starts multiplications.
+    pub multiplier: Option<u32>,
+    /// Where it is written where the tensor memory lies.
+    pub allocated: BTreeSet<Sum>,
+    /// How many cases of lanes that go different ways have been followed.
+    pub cases: usize,
+    /// Bounds of what loops carry, learnt from the loops inside.
+    pub hints: Vec<(Register, i128)>,
+}
+
+impl<'m> Walker<'_, 'm, '_> {
+    /// What the warp does.
+    pub fn run(&mut self) -> Result<Vec<Statement>, Obstacle> {
+        let mut state = self.machine.initial();
+        if self.asks {
+            self.granted(&mut state);
+        }
+        let mut out = Vec::new();
+        self.region(0, self.flow.exit(), None, state, &mut out)?;
+        Ok(out)
+    }
+
+    /// Whether an instruction takes part in what is followed.
+    pub fn touches(&self, instruction: &Instruction<'_>) -> bool {
+        touches(instruction, self.has_counters()) || self.data && accesses(instruction)
+    }
+
+    /// What is followed, in words.
+    pub fn followed_here(&self) -> &'static str {
+        if self.data {
+            "synchronization or shared memory"
+        } else {
+            "synchronization"
+        }
+    }
+
+    pub fn has_counters(&self) -> bool {
+        !self.counters.is_empty()
+    }
+
+    /// The pointer that an address is based on, if it is one.
+    pub fn pointer(&self, address: &Sum) -> Option<Unknown> {
+        let mut found = address
+            .terms
+            .iter()
+            .filter_map(|(atom, factor)| match atom {
+                Atom::Unknown(u) if *factor == 1 => match self.machine.unknowns.meaning(*u) {
+                    Some(Meaning::Environment(_)) => Some(*u),
+                    Some(Meaning::Parameter(index, _)) => {
+                        let parameter = self.machine.function.parameters.get(*index)?;
+                        (parameter.bytes == 8 || parameter.kind == ".b8").then_some(*u)
+                    }
+                    _ => None,
+                },
+                _ => None,
+            });
+        let first = found.next()?;
+        found.next().is_none().then_some(first)
+    }
+
+    pub fn code(&self, block: usize) -> &'m [Instruction<'m>] {
+        let function: &'m Function<'m> = self.machine.function;
+        let range = self.flow.blocks.get(block).map(|b| b.code.clone());
+        range.and_then(|r| function.code.get(r)).unwrap_or_default()
+    }
+
+    /// The instruction that ends a block, or stands first in it.
+    pub fn last(&self, block: usize) -> Option<&'m Instruction<'m>> {
+        let function: &'m Function<'m> = self.machine.function;
+        let end = self.flow.blocks.get(block)?.code.end;
+        function.code.get(end).or_else(|| function.code.last())
+    }
+
+    pub fn touching(&self, blocks: &BTreeSet<usize>) -> bool {
+        blocks.iter().any(|block| {
+            let mut code = self.code(*block).iter();
+            code.any(|i| self.touches(i) || watches(i) && self.spins(i, *block))
+        })
+    }
+
+    /// Carries out what stands in a block before its end.
+    pub fn block(
+        &mut self,
+        block: usize,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Result<(), Obstacle> {
+        for instruction in self.code(block) {
+            self.steps += 1;
+            if self.steps > MOST_STEPS {
+                let reason = "the kernel is too large to follow";
+                return Err(Obstacle::new(instruction.at, reason));
+            }
+            let before = out.len();
+            self.predicated(instruction, state, out)?;
+            let new = out.get(before..).unwrap_or_default();
+            self.forget_tests(state, new);
+        }
+        Ok(())
+    }
+
+    /// Where a condition on the launch guards synchronization, the statement is conditional.
+    fn predicated(
+        &mut self,
+        instruction: &Instruction<'m>,
+        state: &mut State,
+        out: &mut Vec<Statement>,
+    ) -> Result<(), Obstacle> {
+        let reads = self.data && accesses(instruction);
+        let writes = !reads && !destinations(instruction).is_empty();
+        if let Some((guard, negated)) = instruction.guard
+            && !writes
+            && self.touches(instruction)
+        {
+            let value = self
+                .machine
+                .value(&Operand::Register(guard), state, instruction.at);
+            let value = if negated { value.negated() } else { value };
+            if let Value::Same(condition) = value
+                && state.facts.decide(&condition).is_none()
+                && !condition.tests()
+                && !self.reads(&condition)
+            {
+                let plain = Instruction {
+                    guard: None,
+                    ..instruction.clone()
+                };
+                let mut inner = Vec::new();
+                self.step(&plain, state, &mut inner)?;
+                for register in destinations(instruction).into_iter().flatten() {
+                    let lost = Value::lost(instruction.at, "it is read from memory");
+                    self.machine.write(&plain, register, lost, state);
+                }
+                self.conditional(condition, inner, Vec::new(), state, instruction, out);
+                return Ok(());
+            }
+        }
+        self.step(instruction, state, out)
+    }
+
+    pub fn reads(&self, condition: &Condition) -> bool {
+        condition.mentions(&|u| found(self.machine.unknowns, u))
+    }
+
+    fn conditional(
+        &self,
+        condition: Condition,
+        yes: Vec<Statement>,
+        no: Vec<Statement>,
+        state: &State,
+        instruction: &Instruction<'_>,
+        out: &mut Vec<Statement>,
+    ) {
+        if yes == no {
+            out.extend(yes);
+            return;
+        }
+        // One side may say what the other does, too, where the condition holds.
+        if !yes.is_empty() && !no.is_empty() {
+            for (other, general, holds) in [
+                (&yes, &no, condition.clone()),
+                (&no, &yes, condition.negated()),
+            ] {
+                let mut facts = state.facts.clone();
+                facts.assume(&holds);
+                let seen = |s: &[Statement]| numbered(&simplified(s, &facts));
+                if seen(other) == seen(general) {
+                    out.extend(general.iter().cloned());
+                    return;
+                }
+            }
+        }
+        let (condition, yes, no) = if yes.is_empty() {
+            (condition.negated(), no, yes)
+        } else {
+            (condition, yes, no)
+        };
+        // Loops that run no time where the condition fails need no condition.
+        let mut outside = state.facts.clone();
+        outside.assume(&condition.negated());
+        let idle = |statement: &Statement| match &statement.action {
+            Action::For(_, count, _) => outside.is_positive(&outside.rewritten(&count.scaled(-1))),
+            _ => false,
+        };
+        if no.is_empty() && yes.iter().all(idle) {
+            out.extend(yes);
+            return;
+        }
+        out.push(Statement {
+            action: Action::If(condition, yes, no),
+            at: instruction.at,
+            location: instruction.location,
+            memory: "",
+        });
+    }
+
+    /// Goes from the beginning of a block up to the beginning of another.
+    pub fn region(
+        &mut self,
+        from: usize,
+        stop: usize,
+        entered: Option<usize>,
+        mut state: State,
+        out: &mut Vec<Statement>,
+    ) -> Result<State, Obstacle> {
+        let mut block = from;
+        let mut entered = entered;
+        self.depth += 1;
+        if self.depth > MOST_DEPTH {
+            let at = self.last(block).map_or(0, |i| i.at);
+            return Err(Obstacle::new(at, "branches and loops nest too deep"));
+        }
+        while block != stop && block != self.flow.exit() {
+            if self.begins_again(block)? {
+                entered = Some(block);
+            }
+            if self.flow.loops.contains_key(&block) && entered != Some(block) {
+                let (next, after) = self.cycle(block, state, out)?;
+                (block, state) = (next, after);
+                continue;
+            }
+            entered = None;
+            self.block(block, &mut state, out)?;
+            match self.flow.blocks.get(block).map(|b| b.end) {
+                None => break,
+                Some(End::Goto(next)) => block = next,
+                Some(End::Branch(yes, no)) => {
+                    let (next, after) = self.branch(block, yes, no, state, out)?;
+                    (block, state) = (next, after);
+                }
+            }
+        }
+        self.depth -= 1;
+        Ok(state)
+    }
+
+    /// The condition under which a block takes its branch.
+    pub fn guard(&mut self, instruction: &Instruction<'_>, state: &mut State) -> Value {
+        let Some((guard, negated)) = instruction.guard else {
+            return Value::Same(Condition::Constant(true));
+        };
+        let value = self
+            .machine
+            .value(&Operand::Register(guard), state, instruction.at);
+        let value = value.seen(state.active, &state.facts);
+        if negated { value.negated() } else { value }
+    }
+
+    fn branch(
+        &mut self,
+        block: usize,
+        yes: usize,
+        no: usize,
+        mut state: State,
+        out: &mut Vec<Statement>,
+    ) -> Result<(usize, State), Obstacle> {
+        let Some(instruction) = self.last(block) else {
+            return Ok((no, state));
+        };
+        let at = instruction.at;
+        let value = self.guard(instruction, &mut state);
+        if let Some(mask) = value.mask() {
+            let taken = mask & state.active;
+            if taken == state.active {
+                return Ok((yes, state));
+            }
+            if taken == 0 {
+                return Ok((no, state));
+            }
+        }
+        // What leaves a loop that is written out has to be decided each time.
+        let leaves = |(header, _): &(usize, usize)| {
+            let blocks = self.flow.loops.get(header);
+            blocks.is_some_and(|all| {
+                all.contains(&block) && !(all.contains(&yes) && all.contains(&no))
+            })
+        };
+        if value.mask().is_none() && self.unrolling.iter().any(leaves) {
+            let reason = "how often this loop runs is not known";
+            return Err(Obstacle::new(at, reason));
+        }
+        let Some(join) = self.flow.join(block) else {
+            return Err(Obstacle::new(
+                at,
+                "after this branch the kernel may never end",
+            ));
+        };
+        match value {
+            Value::Parted(parts) if parts.len() > MOST_PARTS => {
+                let mut blocks = self.flow.between(yes, join);
+                blocks.extend(self.flow.between(no, join));
+                if self.touching(&blocks) {
+                    let value = Value::Parted(parts);
+                    let after = self.parted(&value, (yes, no, join), state, instruction, out)?;
+                    return Ok((join, after));
+                }
+                let reason = "lanes of a warp take a branch differently before";
+                self.give_up(&blocks, at, reason, &mut state);
+                Ok((join, state))
+            }
+            Value::Mask(_) | Value::Parted(_) => {
+                let parts = value.parts().unwrap_or_default();
+                let after = self.apart(&parts, (yes, no, join), state, instruction, out)?;
+                Ok((join, after))
+            }
+            Value::Same(condition) => {
+                let after = self.fork(condition, (yes, no, join), state, instruction, out)?;
+                Ok((join, after))
+            }
+            Value::Lost(_) | Value::Integer(_) | Value::Token(_) => {
+                let mut blocks = self.flow.between(yes, join);
+                blocks.extend(self.flow.between(no, join));
+                if self.touching(&blocks) {
+                    let reason = match (&value, instruction.guard) {
+                        (Value::Lost(loss), Some((register, _))) => {
+                            let why = self.machine.because(&Operand::Register(register), loss);
+                            format!("a branch decides about {}, but {why}", self.followed_here())
+                        }
+                        _ => "a branch on an integer".to_owned(),
+                    };
+                    return Err(Obstacle {
+                        at,
+                        reason,
+                        from: match &value {
+                            Value::Lost(loss) => Some(loss.at),
+                            _ => None,
+                        },
+                        rule: None,
+                    });
+                }
+                self.give_up(
+                    &blocks,
+                    at,
+                    "it is written on one side of a branch that is not followed",
+                    &mut state,
+                );
+                Ok((join, state))
+            }
+        }
+    }
+
+    /// Registers that these blocks write are not known any more.
+    pub fn give_up(&self, blocks: &BTreeSet<usize>, at: usize, why: &str, state: &mut State) {
+        let lost = Value::lost(at, why);
+        for register in self.written(blocks) {
+            if let Some(slot) = state.registers.get_mut(register.0 as usize) {
+                *slot = lost.clone();
+            }
+        }
+    }
+
+    pub fn written(&self, blocks: &BTreeSet<usize>) -> BTreeSet<Register> {
+        let mut written = BTreeSet::new();
+        for block in blocks {
+            for instruction in self.code(*block) {
+                written.extend(destinations(instruction).into_iter().flatten());
+            }
+        }
+        written
+    }
+
+    /// Some lanes go one way and the others another, or one way or another depending on the launch.
+    pub fn apart(
+        &mut self,
+        parts: &[(u32, Condition)],
+        (yes, no, join): Ways,
+        state: State,
+        instruction: &Instruction<'_>,
+        out: &mut Vec<Statement>,
+    ) -> Result<State, Obstacle> {
+        let ending = self.ends(join);
+        let mut sides = Vec::new();
+        for (group, condition) in parts {
+            let lanes = group & state.active;
+            if lanes == 0 {
+                continue;
+            }
+            let mut side = state.clone();
+            side.active = lanes;
+            if ending {
+                // The others do not come back.
+                side.whole = lanes;
+            }
+            let mut statements = Vec::new();
+            let after = match condition {
+                Condition::Constant(taken) => {
+                    let way = if *taken { yes } else { no };
+                    self.region(way, join, None, side, &mut statements)?
+                }
+                condition => {
+                    let ways = (yes, no, join);
+                    self.fork(condition.clone(), ways, side, instruction, &mut statements)?
+                }
+            };
+            sides.push((lanes, after, statements));
+        }
+        if state.vague && sides.iter().any(|(_, _, s)| !s.is_empty()) {
+            let reason = "which lanes of the warp are here is not known";
+            return Err(Obstacle::new(instruction.at, reason));
+        }
+        // Accesses of different lanes do not wait for each other.
+        if sides.iter().filter(|(_, _, s)| !s.is_empty()).count() > 1
+            && !sides.iter().all(|(_, _, s)| only_accesses(s))
+        {
+            let reason = "lanes of one warp take different ways, and both take part in \
+                          synchronization";
+            return Err(Obstacle::new(instruction.at, reason));
+        }
+        let mut merged = state;
+        let Some((_, first, _)) = sides.first() else {
+            return Ok(merged);
+        };
+        merged.registers.clone_from(&first.registers);
+        merged.apart = first.apart;
+        merged.touched = first.touched;
+        merged.held = first.held;
+        merged.arrivals.clone_from(&first.arrivals);
+        for (lanes, side, _) in sides.iter().skip(1) {
+            merged.apart = both(merged.apart, side.apart);
+            merged.touched |= side.touched;
+            merged.held = merged.held.filter(|held| side.held == Some(*held));
+            merged.arrivals.retain(|a| side.arrivals.contains(a));
+            for (slot, other) in merged.registers.iter_mut().zip(&side.registers) {
+                if slot != other {
+                    *slot = Value::by_lane(*lanes, other, slot, instruction.at);
+                }
+            }
+        }
+        out.extend(sides.into_iter().flat_map(|(_, _, statements)| statements));
+        Ok(merged)
+    }
+
+    /// All lanes go one way or all go the other, depending on the launch.
+    pub fn fork(
+        &mut self,
+        condition: Condition,
+        (yes, no, join): Ways,
+        state: State,
+        instruction: &Instruction<'_>,
+        out: &mut Vec<Statement>,
+    ) -> Result<State, Obstacle> {
+        let sides = &mut |walker: &mut Self, holds: bool, side, out: &mut Vec<Statement>| {
+            let way = if holds { yes } else { no };
+            walker.region(way, join, None, side, out)
+        };
+        self.either(condition, state, instruction, out, sides)
+    }
+
+    /// What happens where a condition holds, and what happens where it does not.
+    pub fn either(
+        &mut self,
+        condition: Condition,
+        state: State,
+        instruction: &Instruction<'_>,
+        out: &mut Vec<Statement>,
+        follow: &mut Follow<'_, Self>,
+    ) -> Result<State, Obstacle> {
+        let mut sides = Vec::new();
+        for holds in [true, false] {
+            let mut side = state.clone();
+            side.facts.assume(&if holds {
+                condition.clone()
+            } else {
+                condition.negated()
+            });
+            let mut statements = Vec::new();
+            let after = follow(self, holds, side, &mut statements)?;
+            sides.push((after, statements));
+        }
+        let (Some((second, below)), Some((first, above))) = (sides.pop(), sides.pop()) else {
+            return Ok(state);
+        };
+        let vague = condition.tests() || self.reads(&condition);
+        if vague {
+            let (above, below) = (without(above, &multiplies), without(below, &multiplies));
+            let waiting = Self::peeked(&condition, &above, &below);
+            if let Some(wait) = waiting {
+                out.push(wait);
+            } else if self.machine.guessing && condition.tests() {
+                // What decides is looked at once the guess is checked.
+            } else if !above.is_empty() || !below.is_empty() {
+                let reason = if condition.tests() {
+                    "a branch depends on a single test of an mbarrier"
+                } else {
+                    &format!(
+                        "a branch decides about {}, but depends on memory that is read",
+                        self.followed_here()
+                    )
+                };
+                return Err(Obstacle::new(instruction.at, reason));
+            }
+        } else {
+            self.conditional(condition.clone(), above, below, &state, instruction, out);
+        }
+        let mut merged = state;
+        merged.apart = both(first.apart, second.apart);
+        merged.touched = first.touched | second.touched;
+        merged.held = first.held.filter(|held| second.held == Some(*held));
+        merged.arrivals = first.arrivals.clone();
+        merged.arrivals.retain(|a| second.arrivals.contains(a));
+        for (index, slot) in merged.registers.iter_mut().enumerate() {
+            let (Some(a), Some(b)) = (first.registers.get(index), second.registers.get(index))
+            else {
+                continue;
+            };
+            *slot = if a == b {
+                a.clone()
+            } else if vague {
+                Value::lost(instruction.at, "it depends on what is read from memory")
+            } else {
+                Value::choice(&condition, a, b, &merged.facts, instruction.at)
+            };
+        }
+        Ok(merged)
+    }
+
+    /// `if (!test(b, p)) wait(b, p)` waits.
+    fn peeked(
+        condition: &Condition,
+        above: &[Statement],
+        below: &[Statement],
+    ) -> Option<Statement> {
+        let (test, waiting, other) = match condition {
+            Condition::Passed(test) => (test, below, above),
+            Condition::Not(inner) => match &**inner {
+                Condition::Passed(test) => (test, above, below),
+                _ => return None,
+            },
+            _ => return None,
+        };
+        match (waiting, other) {
+            ([one], []) if one.action == test.wait() && one.memory == test.memory => {
+                Some(one.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// Where an instruction comes from, for a statement.
+    pub fn place(&self, block: usize) -> (usize, Option<Location>) {
+        match self.code(block).first().or(self.last(block)) {
+            Some(i) => (i.at, i.location),
+            None => (0, None),
+        }
+    }
+}
+
+/// Whether statements do nothing but read and write shared memory themselves.
+pub(in crate::ptx) fn only_accesses(statements: &[Statement]) -> bool {
+    statements.iter().all(|s| match &s.action {
+        Action::Touch(How::Read | How::Write, _) => true,
+        Action::For(_, _, body) => only_accesses(body),
+        Action::If(_, yes, no) => only_accesses(yes) && only_accesses(no),
+        _ => false,
+    })
+}
+
+/// The lanes that waited wherever some did.
+pub(in crate::ptx) fn both(a: Option<u32>, b: Option<u32>) -> Option<u32> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a & b),
+        (one, other) => one.or(other),
+    }
+}

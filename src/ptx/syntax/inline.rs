@@ -1,0 +1,245 @@
+//! Calls of functions of the same text, written out: what a function does is followed where it is called.
+//! Its registers, labels and shared variables are its own; parameters, which are memory of their own in
+//! PTX, become registers. Calls that go round in a circle, through a register, under a predicate or
+//! with parameters in pieces are left as they are, and refused where they are met.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use super::ast::Function;
+use super::ast::Instruction;
+use super::ast::Module;
+use super::ast::Operand;
+use super::ast::Register;
+
+/// The most instructions of a kernel with everything that it calls.
+const MOST_INSTRUCTIONS: usize = 1 << 20;
+
+/// The function with its calls written out.
+pub(in crate::ptx) fn inlined<'f, 'a>(
+    module: &Module<'a>,
+    function: &'f Function<'a>,
+) -> Cow<'f, Function<'a>> {
+    if !function.code.iter().any(|i| called(module, i).is_some()) {
+        return Cow::Borrowed(function);
+    }
+    match expanded(module, function, &mut Vec::new()) {
+        Some(whole) => Cow::Owned(whole),
+        None => Cow::Borrowed(function),
+    }
+}
+
+/// The function that an instruction calls, if its body is here.
+fn called<'m, 'a>(module: &'m Module<'a>, call: &Instruction<'a>) -> Option<&'m Function<'a>> {
+    if call.parts().next() != Some("call") || call.guard.is_some() {
+        return None;
+    }
+    let name = call.operands.iter().find_map(|o| match o {
+        Operand::Name(name) => Some(*name),
+        _ => None,
+    })?;
+    let mut functions = module.functions.iter();
+    functions.find(|f| !f.entry && f.name == name)
+}
+
+/// The names in a list of arguments.
+fn names<'a>(operand: &Operand<'a>) -> Option<Vec<&'a str>> {
+    let Operand::Vector(parts) = operand else {
+        return None;
+    };
+    let name = |part: &Operand<'a>| match part {
+        Operand::Name(name) => Some(*name),
+        _ => None,
+    };
+    parts.iter().map(name).collect()
+}
+
+/// Nothing where calls go round in a circle, or where it would be too much.
+fn expanded<'a>(
+    module: &Module<'a>,
+    function: &Function<'a>,
+    open: &mut Vec<&'a str>,
+) -> Option<Function<'a>> {
+    if open.contains(&function.name) {
+        return None;
+    }
+    open.push(function.name);
+    let mut whole = Function {
+        code: Vec::with_capacity(function.code.len()),
+        ..function.clone()
+    };
+    let mut memory = Memory::default();
+    // Where each instruction went.
+    let mut places = Vec::with_capacity(function.code.len() + 1);
+    for instruction in &function.code {
+        places.push(whole.code.len());
+        match called(module, instruction) {
+            None => whole.code.push(instruction.clone()),
+            Some(other) => {
+                let inside = expanded(module, other, open)?;
+                written_out(&mut whole, &inside, instruction, &mut memory)?;
+            }
+        }
+        if whole.code.len() > MOST_INSTRUCTIONS {
+            return None;
+        }
+    }
+    places.push(whole.code.len());
+    for (target, old) in whole.targets.iter_mut().zip(&function.targets) {
+        *target = places.get(*old).copied().unwrap_or(*old);
+    }
+    // What is passed to functions, and what they give back.
+    let own: Vec<&str> = memory.0.keys().map(|(name, _)| *name).collect();
+    let passed: Vec<&str> = memory.1.iter().copied().chain(own).collect();
+    let mut code = std::mem::take(&mut whole.code);
+    for instruction in &mut code {
+        moved(instruction, &mut whole, &mut memory, &|name| {
+            passed.contains(&name).then_some(name)
+        })?;
+    }
+    whole.code = code;
+    open.pop();
+    Some(whole)
+}
+
+/// Registers in the place of parameters, by name and offset; and the names.
+#[derive(Default)]
+struct Memory<'a>(BTreeMap<(&'a str, i64), Register>, Vec<&'a str>);
+
+impl<'a> Memory<'a> {
+    fn register(&mut self, name: &'a str, offset: i64, whole: &mut Function<'a>) -> Register {
+        *self.0.entry((name, offset)).or_insert_with(|| {
+            whole.registers.push(name);
+            Register(u32::try_from(whole.registers.len() - 1).unwrap_or(u32::MAX))
+        })
+    }
+}
+
+/// A load or store of a parameter of a call as a move.
+fn moved<'a>(
+    instruction: &mut Instruction<'a>,
+    whole: &mut Function<'a>,
+    memory: &mut Memory<'a>,
+    outside: &dyn Fn(&'a str) -> Option<&'a str>,
+) -> Option<()> {
+    let loads = instruction.opcode.starts_with("ld.param");
+    if !loads && !instruction.opcode.starts_with("st.param") {
+        return Some(());
+    }
+    let place = usize::from(loads);
+    let Some(Operand::Address { base, offset, .. }) = instruction.operands.get(place) else {
+        return Some(());
+    };
+    let (Operand::Name(name), offset) = (&**base, *offset) else {
+        return Some(());
+    };
+    let Some(name) = outside(name) else {
+        return Some(());
+    };
+    let value = instruction.operands.get(1 - place)?.clone();
+    if matches!(value, Operand::Vector(_)) {
+        return None;
+    }
+    let register = Operand::Register(memory.register(name, offset, whole));
+    instruction.opcode = match instruction.opcode.rsplit('.').next()? {
+        "b32" | "u32" | "s32" | "f32" => "mov.b32",
+        "b64" | "u64" | "s64" | "f64" => "mov.b64",
+        _ => return None,
+    };
+    instruction.operands = if loads {
+        vec![value, register]
+    } else {
+        vec![register, value]
+    };
+    Some(())
+}
+
+/// Puts the code of a function in the place of a call.
+fn written_out<'a>(
+    whole: &mut Function<'a>,
+    inside: &Function<'a>,
+    call: &Instruction<'a>,
+    memory: &mut Memory<'a>,
+) -> Option<()> {
+    // `call (results), name, (arguments);`, either list may be missing.
+    let at = call
+        .operands
+        .iter()
+        .position(|o| matches!(o, Operand::Name(_)))?;
+    let results = match at {
+        0 => Vec::new(),
+        _ => names(call.operands.first()?)?,
+    };
+    let given = match call.operands.get(at + 1) {
+        None => Vec::new(),
+        Some(list) => names(list)?,
+    };
+    let mut theirs: BTreeMap<&str, &str> = BTreeMap::new();
+    if given.len() != inside.parameters.len() || results.len() != inside.results.len() {
+        return None;
+    }
+    for (own, outside) in inside.parameters.iter().zip(&given) {
+        theirs.insert(own.name, outside);
+    }
+    for (own, outside) in inside.results.iter().zip(&results) {
+        theirs.insert(own.name, outside);
+    }
+    memory.1.extend(given.iter().chain(&results));
+    let registers = u32::try_from(whole.registers.len()).ok()?;
+    let targets = u32::try_from(whole.targets.len()).ok()?;
+    let start = whole.code.len();
+    whole.registers.extend(&inside.registers);
+    for variable in &inside.shared {
+        if !whole.shared.contains(variable) {
+            whole.shared.push(variable.clone());
+        }
+    }
+    // Places inside, and the one behind, are final: the caller's are put right later.
+    whole
+        .targets
+        .extend(inside.targets.iter().map(|t| t + start));
+    whole.targets.push(start + inside.code.len());
+    let behind = Operand::Target(u32::try_from(whole.targets.len() - 1).ok()?);
+    let mut code = Vec::with_capacity(inside.code.len());
+    for instruction in &inside.code {
+        let mut one = instruction.clone();
+        if let Some((register, _)) = &mut one.guard {
+            register.0 += registers;
+        }
+        for operand in &mut one.operands {
+            shifted(operand, registers, targets);
+        }
+        if one.parts().next() == Some("ret") {
+            one.opcode = "bra";
+            one.operands = vec![behind.clone()];
+        }
+        moved(&mut one, whole, memory, &|name| theirs.get(name).copied())?;
+        code.push(one);
+    }
+    // A place behind the last instruction has to exist.
+    whole.code.extend(code);
+    Some(())
+}
+
+fn shifted(operand: &mut Operand<'_>, registers: u32, targets: u32) {
+    match operand {
+        Operand::Register(register) | Operand::Not(register) => register.0 += registers,
+        Operand::Target(target) => *target += targets,
+        Operand::Address { base, rest, .. } => {
+            shifted(base, registers, targets);
+            for part in rest {
+                shifted(part, registers, targets);
+            }
+        }
+        Operand::Vector(parts) => {
+            for part in parts {
+                shifted(part, registers, targets);
+            }
+        }
+        Operand::Pair(pair) => {
+            shifted(&mut pair.0, registers, targets);
+            shifted(&mut pair.1, registers, targets);
+        }
+        Operand::Integer(_) | Operand::Float | Operand::Name(_) => {}
+    }
+}

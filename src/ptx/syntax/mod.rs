@@ -1,0 +1,8 @@
+//! The text of a module: tokens, functions, instructions, registers and labels; and calls written out.
+
+pub mod ast;
+pub mod body;
+pub mod inline;
+pub mod parse;
+pub mod scope;
+pub mod token;

@@ -1,0 +1,255 @@
+//! Single operations on integers: bit for bit where they are known, by rules where they are not.
+
+use super::facts::Facts;
+use super::machine::State;
+use super::machine::wrap;
+use super::term::Sum;
+use super::value::Integer;
+
+pub(in crate::ptx) fn multiplied(a: &Integer, b: &Integer) -> Option<Integer> {
+    for (factor, other) in [(a, b), (b, a)] {
+        if factor.lanes.is_none()
+            && let Some(constant) = factor.sum.as_constant()
+        {
+            return Some(other.scaled(constant));
+        }
+    }
+    if a.lanes.is_some() || b.lanes.is_some() {
+        return None;
+    }
+    Some(Integer::same(a.sum.times(&b.sum)))
+}
+
+/// The bits of a value that a mask of neighbouring ones selects.
+pub(in crate::ptx) fn masked(
+    value: &Integer,
+    mask: i128,
+    bits: u32,
+    state: &State,
+) -> Option<Integer> {
+    if mask == 0 {
+        return Some(Integer::same(Sum::of(0)));
+    }
+    let low = mask.trailing_zeros();
+    let above = mask >> low;
+    if above & (above + 1) != 0 {
+        return None;
+    }
+    let high = low + (above + 1).trailing_zeros();
+    // Where the sum moves in steps of 2^high, the lanes can be reduced on their own.
+    if value.lanes.is_some() {
+        let step = 1i128 << high;
+        let rest = value.sum.plus_constant(-value.sum.constant);
+        rest.exactly_over(step)?;
+        let lanes = value.lanes.as_ref()?;
+        let constant = value.sum.constant;
+        return Some(Integer::lanes(lanes.map(|x| (x + constant) & mask)));
+    }
+    let below = state.facts.modulo(&value.sum, &Sum::of(1 << low))?;
+    let upper = if high >= bits {
+        value.sum.clone()
+    } else {
+        state.facts.modulo(&value.sum, &Sum::of(1 << high))?
+    };
+    Some(Integer::same(upper.minus(&below)))
+}
+
+/// A value with bits set that are certainly not set in it, from what its terms are multiples of.
+pub(in crate::ptx) fn beside(
+    value: &Integer,
+    bits: i128,
+    multiples: Vec<i128>,
+    state: &State,
+) -> Option<Integer> {
+    let multiple = multiples
+        .iter()
+        .chain(std::iter::once(&value.sum.constant))
+        .chain(value.lanes.iter().flat_map(|lanes| lanes.iter()))
+        .filter(|x| **x != 0)
+        .map(|x| x.trailing_zeros())
+        .min()
+        .unwrap_or(0);
+    let below = (1i128 << multiple.min(100)) - 1;
+    let (low, high) = value.range(&state.facts);
+    let fits = bits & !below == 0
+        || low >= 0 && high < 1 << 64 && {
+            let most = (1i128 << (128 - high.leading_zeros())) - 1;
+            bits & most & !below == 0
+        };
+    fits.then(|| value.plus_times(&Integer::same(Sum::of(bits)), 1))
+}
+
+pub(in crate::ptx) fn exclusive(
+    a: &Integer,
+    b: &Integer,
+    bits: u32,
+    state: &State,
+) -> Option<Integer> {
+    if a.lanes.is_some() || b.lanes.is_some() {
+        return None;
+    }
+    let facts = &state.facts;
+    let two = Sum::of(2);
+    let bit = |sum: &Sum| {
+        let (low, high) = facts.range(sum);
+        low >= 0 && high <= 1
+    };
+    if bit(&a.sum) && bit(&b.sum) {
+        return Some(Integer::same(facts.modulo(&a.sum.plus(&b.sum), &two)?));
+    }
+    let (value, mask) = match (a.sum.as_constant(), b.sum.as_constant()) {
+        (_, Some(mask)) => (a, mask),
+        (Some(mask), _) => (b, mask),
+        _ => return None,
+    };
+    let mask = wrap(mask, false, bits);
+    if mask == (1i128 << bits) - 1 {
+        return Some(Integer::same(value.sum.scaled(-1).plus_constant(-1)));
+    }
+    if mask.count_ones() != 1 {
+        return None;
+    }
+    // Flips one bit: adds it where it is 0, takes it away where it is 1.
+    let upper = facts.quotient(&value.sum, &Sum::of(mask))?;
+    let set = facts.modulo(&upper, &two)?;
+    Some(Integer::same(
+        value.sum.plus_constant(mask).plus_times(&set, -2 * mask),
+    ))
+}
+
+/// The result for known operands, bit for bit.
+pub(in crate::ptx) fn concrete(
+    name: &str,
+    parts: &[&str],
+    operands: &[i128],
+    signed: bool,
+    bits: u32,
+) -> Option<i128> {
+    let read: Vec<i128> = operands.iter().map(|x| wrap(*x, signed, bits)).collect();
+    let plain: Vec<i128> = operands.iter().map(|x| wrap(*x, false, bits)).collect();
+    let value = match (name, read.as_slice(), plain.as_slice()) {
+        ("add", [a, b], _) => a + b,
+        ("sub", [a, b], _) => a - b,
+        ("mul" | "mad", [a, b, rest @ ..], _) => {
+            let product = a * b;
+            let product = if parts.contains(&"hi") {
+                product >> bits
+            } else {
+                product
+            };
+            // The addend of a wide product is not cut to the width of the factors.
+            let addend = if rest.is_empty() {
+                0
+            } else {
+                *operands.get(2)?
+            };
+            let value = product + addend;
+            if parts.contains(&"wide") {
+                return Some(wrap(value, signed, bits * 2));
+            }
+            value
+        }
+        ("neg", [a], _) => -a,
+        ("abs", [a], _) => a.abs(),
+        ("not", _, [a]) => !a,
+        ("and", _, [a, b]) => a & b,
+        ("or", _, [a, b]) => a | b,
+        ("xor", _, [a, b]) => a ^ b,
+        ("min", [a, b], _) => *a.min(b),
+        ("max", [a, b], _) => *a.max(b),
+        ("div", [a, b], _) if *b != 0 => a / b,
+        ("rem", [a, b], _) if *b != 0 => a % b,
+        ("shl", [a, _], _) => {
+            let by = wrap(*operands.get(1)?, false, 32);
+            if by >= i128::from(bits) { 0 } else { a << by }
+        }
+        ("shr", [a, _], _) => {
+            let by = wrap(*operands.get(1)?, false, 32).min(i128::from(bits));
+            a >> by
+        }
+        ("bfe", _, [a, from, length]) if !signed && *from < 64 && *length < 64 => {
+            (a >> from) & ((1i128 << length) - 1)
+        }
+        _ => return None,
+    };
+    Some(wrap(value, signed, bits))
+}
+
+/// The quotient of `factor * x` by a power of two. Compilers divide by a constant `d` in this way, with
+/// `factor * d = power + e`: then it is `x / d`, rounded down, as long as `e * x < power`, since what is
+/// added to `x / d` is below `1 / d`.
+pub(in crate::ptx) fn scaled_down(facts: &Facts, product: &Sum, power: i128) -> Option<Sum> {
+    let gcd = |a: i128, b: i128| {
+        let (mut a, mut b) = (a.abs(), b.abs());
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a
+    };
+    let factor = product
+        .terms
+        .values()
+        .fold(product.constant, |g, c| gcd(g, *c));
+    // What the compiler multiplied may itself be a multiple of something.
+    for part in 1..=MOST_COMMON {
+        if factor <= part || factor % part != 0 {
+            continue;
+        }
+        let factor = factor / part;
+        let Some(x) = product.exactly_over(factor) else {
+            continue;
+        };
+        let (low, high) = facts.range(&x);
+        let divisor = power.div_euclid(factor) + i128::from(power % factor != 0);
+        let excess = factor * divisor - power;
+        if low >= 0 && high < 1 << 64 && excess * high < power {
+            return facts.quotient(&x, &Sum::of(divisor));
+        }
+    }
+    facts.quotient(product, &Sum::of(power))
+}
+
+/// The largest common factor of what is divided by a constant.
+const MOST_COMMON: i128 = 64;
+
+#[cfg(test)]
+mod tests {
+    use super::super::term::Unknown;
+    use super::*;
+
+    /// A loop that is written out four times divides multiples of four.
+    #[test]
+    fn division_of_a_multiple() {
+        let mut facts = Facts::default();
+        facts.bound(Unknown(0), 0, (1 << 28) - 1);
+        for (step, factor, shift, divisor) in
+            [(4, 0xCCCC_CCCD_i128, 34, 5), (8, 0xAAAA_AAAB, 33, 3)]
+        {
+            let x = Sum::unknown(Unknown(0)).scaled(step);
+            let found = scaled_down(&facts, &x.scaled(factor), 1 << shift).unwrap();
+            assert_eq!(Some(found), facts.quotient(&x, &Sum::of(divisor)));
+        }
+    }
+
+    /// The factors that compilers use, and what they divide by.
+    #[test]
+    fn division_by_a_constant() {
+        let mut facts = Facts::default();
+        facts.bound(Unknown(0), 0, (1 << 31) - 1);
+        let x = Sum::unknown(Unknown(0));
+        for (factor, shift, divisor) in [
+            (0x5555_5556, 0, 3),
+            (0x6666_6667, 1, 5),
+            (0x2AAA_AAAB, 0, 6),
+            (0x9249_2493_i128, 2, 7),
+            (0x5105_1051, 4, 50),
+        ] {
+            let found = scaled_down(&facts, &x.scaled(factor), 1 << (32 + shift)).unwrap();
+            let expected = facts.quotient(&x, &Sum::of(divisor)).unwrap();
+            let exact = (0..4000)
+                .chain((1 << 31) - 4000..1 << 31)
+                .all(|v: i128| (v * factor) >> (32 + shift) == v / divisor);
+            assert_eq!(found == expected, exact, "{divisor}");
+        }
+    }
+}

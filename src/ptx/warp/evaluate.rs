@@ -1,0 +1,557 @@
+//! What arithmetic instructions write. Whatever is not certain is lost, with the reason.
+
+use super::bits::beside;
+use super::bits::concrete;
+use super::bits::exclusive;
+use super::bits::masked;
+use super::bits::multiplied;
+use super::bits::scaled_down;
+use super::compare::logical;
+use super::machine::Machine;
+use super::machine::Meaning;
+use super::machine::State;
+use super::machine::wrap;
+use super::term::Atom;
+use super::term::Cell;
+use super::term::Condition;
+use super::term::Sum;
+use super::value::Integer;
+use super::value::Value;
+use crate::ptx::syntax::ast::Instruction;
+use crate::ptx::syntax::ast::Operand;
+use crate::ptx::syntax::ast::Register;
+use std::rc::Rc;
+
+impl Machine<'_, '_> {
+    /// Carries an instruction out that only computes.
+    pub fn compute(&mut self, instruction: &Instruction<'_>, state: &mut State) {
+        let at = instruction.at;
+        let parts: Vec<&str> = instruction.parts().collect();
+        let written = destinations(instruction);
+        if written.is_empty() {
+            return;
+        }
+        let values: Vec<Value> = match parts.first().copied().unwrap_or_default() {
+            "setp" => {
+                let yes = self.compare(instruction, &parts, state);
+                vec![yes.clone(), yes.negated()]
+            }
+            "elect" | "shfl" if state.vague => {
+                let lost = Value::lost(at, "which lanes of the warp are here is not known");
+                vec![lost.clone(), lost]
+            }
+            "elect" => {
+                let lowest = state.active & state.active.wrapping_neg();
+                vec![
+                    Value::constant(i128::from(lowest.trailing_zeros())),
+                    Value::Mask(lowest),
+                ]
+            }
+            "shfl" => {
+                let value = self.shuffle(instruction, &parts, state);
+                vec![
+                    value,
+                    Value::lost(at, "the predicate of `shfl` is not followed"),
+                ]
+            }
+            "ld" if parts.contains(&"param") => {
+                self.parameters(instruction, &parts, state, written.len())
+            }
+            "mov" if written.len() > 1 => self.unpacked(instruction, &parts, state, written.len()),
+            _ if written.len() > 1 => Vec::new(),
+            _ => vec![self.scalar(instruction, &parts, state)],
+        };
+        for (index, register) in written.into_iter().enumerate() {
+            let Some(register) = register else { continue };
+            let value = values.get(index).cloned().unwrap_or_else(|| {
+                Value::lost(at, format!("`{}` is not followed", instruction.opcode))
+            });
+            self.write(instruction, register, value, state);
+        }
+    }
+
+    /// Writes a register in the active lanes in which the guard holds.
+    pub fn write(
+        &mut self,
+        instruction: &Instruction<'_>,
+        register: Register,
+        value: Value,
+        state: &mut State,
+    ) {
+        let at = instruction.at;
+        let value = match value {
+            Value::Integer(integer) if integer.sum.excessive() => {
+                Value::lost(at, "the arithmetic is too large to follow")
+            }
+            other => other,
+        };
+        let Some(old) = state.registers.get(register.0 as usize).cloned() else {
+            return;
+        };
+        let new = match instruction.guard {
+            None => value,
+            Some((guard, negated)) => {
+                let guard = self.value(&Operand::Register(guard), state, at);
+                let guard = if negated { guard.negated() } else { guard };
+                select(&guard, &value, &old, state, at)
+            }
+        };
+        // What lanes that went another way hold is in their own state.
+        if let Some(slot) = state.registers.get_mut(register.0 as usize) {
+            *slot = new;
+        }
+    }
+
+    fn parameters(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        state: &mut State,
+        count: usize,
+    ) -> Vec<Value> {
+        let at = instruction.at;
+        let width = bits_of(parts).unwrap_or(32) / 8;
+        let Some(Operand::Address { base, offset, .. }) = instruction.operands.get(1) else {
+            return Vec::new();
+        };
+        let Operand::Name(name) = &**base else {
+            return Vec::new();
+        };
+        let Some(index) = self
+            .function
+            .parameters
+            .iter()
+            .position(|p| p.name == *name)
+        else {
+            return vec![Value::lost(at, format!("`{name}` is no parameter of the kernel")); count];
+        };
+        if parts.iter().any(|p| matches!(*p, "f32" | "f64" | "f16")) {
+            return vec![Value::lost(at, "floating-point numbers are not followed"); count];
+        }
+        if !matches!(width, 4 | 8) {
+            return vec![Value::lost(at, "small parameters are not followed"); count];
+        }
+        (0..count)
+            .map(|k| {
+                let place = offset + i64::try_from(k).unwrap_or(0) * i64::from(width);
+                Value::Integer(Integer::same(self.parameter(index, place, state)))
+            })
+            .collect()
+    }
+
+    fn shuffle(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        state: &mut State,
+    ) -> Value {
+        let at = instruction.at;
+        let mut operand = |index: usize| match instruction.operands.get(index) {
+            Some(operand) => self.value(operand, state, at),
+            None => Value::lost(at, "an operand is missing"),
+        };
+        let (value, lane, clamp) = (operand(1), operand(2), operand(3));
+        let Value::Integer(value) = value else {
+            return value;
+        };
+        if value.lanes.is_none() {
+            return Value::Integer(value);
+        }
+        let constant = |v: &Value| match v {
+            Value::Integer(i) if i.lanes.is_none() => i.sum.as_constant(),
+            _ => None,
+        };
+        if parts.contains(&"idx")
+            && constant(&clamp) == Some(31)
+            && let Some(lane) = constant(&lane)
+            && let Ok(lane) = usize::try_from(lane & 31)
+            && state.active >> lane & 1 == 1
+        {
+            return Value::Integer(Integer::same(value.lane(lane)));
+        }
+        Value::lost(at, "this exchange between lanes is not followed")
+    }
+
+    fn scalar(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        state: &mut State,
+    ) -> Value {
+        let at = instruction.at;
+        let operands: Vec<Value> = instruction
+            .operands
+            .iter()
+            .skip(1)
+            .map(|o| self.value(o, state, at))
+            .collect();
+        let name = parts.first().copied().unwrap_or_default();
+        let lost = || Value::lost(at, format!("`{}` is not followed", instruction.opcode));
+        match (name, operands.as_slice()) {
+            ("mov", [Value::Integer(bit)]) if parts.contains(&"pred") => {
+                return match bit.constants() {
+                    Some(bits) => Value::Same(Condition::Constant(bits[0] != 0)),
+                    None => lost(),
+                };
+            }
+            ("mov", _) if matches!(instruction.operands.get(1), Some(Operand::Vector(_))) => {
+                return self.packed(instruction, parts, state);
+            }
+            ("mov" | "cvta", [value]) => return value.clone(),
+            ("ld", [Value::Integer(address)])
+                if address.lanes.is_none()
+                    && bits_of(parts) == Some(32)
+                    && self.tensors.contains(&address.sum) =>
+            {
+                return Value::Integer(Integer::same(self.tensor_memory(state)));
+            }
+            ("ld", [Value::Integer(address)])
+                if address.lanes.is_none() && !parts.contains(&"shared") =>
+            {
+                // Memory that the kernel promises to be constant is the same whenever it is read.
+                if parts.contains(&"nc")
+                    && let Some((signed, bits)) = parts.last().and_then(kind_of)
+                {
+                    let address = state.facts.rewritten(&address.sum);
+                    let cell = Atom::Cell(Rc::new(address), Cell::of(signed, bits));
+                    return Value::Integer(Integer::same(Sum::atom(cell)));
+                }
+                if !matches!(bits_of(parts), Some(32 | 64)) {
+                    return lost();
+                }
+                let unknown = self.unknowns.fresh(Meaning::Read(address.sum.clone()));
+                state.facts.bound(unknown, 0, i128::from(i32::MAX));
+                return Value::Integer(Integer::same(Sum::unknown(unknown)));
+            }
+            ("ld", _) => return Value::lost(at, "it is read from memory"),
+            ("selp", [yes, no, condition]) => return select(condition, yes, no, state, at),
+            ("and" | "or" | "xor" | "not", [first, ..]) if parts.contains(&"pred") => {
+                let second = operands.get(1).unwrap_or(first);
+                return logical(name, first, second, at);
+            }
+            _ => {}
+        }
+        if let Some(lost) = operands.iter().find(|v| matches!(v, Value::Lost(_))) {
+            return lost.clone();
+        }
+        let integers: Option<Vec<&Integer>> = operands
+            .iter()
+            .map(|v| match v {
+                Value::Integer(integer) => Some(integer),
+                _ => None,
+            })
+            .collect();
+        let Some(integers) = integers else {
+            return lost();
+        };
+        match self.arithmetic(name, parts, &integers, state, at) {
+            Some(integer) => Value::Integer(integer),
+            None => Value::lost(
+                at,
+                format!(
+                    "`{}` of these values is not followed, or may wrap around",
+                    instruction.opcode
+                ),
+            ),
+        }
+    }
+
+    fn arithmetic(
+        &mut self,
+        name: &str,
+        parts: &[&str],
+        operands: &[&Integer],
+        state: &mut State,
+        at: usize,
+    ) -> Option<Integer> {
+        let bits = bits_of(parts)?;
+        let signed = parts.last().is_some_and(|p| p.starts_with('s'));
+        let constants: Option<Vec<[i128; 32]>> = operands.iter().map(|i| i.constants()).collect();
+        if let Some(constants) = constants
+            && name != "cvt"
+            && name != "mapa"
+        {
+            let mut lanes = [0; 32];
+            for (lane, value) in lanes.iter_mut().enumerate() {
+                let one: Vec<i128> = constants.iter().map(|c| c[lane]).collect();
+                *value = concrete(name, parts, &one, signed, bits)?;
+            }
+            return Some(Integer::lanes(lanes));
+        }
+        let small = |index: usize| {
+            let integer = operands.get(index)?;
+            if integer.lanes.is_some() {
+                return None;
+            }
+            integer.sum.as_constant()
+        };
+        match (name, operands) {
+            ("add", [a, b]) => Some(a.plus_times(b, 1)),
+            ("sub", [a, b]) => Some(a.plus_times(b, -1)),
+            ("neg", [a]) => Some(a.scaled(-1)),
+            ("not", [a]) => Some(a.scaled(-1).plus_times(&Integer::same(Sum::of(1)), -1)),
+            ("mul" | "mad", [a, b, rest @ ..]) => {
+                let (a, b) = if parts.contains(&"wide") {
+                    (
+                        self.read(a, signed, bits, state, at)?,
+                        self.read(b, signed, bits, state, at)?,
+                    )
+                } else if parts.contains(&"hi") {
+                    let (x, factor) = match (small(0), small(1)) {
+                        (_, Some(factor)) => (a, factor),
+                        (Some(factor), _) => (b, factor),
+                        _ => return None,
+                    };
+                    let x = self.read(x, signed, bits, state, at)?;
+                    let factor = wrap(factor, signed, bits);
+                    if !rest.is_empty() || x.lanes.is_some() || factor <= 0 {
+                        return None;
+                    }
+                    let product = x.sum.scaled(factor);
+                    let quotient = scaled_down(&state.facts, &product, 1 << bits)?;
+                    // If it is no division yet, a shift to the right may follow that needs the product.
+                    let plain = state.facts.quotient(&product, &Sum::of(1 << bits));
+                    let whole = quotient.as_constant().is_some() || plain != Some(quotient.clone());
+                    return Some(Integer::same(if whole {
+                        quotient
+                    } else {
+                        let power = Rc::new(Sum::of(1 << bits));
+                        Sum::atom(Atom::Quotient(Rc::new(product), power))
+                    }));
+                } else {
+                    ((*a).clone(), (*b).clone())
+                };
+                let product = multiplied(&a, &b)?;
+                match rest {
+                    [] => Some(product),
+                    [c] => Some(product.plus_times(c, 1)),
+                    _ => None,
+                }
+            }
+            ("shl", [a, _]) => {
+                let by = small(1)?;
+                if !(0..i128::from(bits)).contains(&by) {
+                    return Some(Integer::same(Sum::of(0)));
+                }
+                Some(a.scaled(1 << by))
+            }
+            ("shr" | "div" | "rem", [a, b]) => {
+                let a = self.read(a, signed, bits, state, at)?;
+                let by = if name == "shr" {
+                    let by = small(1)?;
+                    if !(0..i128::from(bits)).contains(&by) {
+                        return None;
+                    }
+                    Sum::of(1 << by)
+                } else {
+                    // Division rounds toward 0, which is down only where nothing is negative.
+                    if !state.facts.is_positive(&a.sum) || b.lanes.is_some() {
+                        return None;
+                    }
+                    self.read(b, signed, bits, state, at)?.sum
+                };
+                if a.lanes.is_some() {
+                    return None;
+                }
+                if name == "shr"
+                    && let Some((Atom::Quotient(product, power), 1)) = a.sum.single()
+                    && let (Some(power), Some(by)) = (power.as_constant(), by.as_constant())
+                    && product.terms.values().all(|factor| factor.abs() > 1)
+                {
+                    let quotient = scaled_down(&state.facts, product, power * by)?;
+                    return Some(Integer::same(quotient));
+                }
+                let far = name == "shr" && by.as_constant().is_some_and(|by| by >= 1 << 16);
+                let quotient = match by.as_constant() {
+                    Some(power) if far => scaled_down(&state.facts, &a.sum, power)?,
+                    _ => state.facts.quotient(&a.sum, &by)?,
+                };
+                Some(Integer::same(if name == "rem" {
+                    a.sum.minus(&quotient.times(&by))
+                } else {
+                    quotient
+                }))
+            }
+            ("and", [a, b]) => {
+                let (value, mask) = match (small(0), small(1)) {
+                    (_, Some(mask)) => (a, mask),
+                    (Some(mask), _) => (b, mask),
+                    _ => return None,
+                };
+                let mask = wrap(mask, false, bits);
+                if bits == 32
+                    && value.lanes.is_none()
+                    && let Some(leader) = self.in_leader(&value.sum, mask, state)
+                {
+                    return Some(Integer::same(leader));
+                }
+                if let Some(address) = self.cleared(value, mask, state) {
+                    return Some(Integer::same(address));
+                }
+                masked(value, mask, bits, state)
+            }
+            ("or", [a, b]) => {
+                let (value, bit) = match (small(0), small(1)) {
+                    (_, Some(bit)) => (a, bit),
+                    (Some(bit), _) => (b, bit),
+                    _ => return None,
+                };
+                let bit = wrap(bit, false, bits);
+                // While a guess is made, nothing has to fit.
+                if self.guessing {
+                    return Some(value.plus_times(&Integer::same(Sum::of(bit)), 1));
+                }
+                let terms = value.sum.terms.iter();
+                let multiples = terms.map(|(atom, factor)| factor * self.multiple(atom));
+                beside(value, bit, multiples.collect(), state)
+            }
+            ("xor", [a, b])
+                if bits == 32
+                    && let Some(changed) = self.flipped(a, b, state) =>
+            {
+                Some(changed)
+            }
+            ("xor", [a, b]) => exclusive(a, b, bits, state),
+            ("min" | "max", [a, b]) => {
+                let a = self.read(a, signed, bits, state, at)?;
+                let b = self.read(b, signed, bits, state, at)?;
+                if a.lanes.is_some() || b.lanes.is_some() {
+                    return None;
+                }
+                let less = Condition::Negative(a.sum.minus(&b.sum));
+                let (yes, no) = if name == "min" {
+                    (&a.sum, &b.sum)
+                } else {
+                    (&b.sum, &a.sum)
+                };
+                Some(Integer::same(state.facts.choice(&less, yes, no)))
+            }
+            ("bfe", [a, _, _]) => {
+                let (from, length) = (small(1)?, small(2)?);
+                if signed || from + length > i128::from(bits) || length <= 0 || from < 0 {
+                    return None;
+                }
+                let mask = ((1i128 << length) - 1) << from;
+                let field = masked(a, mask, bits, state)?;
+                if field.lanes.is_some() {
+                    return None;
+                }
+                let sum = state.facts.quotient(&field.sum, &Sum::of(1 << from))?;
+                Some(Integer::same(sum))
+            }
+            ("bfi", [a, b, _, _]) => {
+                let (from, length) = (small(2)?, small(3)?);
+                if from < 0 || length < 0 || from + length > i128::from(bits) {
+                    return None;
+                }
+                // Where nothing has to be cut away, the two are put side by side.
+                let (a, b) = (
+                    self.read(a, false, bits, state, at)?,
+                    self.read(b, false, bits, state, at)?,
+                );
+                let (low, high) = a.range(&state.facts);
+                let (least, most) = b.range(&state.facts);
+                let fits = low >= 0 && high < 1 << length && least >= 0 && most < 1 << from;
+                fits.then(|| b.plus_times(&a, 1 << from))
+            }
+            ("cvt", [a]) => {
+                let from = kind_of(parts.last()?)?;
+                let to = kind_of(parts.get(parts.len().checked_sub(2)?)?)?;
+                if to.1 > from.1 {
+                    self.read(a, from.0, from.1, state, at)
+                } else {
+                    Some((*a).clone())
+                }
+            }
+            ("mapa", [a, ranks]) if ranks.lanes.is_some() => self.in_peers(a, ranks, state),
+            ("mapa", [a, _]) => {
+                let rank = u32::try_from(small(1)?).ok()?;
+                if rank >= self.launch.ranks() {
+                    return None;
+                }
+                Some(Integer {
+                    sum: self.in_peer(&a.sum, rank, state),
+                    lanes: a.lanes.clone(),
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The registers that an instruction writes, in order. Those that only read have their first operand
+/// among what they read.
+pub(in crate::ptx) fn destinations(instruction: &Instruction<'_>) -> Vec<Option<Register>> {
+    let mut parts = instruction.parts();
+    let reads = match parts.next().unwrap_or_default() {
+        "bar" | "barrier" => !instruction.has("red"),
+        "tcgen05" => instruction.has("dealloc"),
+        "st" | "red" | "bra" | "nanosleep" | "setmaxnreg" | "prefetch" => true,
+        _ => false,
+    };
+    match instruction.operands.first() {
+        Some(first) if !reads => targets(first),
+        _ => Vec::new(),
+    }
+}
+
+/// The registers that a destination names, in order.
+fn targets(operand: &Operand<'_>) -> Vec<Option<Register>> {
+    match operand {
+        Operand::Register(register) => vec![Some(*register)],
+        Operand::Pair(pair) => {
+            let mut all = targets(&pair.0);
+            if all.is_empty() {
+                all.push(None);
+            }
+            all.extend(targets(&pair.1));
+            all
+        }
+        Operand::Vector(parts) => parts
+            .iter()
+            .map(|p| match p {
+                Operand::Register(register) => Some(*register),
+                _ => None,
+            })
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn select(condition: &Value, yes: &Value, no: &Value, state: &State, at: usize) -> Value {
+    if yes == no {
+        return yes.clone();
+    }
+    match condition {
+        Value::Mask(mask) if mask & state.active == state.active => yes.clone(),
+        Value::Mask(mask) if mask & state.active == 0 => no.clone(),
+        Value::Mask(mask) => Value::by_lane(*mask, yes, no, at),
+        Value::Parted(parts) => {
+            let mut chosen = no.clone();
+            for (lanes, condition) in parts.iter() {
+                let here = Value::choice(condition, yes, no, &state.facts, at);
+                chosen = Value::by_lane(*lanes, &here, &chosen, at);
+            }
+            chosen
+        }
+        Value::Same(condition) => Value::choice(condition, yes, no, &state.facts, at),
+        Value::Lost(_) => condition.clone(),
+        Value::Integer(_) | Value::Token(_) => {
+            Value::lost(at, "an integer stands where a predicate is needed")
+        }
+    }
+}
+
+/// The sign and the width of a type.
+pub(in crate::ptx) fn kind_of(part: &&str) -> Option<(bool, u32)> {
+    let signed = part.starts_with('s');
+    let digits = part.strip_prefix(['s', 'u', 'b'])?;
+    match digits {
+        "8" | "16" | "32" | "64" => Some((signed, digits.parse().ok()?)),
+        _ => None,
+    }
+}
+
+pub(in crate::ptx) fn bits_of(parts: &[&str]) -> Option<u32> {
+    parts.iter().rev().find_map(kind_of).map(|(_, bits)| bits)
+}

@@ -1,0 +1,647 @@
+//! What is known at a place of the kernel: between which bounds unknowns lie, and which sums are
+//! not negative. Sums are built and compared under it.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::term::Atom;
+use super::term::Condition;
+use super::term::Sum;
+use super::term::Test;
+use super::term::Unknown;
+
+/// Beyond every value that is met.
+const FAR: i128 = 1 << 100;
+
+/// How deep bounds are computed.
+const DEPTH: usize = 6;
+
+/// Sums of up to so many terms bound the unknowns in them.
+const MOST_BOUNDED: usize = 4;
+
+/// Up to how many facts are used two at a time.
+const MOST_PAIRED: usize = 40;
+
+/// What is known.
+#[derive(Debug, Clone, Default)]
+pub(in crate::ptx) struct Facts {
+    bounds: BTreeMap<Unknown, (i128, i128)>,
+    /// Sums that are 0 or more.
+    positive: Vec<Rc<Sum>>,
+}
+
+impl Facts {
+    pub fn bound(&mut self, unknown: Unknown, low: i128, high: i128) {
+        let entry = self.bounds.entry(unknown).or_insert((-FAR, FAR));
+        *entry = (entry.0.max(low), entry.1.min(high));
+    }
+
+    /// Adds what a condition says.
+    pub fn assume(&mut self, condition: &Condition) {
+        match condition {
+            Condition::Negative(sum) => self.assume_positive(&sum.scaled(-1).plus_constant(-1)),
+            Condition::Zero(sum) => {
+                self.assume_positive(sum);
+                self.assume_positive(&sum.scaled(-1));
+            }
+            Condition::Not(inner) => {
+                if let Condition::Zero(sum) = &**inner {
+                    if self.range(sum).0 >= 0 {
+                        self.assume_positive(&sum.plus_constant(-1));
+                    } else if self.range(sum).1 <= 0 {
+                        self.assume_positive(&sum.scaled(-1).plus_constant(-1));
+                    }
+                }
+            }
+            Condition::And(a, b) => {
+                self.assume(a);
+                self.assume(b);
+            }
+            Condition::Constant(_) | Condition::Or(..) | Condition::Passed(_) => {}
+        }
+    }
+
+    pub fn assume_positive(&mut self, sum: &Sum) {
+        // Whole numbers: what all coefficients have in common leaves, rounding the constant down.
+        let common = sum.terms.values().fold(0, |g, c| gcd(g, *c));
+        if common > 1 {
+            let mut reduced = sum.clone();
+            reduced.constant = sum.constant.div_euclid(common);
+            for coefficient in reduced.terms.values_mut() {
+                *coefficient /= common;
+            }
+            self.assume_positive(&reduced);
+        }
+        // c * u + d >= 0 with the most that d can be bounds u.
+        if sum.terms.len() <= MOST_BOUNDED {
+            let bounds: Vec<(Unknown, i128, i128)> = sum
+                .terms
+                .iter()
+                .filter_map(|(atom, c)| match atom {
+                    Atom::Unknown(u) => {
+                        let rest = sum.plus_times(&Sum::unknown(*u), -c);
+                        Some((*u, *c, self.range(&rest).1))
+                    }
+                    _ => None,
+                })
+                .collect();
+            for (unknown, c, d) in bounds.into_iter().filter(|(_, _, d)| *d < FAR) {
+                if c > 0 {
+                    self.bound(unknown, -d.div_euclid(c), FAR);
+                } else {
+                    self.bound(unknown, -FAR, d.div_euclid(-c));
+                }
+            }
+        }
+        if !self.positive.iter().any(|p| **p == *sum) {
+            self.positive.push(Rc::new(sum.clone()));
+        }
+    }
+
+    /// Between which bounds a sum lies.
+    pub fn range(&self, sum: &Sum) -> (i128, i128) {
+        self.range_within(sum, DEPTH)
+    }
+
+    fn range_within(&self, sum: &Sum, depth: usize) -> (i128, i128) {
+        let (mut low, mut high) = (sum.constant, sum.constant);
+        for (atom, coefficient) in &sum.terms {
+            let (a, b) = self.range_of(atom, depth);
+            let (a, b) = (
+                a.saturating_mul(*coefficient),
+                b.saturating_mul(*coefficient),
+            );
+            low = (low + a.min(b).max(-FAR)).max(-FAR);
+            high = (high + a.max(b).min(FAR)).min(FAR);
+        }
+        if depth > 0
+            && let Some((_, divisor, factor, left)) = sum.remainder()
+        {
+            let (a, b) = self.range_within(&left, depth - 1);
+            let spread = (divisor - 1).saturating_mul(factor);
+            low = low.max(a + spread.min(0));
+            high = high.min(b + spread.max(0));
+        }
+        if depth > 0
+            && let Some((left, factor, least, most)) = steps(sum)
+        {
+            let (a, b) = self.range_within(&left, depth - 1);
+            low = low.max(a + factor * least);
+            high = high.min(b + factor * most);
+        }
+        (low.max(-FAR), high.min(FAR))
+    }
+
+    /// Between which bounds a sum lies, also by what is known of it as a whole.
+    fn narrowed(&self, sum: &Sum, depth: usize) -> (i128, i128) {
+        let (mut low, mut high) = self.range_within(sum, depth);
+        for fact in &self.positive {
+            if let Some(least) = sum.minus(fact).as_constant() {
+                low = low.max(least);
+            }
+            if let Some(most) = sum.plus(fact).as_constant() {
+                high = high.min(most);
+            }
+        }
+        (low, high)
+    }
+
+    fn range_of(&self, atom: &Atom, depth: usize) -> (i128, i128) {
+        match atom {
+            Atom::Unknown(unknown) => *self.bounds.get(unknown).unwrap_or(&(-FAR, FAR)),
+            Atom::Cell(_, cell) => (i128::from(cell.low), i128::from(cell.high)),
+            _ if depth == 0 => (-FAR, FAR),
+            Atom::Quotient(dividend, divisor) => {
+                let (low, high) = self.narrowed(dividend, depth - 1);
+                let (least, most) = self.range_within(divisor, depth - 1);
+                if least < 1 {
+                    return (-FAR, FAR);
+                }
+                let over = |x: i128| (x.div_euclid(least), x.div_euclid(most));
+                let (a, b) = (over(low), over(high));
+                (a.0.min(a.1), b.0.max(b.1))
+            }
+            Atom::Product(parts) => {
+                let mut range = (1i128, 1i128);
+                for part in parts {
+                    let (a, b) = self.range_of(part, depth - 1);
+                    let ends = [
+                        range.0.saturating_mul(a),
+                        range.0.saturating_mul(b),
+                        range.1.saturating_mul(a),
+                        range.1.saturating_mul(b),
+                    ];
+                    let low = ends.iter().copied().fold(FAR, i128::min);
+                    let high = ends.iter().copied().fold(-FAR, i128::max);
+                    range = (low.max(-FAR), high.min(FAR));
+                }
+                range
+            }
+            Atom::Choice(_, a, b) => {
+                let (a, b) = (
+                    self.range_within(a, depth - 1),
+                    self.range_within(b, depth - 1),
+                );
+                (a.0.min(b.0), a.1.max(b.1))
+            }
+        }
+    }
+
+    /// Whether a sum is certainly 0 or more.
+    pub fn is_positive(&self, sum: &Sum) -> bool {
+        if self.range(sum).0 >= 0 {
+            return true;
+        }
+        // A fact helps only if it has something in common with what is looked at.
+        let helps = |sum: &Sum, fact: &Sum| {
+            let mut terms = sum.terms.iter();
+            terms.any(|(atom, c)| fact.terms.get(atom).is_some_and(|f| (*f > 0) == (*c > 0)))
+        };
+        // Two facts together are tried only where that is not too much work.
+        let pairs = if self.positive.len() > MOST_PAIRED {
+            &[]
+        } else {
+            self.positive.as_slice()
+        };
+        self.positive.iter().filter(|p| helps(sum, p)).any(|p| {
+            let rest = sum.minus(p);
+            let mut pairs = pairs.iter().filter(|q| helps(&rest, q));
+            self.range(&rest).0 >= 0 || pairs.any(|q| self.range(&rest.minus(q)).0 >= 0)
+        })
+    }
+
+    /// A sum that an unknown is at most, without that unknown.
+    pub fn most(&self, unknown: Unknown) -> Option<Sum> {
+        // The last that was learnt is the closest.
+        self.positive.iter().rev().find_map(|p| {
+            let (slope, rest) = p.split(unknown)?;
+            (slope.as_constant() == Some(-1)).then_some(rest)
+        })
+    }
+
+    /// Whether a condition is certain.
+    pub fn decide(&self, condition: &Condition) -> Option<bool> {
+        match condition {
+            Condition::Constant(value) => Some(*value),
+            Condition::Negative(sum) => {
+                if self.is_positive(sum) {
+                    Some(false)
+                } else if self.is_positive(&sum.scaled(-1).plus_constant(-1)) {
+                    Some(true)
+                } else {
+                    None
+                }
+            }
+            Condition::Zero(sum) => {
+                if sum.as_constant() == Some(0) {
+                    return Some(true);
+                }
+                let away = self.is_positive(&sum.plus_constant(-1))
+                    || self.is_positive(&sum.scaled(-1).plus_constant(-1));
+                if away {
+                    return Some(false);
+                }
+                (self.is_positive(sum) && self.is_positive(&sum.scaled(-1))).then_some(true)
+            }
+            Condition::Not(inner) => self.decide(inner).map(|value| !value),
+            Condition::And(a, b) => match (self.decide(a), self.decide(b)) {
+                (Some(false), _) | (_, Some(false)) => Some(false),
+                (Some(true), Some(true)) => Some(true),
+                _ => None,
+            },
+            Condition::Or(a, b) => match (self.decide(a), self.decide(b)) {
+                (Some(true), _) | (_, Some(true)) => Some(true),
+                (Some(false), Some(false)) => Some(false),
+                _ => None,
+            },
+            Condition::Passed(_) => None,
+        }
+    }
+
+    /// The quotient, rounded down; `None` unless the divisor is certainly positive.
+    pub fn quotient(&self, dividend: &Sum, divisor: &Sum) -> Option<Sum> {
+        if self.range(divisor).0 < 1 {
+            return None;
+        }
+        let Some(k) = divisor.as_constant() else {
+            if let Some(0) = dividend.as_constant() {
+                return Some(Sum::of(0));
+            }
+            let atom = Atom::Quotient(Rc::new(dividend.clone()), Rc::new(divisor.clone()));
+            return Some(Sum::atom(atom));
+        };
+        // Multiples of the divisor leave the quotient.
+        let (mut whole, mut rest) = (Sum::of(dividend.constant.div_euclid(k)), Sum::of(0));
+        rest.constant = dividend.constant.rem_euclid(k);
+        for (atom, coefficient) in &dividend.terms {
+            let one = Sum::atom(atom.clone());
+            whole = whole.plus_times(&one, coefficient.div_euclid(k));
+            rest = rest.plus_times(&one, coefficient.rem_euclid(k));
+        }
+        // A common factor leaves dividend and divisor; of the constant, what is below it does not count.
+        let factor = rest.terms.values().fold(k, |g, c| gcd(g, *c));
+        if factor > 1 && !rest.terms.is_empty() {
+            rest.constant = rest.constant.div_euclid(factor);
+            for coefficient in rest.terms.values_mut() {
+                *coefficient /= factor;
+            }
+            let quotient = self.quotient(&rest, &Sum::of(k / factor))?;
+            return Some(whole.plus(&quotient));
+        }
+        let (low, high) = self.narrowed(&rest, DEPTH);
+        if low.div_euclid(k) == high.div_euclid(k) && low > -FAR && high < FAR {
+            return Some(whole.plus_constant(low.div_euclid(k)));
+        }
+        if let Some(zero) = self.beginning(&[&rest]) {
+            let [begun, going] = self.apart(&zero);
+            let yes = begun.quotient(&begun.decided(&rest, &zero, true), divisor)?;
+            let no = going.quotient(&going.decided(&rest, &zero, false), divisor)?;
+            let condition = Condition::Zero((*zero).clone());
+            return Some(whole.plus(&self.choice(&condition, &yes, &no)));
+        }
+        let atom = Atom::Quotient(Rc::new(rest), Rc::new(divisor.clone()));
+        Some(whole.plus(&Sum::atom(atom)))
+    }
+
+    /// The remainder that matches.
+    pub fn modulo(&self, dividend: &Sum, divisor: &Sum) -> Option<Sum> {
+        if let Some(zero) = self.beginning(&[dividend]) {
+            let [begun, going] = self.apart(&zero);
+            let yes = begun.modulo(&begun.decided(dividend, &zero, true), divisor)?;
+            let no = going.modulo(&going.decided(dividend, &zero, false), divisor)?;
+            return Some(self.choice(&Condition::Zero((*zero).clone()), &yes, &no));
+        }
+        let quotient = self.quotient(dividend, divisor)?;
+        Some(dividend.minus(&quotient.times(divisor)))
+    }
+
+    /// One of two sums. Where the condition says that a ring wraps around, the result is written
+    /// with quotients.
+    pub fn choice(&self, condition: &Condition, yes: &Sum, no: &Sum) -> Sum {
+        match self.decide(condition) {
+            Some(true) => return yes.clone(),
+            Some(false) => return no.clone(),
+            None => {}
+        }
+        if yes == no {
+            return yes.clone();
+        }
+        if let Condition::Not(inner) = condition {
+            return self.choice(inner, no, yes);
+        }
+        if let Condition::Zero(sum) | Condition::Negative(sum) = condition
+            && let Some(zero) = self.beginning(&[sum])
+        {
+            let arms = self.apart(&zero);
+            let [first, later] = [true, false].map(|first| {
+                let facts = &arms[usize::from(!first)];
+                let sum = facts.decided(sum, &zero, first);
+                let exact = matches!(condition, Condition::Zero(_));
+                let yes = facts.decided(yes, &zero, first);
+                let no = facts.decided(no, &zero, first);
+                facts.choice(&Condition::about(sum, exact), &yes, &no)
+            });
+            return self.choice(&Condition::Zero((*zero).clone()), &first, &later);
+        }
+        if let Condition::Zero(sum) = condition
+            && let Some(written) = self.wrapped(sum, yes, no)
+        {
+            return written;
+        }
+        // What agrees under the condition needs no choice.
+        let mut under = self.clone();
+        under.assume(condition);
+        if under.same(yes, no) || under.chosen_alike(yes, no) {
+            return no.clone();
+        }
+        if let Condition::Zero(zero) = condition
+            && under.same(&under.without(yes, zero), &under.without(no, zero))
+        {
+            return no.clone();
+        }
+        let mut other = self.clone();
+        other.assume(&condition.negated());
+        if other.same(yes, no) {
+            return yes.clone();
+        }
+        Sum::atom(Atom::Choice(
+            Rc::new(condition.clone()),
+            Rc::new(yes.clone()),
+            Rc::new(no.clone()),
+        ))
+    }
+
+    /// Whether two choices are between the same by the same test.
+    fn chosen_alike(&self, a: &Sum, b: &Sum) -> bool {
+        match (a.single(), b.single()) {
+            (Some((Atom::Choice(c, a, b), k)), Some((Atom::Choice(d, e, f), l))) => {
+                k == l && self.same(a, e) && self.same(b, f) && alike(c, d, self)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether two sums have the same value, rewriting their quotients under these facts.
+    pub fn same(&self, a: &Sum, b: &Sum) -> bool {
+        let difference = self.rewritten(&a.minus(b));
+        if difference.as_constant() == Some(0) || self.range(&difference) == (0, 0) {
+            return true;
+        }
+        let Some(zero) = self.beginning(&[&difference]) else {
+            return false;
+        };
+        let arms = self.apart(&zero);
+        [true, false].into_iter().zip(arms).all(|(first, facts)| {
+            let left = facts.rewritten(&facts.decided(&difference, &zero, first));
+            facts.is_positive(&left) && facts.is_positive(&left.scaled(-1))
+        })
+    }
+
+    /// The sum with quotients that are constant under these facts replaced.
+    pub fn rewritten(&self, sum: &Sum) -> Sum {
+        self.replaced(sum, &|_| None)
+    }
+
+    /// The sum with unknowns replaced.
+    pub fn replaced(&self, sum: &Sum, with: &dyn Fn(Unknown) -> Option<Sum>) -> Sum {
+        let mut result = Sum::of(sum.constant);
+        for (atom, coefficient) in &sum.terms {
+            result = result.plus_times(&self.replaced_atom(atom, with), *coefficient);
+        }
+        result
+    }
+
+    fn replaced_atom(&self, atom: &Atom, with: &dyn Fn(Unknown) -> Option<Sum>) -> Sum {
+        match atom {
+            Atom::Unknown(unknown) => with(*unknown).unwrap_or_else(|| Sum::unknown(*unknown)),
+            Atom::Cell(address, cell) => {
+                Sum::atom(Atom::Cell(Rc::new(self.replaced(address, with)), *cell))
+            }
+            Atom::Quotient(a, b) => {
+                let (a, b) = (self.replaced(a, with), self.replaced(b, with));
+                self.quotient(&a, &b)
+                    .unwrap_or_else(|| Sum::atom(Atom::Quotient(Rc::new(a), Rc::new(b))))
+            }
+            Atom::Product(parts) => {
+                let mut product = Sum::of(1);
+                for part in parts {
+                    product = product.times(&self.replaced_atom(part, with));
+                }
+                product
+            }
+            Atom::Choice(c, a, b) => self.choice(
+                &self.replaced_in(c, with),
+                &self.replaced(a, with),
+                &self.replaced(b, with),
+            ),
+        }
+    }
+
+    /// The condition with unknowns replaced.
+    pub fn replaced_in(
+        &self,
+        condition: &Condition,
+        with: &dyn Fn(Unknown) -> Option<Sum>,
+    ) -> Condition {
+        match condition {
+            Condition::Constant(_) => condition.clone(),
+            Condition::Passed(test) => Condition::passed(Test {
+                barrier: self.replaced(&test.barrier, with),
+                parity: test.parity.as_ref().map(|p| self.replaced(p, with)),
+                memory: test.memory,
+            }),
+            Condition::Negative(sum) => Condition::about(self.replaced(sum, with), false),
+            Condition::Zero(sum) => Condition::about(self.replaced(sum, with), true),
+            Condition::Not(inner) => self.replaced_in(inner, with).negated(),
+            Condition::And(a, b) => self.replaced_in(a, with).and(self.replaced_in(b, with)),
+            Condition::Or(a, b) => self.replaced_in(a, with).or(self.replaced_in(b, with)),
+        }
+    }
+
+    /// `x % k == k - 1` holds exactly where `(x + 1) / k` is one more than `x / k`.
+    fn wrapped(&self, zero: &Sum, yes: &Sum, no: &Sum) -> Option<Sum> {
+        for sign in [1, -1] {
+            let zero = zero.scaled(sign);
+            let Some((dividend, divisor, 1, left)) = zero.remainder() else {
+                continue;
+            };
+            if left.as_constant() != Some(1 - divisor) {
+                continue;
+            }
+            let k = Sum::of(divisor);
+            let step = self
+                .quotient(&dividend.plus_constant(1), &k)?
+                .minus(&self.quotient(&dividend, &k)?);
+            let difference = yes.minus(no);
+            for multiple in [0, 1, -1] {
+                if let Some(d) = difference.plus_times(&zero, multiple).as_constant() {
+                    return Some(no.plus_times(&step, d));
+                }
+            }
+            // Both are remainders by 2.
+            let two = Sum::of(2);
+            let parity = |sum: &Sum| match sum.remainder() {
+                Some((dividend, 2, 1, left)) if left.as_constant() == Some(0) => Some(dividend),
+                _ => None,
+            };
+            if let (Some(a), Some(b)) = (parity(yes), parity(no)) {
+                let difference = self.modulo(&a.minus(&b), &two)?.as_constant()?;
+                return self.modulo(&b.plus_times(&step, difference), &two);
+            }
+        }
+        None
+    }
+}
+
+/// Finds `factor * ((x + d) / k - x / k)` in a sum: what is left, the factor, and the bounds of the
+/// difference.
+fn steps(sum: &Sum) -> Option<(Sum, i128, i128, i128)> {
+    for (atom, factor) in &sum.terms {
+        let Atom::Quotient(x, k) = atom else { continue };
+        let Some(divisor) = k.as_constant().filter(|k| *factor > 0 && *k > 0) else {
+            continue;
+        };
+        for (other, back) in &sum.terms {
+            if let Atom::Quotient(y, by) = other
+                && by == k
+                && *back == -factor
+                && let Some(d) = x.minus(y).as_constant()
+            {
+                let pair = Sum::atom(atom.clone()).minus(&Sum::atom(other.clone()));
+                let left = sum.plus_times(&pair, -factor);
+                let least = d.div_euclid(divisor);
+                let most = least + i128::from(d.rem_euclid(divisor) > 0);
+                return Some((left, *factor, least, most));
+            }
+        }
+    }
+    None
+}
+
+fn gcd(a: i128, b: i128) -> i128 {
+    if b == 0 { a.abs() } else { gcd(b, a % b) }
+}
+
+/// Whether two conditions are about the same test, as far as is known here.
+pub(in crate::ptx) fn alike(a: &Condition, b: &Condition, facts: &Facts) -> bool {
+    match (a, b) {
+        (Condition::Passed(a), Condition::Passed(b)) => {
+            let parity = match (&a.parity, &b.parity) {
+                (Some(a), Some(b)) => facts.same(a, b),
+                (a, b) => a == b,
+            };
+            parity && a.memory == b.memory && facts.same(&a.barrier, &b.barrier)
+        }
+        (Condition::Not(a), Condition::Not(b)) => alike(a, b, facts),
+        (a, b) => a == b,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    /// The value of a sum at values of the unknowns.
+    fn value(sum: &Sum, at: &[i128]) -> i128 {
+        let mut total = sum.constant;
+        for (atom, factor) in &sum.terms {
+            total += factor * of(atom, at);
+        }
+        total
+    }
+
+    fn of(atom: &Atom, at: &[i128]) -> i128 {
+        match atom {
+            Atom::Unknown(u) => at[u.0 as usize],
+            Atom::Quotient(a, b) => value(a, at).div_euclid(value(b, at)),
+            Atom::Product(parts) => parts.iter().map(|p| of(p, at)).product(),
+            Atom::Cell(..) => unreachable!("no memory is read here"),
+            Atom::Choice(c, a, b) => value(if holds(c, at) { a } else { b }, at),
+        }
+    }
+
+    fn holds(condition: &Condition, at: &[i128]) -> bool {
+        match condition {
+            Condition::Constant(known) => *known,
+            Condition::Negative(sum) => value(sum, at) < 0,
+            Condition::Zero(sum) => value(sum, at) == 0,
+            Condition::Not(inner) => !holds(inner, at),
+            Condition::And(a, b) => holds(a, at) && holds(b, at),
+            Condition::Or(a, b) => holds(a, at) || holds(b, at),
+            Condition::Passed(_) => unreachable!("no test of an mbarrier is made here"),
+        }
+    }
+
+    /// Random arithmetic, kept in normal form, has the value that it has step by step, and lies in
+    /// its range; what is decided is so.
+    #[test]
+    fn normal_forms_keep_their_value() {
+        let mut decided = 0;
+        for seed in 0..4000 {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let mut facts = Facts::default();
+            let mut at = Vec::new();
+            let mut made: Vec<(Sum, i128)> = Vec::new();
+            for number in 0..3 {
+                let (low, high) = (random.random_range(-6..4), random.random_range(4..20));
+                let unknown = Unknown(number);
+                facts.bound(unknown, low, high);
+                at.push(random.random_range(low..=high));
+                made.push((Sum::unknown(unknown), at[number as usize]));
+            }
+            // A fact that is true here.
+            let slack = Sum::unknown(Unknown(0)).minus(&Sum::unknown(Unknown(1)));
+            let slack = slack.plus_constant(-value(&slack, &at) + random.random_range(0..3));
+            facts.assume_positive(&slack);
+            for _ in 0..10 {
+                let mut pick = || {
+                    let index = random.random_range(0..made.len());
+                    made[index].clone()
+                };
+                let ((a, x), (b, y), (c, z)) = (pick(), pick(), pick());
+                let k = random.random_range(1..7);
+                let divisor = Sum::of(k);
+                let (sum, expected) = match random.random_range(0..7) {
+                    0 => (a.plus_times(&b, k - 3), x + y * (k - 3)),
+                    1 => (a.plus_constant(k), x + k),
+                    2 => (facts.quotient(&a, &divisor).unwrap(), x.div_euclid(k)),
+                    3 => (facts.modulo(&a, &divisor).unwrap(), x.rem_euclid(k)),
+                    4 => (a.times(&b), x * y),
+                    5 => {
+                        let condition = Condition::Negative(a.minus(&b));
+                        let (yes, no) = (c.clone(), a.clone());
+                        let expected = if x < y { z } else { x };
+                        (facts.choice(&condition, &yes, &no), expected)
+                    }
+                    _ => {
+                        // A ring's step, and the bit that turns with it.
+                        let place = facts.modulo(&a, &divisor).unwrap();
+                        let wraps = Condition::Zero(place.plus_constant(1 - k));
+                        let next = facts.choice(&wraps, &Sum::of(0), &place.plus_constant(1));
+                        let turn = facts.choice(&wraps, &b.plus_constant(1), &b);
+                        let wrapped = x.rem_euclid(k) == k - 1;
+                        let expected = (x + 1).rem_euclid(k) + 9 * (y + i128::from(wrapped));
+                        (next.plus_times(&turn, 9), expected)
+                    }
+                };
+                if sum.excessive() || expected.abs() > 1 << 60 {
+                    continue;
+                }
+                assert_eq!(value(&sum, &at), expected, "seed {seed}: {sum:?}");
+                let (low, high) = facts.range(&sum);
+                assert!(low <= expected && expected <= high, "seed {seed}: {sum:?}");
+                let condition = Condition::Negative(sum.clone());
+                if let Some(known) = facts.decide(&condition) {
+                    decided += 1;
+                    assert_eq!(known, expected < 0, "seed {seed}: {sum:?}");
+                }
+                made.push((sum, expected));
+            }
+        }
+        assert!(decided > 1000, "only {decided} conditions were decided");
+    }
+}

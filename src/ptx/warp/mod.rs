@@ -1,0 +1,14 @@
+//! What one warp knows: integers as sums of unknowns, facts about them, registers by lane, and the
+//! statements it has carried out.
+
+pub mod aligned;
+pub mod bits;
+pub mod compare;
+pub mod evaluate;
+pub mod facts;
+pub mod machine;
+pub mod packed;
+pub mod rewrite;
+pub mod statement;
+pub mod term;
+pub mod value;

@@ -1,0 +1,290 @@
+//! What a register holds in the lanes of a warp.
+
+use std::rc::Rc;
+
+use super::facts::Facts;
+use super::term::Condition;
+use super::term::Sum;
+
+/// The lanes of a warp.
+pub(in crate::ptx) const LANES: usize = 32;
+
+/// The value of a register.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::ptx) enum Value {
+    /// An integer, congruent to the register's bits modulo two to the width of its use.
+    Integer(Integer),
+    /// A predicate with the same value in all lanes.
+    Same(Condition),
+    /// A predicate that is known in each lane.
+    Mask(u32),
+    /// A predicate with a condition for each of several groups of lanes: every lane is in one.
+    Parted(Rc<[(u32, Condition)]>),
+    /// The phase of an mbarrier that an arrival took part in, by the number of the arrival.
+    Token(u32),
+    /// Nothing that is followed.
+    Lost(Rc<Loss>),
+}
+
+/// Where and why a value is not followed any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::ptx) struct Loss {
+    pub at: usize,
+    pub why: String,
+}
+
+/// A sum, plus a constant in each lane.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::ptx) struct Integer {
+    pub sum: Sum,
+    pub lanes: Option<Rc<[i128; LANES]>>,
+}
+
+impl Integer {
+    pub fn same(sum: Sum) -> Integer {
+        Integer { sum, lanes: None }
+    }
+
+    /// A constant per lane.
+    pub fn lanes(lanes: [i128; LANES]) -> Integer {
+        let first = lanes[0];
+        if lanes.iter().all(|x| *x == first) {
+            return Integer::same(Sum::of(first));
+        }
+        Integer {
+            sum: Sum::of(0),
+            lanes: Some(Rc::new(lanes)),
+        }
+    }
+
+    /// The constant in each lane, if they are all known.
+    pub fn constants(&self) -> Option<[i128; LANES]> {
+        let constant = self.sum.as_constant()?;
+        Some(match &self.lanes {
+            None => [constant; LANES],
+            Some(lanes) => lanes.map(|x| x + constant),
+        })
+    }
+
+    /// The value in one lane.
+    pub fn lane(&self, lane: usize) -> Sum {
+        match &self.lanes {
+            None => self.sum.clone(),
+            Some(lanes) => self.sum.plus_constant(lanes[lane % LANES]),
+        }
+    }
+
+    pub fn plus_times(&self, other: &Integer, factor: i128) -> Integer {
+        let mut lanes = [0; LANES];
+        for (lane, value) in lanes.iter_mut().enumerate() {
+            let mine = self.lanes.as_ref().map_or(0, |l| l[lane]);
+            let theirs = other.lanes.as_ref().map_or(0, |l| l[lane]);
+            *value = mine + theirs * factor;
+        }
+        let offsets = Integer::lanes(lanes);
+        Integer {
+            sum: self.sum.plus_times(&other.sum, factor).plus(&offsets.sum),
+            lanes: offsets.lanes,
+        }
+    }
+
+    pub fn scaled(&self, factor: i128) -> Integer {
+        Integer::same(Sum::of(0)).plus_times(self, factor)
+    }
+
+    /// The least and the greatest value in any lane.
+    pub fn range(&self, facts: &Facts) -> (i128, i128) {
+        let (low, high) = facts.range(&self.sum);
+        match &self.lanes {
+            None => (low, high),
+            Some(lanes) => {
+                let least = lanes.iter().copied().min().unwrap_or(0);
+                let most = lanes.iter().copied().max().unwrap_or(0);
+                (low + least, high + most)
+            }
+        }
+    }
+}
+
+impl Value {
+    pub fn lost(at: usize, why: impl Into<String>) -> Value {
+        Value::Lost(Rc::new(Loss {
+            at,
+            why: why.into(),
+        }))
+    }
+
+    pub fn constant(constant: i128) -> Value {
+        Value::Integer(Integer::same(Sum::of(constant)))
+    }
+
+    /// The value that has `yes` in the lanes of the mask and `no` in the others.
+    pub fn by_lane(mask: u32, yes: &Value, no: &Value, at: usize) -> Value {
+        if mask == 0 || yes == no {
+            return no.clone();
+        }
+        if mask == u32::MAX {
+            return yes.clone();
+        }
+        match (yes, no) {
+            (Value::Lost(loss), _) | (_, Value::Lost(loss)) => Value::Lost(Rc::clone(loss)),
+            (Value::Integer(a), Value::Integer(b)) => {
+                let difference = a.sum.minus(&b.sum);
+                let Some(constant) = difference.as_constant() else {
+                    return Value::lost(at, "it differs between the lanes of a warp");
+                };
+                let mut lanes = [0; LANES];
+                for (lane, value) in lanes.iter_mut().enumerate() {
+                    *value = if mask >> lane & 1 == 1 {
+                        constant + a.lanes.as_ref().map_or(0, |l| l[lane])
+                    } else {
+                        b.lanes.as_ref().map_or(0, |l| l[lane])
+                    };
+                }
+                let offsets = Integer::lanes(lanes);
+                Value::Integer(Integer {
+                    sum: b.sum.plus(&offsets.sum),
+                    lanes: offsets.lanes,
+                })
+            }
+            _ => match (yes.parts(), no.parts()) {
+                (Some(a), Some(b)) => {
+                    let a = a.into_iter().map(|(lanes, c)| (lanes & mask, c));
+                    let b = b.into_iter().map(|(lanes, c)| (lanes & !mask, c));
+                    Value::parted(a.chain(b).collect())
+                }
+                _ => Value::lost(at, "it differs between the lanes of a warp"),
+            },
+        }
+    }
+
+    /// The value that is one where a condition holds and another elsewhere.
+    pub fn choice(
+        condition: &Condition,
+        yes: &Value,
+        no: &Value,
+        facts: &Facts,
+        at: usize,
+    ) -> Value {
+        if yes == no {
+            return yes.clone();
+        }
+        match facts.decide(condition) {
+            Some(true) => return yes.clone(),
+            Some(false) => return no.clone(),
+            None => {}
+        }
+        match (yes, no) {
+            (Value::Lost(loss), _) | (_, Value::Lost(loss)) => Value::Lost(Rc::clone(loss)),
+            (Value::Integer(a), Value::Integer(b)) if a.lanes == b.lanes => {
+                let sum = facts.choice(condition, &a.sum, &b.sum);
+                if sum.excessive() {
+                    return Value::lost(at, "the arithmetic is too large to follow");
+                }
+                Value::Integer(Integer {
+                    sum,
+                    lanes: a.lanes.clone(),
+                })
+            }
+            _ => {
+                let chosen = yes.combined(no, &|a, b| {
+                    let yes = condition.clone().and(a.clone());
+                    yes.or(condition.negated().and(b.clone()))
+                });
+                chosen
+                    .unwrap_or_else(|| Value::lost(at, "it differs between two ways to come here"))
+            }
+        }
+    }
+
+    /// The predicate as a mask, if it is known.
+    pub fn mask(&self) -> Option<u32> {
+        match self {
+            Value::Mask(mask) => Some(*mask),
+            Value::Same(Condition::Constant(true)) => Some(u32::MAX),
+            Value::Same(Condition::Constant(false)) => Some(0),
+            _ => None,
+        }
+    }
+
+    /// The groups of lanes of a predicate, each with its condition.
+    pub fn parts(&self) -> Option<Vec<(u32, Condition)>> {
+        match self {
+            Value::Same(condition) => Some(vec![(u32::MAX, condition.clone())]),
+            Value::Mask(mask) => Some(vec![
+                (*mask, Condition::Constant(true)),
+                (!mask, Condition::Constant(false)),
+            ]),
+            Value::Parted(parts) => Some(parts.to_vec()),
+            Value::Integer(_) | Value::Token(_) | Value::Lost(_) => None,
+        }
+    }
+
+    /// The predicate with these groups, in the simplest form.
+    pub fn parted(parts: Vec<(u32, Condition)>) -> Value {
+        let mut merged: Vec<(u32, Condition)> = Vec::new();
+        for (lanes, condition) in parts.into_iter().filter(|(lanes, _)| *lanes != 0) {
+            match merged.iter_mut().find(|(_, c)| *c == condition) {
+                Some((all, _)) => *all |= lanes,
+                None => merged.push((lanes, condition)),
+            }
+        }
+        let mut mask = 0;
+        for (lanes, condition) in &merged {
+            match condition {
+                Condition::Constant(true) => mask |= lanes,
+                Condition::Constant(false) => {}
+                _ if merged.len() == 1 => return Value::Same(condition.clone()),
+                _ => return Value::Parted(merged.into()),
+            }
+        }
+        match mask {
+            0 => Value::Same(Condition::Constant(false)),
+            u32::MAX => Value::Same(Condition::Constant(true)),
+            mask => Value::Mask(mask),
+        }
+    }
+
+    /// Two predicates put together, group by group.
+    pub fn combined(
+        &self,
+        other: &Value,
+        with: &dyn Fn(&Condition, &Condition) -> Condition,
+    ) -> Option<Value> {
+        let (mine, theirs) = (self.parts()?, other.parts()?);
+        let mut all = Vec::new();
+        for (lanes, a) in &mine {
+            let common = theirs.iter().filter(|(more, _)| lanes & more != 0);
+            all.extend(common.map(|(more, b)| (lanes & more, with(a, b))));
+        }
+        Some(Value::parted(all))
+    }
+
+    /// The predicate as these lanes see it, with what is certain decided.
+    pub fn seen(&self, lanes: u32, facts: &Facts) -> Value {
+        let Some(parts) = self.parts() else {
+            return self.clone();
+        };
+        let mut seen: Vec<(u32, Condition)> = Vec::new();
+        for (group, condition) in parts.into_iter().filter(|(group, _)| group & lanes != 0) {
+            let known = facts.decide(&condition).map(Condition::Constant);
+            seen.push((group & lanes, known.unwrap_or(condition)));
+        }
+        // Lanes that do not look are counted to the first group.
+        if let Some((group, _)) = seen.first_mut() {
+            *group |= !lanes;
+        }
+        Value::parted(seen)
+    }
+
+    pub fn negated(&self) -> Value {
+        match self {
+            Value::Parted(parts) => {
+                Value::Parted(parts.iter().map(|(l, c)| (*l, c.negated())).collect())
+            }
+            Value::Same(condition) => Value::Same(condition.negated()),
+            Value::Mask(mask) => Value::Mask(!mask),
+            other => other.clone(),
+        }
+    }
+}

@@ -1,0 +1,302 @@
+//! What stands before the roles of a recovered protocol: where it comes from, and declarations.
+
+use std::fmt::Write as _;
+
+use super::words::clean;
+use super::words::visible;
+use super::write::AXES;
+use super::write::Writer;
+use crate::ptx::cta::program::each;
+use crate::ptx::operations::warpgroups::WARPS;
+use crate::ptx::warp::machine::MOST_PARAMETER;
+use crate::ptx::warp::machine::Meaning;
+use crate::ptx::warp::statement::Action;
+use crate::ptx::warp::statement::Obstacle;
+use crate::ptx::warp::statement::Pool;
+use crate::ptx::warp::term::Condition;
+use crate::ptx::warp::term::Sum;
+use crate::ptx::warp::term::Unknown;
+
+impl Writer<'_, '_> {
+    /// Everything before the roles. The roles have to be written first.
+    pub fn head(&mut self) -> Result<String, Obstacle> {
+        let mut head = String::new();
+        let [x, y, z] = self.launch.threads;
+        let cluster = self.launch.ranks();
+        let _ = writeln!(
+            head,
+            "//! Recovered from the entry `{}` of a PTX {} text for {}.",
+            visible(self.function.name),
+            visible(self.module.version),
+            visible(self.module.target)
+        );
+        let clusters = if cluster > 1 {
+            format!(", clusters of {cluster} CTAs")
+        } else {
+            String::new()
+        };
+        let most = match (self.function.reqntid, self.given) {
+            (None, false) => ", the most that .maxntid allows",
+            _ => "",
+        };
+        let _ = writeln!(head, "//! {x} x {y} x {z} threads per CTA{most}{clusters}.");
+        let registers = |a: &Action| matches!(a, Action::Acquire(Pool::Registers, _));
+        let mut given = self.covered;
+        for program in &self.followed.programs {
+            each(&program.statements, &mut |s| given |= registers(&s.action));
+        }
+        if given {
+            let each = self.launch.registers();
+            let why = match self.launch.most_registers {
+                Some(_) => "as .maxnreg says",
+                None => "as many as fit",
+            };
+            let _ = writeln!(head, "//! {each} registers per thread at launch, {why}.");
+        }
+        if self.covered {
+            head.push_str(
+                "//! What `setmaxnreg` takes has been given back before, and is left out.\n",
+            );
+        }
+        if self.left {
+            head.push_str(
+                "//! Warps that have left are not waited for at barriers of all threads: here they go on \
+                 coming to them.\n",
+            );
+        }
+        if self.followed.unknowns.find(&Meaning::Granted).is_some() {
+            head.push_str(
+                "//! Of the requests for work of CTAs that have not been launched, `granted` are granted. Their \
+                 answers are\n//! taken to be read in turn, each once it has landed and before the next one \
+                 lands there.\n",
+            );
+        }
+        let mut multiplies = false;
+        for program in &self.followed.programs {
+            each(&program.statements, &mut |s| {
+                multiplies |= matches!(s.action, Action::Multiply(_) | Action::Issued(..));
+            });
+        }
+        if multiplies {
+            head.push_str(
+                "//! No multiplication of a warpgroup is done before its four warps have issued it.\n",
+            );
+        }
+        if !self.boxes.is_empty() {
+            head.push_str("//! Tensor copies are taken to fill what their mbarriers expect.\n");
+        }
+        if self.followed.boxes_out {
+            head.push_str(
+                "//! Tensor copies out of shared memory are taken to take what threads have written, up to where the \
+                 next begins.\n",
+            );
+        }
+        if self.buffers.is_some_and(|all| all.iter().any(|b| b.tensor)) {
+            head.push_str(
+                "//! Where tensor memory lies is taken to be read where and when the allocation has said it.\n",
+            );
+        }
+        if self.buffers.is_some() {
+            head.push_str(
+                "//! With what is read and written in shared memory; global memory is left out.\n",
+            );
+        }
+        let grid = self.followed.counters;
+        if grid {
+            head.push_str("//! Counters in memory are taken not to wrap around.\n");
+        }
+        let mut assumptions = Vec::new();
+        for (sum, at) in &self.followed.assumptions {
+            let line = self.module.line_of(*at);
+            let condition = Condition::Negative(sum.clone()).negated();
+            let words = self.condition(&condition, *at)?;
+            assumptions.push(format!(
+                "assume {words}  // line {line} does not wrap around\n"
+            ));
+        }
+        let name = clean(self.function.name);
+        let _ = writeln!(head, "protocol {name}\n");
+        let used = self.used.clone();
+        let mut blocks = Vec::new();
+        for unknown in &used {
+            match self.followed.unknowns.meaning(*unknown) {
+                Some(Meaning::Parameter(index, _)) => {
+                    let bytes = self.function.parameters.get(*index).map_or(4, |p| p.bytes);
+                    let most = if bytes == 8 { 1 << 62 } else { MOST_PARAMETER };
+                    let name = self.unknown(*unknown, 0)?;
+                    let _ = writeln!(head, "param {name} in 0..={most}");
+                }
+                Some(Meaning::Divided(parameter, added, by)) => {
+                    let (least, most) = self.followed.unknowns.1.range(&Sum::unknown(*unknown));
+                    let (name, own) = (self.unknown(*unknown, 0)?, self.unknown(*parameter, 0)?);
+                    let own = match *added {
+                        0 => own,
+                        added => format!("({own} + {added})"),
+                    };
+                    let _ = writeln!(head, "param {name} in {least}..={most}  // {own} / {by}");
+                }
+                Some(Meaning::Rounds(parameter, axis)) => {
+                    let most = self.followed.unknowns.1.range(&Sum::unknown(*unknown)).1;
+                    let (name, own) = (self.unknown(*unknown, 0)?, self.unknown(*parameter, 0)?);
+                    let (index, extent) = match self.launch.cluster[*axis] {
+                        1 if cluster == 1 => ("ctaid", "nctaid"),
+                        _ => ("clusterid", "nclusterid"),
+                    };
+                    let axis = AXES[*axis];
+                    let _ = writeln!(
+                        head,
+                        "param {name} in 0..={most}  // those below {own} from {index}_{axis} on in steps of \
+                         {extent}_{axis}"
+                    );
+                }
+                Some(Meaning::Granted) => {
+                    let _ = writeln!(head, "param granted in 0..={MOST_PARAMETER}");
+                }
+                Some(Meaning::Blocks(axis)) => {
+                    let (name, least) = (AXES[*axis], self.launch.cluster[*axis]);
+                    let _ = writeln!(head, "param nctaid_{name} in {least}..={MOST_PARAMETER}");
+                }
+                Some(Meaning::Block(axis)) if !grid => {
+                    let index = if cluster > 1 { "clusterid" } else { "ctaid" };
+                    let most = MOST_PARAMETER - 1;
+                    let _ = writeln!(head, "param {index}_{} in 0..={most}", AXES[*axis]);
+                    blocks.push(*axis);
+                }
+                _ => {}
+            }
+        }
+        for axis in blocks {
+            let extent =
+                |u: &Unknown| self.followed.unknowns.meaning(*u) == Some(&Meaning::Blocks(axis));
+            if used.iter().any(extent) {
+                let (index, name) = if cluster > 1 {
+                    let factor = self.launch.cluster[axis];
+                    (format!("{factor} * clusterid"), AXES[axis])
+                } else {
+                    ("ctaid".to_owned(), AXES[axis])
+                };
+                let _ = writeln!(head, "assume {index}_{name} < nctaid_{name}");
+            }
+        }
+        for assumption in assumptions {
+            head.push_str(&assumption);
+        }
+        head.push('\n');
+        for family in self.families {
+            let mut indices = Vec::new();
+            if cluster > 1 {
+                indices.push(cluster.to_string());
+            }
+            if family.elements.len() > 1 {
+                indices.push(family.elements.len().to_string());
+            }
+            let indices = if indices.is_empty() {
+                String::new()
+            } else {
+                format!("[{}]", indices.join(", "))
+            };
+            let explicit = if family.ready { "" } else { ", init: explicit" };
+            let group = if family.group > 1 {
+                format!("  // counted in groups of {} threads", family.group)
+            } else {
+                String::new()
+            };
+            let kind = if family.split { "barrier" } else { "mbarrier" };
+            let _ = writeln!(
+                head,
+                "{kind} {}{indices} {{ arrivals: {}{explicit} }}{group}",
+                family.name, family.arrivals
+            );
+        }
+        let has = |which: &dyn Fn(&Action) -> bool| {
+            let mut found = false;
+            for program in &self.followed.programs {
+                each(&program.statements, &mut |s| found |= which(&s.action));
+            }
+            found
+        };
+        if !grid && has(&|a| matches!(a, Action::Sync(..) | Action::ArriveNamed(..))) {
+            let own = if cluster > 1 {
+                format!("{cluster}, ")
+            } else {
+                String::new()
+            };
+            let _ = writeln!(head, "named cta_bar[{own}16]");
+        }
+        if has(&|a| matches!(a, Action::ClusterArrive | Action::ClusterWait)) {
+            let members = cluster * self.launch.warps();
+            let _ = writeln!(head, "barrier cluster_bar {{ arrivals: {members} }}");
+        }
+        let own = if cluster > 1 {
+            format!("[{cluster}]")
+        } else {
+            String::new()
+        };
+        let uses = |a: &Action, pool: Pool| matches!(a, Action::Acquire(p, _) | Action::Release(p, _) if *p == pool);
+        if has(&|a| uses(a, Pool::Columns)) {
+            let _ = writeln!(head, "pool tensor_columns{own} = 512");
+        }
+        if has(&|a| matches!(a, Action::Multiply(_))) {
+            let groups = self.launch.warps() / WARPS;
+            let own = if cluster > 1 {
+                format!("{cluster}, ")
+            } else {
+                String::new()
+            };
+            let _ = writeln!(
+                head,
+                "barrier warpgroup_bar[{own}{groups}] {{ arrivals: {WARPS} }}  // wgmma"
+            );
+        }
+        let mut ring = None;
+        for program in &self.followed.programs {
+            each(&program.statements, &mut |s| {
+                if let Action::Issued(_, _, size) = &s.action {
+                    ring = ring.max(Some(*size));
+                }
+            });
+        }
+        if let Some(size) = ring {
+            let groups = self.launch.warps() / WARPS;
+            let own = if cluster > 1 {
+                format!("{cluster}, ")
+            } else {
+                String::new()
+            };
+            let _ = writeln!(
+                head,
+                "mbarrier in_flight[{own}{groups}, {size}] {{ arrivals: {WARPS} }}  // groups of wgmma"
+            );
+        }
+        if has(&|a| matches!(a, Action::Pair)) {
+            let _ = writeln!(
+                head,
+                "barrier tensor_pair[{}] {{ arrivals: 2 }}",
+                cluster / 2
+            );
+        }
+        if has(&|a| uses(a, Pool::Registers)) {
+            let all = self.launch.registers() * self.launch.warps();
+            let _ = writeln!(
+                head,
+                "pool registers{own} = {all}  // of a thread of each warp"
+            );
+        }
+        head.push_str(&self.memory_words());
+        for buffer in self.buffers.unwrap_or_default() {
+            let extents: Vec<String> = buffer.extents.iter().map(i128::to_string).collect();
+            let extents = match extents.as_slice() {
+                [] => String::new(),
+                some => format!("[{}]", some.join(", ")),
+            };
+            let place = if buffer.tensor {
+                " { memory: tensor }"
+            } else {
+                ""
+            };
+            let _ = writeln!(head, "buffer {}{extents}{place}", buffer.name);
+        }
+        head.push('\n');
+        Ok(head)
+    }
+}

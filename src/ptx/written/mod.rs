@@ -1,0 +1,5 @@
+//! The recovered protocol as text of our language.
+
+pub mod declare;
+pub mod words;
+pub mod write;

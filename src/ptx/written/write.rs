@@ -1,0 +1,536 @@
+//! The text of a recovered protocol: declarations, roles and statements, each with where it comes from.
+
+use super::words::source;
+use crate::ptx::cta::boxes::Boxes;
+use crate::ptx::cta::boxes::share;
+use crate::ptx::cta::data::Buffer;
+use crate::ptx::cta::family::Family;
+use crate::ptx::cta::memory::Memory;
+use crate::ptx::cta::program::Followed;
+use crate::ptx::cta::program::Program;
+use crate::ptx::cta::program::each;
+use crate::ptx::cta::program::of_all;
+use crate::ptx::cta::program::skeleton;
+use crate::ptx::lift::Order;
+use crate::ptx::syntax::ast::Function;
+use crate::ptx::syntax::ast::Location;
+use crate::ptx::syntax::ast::Module;
+use crate::ptx::warp::machine::Launch;
+use crate::ptx::warp::machine::Meaning;
+use crate::ptx::warp::statement::Action;
+use crate::ptx::warp::statement::Cell;
+use crate::ptx::warp::statement::How;
+use crate::ptx::warp::statement::Obstacle;
+use crate::ptx::warp::statement::Pool;
+use crate::ptx::warp::statement::Statement;
+use crate::ptx::warp::term::Condition;
+use crate::ptx::warp::term::Sum;
+use crate::ptx::warp::term::Unknown;
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+/// Writes a protocol.
+pub(in crate::ptx) struct Writer<'w, 'a> {
+    pub module: &'w Module<'a>,
+    pub function: &'w Function<'a>,
+    pub launch: &'w Launch,
+    /// Whether the thread count was asked for.
+    pub given: bool,
+    pub order: Order,
+    /// Whether roles are named by their order, as for other numbers of threads.
+    pub symbolic: bool,
+    pub followed: &'w Followed,
+    pub families: &'w [Family],
+    /// What is read and written, where that is followed.
+    pub buffers: Option<&'w [Buffer]>,
+    /// Which copies fill what mbarriers expect.
+    pub boxes: &'w Boxes,
+    /// Whether warps take registers that others have certainly given back.
+    pub covered: bool,
+    /// Whether warps that have left go on coming to a barrier.
+    pub left: bool,
+    pub out: String,
+    pub loops: Vec<Unknown>,
+    /// How often each of these loops runs.
+    pub times: Vec<Sum>,
+    /// What holds here, by the branches around.
+    pub conditions: Vec<Condition>,
+    pub memory: Memory,
+    /// The unknowns that have to be declared.
+    pub used: BTreeSet<Unknown>,
+}
+
+pub(in crate::ptx) const AXES: [&str; 3] = ["x", "y", "z"];
+
+impl Writer<'_, '_> {
+    /// The roles or the grid.
+    pub fn roles(&mut self) -> Result<String, Obstacle> {
+        if self.followed.counters {
+            return self.grid();
+        }
+        let all = &self.followed.programs;
+        for (number, program) in all.iter().enumerate() {
+            let mut name = String::new();
+            if self.launch.ranks() > 1 {
+                let _ = write!(name, "cta{}_", program.rank);
+            }
+            let count = program.warps.len();
+            let first = program.warps.first().copied().unwrap_or(0);
+            let last = program.warps.last().copied().unwrap_or(0);
+            let consecutive = program.warps.windows(2).all(|w| w[1] == w[0] + 1);
+            if self.symbolic {
+                let _ = write!(name, "group{number}");
+            } else if count == 1 {
+                let _ = write!(name, "warp{first}");
+            } else if consecutive {
+                let _ = write!(name, "warps{first}_{last}");
+            } else {
+                let _ = write!(name, "warps{first}_and_{}_more", count - 1);
+            }
+            let index = if count > 1 || self.symbolic {
+                format!("[w in 0..{count}]")
+            } else {
+                String::new()
+            };
+            let place = if self.buffers.is_some() && self.launch.ranks() > 1 {
+                format!(" cta {}", program.rank)
+            } else {
+                String::new()
+            };
+            let _ = writeln!(self.out, "role {name}{index} warp{place} {{");
+            self.statements(&program.statements, program.rank)?;
+            self.out.push_str("}\n\n");
+        }
+        Ok(std::mem::take(&mut self.out))
+    }
+
+    /// A launch whose CTAs wait for each other through memory. Inside a CTA only one warp may do
+    /// anything but meet the others, so that the CTA as a whole does what this warp does.
+    fn grid(&mut self) -> Result<String, Obstacle> {
+        let launch = self.launch;
+        let keep = |a: &Action| of_all(a, launch);
+        let quiet = |p: &Program| {
+            let mut only = true;
+            each(&p.statements, &mut |s| {
+                only &= matches!(s.action, Action::For(..) | Action::If(..)) || keep(&s.action);
+            });
+            only
+        };
+        let place = |p: Option<&Program>| p.and_then(|p| p.statements.first()).map_or(0, |s| s.at);
+        let programs = &self.followed.programs;
+        let mut busy = programs.iter().filter(|p| !quiet(p));
+        let main = busy.next();
+        let lone = busy.next().is_none() && main.is_some_and(|p| p.warps.len() == 1);
+        let Some(main) = main.filter(|_| lone && launch.ranks() == 1) else {
+            return Err(Obstacle::new(
+                place(main),
+                "several warps take part in synchronization in a kernel that waits for memory",
+            ));
+        };
+        let meets =
+            |p: &Program| crate::ptx::cta::program::numbered(&skeleton(&p.statements, &keep));
+        if programs.iter().any(|p| meets(p) != meets(main)) {
+            let reason = "the warps of a CTA do not meet equally often";
+            return Err(Obstacle::new(place(Some(main)), reason));
+        }
+        self.written(main)?;
+        if self.buffers.is_some() {
+            let mut waits = None;
+            each(&main.statements, &mut |s| {
+                if matches!(s.action, Action::CounterWait(..)) {
+                    waits = waits.or(Some(s.at));
+                }
+            });
+            let at = waits.unwrap_or_else(|| place(Some(main)));
+            let reason = "the kernel waits for memory: what it reads and writes in shared memory is \
+                          not followed then";
+            return Err(Obstacle::new(at, reason));
+        }
+        let mut foreign = None;
+        each(&main.statements, &mut |s| match s.action {
+            Action::CounterAdd(..)
+            | Action::CounterSet(..)
+            | Action::CounterWait(..)
+            | Action::GridArrive(..)
+            | Action::GridWait(..)
+            | Action::For(..)
+            | Action::If(..) => {}
+            _ if keep(&s.action) => {}
+            _ => foreign = Some(s.at),
+        });
+        if let Some(at) = foreign {
+            let reason = "the kernel waits for memory and also for something that each CTA has of \
+                          its own";
+            return Err(Obstacle::new(at, reason));
+        }
+        let statements = skeleton(&main.statements, &|a| !keep(a));
+        let mut body = std::mem::take(&mut self.out);
+        self.statements(&statements, 0)?;
+        std::mem::swap(&mut body, &mut self.out);
+        let barrier = self.grid_barrier(main)?;
+        let mut axes = BTreeSet::from([0]);
+        for unknown in &self.used {
+            if let Some(Meaning::Block(axis) | Meaning::Blocks(axis)) =
+                self.followed.unknowns.meaning(*unknown)
+            {
+                axes.insert(*axis);
+            }
+        }
+        let mut text = format!(
+            "{barrier}// Axes of the grid that the kernel never looks at have one CTA.\ngrid cta",
+        );
+        for (unknown, axis) in axes.iter().filter_map(|axis| {
+            let extent = Meaning::Blocks(*axis);
+            Some((self.followed.unknowns.find(&extent)?, *axis))
+        }) {
+            self.used.insert(unknown);
+            let name = AXES[axis];
+            let _ = write!(text, "[ctaid_{name} in 0..nctaid_{name}]");
+        }
+        if !text.ends_with(']') {
+            let reason = "the kernel waits for memory, but never asks how large the grid is";
+            return Err(Obstacle::new(place(Some(main)), reason));
+        }
+        let order = match self.order {
+            Order::Any => "any",
+            Order::Ascending => "ascending",
+            Order::Descending => "descending",
+        };
+        let resident = if self.cooperative(main) { "all" } else { "1.." };
+        let _ = writeln!(text, " launch {order} resident {resident} {{\n{body}}}");
+        Ok(text)
+    }
+
+    /// The first index of what each CTA of a cluster has, with the comma behind it.
+    fn own(&self, rank: u32) -> String {
+        if self.launch.ranks() > 1 {
+            format!("{rank}, ")
+        } else {
+            String::new()
+        }
+    }
+
+    /// Refuses to wait for memory that the kernel itself never writes: somebody else does.
+    fn written(&self, main: &Program) -> Result<(), Obstacle> {
+        let (mut written, mut waited) = (BTreeSet::new(), Vec::new());
+        each(&main.statements, &mut |s| match &s.action {
+            Action::CounterAdd(a, _) | Action::CounterSet(a, _) => {
+                written.insert(a.clone());
+            }
+            Action::CounterWait(a, ..) => waited.push((a.clone(), s.at)),
+            _ => {}
+        });
+        // What each CTA writes for another one moves with its index.
+        let block =
+            |u: Unknown| matches!(self.followed.unknowns.meaning(u), Some(Meaning::Block(_)));
+        let shifted = |address: &Sum| {
+            let apart = |other: &&Sum| address.minus(other).as_constant().is_some();
+            address.mentions(&block) && written.iter().find(apart).is_some()
+        };
+        match waited
+            .iter()
+            .find(|(address, _)| !written.contains(address) && !shifted(address))
+        {
+            None => Ok(()),
+            Some((_, at)) => Err(Obstacle::new(
+                *at,
+                "the kernel waits for memory that it never writes itself",
+            )),
+        }
+    }
+
+    fn source(&self, at: usize, location: Option<Location>) -> String {
+        source(self.module, at, location)
+    }
+
+    fn statements(&mut self, statements: &[Statement], rank: u32) -> Result<(), Obstacle> {
+        let mut index = 0;
+        while let Some(statement) = statements.get(index) {
+            let rest = statements.get(index + 1..).unwrap_or_default();
+            // `arrive` and `wait` of a cluster are one `sync` where nothing lies between.
+            if statement.action == Action::ClusterArrive
+                && statement.memory.is_empty()
+                && rest
+                    .first()
+                    .is_some_and(|s| s.action == Action::ClusterWait)
+            {
+                self.line("sync cluster_bar", statement);
+                index += 2;
+                continue;
+            }
+            if Self::meets_grid(statement, rest) {
+                self.line("sync grid_bar", statement);
+                index += 2;
+                continue;
+            }
+            let unknowns = &self.followed.unknowns;
+            let sizes = share(self.boxes, statements, index, rank, &self.loops, unknowns);
+            self.statement(statement, rank, sizes)?;
+            index += 1;
+        }
+        Ok(())
+    }
+
+    fn lines(&mut self, lines: &[String], statement: &Statement) {
+        for words in lines {
+            self.line(words, statement);
+        }
+    }
+
+    /// An element of a buffer.
+    fn cell(&mut self, cell: &Cell, at: usize) -> Result<String, Obstacle> {
+        let mut indices = Vec::new();
+        for index in &cell.indices {
+            indices.push(self.sum(index, at)?);
+        }
+        Ok(if indices.is_empty() {
+            cell.buffer.clone()
+        } else {
+            format!("{}[{}]", cell.buffer, indices.join(", "))
+        })
+    }
+
+    fn line(&mut self, words: &str, statement: &Statement) {
+        let source = self.source(statement.at, statement.location);
+        let _ = writeln!(self.out, "{words}  // {source}");
+    }
+
+    fn statement(
+        &mut self,
+        statement: &Statement,
+        rank: u32,
+        sizes: Option<Sum>,
+    ) -> Result<(), Obstacle> {
+        let at = statement.at;
+        let words = match &statement.action {
+            Action::Init(a, _) => {
+                let (family, element) = self.element(a, rank, at)?;
+                if family.ready {
+                    return Ok(());
+                }
+                format!("init {element}")
+            }
+            Action::Arrive(a, n) | Action::Commit(a, n) => {
+                let verb = if matches!(statement.action, Action::Arrive(..)) {
+                    "arrive"
+                } else {
+                    "commit"
+                };
+                let (family, element) = self.element(a, rank, at)?;
+                let times = n / family.group;
+                let verb = &format!("{verb}{}", suffix(statement.memory, &family));
+                if times == 1 {
+                    format!("{verb} {element}")
+                } else {
+                    let source = self.source(at, statement.location);
+                    format!("repeat {times} {{\n{verb} {element}  // {source}\n}}")
+                }
+            }
+            Action::ExpectTx(a, b) => {
+                format!(
+                    "expect_tx {} {}",
+                    self.element(a, rank, at)?.1,
+                    self.sum(b, at)?
+                )
+            }
+            Action::ArriveExpectTx(a, b) => {
+                let element = self.element(a, rank, at)?.1;
+                let memory = statement.memory;
+                format!("arrive_expect_tx{memory} {element} {}", self.sum(b, at)?)
+            }
+            Action::CompleteTx(a, b) => {
+                format!(
+                    "complete_tx {} {}",
+                    self.element(a, rank, at)?.1,
+                    self.sum(b, at)?
+                )
+            }
+            Action::Copy(a, bytes, area) => {
+                let Some(bytes) = bytes.clone().or(sizes) else {
+                    let reason = "how many bytes this copy delivers is not known, and nothing \
+                                  before it expects them";
+                    return Err(Obstacle::new(at, reason));
+                };
+                let element = self.element(a, rank, at)?.1;
+                let cells = area.as_ref().map_or(&[][..], |area| area.cells.as_slice());
+                match cells {
+                    [] => {
+                        let bytes = self.sum(&bytes, at)?;
+                        format!("async copy tile completes {element} {bytes}")
+                    }
+                    [cell] => {
+                        let (cell, bytes) = (self.cell(cell, at)?, self.sum(&bytes, at)?);
+                        format!("async copy {cell} completes {element} {bytes}")
+                    }
+                    cells => {
+                        let mut lines = Vec::new();
+                        for cell in cells {
+                            let (words, bytes) = (self.cell(cell, at)?, cell.bytes);
+                            lines.push(format!("async copy {words} completes {element} {bytes}"));
+                        }
+                        self.lines(&lines, statement);
+                        return Ok(());
+                    }
+                }
+            }
+            Action::WaitOwn(a) => format!("wait {}", self.element(a, rank, at)?.1),
+            Action::Wait(a, parity) => {
+                format!(
+                    "wait{} {} {}",
+                    statement.memory,
+                    self.element(a, rank, at)?.1,
+                    self.sum(parity, at)?
+                )
+            }
+            Action::Sync(id, threads, _) | Action::ArriveNamed(id, threads) => {
+                let verb = if matches!(statement.action, Action::Sync(..)) {
+                    "sync"
+                } else {
+                    "arrive"
+                };
+                let own = self.own(rank);
+                format!(
+                    "{verb} cta_bar[{own}{}] {}",
+                    self.sum(id, at)?,
+                    self.sum(threads, at)?
+                )
+            }
+            Action::ClusterArrive => format!("arrive{} cluster_bar", statement.memory),
+            Action::ClusterWait => "wait cluster_bar".to_owned(),
+            Action::GridArrive(..) | Action::GridWait(..) => return Err(Self::alone(statement)),
+            Action::CounterAdd(a, b) => {
+                format!("{} += {}", self.semaphore(a, at)?, self.sum(b, at)?)
+            }
+            Action::CounterSet(a, b) => {
+                format!("{} = {}", self.semaphore(a, at)?, self.sum(b, at)?)
+            }
+            Action::CounterWait(a, exact, b) => {
+                let relation = if *exact { "==" } else { ">=" };
+                format!(
+                    "wait {} {relation} {}",
+                    self.semaphore(a, at)?,
+                    self.sum(b, at)?
+                )
+            }
+            Action::Touch(how, area) => {
+                let mut cells = Vec::new();
+                for cell in &area.cells {
+                    cells.push(self.cell(cell, at)?);
+                }
+                let verb = match how {
+                    How::Read => "read",
+                    How::Write => "write",
+                    How::Fill => "async copy",
+                    How::Drain | How::Take | How::Accumulate => {
+                        let verb = match how {
+                            How::Drain => "async store reads",
+                            How::Take => "async mma reads",
+                            _ => "async mma writes",
+                        };
+                        self.line(&format!("{verb} {}", cells.join(", ")), statement);
+                        return Ok(());
+                    }
+                };
+                let lines: Vec<String> = cells.iter().map(|c| format!("{verb} {c}")).collect();
+                self.lines(&lines, statement);
+                return Ok(());
+            }
+            Action::CommitGroup(_) => "commit_group".to_owned(),
+            Action::WaitGroup(most, true, _) => format!("wait_group {most} read"),
+            Action::WaitGroup(most, false, _) => format!("wait_group {most}"),
+            Action::Fence(words) => (*words).to_owned(),
+            Action::Multiply(group) => {
+                format!("arrive warpgroup_bar[{}{group}]", self.own(rank))
+            }
+            Action::Multiplied(group) => {
+                format!("wait warpgroup_bar[{}{group}]", self.own(rank))
+            }
+            // What is left of these is written as phases, or not needed.
+            Action::InFlight(..) | Action::Grouped(_) => return Ok(()),
+            Action::Issued(group, place, _) => {
+                let (own, place) = (self.own(rank), self.sum(place, at)?);
+                format!("arrive in_flight[{own}{group}, {place}]")
+            }
+            Action::Landed(group, place, parity) => {
+                let (own, place) = (self.own(rank), self.sum(place, at)?);
+                let parity = self.sum(parity, at)?;
+                format!("wait in_flight[{own}{group}, {place}] {parity}")
+            }
+            Action::Pair => format!("sync tensor_pair[{}]", rank / 2),
+            Action::Acquire(pool, n) | Action::Release(pool, n) => {
+                let verb = if matches!(statement.action, Action::Acquire(..)) {
+                    "acquire"
+                } else {
+                    "release"
+                };
+                let own = if self.launch.ranks() > 1 {
+                    format!("[{rank}]")
+                } else {
+                    String::new()
+                };
+                let name = match pool {
+                    Pool::Columns => "tensor_columns",
+                    Pool::Registers => "registers",
+                };
+                format!("{verb} {name}{own} {}", self.sum(n, at)?)
+            }
+            Action::For(variable, times, body) => {
+                let source = self.source(at, statement.location);
+                if times.reads_memory() {
+                    let (entry, body, words) = self.row(*variable, times, body, at)?;
+                    self.loops.push(entry);
+                    self.times.push(times.clone());
+                    let name = self.unknown(entry, at)?;
+                    let _ = writeln!(self.out, "for {name} in {words} {{  // {source}");
+                    self.statements(&body, rank)?;
+                    self.out.push_str("}\n");
+                    self.loops.pop();
+                    self.times.pop();
+                    return Ok(());
+                }
+                let words = self.sum(times, at)?;
+                self.loops.push(*variable);
+                self.times.push(times.clone());
+                let name = self.unknown(*variable, at)?;
+                let _ = writeln!(self.out, "for {name} in 0..{words} {{  // {source}");
+                self.statements(body, rank)?;
+                self.out.push_str("}\n");
+                self.loops.pop();
+                self.times.pop();
+                return Ok(());
+            }
+            Action::If(condition, yes, no) => {
+                let words = self.condition(condition, at)?;
+                let source = self.source(at, statement.location);
+                let _ = writeln!(self.out, "if {words} {{  // {source}");
+                self.conditions.push(condition.clone());
+                self.statements(yes, rank)?;
+                self.conditions.pop();
+                if !no.is_empty() {
+                    self.out.push_str("} else {\n");
+                    self.conditions.push(condition.negated());
+                    self.statements(no, rank)?;
+                    self.conditions.pop();
+                }
+                self.out.push_str("}\n");
+                return Ok(());
+            }
+        };
+        if words.contains('\n') {
+            self.out.push_str(&words);
+            self.out.push('\n');
+        } else {
+            self.line(&words, statement);
+        }
+        Ok(())
+    }
+}
+
+/// How an arrival orders memory: at a split-phase barrier without a scope.
+fn suffix(memory: &'static str, family: &Family) -> &'static str {
+    match memory {
+        memory if !family.split => memory,
+        memory if memory.starts_with(".relaxed") => ".relaxed",
+        _ => "",
+    }
+}
