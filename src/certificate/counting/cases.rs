@@ -62,7 +62,7 @@ pub(super) struct Case {
     pub(super) components: Vec<Component>,
 }
 
-/// The systems of a protocol, in the order of [`Counting::systems`].
+/// The systems of a protocol, in the order of [`super::Counting::systems`].
 ///
 /// # Errors
 ///
