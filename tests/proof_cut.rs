@@ -353,6 +353,43 @@ fn early_completion_takes_a_consistent_cut() {
 }
 
 /// The bytes of every phase that is waited for agree, but one more delivery stays over.
+/// What is expected on one mbarrier and arrived at on another next to it. The hang is out of reach
+/// of a search at small values, so only the proof can tell.
+#[test]
+fn bytes_are_expected_by_the_arrival_at_the_same_mbarrier() {
+    let handover = |large: &str| {
+        format!(
+            "protocol handover
+            param N in 0..
+            mbarrier full {{ arrivals: 1 }}
+            mbarrier other {{ arrivals: 1 }}
+            semaphore s = 0
+            role a {{
+                if N > 100000 {{
+                    {large}
+                }} else {{
+                    arrive other
+                    s += 1
+                    arrive full
+                }}
+            }}
+            role b {{
+                wait other 0
+                wait s >= 1
+                wait full 0
+            }}"
+        )
+    };
+    proves(&handover("arrive other s += 1 arrive full"));
+    for large in [
+        "s += 1 expect_tx full 8 arrive other arrive full",
+        "arrive other expect_tx full 8 s += 1 arrive full",
+        "s += 1 expect_tx other 8 arrive full arrive other",
+    ] {
+        does_not_prove(&handover(large));
+    }
+}
+
 #[test]
 fn bytes_have_to_agree_in_the_end_too() {
     let source = |extra: &str| {

@@ -57,9 +57,7 @@ impl<'a> Rule<'a> {
         let before = sites.get(site.checked_sub(1)?)?;
         let at = &sites[site];
         match &before.kind {
-            Kind::Expect { bytes } if before.path == at.path && before.index == at.index => {
-                Some(bytes)
-            }
+            Kind::Expect { bytes } if one_element(before, at) => Some(bytes),
             _ => None,
         }
     }
@@ -69,9 +67,8 @@ impl<'a> Rule<'a> {
         let sites = &self.classes[class].flow.sites;
         let at = &sites[site];
         let next = sites.get(site + 1);
-        let follows = next.is_some_and(|n| {
-            matches!(n.kind, Kind::Arrive { .. }) && n.path == at.path && n.index == at.index
-        });
+        let follows =
+            next.is_some_and(|n| matches!(n.kind, Kind::Arrive { .. }) && one_element(at, n));
         if follows {
             Ok(())
         } else {
@@ -399,4 +396,9 @@ impl<'a> Rule<'a> {
             term::lt(&made, &arrived),
         )
     }
+}
+
+/// Whether two operations that follow each other are always at one element of one object.
+fn one_element(a: &Site, b: &Site) -> bool {
+    a.object == b.object && a.path == b.path && a.index == b.index
 }
