@@ -174,6 +174,17 @@ fn forms_that_are_not_modelled() {
     ");
 }
 
+/// A second lane would initialise a live barrier, which is undefined.
+#[test]
+fn one_lane_initialises_an_mbarrier() {
+    insta::assert_snapshot!(check(32, 32, "mbarrier.init.shared.b64 [b], 32;"), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 22, `mbarrier.init.shared.b64 [b], 32`: `mbarrier.init.shared.b64`: several lanes initialise one mbarrier
+    --- stderr
+    ");
+}
+
 /// Each of two CTAs copies half a tile to both.
 fn multicast(mask: u32) -> String {
     let code = format!(

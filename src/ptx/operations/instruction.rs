@@ -322,6 +322,9 @@ impl Walker<'_, '_, '_> {
         }
         let barrier = self.uniform(instruction, address, &mut seen)?;
         match kind {
+            "init" if count > 1 => {
+                return self.refuse(instruction, "several lanes initialise one mbarrier");
+            }
             "init" => {
                 let expected = self.uniform(instruction, after, &mut seen)?;
                 let Some(expected) = expected.as_constant() else {
