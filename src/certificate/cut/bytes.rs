@@ -33,7 +33,6 @@ use super::rule::Rule;
 use super::state::Group;
 use super::state::Resource;
 use super::state::Setting;
-use super::state::Spot;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -332,21 +331,8 @@ impl<'a> Rule<'a> {
             let kind = i64::try_from(kind).unwrap_or(i64::MAX);
             element.index[*at] = Expr::Int(kind);
         }
-        let mut groups = Vec::new();
-        for class in self.classes {
-            groups.push(Group {
-                class,
-                size: class.size.clone(),
-                spots: vec![Spot {
-                    when: term::boolean(true),
-                    place: Place::End,
-                    env: Env::new(),
-                }],
-                spread: None,
-                withheld: None,
-                copy: None,
-            });
-        }
+        let all = self.classes.iter();
+        let groups: Vec<Group<'a>> = all.map(|class| Group::at_end(class, None)).collect();
         let open = setting.balance(&groups, &element, Resource::OpenBytes, 1, Vec::new())?;
         self.conclude(
             format!("delivered_{}", declared.name),

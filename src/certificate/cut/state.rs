@@ -76,6 +76,24 @@ pub struct Group<'c> {
     pub copy: Option<Copy>,
 }
 
+impl<'c> Group<'c> {
+    /// Members that have all finished.
+    pub fn at_end(class: &'c Class, copy: Option<Copy>) -> Group<'c> {
+        Group {
+            class,
+            size: class.size.clone(),
+            spots: vec![Spot {
+                when: term::boolean(true),
+                place: Place::End,
+                env: Env::new(),
+            }],
+            spread: None,
+            withheld: None,
+            copy,
+        }
+    }
+}
+
 /// Some copies of one kind, all with their members at the same places.
 #[derive(Clone)]
 pub struct Copy {

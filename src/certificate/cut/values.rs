@@ -121,17 +121,9 @@ impl<'a> Rule<'a> {
         }
         // All copies; at an element that each has for itself, those of one.
         let tag = valued.element.copy.unwrap_or(Tag::Unmarked);
-        let end = |class: &'a Class| Group {
-            class,
-            size: class.size.clone(),
-            spots: vec![Spot {
-                when: term::boolean(true),
-                place: Place::End,
-                env: Env::new(),
-            }],
-            spread: None,
-            withheld: None,
-            copy: class.copies.clone().map(|count| Copy { tag, count }),
+        let end = |class: &'a Class| {
+            let copies = class.copies.clone();
+            Group::at_end(class, copies.map(|count| Copy { tag, count }))
         };
         let all: Vec<Group<'a>> = self.classes.iter().map(end).collect();
         self.at_most(setting, valued, &count, &all);

@@ -155,15 +155,6 @@ mod tests {
     use crate::ptx::warp::machine::Meaning;
     use crate::ptx::warp::machine::Unknowns;
 
-    fn statement(action: Action) -> Statement {
-        Statement {
-            action,
-            at: 0,
-            location: None,
-            memory: "",
-        }
-    }
-
     /// Groups in a loop, each waited for one round later, and the last behind it; and two groups without a
     /// wait between them, which are refused.
     #[test]
@@ -176,14 +167,14 @@ mod tests {
         let facts = &unknowns.1;
         let group = || {
             vec![
-                statement(Action::Multiply(1)),
-                statement(Action::Grouped(1)),
+                Statement::of(Action::Multiply(1)),
+                Statement::of(Action::Grouped(1)),
             ]
         };
         let mut body = group();
-        body.push(statement(Action::InFlight(1, 1)));
+        body.push(Statement::of(Action::InFlight(1, 1)));
         let looped = Action::For(index, Sum::unknown(times), body);
-        let all = [statement(looped), statement(Action::Multiplied(1))];
+        let all = [Statement::of(looped), Statement::of(Action::Multiplied(1))];
         let found = numbered(&all, 1, facts).unwrap();
         let [round, last] = found.as_slice() else {
             unreachable!("the loop and the wait behind it are there: {found:?}");
@@ -198,16 +189,16 @@ mod tests {
         };
         let (own, before) = (Sum::unknown(index), Sum::unknown(index).plus_constant(-1));
         let wait = |number: &Sum| {
-            let landed = statement(Action::Landed(1, ring(number), parity(number)));
+            let landed = Statement::of(Action::Landed(1, ring(number), parity(number)));
             let some = Condition::Negative(number.clone()).negated();
-            statement(Action::If(some, vec![landed], Vec::new()))
+            Statement::of(Action::If(some, vec![landed], Vec::new()))
         };
-        let issued = statement(Action::Issued(1, ring(&own), 2));
+        let issued = Statement::of(Action::Issued(1, ring(&own), 2));
         assert_eq!(*body, [issued, wait(&before)]);
         assert_eq!(*last, wait(&Sum::unknown(times).plus_constant(-1)));
         let mut twice = group();
         twice.extend(group());
-        twice.push(statement(Action::InFlight(1, 1)));
+        twice.push(Statement::of(Action::InFlight(1, 1)));
         assert_eq!(numbered(&twice, 1, facts), None);
     }
 }

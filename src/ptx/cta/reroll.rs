@@ -263,15 +263,6 @@ mod tests {
 
     use super::*;
 
-    fn statement(action: Action) -> Statement {
-        Statement {
-            action,
-            at: 0,
-            location: None,
-            memory: "",
-        }
-    }
-
     /// What is done in order at this many rounds: numbers of actions, addresses and parities.
     fn done(statements: &[Statement], known: &[(Unknown, i128)], out: &mut Vec<[i128; 3]>) {
         let facts = Facts::default();
@@ -329,7 +320,7 @@ mod tests {
                     let place = place.plus_constant(off);
                     let turn = facts.quotient(at, &size).unwrap().plus_constant(*start);
                     let parity = facts.modulo(&turn, &Sum::of(2)).unwrap();
-                    statement(if *waits {
+                    Statement::of(if *waits {
                         Action::Wait(place, parity)
                     } else {
                         Action::Arrive(place, 1)
@@ -350,8 +341,8 @@ mod tests {
             let single = round(&behind, 0);
             let left = n.minus(&times.scaled(copies));
             let before = vec![
-                statement(Action::For(k, times, body)),
-                statement(Action::For(rest, left, single)),
+                Statement::of(Action::For(k, times, body)),
+                Statement::of(Action::For(rest, left, single)),
             ];
             let after = rolled(before.clone(), &mut unknowns);
             if after.len() == 1 {

@@ -253,15 +253,6 @@ mod tests {
     use crate::ptx::warp::statement::Action;
     use crate::ptx::warp::statement::Statement;
 
-    fn statement(action: Action) -> Statement {
-        Statement {
-            action,
-            at: 0,
-            location: None,
-            memory: "",
-        }
-    }
-
     /// The rounds of a persistent CTA become a parameter, unless its index counts elsewhere, too.
     #[test]
     fn rounds_are_counted() {
@@ -284,8 +275,8 @@ mod tests {
             } else {
                 Sum::of(0)
             };
-            let body = vec![statement(Action::Arrive(place, 1))];
-            let before = vec![statement(Action::For(index, times, body.clone()))];
+            let body = vec![Statement::of(Action::Arrive(place, 1))];
+            let before = vec![Statement::of(Action::For(index, times, body.clone()))];
             let mut followed = Followed {
                 programs: vec![Program::of(0, vec![0], before.clone())],
                 unknowns,
@@ -303,7 +294,7 @@ mod tests {
             let rounds = followed.unknowns.find(&Meaning::Rounds(tiles, 0)).unwrap();
             let rounds = Sum::unknown(rounds);
             assert_eq!(followed.unknowns.1.range(&rounds), (0, 1000));
-            assert_eq!(*after, [statement(Action::For(index, rounds, body))]);
+            assert_eq!(*after, [Statement::of(Action::For(index, rounds, body))]);
         }
     }
 }

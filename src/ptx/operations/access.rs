@@ -468,10 +468,7 @@ impl Walker<'_, '_, '_> {
                 "copies between CTAs are not modelled as accesses",
             );
         }
-        let mut seen = State {
-            active: lanes,
-            ..state.clone()
-        };
+        let mut seen = state.narrowed(lanes);
         // A tensor copy does not say how much it reads.
         let bytes = if instruction.has("tensor") {
             None

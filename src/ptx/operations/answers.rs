@@ -126,10 +126,7 @@ impl Walker<'_, '_, '_> {
         if several != (ranks > 1) {
             return self.refuse(instruction, "one CTA of a cluster asks for itself alone");
         }
-        let mut seen = State {
-            active: lanes,
-            ..state.clone()
-        };
+        let mut seen = state.narrowed(lanes);
         let place = self.uniform(instruction, instruction.operands.first(), &mut seen)?;
         let barrier = self.uniform(instruction, instruction.operands.get(1), &mut seen)?;
         let bytes = Sum::of(BYTES);
@@ -208,10 +205,7 @@ impl Walker<'_, '_, '_> {
                 if self.answer_in(&value).is_none() {
                     return false;
                 }
-                for register in destinations(instruction).into_iter().flatten() {
-                    self.machine
-                        .write(instruction, register, value.clone(), state);
-                }
+                self.machine.write_all(instruction, &value, state);
                 true
             }
             ["clusterlaunchcontrol", "query_cancel", "is_canceled", ..] => {
@@ -244,10 +238,7 @@ impl Walker<'_, '_, '_> {
                 let granted = self.granted(state);
                 let before = Sum::unknown(number).minus(&Sum::unknown(granted));
                 let value = Value::Same(Condition::Negative(before));
-                for register in destinations(instruction).into_iter().flatten() {
-                    self.machine
-                        .write(instruction, register, value.clone(), state);
-                }
+                self.machine.write_all(instruction, &value, state);
                 true
             }
             _ => false,

@@ -70,10 +70,7 @@ impl Walker<'_, '_, '_> {
         }
         let address = instruction.operands.get(place);
         let operand = instruction.operands.get(place + 1);
-        let mut seen = State {
-            active: lanes,
-            ..state.clone()
-        };
+        let mut seen = state.narrowed(lanes);
         let found = if shared {
             None
         } else {
@@ -134,10 +131,7 @@ impl Walker<'_, '_, '_> {
         state: &mut State,
         out: &mut Vec<Statement>,
     ) -> Done {
-        let mut seen = State {
-            active: lanes,
-            ..state.clone()
-        };
+        let mut seen = state.narrowed(lanes);
         if instruction.has("async") {
             return self.refuse(instruction, "this store is not modelled");
         }

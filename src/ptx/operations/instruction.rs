@@ -6,8 +6,6 @@ use super::flips::found;
 use crate::ptx::path::walk::Walker;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Operand;
-use crate::ptx::syntax::ast::Register;
-use crate::ptx::warp::evaluate::destinations;
 use crate::ptx::warp::machine::State;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
@@ -293,11 +291,7 @@ impl Walker<'_, '_, '_> {
         let Some(place) = place else {
             return self.refuse(instruction, "it has no address");
         };
-        let narrowed = State {
-            active: lanes,
-            ..state.clone()
-        };
-        let mut seen = narrowed;
+        let mut seen = state.narrowed(lanes);
         let address = instruction.operands.get(place);
         let after = instruction.operands.get(place + 1);
         match kind {
@@ -314,10 +308,8 @@ impl Walker<'_, '_, '_> {
                 self.mbarrier(instruction, parts, group, state, out)?;
             }
             let reason = "lanes of a warp arrive at several mbarriers";
-            for register in written(instruction) {
-                let lost = Value::lost(instruction.at, reason);
-                self.machine.write(instruction, register, lost, state);
-            }
+            let lost = Value::lost(instruction.at, reason);
+            self.machine.write_all(instruction, &lost, state);
             return Ok(());
         }
         let barrier = self.uniform(instruction, address, &mut seen)?;
@@ -377,10 +369,8 @@ impl Walker<'_, '_, '_> {
                 state.arrivals.retain(|(other, _, _)| elsewhere(other));
                 state.arrivals.push((barrier, number, lanes));
                 if place > 0 {
-                    for register in written(instruction) {
-                        self.machine
-                            .write(instruction, register, Value::Token(number), state);
-                    }
+                    self.machine
+                        .write_all(instruction, &Value::Token(number), state);
                 }
             }
             "expect_tx" => {
@@ -409,10 +399,7 @@ impl Walker<'_, '_, '_> {
                     parity,
                     memory,
                 }));
-                for register in written(instruction) {
-                    self.machine
-                        .write(instruction, register, passed.clone(), state);
-                }
+                self.machine.write_all(instruction, &passed, state);
             }
             _ => return self.refuse(instruction, "this form is not modelled"),
         }
@@ -520,9 +507,4 @@ fn raised(out: &[Statement], barrier: &Sum, times: i128) -> bool {
     expected.at == delivered.at
         && expected.action == Action::ExpectTx(barrier.clone(), bytes.clone())
         && delivered.action == Action::Copy(barrier.clone(), Some(bytes), None)
-}
-
-/// The registers that an instruction writes.
-fn written(instruction: &Instruction<'_>) -> Vec<Register> {
-    destinations(instruction).into_iter().flatten().collect()
 }

@@ -137,10 +137,7 @@ impl Walker<'_, '_, '_> {
             );
         }
         self.multiplier = Some(lanes);
-        let mut seen = State {
-            active: lanes,
-            ..state.clone()
-        };
+        let mut seen = state.narrowed(lanes);
         let state = &mut seen;
         let operands = &instruction.operands;
         let Some(product) = self.multiplication(instruction, state)? else {

@@ -206,10 +206,8 @@ impl<'m> Walker<'_, 'm, '_> {
                 };
                 let mut inner = Vec::new();
                 self.step(&plain, state, &mut inner)?;
-                for register in destinations(instruction).into_iter().flatten() {
-                    let lost = Value::lost(instruction.at, "it is read from memory");
-                    self.machine.write(&plain, register, lost, state);
-                }
+                let lost = Value::lost(instruction.at, "it is read from memory");
+                self.machine.write_all(&plain, &lost, state);
                 self.conditional(condition, inner, Vec::new(), state, instruction, out);
                 return Ok(());
             }

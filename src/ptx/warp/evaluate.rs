@@ -70,6 +70,13 @@ impl Machine<'_, '_> {
         }
     }
 
+    /// Writes all registers that an instruction writes.
+    pub fn write_all(&mut self, instruction: &Instruction<'_>, value: &Value, state: &mut State) {
+        for register in destinations(instruction).into_iter().flatten() {
+            self.write(instruction, register, value.clone(), state);
+        }
+    }
+
     /// Writes a register in the active lanes in which the guard holds.
     pub fn write(
         &mut self,

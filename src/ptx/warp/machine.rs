@@ -160,6 +160,16 @@ pub(in crate::ptx) struct State {
     pub held: Option<i128>,
 }
 
+impl State {
+    /// The same with only these lanes here.
+    pub fn narrowed(&self, lanes: u32) -> State {
+        State {
+            active: lanes,
+            ..self.clone()
+        }
+    }
+}
+
 /// One warp.
 pub(in crate::ptx) struct Machine<'m, 'a> {
     pub function: &'m Function<'a>,

@@ -208,3 +208,16 @@ impl PartialEq for Statement {
 }
 
 impl Eq for Statement {}
+
+#[cfg(test)]
+impl Statement {
+    /// An action without a place in a text.
+    pub fn of(action: Action) -> Statement {
+        Statement {
+            action,
+            at: 0,
+            location: None,
+            memory: "",
+        }
+    }
+}

@@ -215,13 +215,14 @@ impl Writer<'_, '_> {
             }
             found
         };
+        // What every CTA of a cluster has for itself has its rank as the first index.
+        let first = if cluster > 1 {
+            format!("{cluster}, ")
+        } else {
+            String::new()
+        };
         if !grid && has(&|a| matches!(a, Action::Sync(..) | Action::ArriveNamed(..))) {
-            let own = if cluster > 1 {
-                format!("{cluster}, ")
-            } else {
-                String::new()
-            };
-            let _ = writeln!(head, "named cta_bar[{own}16]");
+            let _ = writeln!(head, "named cta_bar[{first}16]");
         }
         if has(&|a| matches!(a, Action::ClusterArrive | Action::ClusterWait)) {
             let members = cluster * self.launch.warps();
@@ -238,14 +239,9 @@ impl Writer<'_, '_> {
         }
         if has(&|a| matches!(a, Action::Multiply(_))) {
             let groups = self.launch.warps() / WARPS;
-            let own = if cluster > 1 {
-                format!("{cluster}, ")
-            } else {
-                String::new()
-            };
             let _ = writeln!(
                 head,
-                "barrier warpgroup_bar[{own}{groups}] {{ arrivals: {WARPS} }}  // wgmma"
+                "barrier warpgroup_bar[{first}{groups}] {{ arrivals: {WARPS} }}  // wgmma"
             );
         }
         let mut ring = None;
@@ -258,14 +254,9 @@ impl Writer<'_, '_> {
         }
         if let Some(size) = ring {
             let groups = self.launch.warps() / WARPS;
-            let own = if cluster > 1 {
-                format!("{cluster}, ")
-            } else {
-                String::new()
-            };
             let _ = writeln!(
                 head,
-                "mbarrier in_flight[{own}{groups}, {size}] {{ arrivals: {WARPS} }}  // groups of wgmma"
+                "mbarrier in_flight[{first}{groups}, {size}] {{ arrivals: {WARPS} }}  // groups of wgmma"
             );
         }
         if has(&|a| matches!(a, Action::Pair)) {
