@@ -9,8 +9,9 @@
 //!
 //! 1. *(exposures)* as for races (`races.rs`), also for points at fences;
 //! 2. *(edges)* whatever counts towards a wait is a release of its member, the wait an acquire,
-//!    and the scope of each contains the other's member; a copy's landing reaches everybody of the
-//!    cluster who acquires, at whatever scope;
+//!    and the scope of each contains the other's member; a copy's landing reaches at cluster
+//!    scope. (Whoever acquires sees what lands, at whatever scope; by 3 an arrival comes with it, which
+//!    needs the scope anyway);
 //! 3. *(deliveries)* a member's deliveries come directly after an arrival of its at the same
 //!    element, with nothing of its on data between but the deliveries' own;
 //! 4. *(pairs)* for a write and a read of one element: the read lies beyond a stop of its member's
@@ -165,9 +166,7 @@ impl<'a> Rule<'a> {
                     for wait in 0..self.classes[other].flow.sites.len() {
                         let to = &self.classes[other].flow.sites[wait];
                         if to.kind.blocks() && from.may_meet(to) {
-                            let heard = self.acquired(to)?;
-                            let lands = matches!(from.kind, Kind::Deliver { .. });
-                            let scope = if lands { sent } else { sent.min(heard) };
+                            let scope = sent.min(self.acquired(to)?);
                             self.edge((class, site), (other, wait), scope)?;
                         }
                     }
