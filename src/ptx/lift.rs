@@ -33,6 +33,7 @@ use crate::ptx::warp::machine::TENSOR;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Pool;
+use crate::ptx::written::launch::Ctas;
 use crate::ptx::written::write::Writer;
 use crate::text;
 use crate::text::Diagnostic;
@@ -134,6 +135,7 @@ pub(super) fn written(
         launch: &launch,
         given: options.threads.is_some(),
         order: options.order,
+        ctas: Ctas::One,
         symbolic: options.symbolic,
         followed: &followed,
         families: &families,

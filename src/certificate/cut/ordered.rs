@@ -83,7 +83,7 @@ pub fn ordered(protocol: &Protocol, order: Order) -> Option<Ordered> {
     let mut extents: Vec<&Expr> = Vec::new();
     for index in protocol.roles.iter().flat_map(|role| &role.indices) {
         let new = !extents.iter().any(|e| copies::equal(e, &index.extent));
-        if new && sharing::unbounded(protocol, &index.extent) {
+        if new && sharing::open(protocol, &index.extent) {
             extents.push(&index.extent);
         }
     }
@@ -98,7 +98,7 @@ fn of_extent(protocol: &Protocol, extent: &Expr, order: Order) -> Option<Ordered
         let mut found = None;
         for index in &role.indices {
             let used = class::used(&role.body, index.var);
-            let open = sharing::unbounded(protocol, &index.extent);
+            let open = sharing::open(protocol, &index.extent);
             if used.any() && open && copies::equal(&index.extent, extent) {
                 otherwise |= used.otherwise;
                 if found.replace(index.var).is_some() {

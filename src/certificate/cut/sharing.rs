@@ -31,6 +31,7 @@
 use std::collections::BTreeMap;
 
 use super::algebra;
+use super::cases::MAX_CASES;
 use super::class;
 use super::class::MAX_COMPARISONS;
 use super::class::Uses;
@@ -52,7 +53,7 @@ pub fn sharing(protocol: &Protocol) -> Copies {
         let new = !extents
             .iter()
             .any(|known| copies::equal(known, &index.extent));
-        if new && unbounded(protocol, &index.extent) {
+        if new && open(protocol, &index.extent) {
             extents.push(&index.extent);
         }
     }
@@ -61,11 +62,15 @@ pub fn sharing(protocol: &Protocol) -> Copies {
     found.unwrap_or_default()
 }
 
-/// Whether an extent has infinitely many values: others can be enumerated.
-pub fn unbounded(protocol: &Protocol, extent: &Expr) -> bool {
+/// Whether an extent has more values than are treated one at a time.
+pub fn open(protocol: &Protocol, extent: &Expr) -> bool {
     match extent {
-        Expr::Param(id) => matches!(protocol.params[id.0].domain, Domain::AtLeast(_)),
-        Expr::Binary(_, a, b) => unbounded(protocol, a) || unbounded(protocol, b),
+        Expr::Param(id) => match protocol.params[id.0].domain {
+            Domain::AtLeast(_) => true,
+            Domain::Range(lo, hi) => hi.saturating_sub(lo) >= MAX_CASES as i64,
+            Domain::Set(_) => false,
+        },
+        Expr::Binary(_, a, b) => open(protocol, a) || open(protocol, b),
         _ => false,
     }
 }

@@ -6,8 +6,6 @@
 //! a second time. That is a barrier at which every CTA arrives, and waits right afterwards. What is compared
 //! is arithmetic: what is added, by whom, and which bit is waited for.
 
-use crate::ptx::cta::program::Program;
-use crate::ptx::cta::program::each;
 use crate::ptx::path::walk::Walker;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Operand;
@@ -24,7 +22,6 @@ use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::term::Unknown;
 use crate::ptx::warp::value::Integer;
 use crate::ptx::warp::value::Value;
-use crate::ptx::written::write::Writer;
 
 /// The highest bit of a word.
 const HIGHEST: i128 = 1 << 31;
@@ -149,92 +146,6 @@ fn all_together(added: &Sum, unknowns: &Unknowns) -> Option<Vec<usize>> {
     let rest = one.plus(&ctas).plus_constant(-1 - HIGHEST);
     let exact = rest.as_constant().is_some_and(|c| c % (2 * HIGHEST) == 0);
     (!blocks.is_empty() && first.constant == 0 && exact).then_some(blocks)
-}
-
-impl Writer<'_, '_> {
-    /// Whether this arrives at a barrier of the grid and waits there at once.
-    pub fn meets_grid(statement: &Statement, rest: &[Statement]) -> bool {
-        match (&statement.action, rest.first().map(|s| &s.action)) {
-            (Action::GridArrive(a, found), Some(Action::GridWait(b, waited))) => {
-                a == b && found == waited
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether the launch is one whose CTAs are all resident: only such a launch has memory that special
-    /// registers point to.
-    pub fn cooperative(&self, main: &Program) -> bool {
-        let mut found = false;
-        each(&main.statements, &mut |s| {
-            if let Action::GridArrive(address, _) = &s.action {
-                found |= address.mentions(&|u| {
-                    matches!(
-                        self.followed.unknowns.meaning(u),
-                        Some(Meaning::Environment(_))
-                    )
-                });
-            }
-        });
-        found
-    }
-
-    /// The declaration of the grid's barrier. Nothing else may be done to its word, and there is one.
-    pub fn grid_barrier(&mut self, main: &Program) -> Result<String, Obstacle> {
-        let unknowns = &self.followed.unknowns;
-        let met = |axis: &usize| unknowns.find(&Meaning::Blocks(*axis)).is_some();
-        let all: Vec<usize> = (0..3).filter(met).collect();
-        let mut word: Option<Sum> = None;
-        let mut others = Vec::new();
-        let mut wrong = None;
-        each(&main.statements, &mut |s| match &s.action {
-            Action::GridArrive(a, found) | Action::GridWait(a, found) => {
-                let counted = match unknowns.meaning(*found) {
-                    Some(Meaning::Found(_, axes)) => all.iter().all(|axis| axes.contains(axis)),
-                    _ => false,
-                };
-                if !counted || word.as_ref().is_some_and(|other| other != a) {
-                    wrong = Some(s.at);
-                }
-                word = Some(a.clone());
-            }
-            Action::CounterAdd(a, _) | Action::CounterSet(a, _) | Action::CounterWait(a, ..) => {
-                others.push((a.clone(), s.at))
-            }
-            _ => {}
-        });
-        let Some(word) = word else {
-            return Ok(String::new());
-        };
-        let base = |u: Unknown| word.mentions(&|v| u == v);
-        let met = others.iter().find(|(address, _)| address.mentions(&base));
-        if let Some(at) = wrong.or(met.map(|(_, at)| *at)) {
-            let reason = "a word by which the whole grid meets may be used in another way here, or CTAs \
-                          along an axis of the grid are not counted";
-            return Err(Obstacle::new(at, reason));
-        }
-        let mut extents = Vec::new();
-        for axis in all {
-            if let Some(extent) = self.followed.unknowns.find(&Meaning::Blocks(axis)) {
-                self.used.insert(extent);
-                extents.push(self.unknown(extent, 0)?);
-            }
-        }
-        let ctas = extents.join(" * ");
-        Ok(format!(
-            "// One CTA adds 2^31 - (CTAs - 1) to a word and every other 1; each waits for bit 31 to change.\n\
-             barrier grid_bar {{ arrivals: {ctas} }}\n"
-        ))
-    }
-
-    /// An arrival or a wait that stands alone.
-    pub fn alone(statement: &Statement) -> Obstacle {
-        Obstacle::new(
-            statement.at,
-            "the whole grid meets here by one bit of a word, but this CTA does not wait right after it has \
-             arrived",
-        )
-    }
 }
 
 /// Whether an unknown is what memory held at some time.

@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
+use super::launch::Ctas;
 use super::words::clean;
 use super::words::visible;
 use super::write::AXES;
 use super::write::Writer;
+use super::write::bracketed;
 use crate::ptx::cta::program::each;
 use crate::ptx::operations::warpgroups::WARPS;
 use crate::ptx::warp::machine::MOST_PARAMETER;
@@ -101,8 +103,8 @@ impl Writer<'_, '_> {
                 "//! With what is read and written in shared memory; global memory is left out.\n",
             );
         }
-        let grid = self.followed.counters;
-        if grid {
+        let counters = self.followed.counters;
+        if counters {
             head.push_str("//! Counters in memory are taken not to wrap around.\n");
         }
         let mut assumptions = Vec::new();
@@ -156,7 +158,7 @@ impl Writer<'_, '_> {
                     let (name, least) = (AXES[*axis], self.launch.cluster[*axis]);
                     let _ = writeln!(head, "param nctaid_{name} in {least}..={MOST_PARAMETER}");
                 }
-                Some(Meaning::Block(axis)) if !grid => {
+                Some(Meaning::Block(axis)) if !counters => {
                     let index = if cluster > 1 { "clusterid" } else { "ctaid" };
                     let most = MOST_PARAMETER - 1;
                     let _ = writeln!(head, "param {index}_{} in 0..={most}", AXES[*axis]);
@@ -178,23 +180,16 @@ impl Writer<'_, '_> {
                 let _ = writeln!(head, "assume {index}_{name} < nctaid_{name}");
             }
         }
+        head.push_str(&self.residency().unwrap_or_default());
         for assumption in assumptions {
             head.push_str(&assumption);
         }
         head.push('\n');
         for family in self.families {
-            let mut indices = Vec::new();
-            if cluster > 1 {
-                indices.push(cluster.to_string());
-            }
+            let mut indices = self.extents();
             if family.elements.len() > 1 {
                 indices.push(family.elements.len().to_string());
             }
-            let indices = if indices.is_empty() {
-                String::new()
-            } else {
-                format!("[{}]", indices.join(", "))
-            };
             let explicit = if family.ready { "" } else { ", init: explicit" };
             let group = if family.group > 1 {
                 format!("  // counted in groups of {} threads", family.group)
@@ -204,8 +199,9 @@ impl Writer<'_, '_> {
             let kind = if family.split { "barrier" } else { "mbarrier" };
             let _ = writeln!(
                 head,
-                "{kind} {}{indices} {{ arrivals: {}{explicit} }}{group}",
-                family.name, family.arrivals
+                "{kind} {} {{ arrivals: {}{explicit} }}{group}",
+                bracketed(&family.name, &indices),
+                family.arrivals
             );
         }
         let has = |which: &dyn Fn(&Action) -> bool| {
@@ -215,33 +211,29 @@ impl Writer<'_, '_> {
             }
             found
         };
-        // What every CTA of a cluster has for itself has its rank as the first index.
-        let first = if cluster > 1 {
-            format!("{cluster}, ")
-        } else {
-            String::new()
+        // What every CTA has for itself has its place in the cluster or the grid as the first indices.
+        let extents = self.extents();
+        let own = |name: &str, indices: &[String]| {
+            bracketed(name, &[extents.as_slice(), indices].concat())
         };
-        if !grid && has(&|a| matches!(a, Action::Sync(..) | Action::ArriveNamed(..))) {
-            let _ = writeln!(head, "named cta_bar[{first}16]");
+        let whole = self.ctas == Ctas::Whole;
+        if !whole && has(&|a| matches!(a, Action::Sync(..) | Action::ArriveNamed(..))) {
+            let _ = writeln!(head, "named {}", own("cta_bar", &["16".to_owned()]));
         }
         if has(&|a| matches!(a, Action::ClusterArrive | Action::ClusterWait)) {
             let members = cluster * self.launch.warps();
             let _ = writeln!(head, "barrier cluster_bar {{ arrivals: {members} }}");
         }
-        let own = if cluster > 1 {
-            format!("[{cluster}]")
-        } else {
-            String::new()
-        };
         let uses = |a: &Action, pool: Pool| matches!(a, Action::Acquire(p, _) | Action::Release(p, _) if *p == pool);
         if has(&|a| uses(a, Pool::Columns)) {
-            let _ = writeln!(head, "pool tensor_columns{own} = 512");
+            let _ = writeln!(head, "pool {} = 512", own("tensor_columns", &[]));
         }
         if has(&|a| matches!(a, Action::Multiply(_))) {
             let groups = self.launch.warps() / WARPS;
             let _ = writeln!(
                 head,
-                "barrier warpgroup_bar[{first}{groups}] {{ arrivals: {WARPS} }}  // wgmma"
+                "barrier {} {{ arrivals: {WARPS} }}  // wgmma",
+                own("warpgroup_bar", &[groups.to_string()])
             );
         }
         let mut ring = None;
@@ -256,7 +248,8 @@ impl Writer<'_, '_> {
             let groups = self.launch.warps() / WARPS;
             let _ = writeln!(
                 head,
-                "mbarrier in_flight[{first}{groups}, {size}] {{ arrivals: {WARPS} }}  // groups of wgmma"
+                "mbarrier {} {{ arrivals: {WARPS} }}  // groups of wgmma",
+                own("in_flight", &[groups.to_string(), size.to_string()])
             );
         }
         if has(&|a| matches!(a, Action::Pair)) {
@@ -270,22 +263,24 @@ impl Writer<'_, '_> {
             let all = self.launch.registers() * self.launch.warps();
             let _ = writeln!(
                 head,
-                "pool registers{own} = {all}  // of a thread of each warp"
+                "pool {} = {all}  // of a thread of each warp",
+                own("registers", &[])
             );
         }
         head.push_str(&self.memory_words());
         for buffer in self.buffers.unwrap_or_default() {
-            let extents: Vec<String> = buffer.extents.iter().map(i128::to_string).collect();
-            let extents = match extents.as_slice() {
-                [] => String::new(),
-                some => format!("[{}]", some.join(", ")),
+            // In a cluster the place of the CTA is among the extents.
+            let mut all = match self.ctas {
+                Ctas::Each(_) => extents.clone(),
+                _ => Vec::new(),
             };
+            all.extend(buffer.extents.iter().map(i128::to_string));
             let place = if buffer.tensor {
                 " { memory: tensor }"
             } else {
                 ""
             };
-            let _ = writeln!(head, "buffer {}{extents}{place}", buffer.name);
+            let _ = writeln!(head, "buffer {}{place}", bracketed(&buffer.name, &all));
         }
         head.push('\n');
         Ok(head)

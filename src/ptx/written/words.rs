@@ -2,6 +2,7 @@
 
 use super::write::AXES;
 use super::write::Writer;
+use super::write::bracketed;
 use crate::ptx::cta::family::Family;
 use crate::ptx::cta::family::place;
 use crate::ptx::syntax::ast::Location;
@@ -38,10 +39,7 @@ impl Writer<'_, '_> {
                 "which mbarrier this address means is not followed",
             ));
         };
-        let mut indices = Vec::new();
-        if self.launch.ranks() > 1 {
-            indices.push(place.rank.to_string());
-        }
+        let mut indices = self.own(place.rank);
         if family.elements.len() > 1 {
             let Some(index) = family.index(&place.offset) else {
                 return Err(Obstacle::new(
@@ -51,11 +49,7 @@ impl Writer<'_, '_> {
             };
             indices.push(self.sum(&index, at)?);
         }
-        let text = if indices.is_empty() {
-            family.name.clone()
-        } else {
-            format!("{}[{}]", family.name, indices.join(", "))
-        };
+        let text = bracketed(&family.name, &indices);
         Ok((family, text))
     }
 

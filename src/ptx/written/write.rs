@@ -1,5 +1,6 @@
 //! The text of a recovered protocol: declarations, roles and statements, each with where it comes from.
 
+use super::launch::Ctas;
 use super::words::source;
 use crate::ptx::cta::boxes::Boxes;
 use crate::ptx::cta::boxes::share;
@@ -7,16 +8,11 @@ use crate::ptx::cta::data::Buffer;
 use crate::ptx::cta::family::Family;
 use crate::ptx::cta::memory::Memory;
 use crate::ptx::cta::program::Followed;
-use crate::ptx::cta::program::Program;
-use crate::ptx::cta::program::each;
-use crate::ptx::cta::program::of_all;
-use crate::ptx::cta::program::skeleton;
 use crate::ptx::lift::Order;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Location;
 use crate::ptx::syntax::ast::Module;
 use crate::ptx::warp::machine::Launch;
-use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Cell;
 use crate::ptx::warp::statement::How;
@@ -37,6 +33,8 @@ pub(in crate::ptx) struct Writer<'w, 'a> {
     /// Whether the thread count was asked for.
     pub given: bool,
     pub order: Order,
+    /// Which CTAs the text is about.
+    pub ctas: Ctas,
     /// Whether roles are named by their order, as for other numbers of threads.
     pub symbolic: bool,
     pub followed: &'w Followed,
@@ -66,8 +64,13 @@ impl Writer<'_, '_> {
     /// The roles or the grid.
     pub fn roles(&mut self) -> Result<String, Obstacle> {
         if self.followed.counters {
-            return self.grid();
+            return self.launched();
         }
+        self.programs()
+    }
+
+    /// A role for each program.
+    pub fn programs(&mut self) -> Result<String, Obstacle> {
         let all = &self.followed.programs;
         for (number, program) in all.iter().enumerate() {
             let mut name = String::new();
@@ -97,153 +100,29 @@ impl Writer<'_, '_> {
             } else {
                 String::new()
             };
-            let _ = writeln!(self.out, "role {name}{index} warp{place} {{");
+            let ctas = match self.ctas.clone() {
+                Ctas::Each(axes) => self.indices(&axes),
+                _ => String::new(),
+            };
+            let _ = writeln!(self.out, "role {name}{ctas}{index} warp{place} {{");
             self.statements(&program.statements, program.rank)?;
             self.out.push_str("}\n\n");
         }
         Ok(std::mem::take(&mut self.out))
     }
 
-    /// A launch whose CTAs wait for each other through memory. Inside a CTA only one warp may do
-    /// anything but meet the others, so that the CTA as a whole does what this warp does.
-    fn grid(&mut self) -> Result<String, Obstacle> {
-        let launch = self.launch;
-        let keep = |a: &Action| of_all(a, launch);
-        let quiet = |p: &Program| {
-            let mut only = true;
-            each(&p.statements, &mut |s| {
-                only &= matches!(s.action, Action::For(..) | Action::If(..)) || keep(&s.action);
-            });
-            only
-        };
-        let place = |p: Option<&Program>| p.and_then(|p| p.statements.first()).map_or(0, |s| s.at);
-        let programs = &self.followed.programs;
-        let mut busy = programs.iter().filter(|p| !quiet(p));
-        let main = busy.next();
-        let lone = busy.next().is_none() && main.is_some_and(|p| p.warps.len() == 1);
-        let Some(main) = main.filter(|_| lone && launch.ranks() == 1) else {
-            return Err(Obstacle::new(
-                place(main),
-                "several warps take part in synchronization in a kernel that waits for memory",
-            ));
-        };
-        let meets =
-            |p: &Program| crate::ptx::cta::program::numbered(&skeleton(&p.statements, &keep));
-        if programs.iter().any(|p| meets(p) != meets(main)) {
-            let reason = "the warps of a CTA do not meet equally often";
-            return Err(Obstacle::new(place(Some(main)), reason));
-        }
-        self.written(main)?;
-        if self.buffers.is_some() {
-            let mut waits = None;
-            each(&main.statements, &mut |s| {
-                if matches!(s.action, Action::CounterWait(..)) {
-                    waits = waits.or(Some(s.at));
-                }
-            });
-            let at = waits.unwrap_or_else(|| place(Some(main)));
-            let reason = "the kernel waits for memory: what it reads and writes in shared memory is \
-                          not followed then";
-            return Err(Obstacle::new(at, reason));
-        }
-        let mut foreign = None;
-        each(&main.statements, &mut |s| match s.action {
-            Action::CounterAdd(..)
-            | Action::CounterSet(..)
-            | Action::CounterWait(..)
-            | Action::GridArrive(..)
-            | Action::GridWait(..)
-            | Action::For(..)
-            | Action::If(..) => {}
-            _ if keep(&s.action) => {}
-            _ => foreign = Some(s.at),
-        });
-        if let Some(at) = foreign {
-            let reason = "the kernel waits for memory and also for something that each CTA has of \
-                          its own";
-            return Err(Obstacle::new(at, reason));
-        }
-        let statements = skeleton(&main.statements, &|a| !keep(a));
-        let mut body = std::mem::take(&mut self.out);
-        self.statements(&statements, 0)?;
-        std::mem::swap(&mut body, &mut self.out);
-        let barrier = self.grid_barrier(main)?;
-        let mut axes = BTreeSet::from([0]);
-        for unknown in &self.used {
-            if let Some(Meaning::Block(axis) | Meaning::Blocks(axis)) =
-                self.followed.unknowns.meaning(*unknown)
-            {
-                axes.insert(*axis);
-            }
-        }
-        let mut text = format!(
-            "{barrier}// Axes of the grid that the kernel never looks at have one CTA.\ngrid cta",
-        );
-        for (unknown, axis) in axes.iter().filter_map(|axis| {
-            let extent = Meaning::Blocks(*axis);
-            Some((self.followed.unknowns.find(&extent)?, *axis))
-        }) {
-            self.used.insert(unknown);
-            let name = AXES[axis];
-            let _ = write!(text, "[ctaid_{name} in 0..nctaid_{name}]");
-        }
-        if !text.ends_with(']') {
-            let reason = "the kernel waits for memory, but never asks how large the grid is";
-            return Err(Obstacle::new(place(Some(main)), reason));
-        }
-        let order = match self.order {
-            Order::Any => "any",
-            Order::Ascending => "ascending",
-            Order::Descending => "descending",
-        };
-        let resident = if self.cooperative(main) { "all" } else { "1.." };
-        let _ = writeln!(text, " launch {order} resident {resident} {{\n{body}}}");
-        Ok(text)
-    }
-
-    /// The first index of what each CTA of a cluster has, with the comma behind it.
-    fn own(&self, rank: u32) -> String {
-        if self.launch.ranks() > 1 {
-            format!("{rank}, ")
-        } else {
-            String::new()
-        }
-    }
-
-    /// Refuses to wait for memory that the kernel itself never writes: somebody else does.
-    fn written(&self, main: &Program) -> Result<(), Obstacle> {
-        let (mut written, mut waited) = (BTreeSet::new(), Vec::new());
-        each(&main.statements, &mut |s| match &s.action {
-            Action::CounterAdd(a, _) | Action::CounterSet(a, _) => {
-                written.insert(a.clone());
-            }
-            Action::CounterWait(a, ..) => waited.push((a.clone(), s.at)),
-            _ => {}
-        });
-        // What each CTA writes for another one moves with its index.
-        let block =
-            |u: Unknown| matches!(self.followed.unknowns.meaning(u), Some(Meaning::Block(_)));
-        let shifted = |address: &Sum| {
-            let apart = |other: &&Sum| address.minus(other).as_constant().is_some();
-            address.mentions(&block) && written.iter().find(apart).is_some()
-        };
-        match waited
-            .iter()
-            .find(|(address, _)| !written.contains(address) && !shifted(address))
-        {
-            None => Ok(()),
-            Some((_, at)) => Err(Obstacle::new(
-                *at,
-                "the kernel waits for memory that it never writes itself",
-            )),
-        }
+    /// Something that each CTA has of its own, with these indices behind those of the CTA.
+    fn of_cta(&self, name: &str, rank: u32, indices: &[&str]) -> String {
+        let mut all = self.own(rank);
+        all.extend(indices.iter().map(|index| (*index).to_owned()));
+        bracketed(name, &all)
     }
 
     fn source(&self, at: usize, location: Option<Location>) -> String {
         source(self.module, at, location)
     }
 
-    fn statements(&mut self, statements: &[Statement], rank: u32) -> Result<(), Obstacle> {
+    pub fn statements(&mut self, statements: &[Statement], rank: u32) -> Result<(), Obstacle> {
         let mut index = 0;
         while let Some(statement) = statements.get(index) {
             let rest = statements.get(index + 1..).unwrap_or_default();
@@ -279,15 +158,14 @@ impl Writer<'_, '_> {
 
     /// An element of a buffer.
     fn cell(&mut self, cell: &Cell, at: usize) -> Result<String, Obstacle> {
-        let mut indices = Vec::new();
+        let mut indices = match self.ctas {
+            Ctas::Each(_) => self.own(0),
+            _ => Vec::new(),
+        };
         for index in &cell.indices {
             indices.push(self.sum(index, at)?);
         }
-        Ok(if indices.is_empty() {
-            cell.buffer.clone()
-        } else {
-            format!("{}[{}]", cell.buffer, indices.join(", "))
-        })
+        Ok(bracketed(&cell.buffer, &indices))
     }
 
     fn line(&mut self, words: &str, statement: &Statement) {
@@ -388,10 +266,10 @@ impl Writer<'_, '_> {
                 } else {
                     "arrive"
                 };
-                let own = self.own(rank);
+                let id = self.sum(id, at)?;
                 format!(
-                    "{verb} cta_bar[{own}{}] {}",
-                    self.sum(id, at)?,
+                    "{verb} {} {}",
+                    self.of_cta("cta_bar", rank, &[&id]),
                     self.sum(threads, at)?
                 )
             }
@@ -440,21 +318,29 @@ impl Writer<'_, '_> {
             Action::WaitGroup(most, false, _) => format!("wait_group {most}"),
             Action::Fence(words) => (*words).to_owned(),
             Action::Multiply(group) => {
-                format!("arrive warpgroup_bar[{}{group}]", self.own(rank))
+                let group = group.to_string();
+                format!("arrive {}", self.of_cta("warpgroup_bar", rank, &[&group]))
             }
             Action::Multiplied(group) => {
-                format!("wait warpgroup_bar[{}{group}]", self.own(rank))
+                let group = group.to_string();
+                format!("wait {}", self.of_cta("warpgroup_bar", rank, &[&group]))
             }
             // What is left of these is written as phases, or not needed.
             Action::InFlight(..) | Action::Grouped(_) => return Ok(()),
             Action::Issued(group, place, _) => {
-                let (own, place) = (self.own(rank), self.sum(place, at)?);
-                format!("arrive in_flight[{own}{group}, {place}]")
+                let (group, place) = (group.to_string(), self.sum(place, at)?);
+                format!(
+                    "arrive {}",
+                    self.of_cta("in_flight", rank, &[&group, &place])
+                )
             }
             Action::Landed(group, place, parity) => {
-                let (own, place) = (self.own(rank), self.sum(place, at)?);
+                let (group, place) = (group.to_string(), self.sum(place, at)?);
                 let parity = self.sum(parity, at)?;
-                format!("wait in_flight[{own}{group}, {place}] {parity}")
+                format!(
+                    "wait {} {parity}",
+                    self.of_cta("in_flight", rank, &[&group, &place])
+                )
             }
             Action::Pair => format!("sync tensor_pair[{}]", rank / 2),
             Action::Acquire(pool, n) | Action::Release(pool, n) => {
@@ -463,16 +349,15 @@ impl Writer<'_, '_> {
                 } else {
                     "release"
                 };
-                let own = if self.launch.ranks() > 1 {
-                    format!("[{rank}]")
-                } else {
-                    String::new()
-                };
                 let name = match pool {
                     Pool::Columns => "tensor_columns",
                     Pool::Registers => "registers",
                 };
-                format!("{verb} {name}{own} {}", self.sum(n, at)?)
+                format!(
+                    "{verb} {} {}",
+                    self.of_cta(name, rank, &[]),
+                    self.sum(n, at)?
+                )
             }
             Action::For(variable, times, body) => {
                 let source = self.source(at, statement.location);
@@ -523,6 +408,15 @@ impl Writer<'_, '_> {
             self.line(&words, statement);
         }
         Ok(())
+    }
+}
+
+/// An element by its name and indices.
+pub(in crate::ptx) fn bracketed(name: &str, indices: &[String]) -> String {
+    if indices.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name}[{}]", indices.join(", "))
     }
 }
 

@@ -1,0 +1,349 @@
+//! Launches whose CTAs wait for each other through memory.
+//!
+//! Where only one warp of a CTA does more than meet the others, the CTA as a whole does what this warp does, and is
+//! one member of a `grid`: how many CTAs are resident is open then.
+//!
+//! Otherwise every warp of every CTA is a member, and mbarriers, named barriers and shared memory have the CTA's
+//! indices first. The members of a role all run from the beginning, so it is assumed that all CTAs are resident at
+//! once, which the verdict says. Where shared memory is followed, one warp of a CTA may use counters: then nothing
+//! that another warp of the CTA does is ordered by way of a counter, whatever order the accesses to it have.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use super::write::AXES;
+use super::write::Writer;
+use crate::ptx::cta::program::Program;
+use crate::ptx::cta::program::each;
+use crate::ptx::cta::program::numbered;
+use crate::ptx::cta::program::of_all;
+use crate::ptx::cta::program::skeleton;
+use crate::ptx::lift::Order;
+use crate::ptx::warp::machine::Meaning;
+use crate::ptx::warp::statement::Action;
+use crate::ptx::warp::statement::Obstacle;
+use crate::ptx::warp::statement::Statement;
+use crate::ptx::warp::term::Sum;
+use crate::ptx::warp::term::Unknown;
+
+/// Which CTAs a text is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::ptx) enum Ctas {
+    /// One that stands for all, or one cluster.
+    One,
+    /// All of them, each a member.
+    Whole,
+    /// All of them along these axes of the grid, each with its warps as members.
+    Each(Vec<usize>),
+}
+
+/// Whether this is about memory that the whole grid shares.
+fn shared(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::CounterAdd(..)
+            | Action::CounterSet(..)
+            | Action::CounterWait(..)
+            | Action::GridArrive(..)
+            | Action::GridWait(..)
+    )
+}
+
+fn has(program: &Program, which: &dyn Fn(&Action) -> bool) -> bool {
+    let mut found = false;
+    each(&program.statements, &mut |s| found |= which(&s.action));
+    found
+}
+
+fn place(program: Option<&Program>) -> usize {
+    program
+        .and_then(|p| p.statements.first())
+        .map_or(0, |s| s.at)
+}
+
+impl<'w> Writer<'w, '_> {
+    /// The roles or the grid of a launch whose CTAs wait for each other.
+    pub fn launched(&mut self) -> Result<String, Obstacle> {
+        self.written()?;
+        let programs = &self.followed.programs;
+        if self.launch.ranks() > 1 {
+            let reason = "the kernel waits for memory, and its CTAs come in clusters";
+            let waits = programs.iter().find(|p| has(p, &shared));
+            return Err(Obstacle::new(self.first(waits), reason));
+        }
+        match self.lone() {
+            Some(main) if self.buffers.is_none() => self.whole(main),
+            _ => self.members(),
+        }
+    }
+
+    /// Where a program first uses memory that the grid shares.
+    fn first(&self, program: Option<&Program>) -> usize {
+        let mut at = None;
+        let statements = program.map_or(&[][..], |p| &p.statements);
+        each(statements, &mut |s| {
+            if shared(&s.action) {
+                at = at.or(Some(s.at));
+            }
+        });
+        at.unwrap_or_else(|| place(program))
+    }
+
+    /// The one warp of a CTA that does more than meet the others, if it uses nothing but counters.
+    fn lone(&self) -> Option<&'w Program> {
+        let (launch, followed) = (self.launch, self.followed);
+        let keep = |a: &Action| of_all(a, launch);
+        let nests = |a: &Action| matches!(a, Action::For(..) | Action::If(..));
+        let quiet = |p: &&Program| !has(p, &|a| !nests(a) && !keep(a));
+        let programs = &followed.programs;
+        let mut busy = programs.iter().filter(|p| !quiet(p));
+        let main = busy.next().filter(|p| p.warps.len() == 1)?;
+        let meets = |p: &Program| numbered(&skeleton(&p.statements, &keep));
+        let alone = busy.next().is_none()
+            && programs.iter().all(|p| meets(p) == meets(main))
+            && !has(main, &|a| !nests(a) && !keep(a) && !shared(a));
+        alone.then_some(main)
+    }
+
+    /// A grid whose CTAs are members.
+    fn whole(&mut self, main: &Program) -> Result<String, Obstacle> {
+        self.ctas = Ctas::Whole;
+        let launch = self.launch;
+        let statements = skeleton(&main.statements, &|a| !of_all(a, launch));
+        self.statements(&statements, 0)?;
+        let body = std::mem::take(&mut self.out);
+        let barrier = self.grid_barrier()?;
+        let mut text = format!(
+            "{barrier}// Axes of the grid that the kernel never looks at have one CTA.\ngrid cta",
+        );
+        let indices = self.indices(&self.axes());
+        if indices.is_empty() {
+            let reason = "the kernel waits for memory, but never asks how large the grid is";
+            return Err(Obstacle::new(place(Some(main)), reason));
+        }
+        text.push_str(&indices);
+        let order = match self.order {
+            Order::Any => "any",
+            Order::Ascending => "ascending",
+            Order::Descending => "descending",
+        };
+        let resident = if self.cooperative() { "all" } else { "1.." };
+        let _ = writeln!(text, " launch {order} resident {resident} {{\n{body}}}");
+        Ok(text)
+    }
+
+    /// Every warp of every CTA as a member.
+    fn members(&mut self) -> Result<String, Obstacle> {
+        let programs = &self.followed.programs;
+        let sharing: Vec<&Program> = programs.iter().filter(|p| has(p, &shared)).collect();
+        let warps: usize = sharing.iter().map(|p| p.warps.len()).sum();
+        let meets = |a: &Action| matches!(a, Action::GridArrive(..));
+        let several = |reason| Err(Obstacle::new(self.first(sharing.get(1).copied()), reason));
+        if warps > 1 && sharing.iter().any(|p| has(p, &meets)) {
+            return several(
+                "the whole grid meets here by one bit of a word, and several warps of a CTA use memory \
+                 that the grid shares",
+            );
+        }
+        if warps > 1 && self.buffers.is_some() {
+            return several(
+                "several warps of a CTA use memory that the kernel waits for: how that orders what they \
+                 read and write in shared memory is not followed",
+            );
+        }
+        let known = |axis: &usize| {
+            self.followed
+                .unknowns
+                .find(&Meaning::Blocks(*axis))
+                .is_some()
+        };
+        // Which axes count is known once everything has been written.
+        let mut axes: Vec<usize> = Some(0).filter(known).into_iter().collect();
+        loop {
+            self.ctas = Ctas::Each(axes.clone());
+            self.memory = Default::default();
+            self.used.clear();
+            let text = self.programs()?;
+            let barrier = self.grid_barrier()?;
+            let met = self.axes();
+            if met == axes {
+                return Ok(format!("{barrier}{text}"));
+            }
+            axes = met;
+        }
+    }
+
+    /// The axes of the grid that count, the first among them if the kernel knows of it.
+    fn axes(&self) -> Vec<usize> {
+        let unknowns = &self.followed.unknowns;
+        let mut axes = BTreeSet::from([0]);
+        for unknown in &self.used {
+            if let Some(Meaning::Block(axis) | Meaning::Blocks(axis)) = unknowns.meaning(*unknown) {
+                axes.insert(*axis);
+            }
+        }
+        axes.retain(|axis| unknowns.find(&Meaning::Blocks(*axis)).is_some());
+        axes.into_iter().collect()
+    }
+
+    /// The CTAs along these axes as indices of a role or a grid.
+    pub fn indices(&mut self, axes: &[usize]) -> String {
+        let mut text = String::new();
+        for axis in axes {
+            if let Some(extent) = self.followed.unknowns.find(&Meaning::Blocks(*axis)) {
+                self.used.insert(extent);
+            }
+            let name = AXES[*axis];
+            let _ = write!(text, "[ctaid_{name} in 0..nctaid_{name}]");
+        }
+        text
+    }
+
+    /// The first indices of what each CTA has of its own.
+    pub fn own(&self, rank: u32) -> Vec<String> {
+        match &self.ctas {
+            Ctas::Each(axes) => axes.iter().map(|a| format!("ctaid_{}", AXES[*a])).collect(),
+            _ if self.launch.ranks() > 1 => vec![rank.to_string()],
+            _ => Vec::new(),
+        }
+    }
+
+    /// How many there are along each of the first indices of what each CTA has of its own.
+    pub fn extents(&self) -> Vec<String> {
+        match &self.ctas {
+            Ctas::Each(axes) => {
+                let extents = axes.iter().map(|a| format!("nctaid_{}", AXES[*a]));
+                extents.collect()
+            }
+            _ if self.launch.ranks() > 1 => vec![self.launch.ranks().to_string()],
+            _ => Vec::new(),
+        }
+    }
+
+    /// That all CTAs are resident, where that is assumed.
+    pub fn residency(&self) -> Option<String> {
+        match &self.ctas {
+            Ctas::Each(_) if !self.extents().is_empty() && !self.cooperative() => Some(format!(
+                "param R in 1..\nassume R >= {}  // all CTAs are resident at once\n",
+                self.extents().join(" * ")
+            )),
+            _ => None,
+        }
+    }
+
+    /// Refuses to wait for memory that the kernel itself never writes: somebody else does.
+    fn written(&self) -> Result<(), Obstacle> {
+        let (mut written, mut waited) = (BTreeSet::new(), Vec::new());
+        for program in &self.followed.programs {
+            each(&program.statements, &mut |s| match &s.action {
+                Action::CounterAdd(a, _) | Action::CounterSet(a, _) => {
+                    written.insert(a.clone());
+                }
+                Action::CounterWait(a, ..) => waited.push((a.clone(), s.at)),
+                _ => {}
+            });
+        }
+        // What each CTA writes for another one moves with its index.
+        let block =
+            |u: Unknown| matches!(self.followed.unknowns.meaning(u), Some(Meaning::Block(_)));
+        let shifted = |address: &Sum| {
+            let apart = |other: &&Sum| address.minus(other).as_constant().is_some();
+            address.mentions(&block) && written.iter().find(apart).is_some()
+        };
+        match waited
+            .iter()
+            .find(|(address, _)| !written.contains(address) && !shifted(address))
+        {
+            None => Ok(()),
+            Some((_, at)) => Err(Obstacle::new(
+                *at,
+                "the kernel waits for memory that it never writes itself",
+            )),
+        }
+    }
+
+    /// Whether this arrives at a barrier of the grid and waits there at once.
+    pub fn meets_grid(statement: &Statement, rest: &[Statement]) -> bool {
+        match (&statement.action, rest.first().map(|s| &s.action)) {
+            (Action::GridArrive(a, found), Some(Action::GridWait(b, waited))) => {
+                a == b && found == waited
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the launch is one whose CTAs are all resident: only such a launch has memory that special
+    /// registers point to.
+    fn cooperative(&self) -> bool {
+        let environment = |u: Unknown| {
+            matches!(
+                self.followed.unknowns.meaning(u),
+                Some(Meaning::Environment(_))
+            )
+        };
+        let pointed = |a: &Action| match a {
+            Action::GridArrive(address, _) => address.mentions(&environment),
+            _ => false,
+        };
+        self.followed.programs.iter().any(|p| has(p, &pointed))
+    }
+
+    /// The declaration of the grid's barrier. Nothing else may be done to its word, and there is one.
+    fn grid_barrier(&mut self) -> Result<String, Obstacle> {
+        let unknowns = &self.followed.unknowns;
+        let met = |axis: &usize| unknowns.find(&Meaning::Blocks(*axis)).is_some();
+        let all: Vec<usize> = (0..3).filter(met).collect();
+        let mut word: Option<Sum> = None;
+        let mut others = Vec::new();
+        let mut wrong = None;
+        for program in &self.followed.programs {
+            each(&program.statements, &mut |s| match &s.action {
+                Action::GridArrive(a, found) | Action::GridWait(a, found) => {
+                    let counted = match unknowns.meaning(*found) {
+                        Some(Meaning::Found(_, axes)) => all.iter().all(|axis| axes.contains(axis)),
+                        _ => false,
+                    };
+                    if !counted || word.as_ref().is_some_and(|other| other != a) {
+                        wrong = Some(s.at);
+                    }
+                    word = Some(a.clone());
+                }
+                Action::CounterAdd(a, _)
+                | Action::CounterSet(a, _)
+                | Action::CounterWait(a, ..) => others.push((a.clone(), s.at)),
+                _ => {}
+            });
+        }
+        let Some(word) = word else {
+            return Ok(String::new());
+        };
+        let base = |u: Unknown| word.mentions(&|v| u == v);
+        let met = others.iter().find(|(address, _)| address.mentions(&base));
+        if let Some(at) = wrong.or(met.map(|(_, at)| *at)) {
+            let reason = "a word by which the whole grid meets may be used in another way here, or CTAs \
+                          along an axis of the grid are not counted";
+            return Err(Obstacle::new(at, reason));
+        }
+        let mut extents = Vec::new();
+        for axis in all {
+            if let Some(extent) = self.followed.unknowns.find(&Meaning::Blocks(axis)) {
+                self.used.insert(extent);
+                extents.push(self.unknown(extent, 0)?);
+            }
+        }
+        let ctas = extents.join(" * ");
+        Ok(format!(
+            "// One CTA adds 2^31 - (CTAs - 1) to a word and every other 1; each waits for bit 31 to change.\n\
+             barrier grid_bar {{ arrivals: {ctas} }}\n"
+        ))
+    }
+
+    /// An arrival or a wait that stands alone.
+    pub fn alone(statement: &Statement) -> Obstacle {
+        Obstacle::new(
+            statement.at,
+            "the whole grid meets here by one bit of a word, but this CTA does not wait right after it has \
+             arrived",
+        )
+    }
+}
