@@ -24,6 +24,8 @@ mod length_templates;
 mod ordered_templates;
 #[path = "support/reset_templates.rs"]
 mod reset_templates;
+#[path = "support/separation_templates.rs"]
+mod separation_templates;
 #[path = "support/sharing_templates.rs"]
 mod sharing_templates;
 
@@ -80,19 +82,17 @@ fn wrong(protocol: &Protocol) -> (Option<String>, usize) {
     (None, complete)
 }
 
-/// Whether the rule proves that it has no deadlock.
-fn proved(source: &str, protocol: &Protocol) -> bool {
-    proved_by(
-        Layer::Cuts(Shows::Nothing),
-        Property::Deadlock,
-        source,
-        protocol,
-    )
-}
+/// The rule that most of these are about.
+const CUTS: Layer = Layer::Cuts(Shows::Nothing);
 
 #[test]
 fn every_template_is_a_protocol() {
-    for kernels in [&KERNELS, &init_templates::KERNELS, &case_templates::KERNELS] {
+    for kernels in [
+        &KERNELS,
+        &init_templates::KERNELS,
+        &case_templates::KERNELS,
+        &separation_templates::KERNELS,
+    ] {
         for template in kernels.templates {
             let source = format!("protocol plain\n{template}");
             text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{e:?}\n{source}"));
@@ -102,46 +102,52 @@ fn every_template_is_a_protocol() {
 
 #[test]
 fn what_is_proved_never_hangs() {
-    never_hangs(&KERNELS, 0, CASES);
+    never_hangs(CUTS, &KERNELS, 0, CASES);
 }
 
 #[test]
 fn what_is_proved_with_explicit_initialisation_never_hangs() {
-    never_hangs(&init_templates::KERNELS, 2_000_000, CASES / 5);
+    never_hangs(CUTS, &init_templates::KERNELS, 2_000_000, CASES / 5);
 }
 
 #[test]
 fn what_is_proved_case_by_case_never_hangs() {
-    never_hangs(&case_templates::KERNELS, 3_000_000, CASES / 5);
+    never_hangs(CUTS, &case_templates::KERNELS, 3_000_000, CASES / 5);
 }
 
 #[test]
 fn what_is_proved_of_copies_that_share_never_hangs() {
-    never_hangs(&sharing_templates::KERNELS, 4_000_000, CASES / 5);
+    never_hangs(CUTS, &sharing_templates::KERNELS, 4_000_000, CASES / 5);
 }
 
 #[test]
 fn what_is_proved_of_clusters_never_hangs() {
-    never_hangs(&cluster_templates::KERNELS, 8_000_000, CASES / 16);
+    never_hangs(CUTS, &cluster_templates::KERNELS, 8_000_000, CASES / 16);
 }
 
 #[test]
 fn what_is_proved_of_copies_in_order_never_hangs() {
-    never_hangs(&ordered_templates::KERNELS, 5_000_000, CASES / 5);
+    never_hangs(CUTS, &ordered_templates::KERNELS, 5_000_000, CASES / 5);
 }
 
 #[test]
 fn what_is_proved_of_lengths_that_differ_never_hangs() {
-    never_hangs(&length_templates::KERNELS, 6_000_000, CASES / 15);
+    never_hangs(CUTS, &length_templates::KERNELS, 6_000_000, CASES / 15);
 }
 
 #[test]
 fn what_is_proved_of_counters_that_are_set_back_never_hangs() {
-    never_hangs(&reset_templates::KERNELS, 7_000_000, CASES / 4);
+    never_hangs(CUTS, &reset_templates::KERNELS, 7_000_000, CASES / 4);
+}
+
+#[test]
+fn what_is_proved_by_separation_never_hangs() {
+    let kernels = &separation_templates::KERNELS;
+    never_hangs(Layer::Separation, kernels, 9_000_000, CASES / 5);
 }
 
 /// No protocol of these seeds is proved wrongly.
-fn never_hangs(kernels: &Kernels, seeds: u64, count: u64) {
+fn never_hangs(layer: Layer, kernels: &Kernels, seeds: u64, count: u64) {
     let first = seeds + number("WARPLOCK_SEED", 0);
     let count = count * number("WARPLOCK_CASES", 1);
     let (mut texts, mut good, mut bad, mut proofs) = (0, 0, 0, 0);
@@ -156,7 +162,7 @@ fn never_hangs(kernels: &Kernels, seeds: u64, count: u64) {
         match wrong {
             Some(what) => {
                 bad += 1;
-                if proved(&source, &protocol) {
+                if proved_by(layer, Property::Deadlock, &source, &protocol) {
                     let failure = format!("seed {seed} is proved, but {what}\n{source}");
                     log(&failure);
                     failures.push(failure);
@@ -165,7 +171,7 @@ fn never_hangs(kernels: &Kernels, seeds: u64, count: u64) {
             // Only so many of those that are fine need be tried.
             None if complete >= 4 => {
                 good += 1;
-                proofs += usize::from(proved(&source, &protocol));
+                proofs += usize::from(proved_by(layer, Property::Deadlock, &source, &protocol));
             }
             None => {}
         }

@@ -36,6 +36,8 @@ use super::obligation::Obligation;
 use super::order;
 use super::order::artefact::Order;
 use super::program::Unsupported;
+use super::separation;
+use super::separation::Separation;
 use super::ticket;
 use super::ticket::Ticket;
 use super::turns;
@@ -77,6 +79,8 @@ pub enum Argument {
     Counting(Counting),
     /// See [`super::order`].
     Order(Order),
+    /// See [`super::separation`].
+    Separation(Separation),
 }
 
 impl Argument {
@@ -86,7 +90,10 @@ impl Argument {
             Argument::Ticket(ticket) => Some(ticket.residency),
             Argument::Turns(turns) => Some(turns.residency),
             // A launch, if there is one, is obliged to be of the whole grid.
-            Argument::Cut(_) | Argument::Counting(_) | Argument::Order(_) => None,
+            Argument::Cut(_)
+            | Argument::Counting(_)
+            | Argument::Order(_)
+            | Argument::Separation(_) => None,
         }
     }
 
@@ -102,6 +109,7 @@ impl Argument {
             Argument::Cut(cut) => cut::obligations(protocol, cut),
             Argument::Counting(counting) => counting::obligations(protocol, counting),
             Argument::Order(order) => order::obligations(protocol, order),
+            Argument::Separation(parts) => separation::obligations(protocol, parts),
         }
     }
 
@@ -110,6 +118,7 @@ impl Argument {
         match self {
             Argument::Cut(cut) => cut::proves(protocol, cut.shows, property),
             Argument::Order(_) if order::proves(protocol, property) => true,
+            Argument::Separation(_) => property == Property::Deadlock,
             _ => match property {
                 Property::Deadlock => true,
                 Property::Assertion => claims::follow_from_progress(protocol),
@@ -126,6 +135,7 @@ impl Argument {
             Argument::Cut(_) => "cut",
             Argument::Counting(_) => "counting",
             Argument::Order(_) => "order",
+            Argument::Separation(_) => "separation",
         }
     }
 }

@@ -18,6 +18,7 @@ pub mod model;
 pub mod obligation;
 pub mod order;
 pub mod program;
+pub mod separation;
 mod sexpr;
 pub mod term;
 pub mod ticket;

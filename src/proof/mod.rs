@@ -8,6 +8,7 @@ pub mod counting;
 mod cut;
 mod order;
 pub mod sample;
+mod separation;
 pub mod suspects;
 mod ticket;
 mod turns;
@@ -75,6 +76,8 @@ pub enum Layer {
     Turns,
     /// Counting members by place and lag, with an inductive invariant.
     Counting,
+    /// What CTAs share, and what each has of its own, one after the other.
+    Separation,
 }
 
 impl Layer {
@@ -86,6 +89,7 @@ impl Layer {
             Layer::Ticket => "ticket",
             Layer::Turns => "turn",
             Layer::Counting => "counting",
+            Layer::Separation => "separation",
         }
     }
 }
@@ -103,6 +107,9 @@ pub fn layers(protocol: &Protocol) -> Vec<Layer> {
     }
     if grid && semaphores {
         all.extend([Layer::Ticket, Layer::Turns]);
+    }
+    if certificate::separation::parts(protocol).is_ok() {
+        all.push(Layer::Separation);
     }
     all.push(if protocol.patterns.is_empty() {
         Layer::Counting
@@ -145,6 +152,7 @@ pub fn search(
         Layer::Cuts(shows) => cut::guess(protocol, shows, None, deadline, tell),
         Layer::Ticket => ticket::guess(protocol, &samples(), deadline, tell),
         Layer::Turns => turns::guess(protocol, &samples(), deadline, tell),
+        Layer::Separation => separation::argue(protocol, limit, tell),
         Layer::Counting => {
             let limits = counting::Limits {
                 deadline,

@@ -2,6 +2,8 @@
 
 use crate::certificate::grid::Residency;
 use crate::certificate::manifest::Argument;
+use crate::certificate::separation;
+use crate::certificate::separation::Separation;
 use crate::certificate::ticket::Key;
 use crate::certificate::ticket::Potential;
 use crate::certificate::ticket::Tally;
@@ -96,7 +98,28 @@ pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
         Argument::Cut(cut) => super::cuts::explain(protocol, cut),
         Argument::Counting(counting) => counting.explain(protocol),
         Argument::Order(order) => super::orders::explain(protocol, order),
+        Argument::Separation(parts) => explain_separation(protocol, parts),
     }
+}
+
+/// Each part by its own argument.
+fn explain_separation(protocol: &Protocol, separation: &Separation) -> Vec<String> {
+    let Ok(parts) = separation::parts(protocol) else {
+        return Vec::new();
+    };
+    let mut lines = vec![
+        "What CTAs share is used by one member of each. Where nobody can go on, each CTA that has not finished \
+         waits with that member for the others, or by itself; neither happens."
+            .to_owned(),
+    ];
+    for (what, part, argument) in [
+        ("What CTAs share", &parts.shared, &separation.shared),
+        ("What each CTA has of its own", &parts.own, &separation.own),
+    ] {
+        lines.push(format!("{what}, by the {} rule:", argument.rule()));
+        lines.extend(explain(part, argument));
+    }
+    lines
 }
 
 fn explain_ticket(protocol: &Protocol, ticket: &Ticket) -> Vec<String> {

@@ -53,6 +53,7 @@ pub(super) fn check(
         Argument::Cut(_) => "cut rule",
         Argument::Counting(_) => "counting rule",
         Argument::Order(_) => "order rule",
+        Argument::Separation(_) => "separation rule",
     };
     let (certificate, obligations) =
         manifest::issue(&protocol.source, narrowing, property.name(), argument)?;

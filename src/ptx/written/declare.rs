@@ -104,7 +104,12 @@ impl Writer<'_, '_> {
             );
         }
         let counters = self.followed.counters;
-        if counters {
+        if counters && self.ctas == Ctas::One {
+            head.push_str(
+                "//! Of one CTA, whose waits for other CTAs are taken to end: whether they do, is asked of the text \
+                 without data.\n",
+            );
+        } else if counters {
             head.push_str("//! Counters in memory are taken not to wrap around.\n");
         }
         let mut assumptions = Vec::new();
@@ -158,7 +163,7 @@ impl Writer<'_, '_> {
                     let (name, least) = (AXES[*axis], self.launch.cluster[*axis]);
                     let _ = writeln!(head, "param nctaid_{name} in {least}..={MOST_PARAMETER}");
                 }
-                Some(Meaning::Block(axis)) if !counters => {
+                Some(Meaning::Block(axis)) if self.ctas == Ctas::One => {
                     let index = if cluster > 1 { "clusterid" } else { "ctaid" };
                     let most = MOST_PARAMETER - 1;
                     let _ = writeln!(head, "param {index}_{} in 0..={most}", AXES[*axis]);

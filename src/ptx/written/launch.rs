@@ -5,8 +5,12 @@
 //!
 //! Otherwise every warp of every CTA is a member, and mbarriers, named barriers and shared memory have the CTA's
 //! indices first. The members of a role all run from the beginning, so it is assumed that all CTAs are resident at
-//! once, which the verdict says. Where shared memory is followed, one warp of a CTA may use counters: then nothing
-//! that another warp of the CTA does is ordered by way of a counter, whatever order the accesses to it have.
+//! once, which the verdict says.
+//!
+//! Where shared memory is followed, the text is about one CTA that stands for all, without counters. One warp of a CTA
+//! may use them: then nothing that another warp of the CTA does is ordered by way of a counter, since what leaves by
+//! that warp and comes back by it is ordered by its program anyway. Waits for them are taken to end, which is what the
+//! text for deadlocks is asked.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -55,6 +59,10 @@ fn has(program: &Program, which: &dyn Fn(&Action) -> bool) -> bool {
     found
 }
 
+fn warps(programs: &[&Program]) -> usize {
+    programs.iter().map(|p| p.warps.len()).sum()
+}
+
 fn place(program: Option<&Program>) -> usize {
     program
         .and_then(|p| p.statements.first())
@@ -71,10 +79,30 @@ impl<'w> Writer<'w, '_> {
             let waits = programs.iter().find(|p| has(p, &shared));
             return Err(Obstacle::new(self.first(waits), reason));
         }
-        match self.lone() {
-            Some(main) if self.buffers.is_none() => self.whole(main),
-            _ => self.members(),
+        if self.buffers.is_some() {
+            return self.alone();
         }
+        match self.lone() {
+            Some(main) => self.whole(main),
+            None => self.members(),
+        }
+    }
+
+    /// One CTA without what it shares with others.
+    fn alone(&mut self) -> Result<String, Obstacle> {
+        let sharing = self.sharing();
+        if warps(&sharing) > 1 {
+            let reason = "several warps of a CTA use memory that the kernel waits for: how that orders what \
+                          they read and write in shared memory is not followed";
+            return Err(Obstacle::new(self.first(sharing.get(1).copied()), reason));
+        }
+        self.programs(&|a| !shared(a))
+    }
+
+    /// What uses memory that the grid shares.
+    fn sharing(&self) -> Vec<&'w Program> {
+        let programs = self.followed.programs.iter();
+        programs.filter(|p| has(p, &shared)).collect()
     }
 
     /// Where a program first uses memory that the grid shares.
@@ -134,22 +162,12 @@ impl<'w> Writer<'w, '_> {
 
     /// Every warp of every CTA as a member.
     fn members(&mut self) -> Result<String, Obstacle> {
-        let programs = &self.followed.programs;
-        let sharing: Vec<&Program> = programs.iter().filter(|p| has(p, &shared)).collect();
-        let warps: usize = sharing.iter().map(|p| p.warps.len()).sum();
+        let sharing = self.sharing();
         let meets = |a: &Action| matches!(a, Action::GridArrive(..));
-        let several = |reason| Err(Obstacle::new(self.first(sharing.get(1).copied()), reason));
-        if warps > 1 && sharing.iter().any(|p| has(p, &meets)) {
-            return several(
-                "the whole grid meets here by one bit of a word, and several warps of a CTA use memory \
-                 that the grid shares",
-            );
-        }
-        if warps > 1 && self.buffers.is_some() {
-            return several(
-                "several warps of a CTA use memory that the kernel waits for: how that orders what they \
-                 read and write in shared memory is not followed",
-            );
+        if warps(&sharing) > 1 && sharing.iter().any(|p| has(p, &meets)) {
+            let reason = "the whole grid meets here by one bit of a word, and several warps of a CTA use \
+                          memory that the grid shares";
+            return Err(Obstacle::new(self.first(sharing.get(1).copied()), reason));
         }
         let known = |axis: &usize| {
             self.followed
@@ -163,7 +181,7 @@ impl<'w> Writer<'w, '_> {
             self.ctas = Ctas::Each(axes.clone());
             self.memory = Default::default();
             self.used.clear();
-            let text = self.programs()?;
+            let text = self.programs(&|_| true)?;
             let barrier = self.grid_barrier()?;
             let met = self.axes();
             if met == axes {
@@ -338,8 +356,8 @@ impl<'w> Writer<'w, '_> {
         ))
     }
 
-    /// An arrival or a wait that stands alone.
-    pub fn alone(statement: &Statement) -> Obstacle {
+    /// An arrival or a wait that stands by itself.
+    pub fn halves(statement: &Statement) -> Obstacle {
         Obstacle::new(
             statement.at,
             "the whole grid meets here by one bit of a word, but this CTA does not wait right after it has \

@@ -8,6 +8,7 @@ use crate::ptx::cta::data::Buffer;
 use crate::ptx::cta::family::Family;
 use crate::ptx::cta::memory::Memory;
 use crate::ptx::cta::program::Followed;
+use crate::ptx::cta::program::skeleton;
 use crate::ptx::lift::Order;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Location;
@@ -66,11 +67,11 @@ impl Writer<'_, '_> {
         if self.followed.counters {
             return self.launched();
         }
-        self.programs()
+        self.programs(&|_| true)
     }
 
-    /// A role for each program.
-    pub fn programs(&mut self) -> Result<String, Obstacle> {
+    /// A role for each program, with these of its actions.
+    pub fn programs(&mut self, keep: &dyn Fn(&Action) -> bool) -> Result<String, Obstacle> {
         let all = &self.followed.programs;
         for (number, program) in all.iter().enumerate() {
             let mut name = String::new();
@@ -105,7 +106,7 @@ impl Writer<'_, '_> {
                 _ => String::new(),
             };
             let _ = writeln!(self.out, "role {name}{ctas}{index} warp{place} {{");
-            self.statements(&program.statements, program.rank)?;
+            self.statements(&skeleton(&program.statements, keep), program.rank)?;
             self.out.push_str("}\n\n");
         }
         Ok(std::mem::take(&mut self.out))
@@ -275,7 +276,7 @@ impl Writer<'_, '_> {
             }
             Action::ClusterArrive => format!("arrive{} cluster_bar", statement.memory),
             Action::ClusterWait => "wait cluster_bar".to_owned(),
-            Action::GridArrive(..) | Action::GridWait(..) => return Err(Self::alone(statement)),
+            Action::GridArrive(..) | Action::GridWait(..) => return Err(Self::halves(statement)),
             Action::CounterAdd(a, b) => {
                 format!("{} += {}", self.semaphore(a, at)?, self.sum(b, at)?)
             }

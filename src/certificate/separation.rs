@@ -1,0 +1,519 @@
+//! The separation rule: CTAs that have barriers of their own, and one member each that also takes turns with other CTAs.
+//!
+//! Let every member belong to a *copy*, a CTA, by the first indices of its role. An object is *private* if every use of
+//! it has the user's copy as its first indices, and *shared* otherwise. Suppose that shared objects are used by one role
+//! only, which has one member in each copy. Then the protocol cannot get stuck if neither of two protocols can:
+//!
+//! - the *shared part*: that role alone, with the operations on shared objects only;
+//! - the *own part*: all roles, with all other operations.
+//!
+//! **Why.** Take a run of the protocol to a state in which nobody can go on, and a copy that has not finished there.
+//!
+//! Leaving out the operations on shared objects makes of the run one of the own part: neither values nor branches depend
+//! on objects, so what is left out enables nothing. In the own part the copy has either finished, or one of its members can go on: copies
+//! have nothing in common there, so if none could, all others might run to their ends and leave this one stuck.
+//! In the protocol none can go on. So one member is before an operation on a shared object that blocks, the one that uses them.
+//!
+//! Leaving out the operations on private objects instead makes of the run one of the shared part. There, all members of
+//! copies that have not finished are blocked as well, and the others are at their ends. But in the shared part somebody can go on.
+//!
+//! What is in flight (copies, commits) belongs to the own part, where its landing is a step like any other.
+//!
+//! **Side conditions**, all checked here: no role is a grid with a launch, as who has not started would block
+//! without an operation; the roles' first indices have the extents of the indices of the role that shares; whoever
+//! uses a shared object is in that role, and it has no further index; both parts have operations. That operations
+//! are well defined is shown in the part in which they are. Only deadlock is proved.
+//!
+//! In the own part, `for m in 0..M { if visited[n, m] { .. } }` with a body that does not use `m` is written as a loop over the row
+//! of the pattern, which has as many rounds, as long as the pattern has `M` columns.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+use serde::Serialize;
+
+use super::cut::class;
+use super::cut::copies;
+use super::manifest::Argument;
+use super::obligation::Obligation;
+use super::program::Unsupported;
+use crate::protocol::Cell;
+use crate::protocol::Expr;
+use crate::protocol::Iteration;
+use crate::protocol::Launch;
+use crate::protocol::LaunchOrder;
+use crate::protocol::ObjectId;
+use crate::protocol::Protocol;
+use crate::protocol::Resident;
+use crate::protocol::Role;
+use crate::protocol::RowOrder;
+use crate::protocol::Stmt;
+use crate::protocol::StmtKind;
+use crate::protocol::VarId;
+use crate::protocol::Work;
+
+/// Arguments for the two parts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Separation {
+    /// Why the shared part cannot get stuck.
+    pub shared: Box<Argument>,
+    /// Why the own part cannot.
+    pub own: Box<Argument>,
+}
+
+/// The two parts of a protocol.
+#[derive(Debug, Clone)]
+pub struct Parts {
+    /// What copies do at objects that they share.
+    pub shared: Protocol,
+    /// What each does by itself.
+    pub own: Protocol,
+}
+
+/// The obligations of both arguments.
+///
+/// # Errors
+///
+/// A protocol that does not fall apart so, or an argument that does not fit its part.
+pub fn obligations(
+    protocol: &Protocol,
+    separation: &Separation,
+) -> Result<Vec<Obligation>, Unsupported> {
+    let parts = parts(protocol)?;
+    let mut all = Vec::new();
+    for (name, part, argument) in [
+        ("shared", &parts.shared, &separation.shared),
+        ("own", &parts.own, &separation.own),
+    ] {
+        for mut obligation in argument.obligations(part)? {
+            obligation.name = format!("{name}_{}", obligation.name);
+            all.push(obligation);
+        }
+    }
+    Ok(all)
+}
+
+/// Takes a protocol apart.
+///
+/// # Errors
+///
+/// Says what is in the way.
+pub fn parts(protocol: &Protocol) -> Result<Parts, Unsupported> {
+    if let Some(role) = protocol.roles.iter().find(|role| role.launch.is_some()) {
+        return Err(Unsupported::at(role.span, "a launch of CTAs as members"));
+    }
+    let none =
+        || Unsupported::whole("objects that copies share and that several members of a copy use");
+    let mut sharing = 0..protocol.roles.len();
+    let found = sharing.find_map(|at| Some((at, shared_by(protocol, at)?)));
+    let (at, shared) = found.ok_or_else(none)?;
+    let keep = |cell: &Cell| shared.contains(&cell.object);
+    let mut turns = protocol.clone();
+    turns.roles = vec![protocol.roles[at].clone()];
+    turns.roles[0].launch = Some(Launch {
+        order: LaunchOrder::Any,
+        resident: Resident::All,
+    });
+    restrict(&mut turns, &|stmt| match class::cell_of(stmt) {
+        Some(cell) => keep(cell),
+        None => !matches!(stmt.kind, StmtKind::Access { .. }),
+    });
+    let mut own = protocol.clone();
+    restrict(&mut own, &|stmt| match (class::cell_of(stmt), &stmt.kind) {
+        (Some(cell), _) => !keep(cell),
+        // What is claimed may be about shared objects.
+        (None, StmtKind::Access { work, .. }) => !matches!(work, Work::Assert(_)),
+        (None, _) => true,
+    });
+    for role in &mut own.roles {
+        role.body = by_rows(protocol, &role.body);
+    }
+    Ok(Parts { shared: turns, own })
+}
+
+/// The shared objects, if only members of this role use them, each the only one of its copy, and
+/// there are private objects, too.
+fn shared_by(protocol: &Protocol, sharing: usize) -> Option<BTreeSet<ObjectId>> {
+    let copy = &protocol.roles[sharing].indices;
+    let numbered = |role: &Role| {
+        role.indices.len() >= copy.len()
+            && role
+                .indices
+                .iter()
+                .zip(copy)
+                .all(|(own, index)| copies::equal(&own.extent, &index.extent))
+    };
+    if copy.is_empty() || !protocol.roles.iter().all(numbered) {
+        return None;
+    }
+    let mut used = BTreeSet::new();
+    let mut shared = BTreeSet::new();
+    let mut users: BTreeSet<(ObjectId, usize)> = BTreeSet::new();
+    for (at, role) in protocol.roles.iter().enumerate() {
+        cells(&role.body, &mut |cell| {
+            used.insert(cell.object);
+            users.insert((cell.object, at));
+            let own = |(position, index): (usize, &crate::protocol::Index)| {
+                cell.index.get(position) == Some(&Expr::Var(index.var))
+            };
+            if !role.indices.iter().take(copy.len()).enumerate().all(own) {
+                shared.insert(cell.object);
+            }
+        });
+    }
+    let alone = users
+        .iter()
+        .all(|(object, role)| !shared.contains(object) || *role == sharing);
+    (alone && !shared.is_empty() && shared.len() < used.len()).then_some(shared)
+}
+
+fn cells(body: &[Stmt], visit: &mut dyn FnMut(&Cell)) {
+    for stmt in body {
+        match &stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                cells(then, visit);
+                cells(otherwise, visit);
+            }
+            StmtKind::For { body, .. } => cells(body, visit),
+            _ => class::cell_of(stmt).into_iter().for_each(&mut *visit),
+        }
+    }
+}
+
+/// Leaves these operations of a protocol, what they need, and the objects that they use.
+fn restrict(protocol: &mut Protocol, keep: &dyn Fn(&Stmt) -> bool) {
+    protocol.invariants.clear();
+    protocol.progress.clear();
+    protocol.expectations.clear();
+    let mut used = BTreeSet::new();
+    for role in &mut protocol.roles {
+        role.body = without_dead(kept(&role.body, keep));
+        cells(&role.body, &mut |cell| {
+            used.insert(cell.object);
+        });
+    }
+    let order: Vec<ObjectId> = used.into_iter().collect();
+    for role in &mut protocol.roles {
+        renumber(&mut role.body, &order);
+    }
+    protocol.objects = order
+        .iter()
+        .map(|object| protocol.objects[object.0].clone())
+        .collect();
+}
+
+/// The operations that are kept, in their loops and branches; what is empty then is left out.
+fn kept(body: &[Stmt], keep: &dyn Fn(&Stmt) -> bool) -> Vec<Stmt> {
+    let mut all = Vec::new();
+    for stmt in body {
+        let mut stmt = stmt.clone();
+        let whole = match &mut stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                *then = kept(then, keep);
+                *otherwise = kept(otherwise, keep);
+                !then.is_empty() || !otherwise.is_empty()
+            }
+            StmtKind::For { body, .. } => {
+                *body = kept(body, keep);
+                !body.is_empty()
+            }
+            _ => keep(&stmt),
+        };
+        if whole {
+            all.push(stmt);
+        }
+    }
+    all
+}
+
+/// Leaves out assignments to local variables that nothing depends on any more.
+fn without_dead(body: Vec<Stmt>) -> Vec<Stmt> {
+    let mut live = BTreeSet::new();
+    loop {
+        let before = live.len();
+        alive(&body, &mut live);
+        if live.len() == before {
+            break;
+        }
+    }
+    kept(&body, &|stmt| match &stmt.kind {
+        StmtKind::Assign { var, .. } => live.contains(var),
+        _ => true,
+    })
+}
+
+/// Adds the names that operations and live assignments mention.
+fn alive(body: &[Stmt], live: &mut BTreeSet<VarId>) {
+    for stmt in body {
+        if let StmtKind::Assign { var, .. } = &stmt.kind
+            && !live.contains(var)
+        {
+            continue;
+        }
+        class::visit_exprs(stmt, &mut |e| names(e, live));
+        match &stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                alive(then, live);
+                alive(otherwise, live);
+            }
+            StmtKind::For { body, .. } => alive(body, live),
+            _ => {}
+        }
+    }
+}
+
+fn names(expr: &Expr, into: &mut BTreeSet<VarId>) {
+    let seen = std::cell::RefCell::new(into);
+    expr.substitute(&|var| {
+        seen.borrow_mut().insert(var);
+        None
+    });
+}
+
+fn renumber(body: &mut [Stmt], order: &[ObjectId]) {
+    for stmt in body {
+        match &mut stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                renumber(then, order);
+                renumber(otherwise, order);
+            }
+            StmtKind::For { body, .. } => renumber(body, order),
+            kind => {
+                if let Some(cell) = cell_of(kind)
+                    && let Ok(at) = order.binary_search(&cell.object)
+                {
+                    cell.object = ObjectId(at);
+                }
+            }
+        }
+    }
+}
+
+fn cell_of(kind: &mut StmtKind) -> Option<&mut Cell> {
+    match kind {
+        StmtKind::Wait { cell, .. }
+        | StmtKind::Set { cell, .. }
+        | StmtKind::Add { cell, .. }
+        | StmtKind::Arrive { cell, .. }
+        | StmtKind::Sync { cell, .. }
+        | StmtKind::BarArrive { cell, .. }
+        | StmtKind::ExpectTx { cell, .. }
+        | StmtKind::CompleteTx { cell, .. }
+        | StmtKind::Copy { cell, .. }
+        | StmtKind::Acquire { cell, .. }
+        | StmtKind::Release { cell, .. }
+        | StmtKind::Commit { cell }
+        | StmtKind::Init { cell }
+        | StmtKind::BarrierArrive { cell }
+        | StmtKind::BarrierWait { cell }
+        | StmtKind::WaitParity { cell, .. } => Some(cell),
+        StmtKind::If { .. }
+        | StmtKind::For { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Access { .. }
+        | StmtKind::Return
+        | StmtKind::Break => None,
+    }
+}
+
+/// Writes loops over all columns in which only visited ones matter as loops over rows.
+fn by_rows(protocol: &Protocol, body: &[Stmt]) -> Vec<Stmt> {
+    let mut all = body.to_vec();
+    for stmt in &mut all {
+        match &mut stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                *then = by_rows(protocol, then);
+                *otherwise = by_rows(protocol, otherwise);
+            }
+            StmtKind::For { var, over, body } => {
+                *body = by_rows(protocol, body);
+                if let Some((row, visited)) = row(protocol, *var, over, body) {
+                    *over = row;
+                    *body = visited;
+                }
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+/// The row that a loop goes over, and what it does for each of its entries.
+fn row(
+    protocol: &Protocol,
+    var: VarId,
+    over: &Iteration,
+    body: &[Stmt],
+) -> Option<(Iteration, Vec<Stmt>)> {
+    let Iteration::Range {
+        lo: Expr::Int(0),
+        hi,
+        descending,
+    } = over
+    else {
+        return None;
+    };
+    let [
+        Stmt {
+            kind:
+                StmtKind::If {
+                    condition: Expr::Visits(pattern, at),
+                    then,
+                    otherwise,
+                },
+            ..
+        },
+    ] = body
+    else {
+        return None;
+    };
+    let (last, row) = at.split_last()?;
+    let columns = protocol.patterns[pattern.0].extents.last()?;
+    let mut used = BTreeSet::new();
+    row.iter().for_each(|e| names(e, &mut used));
+    mentioned(then, &mut used);
+    let whole = *last == Expr::Var(var) && copies::equal(columns, hi);
+    if !whole || !otherwise.is_empty() || used.contains(&var) || leaves(then) {
+        return None;
+    }
+    let row = Iteration::Row {
+        pattern: *pattern,
+        row: row.to_vec(),
+        order: if *descending {
+            RowOrder::Descending
+        } else {
+            RowOrder::Ascending
+        },
+    };
+    Some((row, then.clone()))
+}
+
+/// Adds every name that statements mention.
+fn mentioned(body: &[Stmt], into: &mut BTreeSet<VarId>) {
+    for stmt in body {
+        class::visit_exprs(stmt, &mut |e| names(e, into));
+        match &stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                mentioned(then, into);
+                mentioned(otherwise, into);
+            }
+            StmtKind::For { body, .. } => mentioned(body, into),
+            _ => {}
+        }
+    }
+}
+
+/// Whether a block may leave the loop around it.
+fn leaves(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Break => true,
+        StmtKind::If {
+            then, otherwise, ..
+        } => leaves(then) || leaves(otherwise),
+        _ => false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text;
+
+    fn taken_apart(body: &str) -> Result<Parts, Unsupported> {
+        let text = format!(
+            "protocol p param N in 1.. param M in 1.. pattern seen[N, M] semaphore turn[M] = 0 \
+             barrier met[N] {{ arrivals: 2 }} {body}"
+        );
+        parts(&text::load(text.as_bytes()).unwrap())
+    }
+
+    const OTHER: &str = "role other[n in 0..N] { for m in 0..M { if seen[n, m] { sync met[n] } } }";
+
+    /// Each part has its own operations and objects, and a loop over what is visited is one over a row.
+    #[test]
+    fn two_parts() {
+        let main = "role main[n in 0..N] { for m in 0..M { if seen[n, m] {
+            wait turn[m] == n turn[m] += 1 sync met[n] } } }";
+        let parts = taken_apart(&format!("{main} {OTHER}")).unwrap();
+        let names = |part: &Protocol| -> Vec<String> {
+            part.objects.iter().map(|o| o.name.clone()).collect()
+        };
+        assert_eq!(names(&parts.shared), ["turn"]);
+        assert_eq!(names(&parts.own), ["met"]);
+        assert_eq!(parts.shared.roles.len(), 1);
+        assert_eq!(parts.own.roles.len(), 2);
+        let mut found = Vec::new();
+        cells(&parts.shared.roles[0].body, &mut |cell| {
+            found.push(cell.object)
+        });
+        assert_eq!(found, [ObjectId(0), ObjectId(0)]);
+        let over = |part: &Protocol| match &part.roles[0].body[0].kind {
+            StmtKind::For { over, .. } => over.clone(),
+            other => panic!("{other:?}"),
+        };
+        assert!(matches!(over(&parts.shared), Iteration::Range { .. }));
+        assert!(matches!(over(&parts.own), Iteration::Row { .. }));
+    }
+
+    /// Who waits at what is shared could be waited for by another member of its copy that is waited for in turn.
+    #[test]
+    fn one_member_shares() {
+        let turns = "for m in 0..M { wait turn[m] == n sync met[n] }";
+        let adds = "for m in 0..M { sync met[n] turn[m] += 1 }";
+        for roles in [
+            // Two roles.
+            format!("role main[n in 0..N] {{ {turns} }} role other[n in 0..N] {{ {adds} }}"),
+            // Two members of a role.
+            format!("role main[n in 0..N][t in 0..2] {{ {turns} turn[0] += 1 }}"),
+            // No copies: one CTA.
+            "role main { wait turn[0] == 0 sync met[0] } role other { sync met[0] }".to_owned(),
+            // A barrier of another copy.
+            format!("role main[n in 0..N] {{ wait turn[0] == n sync met[N - 1 - n] }} {OTHER}"),
+            // A launch: who has not started is not there.
+            "grid main[n in 0..N] { wait turn[0] == n turn[0] += 1 sync met[n] }".to_owned(),
+            // Copies of another number.
+            format!("role main[n in 0..M] {{ wait turn[n] == n sync met[n] }} {OTHER}"),
+        ] {
+            assert!(taken_apart(&roles).is_err(), "{roles}");
+        }
+    }
+
+    /// A local variable stays where it is needed.
+    #[test]
+    fn variables_that_nothing_needs_are_left_out() {
+        let main = "role main[n in 0..N] { var a = 0 var b = 0 for m in 0..M {
+            wait turn[a % M] == n turn[a % M] += 1 if b % 2 == 0 { sync met[n] sync met[n] } a = a + 1 b = b + 1 } }";
+        let parts = taken_apart(&format!("{main} {OTHER}")).unwrap();
+        let count = |part: &Protocol| {
+            let mut names = BTreeSet::new();
+            let mut blocks = vec![part.roles[0].body.clone()];
+            while let Some(block) = blocks.pop() {
+                for stmt in block {
+                    match stmt.kind {
+                        StmtKind::Assign { var, .. } => {
+                            names.insert(part.vars[var.0].name.clone());
+                        }
+                        StmtKind::For { body, .. } => blocks.push(body),
+                        _ => {}
+                    }
+                }
+            }
+            names.into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(count(&parts.shared), ["a"]);
+        assert_eq!(count(&parts.own), ["b"]);
+    }
+}
