@@ -2,6 +2,8 @@
 //! `(tiles - blockIdx.x - 1) / gridDim.x + 1` times. Where the three occur nowhere else, how often it runs becomes
 //! the parameter. It may be any number that `tiles` may be, as one CTA shows that does all of them, and it is never
 //! negative, since a CTA's index is below their number. So the protocol is the same, and proofs need no division.
+//!
+//! The same is done with the quotient of two parameters, `n / tile`, which may be any number that `n` may be.
 
 use std::collections::BTreeSet;
 
@@ -29,17 +31,16 @@ pub(in crate::ptx) fn count_rounds(followed: &mut Followed) {
         };
         let mut elsewhere = false;
         visit(followed, &mut |sum| elsewhere |= rounds.beside(sum));
-        let mut assumed = followed.assumptions.iter();
-        if elsewhere || assumed.any(|(sum, _)| sum.mentions(&|u| rounds.takes(u))) {
+        let mut assumed = followed.assumptions.iter().map(|(sum, _)| sum);
+        let other = |sum: &Sum| rounds.granted.as_ref() != Some(sum);
+        if elsewhere || assumed.any(|s| other(s) && s.mentions(&|u| rounds.takes(u))) {
             continue;
         }
-        let meaning = Meaning::Rounds(rounds.parameter, rounds.axis);
         let most = followed.unknowns.1.range(&Sum::unknown(rounds.parameter)).1;
-        let unknown = followed.unknowns.of(meaning);
+        let unknown = followed.unknowns.of(rounds.meaning.clone());
         followed.unknowns.1.bound(unknown, 0, most);
         let facts = followed.unknowns.1.clone();
-        // The quotient is one less.
-        let instead = Sum::unknown(unknown).plus_constant(-1);
+        let instead = Sum::unknown(unknown).plus_constant(-rounds.more);
         for program in &mut followed.programs {
             let sum = |sum: &Sum| rounds.replaced(sum, &instead, &facts);
             let statements = mapped(&program.statements, &sum, &|condition| {
@@ -124,13 +125,18 @@ fn quotients(sum: &Sum, found: &mut BTreeSet<Atom>) {
     }
 }
 
-/// A quotient that says how often a loop over a CTA's numbers runs.
+/// A quotient that may be any number.
 struct Rounds {
     atom: Atom,
+    /// What it can be as large as.
     parameter: Unknown,
-    block: Unknown,
-    blocks: Unknown,
-    axis: usize,
+    /// What else it is made of.
+    others: Vec<Unknown>,
+    meaning: Meaning,
+    /// By how much what takes its place is more than the quotient.
+    more: i128,
+    /// What may be assumed of these beside.
+    granted: Option<Sum>,
 }
 
 impl Rounds {
@@ -139,6 +145,11 @@ impl Rounds {
         let Atom::Quotient(dividend, divisor) = atom else {
             return None;
         };
+        if let (Some((Atom::Unknown(one), 1)), Some((Atom::Unknown(by), 1))) =
+            (dividend.single(), divisor.single())
+        {
+            return Rounds::ratio(atom, *one, *by, unknowns);
+        }
         let (mut parameter, mut block) = (None, None);
         for (term, factor) in &dividend.terms {
             let Atom::Unknown(unknown) = term else {
@@ -164,14 +175,32 @@ impl Rounds {
         (whole && dividend.constant == -1 && least == 0 && most < 1 << 62).then(|| Rounds {
             atom: atom.clone(),
             parameter,
-            block,
-            blocks,
-            axis,
+            others: vec![block, blocks],
+            meaning: Meaning::Rounds(parameter, axis),
+            more: 1,
+            granted: None,
+        })
+    }
+
+    /// The quotient of two parameters, of which one may be 1.
+    fn ratio(atom: &Atom, one: Unknown, by: Unknown, unknowns: &Unknowns) -> Option<Rounds> {
+        let open = |u: Unknown| {
+            let (least, most) = unknowns.1.range(&Sum::unknown(u));
+            let parameter = matches!(unknowns.meaning(u), Some(Meaning::Parameter(..)));
+            parameter && least == 0 && (1..1 << 62).contains(&most)
+        };
+        (one != by && open(one) && open(by)).then(|| Rounds {
+            atom: atom.clone(),
+            parameter: one,
+            others: vec![by],
+            meaning: Meaning::Ratio(one, by),
+            more: 0,
+            granted: Some(Sum::unknown(by).plus_constant(-1)),
         })
     }
 
     fn takes(&self, unknown: Unknown) -> bool {
-        [self.parameter, self.block, self.blocks].contains(&unknown)
+        self.parameter == unknown || self.others.contains(&unknown)
     }
 
     /// Whether one of the three occurs in a sum other than in this quotient.

@@ -355,7 +355,9 @@ impl Machine<'_, '_> {
                     if !state.facts.is_positive(&a.sum) || b.lanes.is_some() {
                         return None;
                     }
-                    self.read(b, signed, bits, state, at)?.sum
+                    let by = self.read(b, signed, bits, state, at)?.sum;
+                    self.divides(&by, state, at);
+                    by
                 };
                 if a.lanes.is_some() {
                     return None;

@@ -54,6 +54,8 @@ pub(in crate::ptx) enum Meaning {
     Divided(Unknown, i128, i128),
     /// How often a loop runs that goes through numbers below a parameter in steps of the grid.
     Rounds(Unknown, usize),
+    /// The quotient of two parameters.
+    Ratio(Unknown, Unknown),
     /// How many requests for work are granted.
     Granted,
 }
@@ -469,6 +471,19 @@ impl Machine<'_, '_> {
             self.assume(sum, at);
         }
         true
+    }
+
+    /// Assumes, of a divisor that is made of parameters only, that it is not 0: nobody says what comes of dividing by 0.
+    pub fn divides(&mut self, divisor: &Sum, state: &mut State, at: usize) {
+        let parameter =
+            |u: Unknown| matches!(self.unknowns.meaning(u), Some(Meaning::Parameter(..)));
+        let (least, most) = state.facts.range(divisor);
+        let fixed = !divisor.mentions(&|u| !parameter(u)) && !divisor.reads_memory();
+        if least == 0 && most > 1 && fixed && !self.sure && !self.guessing {
+            let positive = divisor.plus_constant(-1);
+            state.facts.assume_positive(&positive);
+            self.assume(positive, at);
+        }
     }
 
     /// Assumes for good that a sum is 0 or more. Of what is assumed at one place of sums that differ by a

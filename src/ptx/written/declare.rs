@@ -10,6 +10,7 @@ use super::write::Writer;
 use super::write::bracketed;
 use crate::ptx::cta::program::each;
 use crate::ptx::operations::warpgroups::WARPS;
+use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::warp::machine::MOST_PARAMETER;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::statement::Action;
@@ -115,11 +116,15 @@ impl Writer<'_, '_> {
         let mut assumptions = Vec::new();
         for (sum, at) in &self.followed.assumptions {
             let line = self.module.line_of(*at);
+            let code = self.function.code.iter().find(|i| i.at == *at);
+            let divides = |i: &Instruction<'_>| matches!(i.parts().next(), Some("div" | "rem"));
+            let what = match code {
+                Some(code) if divides(code) && sum.constant == -1 => "divide by 0",
+                _ => "wrap around",
+            };
             let condition = Condition::Negative(sum.clone()).negated();
             let words = self.condition(&condition, *at)?;
-            assumptions.push(format!(
-                "assume {words}  // line {line} does not wrap around\n"
-            ));
+            assumptions.push(format!("assume {words}  // line {line} does not {what}\n"));
         }
         let name = clean(self.function.name);
         let _ = writeln!(head, "protocol {name}\n");
@@ -155,6 +160,12 @@ impl Writer<'_, '_> {
                         "param {name} in 0..={most}  // those below {own} from {index}_{axis} on in steps of \
                          {extent}_{axis}"
                     );
+                }
+                Some(Meaning::Ratio(parameter, by)) => {
+                    let most = self.followed.unknowns.1.range(&Sum::unknown(*unknown)).1;
+                    let (name, own) = (self.unknown(*unknown, 0)?, self.unknown(*parameter, 0)?);
+                    let by = self.unknown(*by, 0)?;
+                    let _ = writeln!(head, "param {name} in 0..={most}  // {own} / {by}");
                 }
                 Some(Meaning::Granted) => {
                     let _ = writeln!(head, "param granted in 0..={MOST_PARAMETER}");

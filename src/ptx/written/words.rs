@@ -93,6 +93,10 @@ impl Writer<'_, '_> {
             Some(Meaning::Rounds(parameter, _)) => {
                 Ok(format!("{}_per_cta", self.unknown(*parameter, at)?))
             }
+            Some(Meaning::Ratio(parameter, by)) => {
+                let (own, by) = (self.unknown(*parameter, at)?, self.unknown(*by, at)?);
+                Ok(format!("{own}_over_{by}"))
+            }
             Some(Meaning::Granted) => Ok("granted".to_owned()),
             Some(
                 Meaning::Read(_)
