@@ -13,6 +13,7 @@ use super::engines_apart::told_apart;
 use super::family::Family;
 use super::family::clean_symbol;
 use super::family::place;
+use super::gather::gathered;
 use super::layout::Bytes;
 use super::layout::Layout;
 use super::layout::Use;
@@ -98,7 +99,8 @@ pub(in crate::ptx) fn resolve(
     // What the compiler wrote out several times may be the same now.
     for program in &mut followed.programs {
         let statements = std::mem::take(&mut program.statements);
-        program.statements = rolled(statements, &mut followed.unknowns);
+        let statements = rolled(statements, &mut followed.unknowns);
+        program.statements = gathered(statements, &mut followed.unknowns);
     }
     regroup(&mut followed.programs);
     let programs = std::mem::take(&mut followed.programs);

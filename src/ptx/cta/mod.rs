@@ -6,6 +6,7 @@ pub mod divided;
 pub mod engines_apart;
 pub mod family;
 pub mod flights;
+mod gather;
 pub mod layout;
 pub mod left;
 pub mod members;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::gather::gathered;
 use super::peel::peeled;
 use super::reroll::rolled;
 use crate::ptx::operations::answers::Answers;
@@ -150,6 +151,7 @@ pub(in crate::ptx) fn follow(
         needed(&mut programs, launch, &unknowns)?;
         for program in &mut programs {
             let mut statements = rolled(std::mem::take(&mut program.statements), &mut unknowns);
+            statements = gathered(statements, &mut unknowns);
             if data {
                 statements = peeled(&statements, &mut unknowns);
             }

@@ -22,7 +22,7 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// How often compilers write a body out.
-const MOST_COPIES: usize = 16;
+pub(super) const MOST_COPIES: usize = 16;
 
 /// The statements with loops rolled up.
 pub(in crate::ptx) fn rolled(
@@ -153,7 +153,7 @@ fn one_loop(first: &Statement, second: &Statement, unknowns: &mut Unknowns) -> O
 }
 
 /// The statements with every parity as a remainder by 2: it is 0 or 1 in any case.
-fn parities(statements: &[Statement], facts: &Facts) -> Vec<Statement> {
+pub(super) fn parities(statements: &[Statement], facts: &Facts) -> Vec<Statement> {
     let mut all = statements.to_vec();
     for statement in &mut all {
         if let Action::Wait(_, parity) = &mut statement.action
@@ -226,7 +226,8 @@ fn divided(
     (!failed.get()).then_some(all)
 }
 
-fn part(sum: &Sum, unknown: Unknown, index: &Sum, by: i128) -> Option<Sum> {
+/// A sum with an unknown, of which only multiples occur, replaced by a part of another.
+pub(super) fn part(sum: &Sum, unknown: Unknown, index: &Sum, by: i128) -> Option<Sum> {
     let mut result = Sum::of(sum.constant);
     for (atom, factor) in &sum.terms {
         match atom {

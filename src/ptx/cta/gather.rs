@@ -1,0 +1,582 @@
+//! Loops that the compiler has written out several times over, with the rest as branches: `n / 8` rounds of eight
+//! copies, and then four, two and one more, as `n % 8` says. Where that is `n` times the same, it is written as one loop.
+//!
+//! What one round does is guessed place by place, as a function of the round's number, from the copies in the loop. That the branches
+//! and loops together are `n` such rounds in a row is then compared, statement by statement, for every remainder of `n` by the number
+//! of copies, once with no round of the loop and once with any number of them: then every branch is decided. Nothing is
+//! taken over that was not compared.
+
+use std::cell::Cell;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+
+use super::program::each;
+use super::reroll::MOST_COPIES;
+use super::reroll::parities;
+use super::reroll::part;
+use crate::ptx::warp::facts::Facts;
+use crate::ptx::warp::machine::Meaning;
+use crate::ptx::warp::machine::Unknowns;
+use crate::ptx::warp::rewrite::mapped;
+use crate::ptx::warp::rewrite::replaced;
+use crate::ptx::warp::rewrite::simplified;
+use crate::ptx::warp::statement::Action;
+use crate::ptx::warp::statement::Statement;
+use crate::ptx::warp::term::Atom;
+use crate::ptx::warp::term::Condition;
+use crate::ptx::warp::term::Sum;
+use crate::ptx::warp::term::Unknown;
+
+/// The most statements of a block that are taken together.
+const MOST_TOGETHER: usize = 4;
+
+/// The statements with such loops put together.
+pub(in crate::ptx) fn gathered(
+    statements: Vec<Statement>,
+    unknowns: &mut Unknowns,
+) -> Vec<Statement> {
+    let mut all = statements;
+    let mut first = 0;
+    while first < all.len() {
+        let most = MOST_TOGETHER.min(all.len() - first);
+        let found = (1..=most).rev().find_map(|length| {
+            let region = all.get(first..first + length)?;
+            Some((length, whole(region, unknowns)?))
+        });
+        if let Some((length, one)) = found {
+            all.splice(first..first + length, [one]);
+        }
+        first += 1;
+    }
+    for statement in &mut all {
+        match &mut statement.action {
+            Action::For(_, _, body) => *body = gathered(std::mem::take(body), unknowns),
+            Action::If(_, yes, no) => {
+                *yes = gathered(std::mem::take(yes), unknowns);
+                *no = gathered(std::mem::take(no), unknowns);
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+/// How often something is done: `(base + added) / by`, rounded down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Times {
+    base: Unknown,
+    added: i128,
+    by: i128,
+}
+
+impl Times {
+    /// What a sum is, if it is no more than that.
+    fn of(sum: &Sum) -> Option<Times> {
+        let plain = |sum: &Sum| match sum.terms.iter().collect::<Vec<_>>().as_slice() {
+            [(Atom::Unknown(base), 1)] => Some((*base, sum.constant)),
+            _ => None,
+        };
+        if let Some((base, added)) = plain(sum) {
+            return Some(Times { base, added, by: 1 });
+        }
+        let (Atom::Quotient(dividend, divisor), 1) = sum.single()? else {
+            return None;
+        };
+        let by = divisor.as_constant().filter(|by| *by > 0)?;
+        // Rounding down twice is rounding down once.
+        let inner = Times::of(dividend)?;
+        let by = inner.by.checked_mul(by)?;
+        Some(Times { by, ..inner })
+    }
+
+    /// The same, but for several times as much.
+    fn over(&self, copies: i128) -> Option<Times> {
+        (self.by % copies == 0).then(|| Times {
+            by: self.by / copies,
+            ..self.clone()
+        })
+    }
+
+    fn sum(&self, facts: &Facts) -> Option<Sum> {
+        let whole = Sum::unknown(self.base).plus_constant(self.added);
+        facts.quotient(&whole, &Sum::of(self.by))
+    }
+}
+
+/// A block of statements as one loop, if it is one.
+fn whole(region: &[Statement], unknowns: &mut Unknowns) -> Option<Statement> {
+    // One loop that is not written out is one already.
+    let [first, rest @ ..] = region else {
+        return None;
+    };
+    if !matches!(first.action, Action::For(..) | Action::If(..))
+        || (rest.is_empty() && matches!(first.action, Action::For(..)))
+    {
+        return None;
+    }
+    let mut loops = Vec::new();
+    outermost(region, &mut loops);
+    for (number, times, body) in loops {
+        let Some(found) = Times::of(times) else {
+            continue;
+        };
+        for copies in candidates(&found, region, body.len()) {
+            let Some(all) = found.over(copies.written) else {
+                continue;
+            };
+            let of = Loop {
+                number,
+                body,
+                copies: copies.written,
+            };
+            if let Some(one) = gather(region, &all, copies.apart, &of, unknowns) {
+                return Some(one);
+            }
+        }
+    }
+    None
+}
+
+/// The loops that are in no other loop.
+fn outermost<'s>(statements: &'s [Statement], into: &mut Vec<(Unknown, &'s Sum, &'s [Statement])>) {
+    for statement in statements {
+        match &statement.action {
+            Action::For(number, times, body) => into.push((*number, times, body)),
+            Action::If(_, yes, no) => {
+                outermost(yes, into);
+                outermost(no, into);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// In how many copies a loop may be written out, and by how much rounds are told apart.
+struct Copies {
+    written: i128,
+    apart: i128,
+}
+
+fn candidates(found: &Times, region: &[Statement], length: usize) -> Vec<Copies> {
+    let divides = |copies: &i128| usize::try_from(*copies).is_ok_and(|c| length.is_multiple_of(c));
+    let mut all: Vec<Copies> = (2..=MOST_COPIES as i128)
+        .rev()
+        .filter(|copies| found.by % copies == 0 && divides(copies))
+        .map(|copies| Copies {
+            written: copies,
+            apart: copies,
+        })
+        .collect();
+    // A loop of single rounds, of which others are told apart by a remainder.
+    let largest = Cell::new(1);
+    let look = |sum: &Sum| {
+        for atom in sum.terms.keys() {
+            let times = Times::of(&Sum::atom(atom.clone()));
+            if let Some(times) = times.filter(|t| t.base == found.base && t.by % found.by == 0) {
+                let apart = times.by / found.by;
+                if apart <= MOST_COPIES as i128 {
+                    largest.set(apart.max(largest.get()));
+                }
+            }
+        }
+    };
+    let inside = |condition: &Condition| {
+        each_sum(condition, &look);
+        condition.clone()
+    };
+    mapped(
+        region,
+        &|sum| {
+            look(sum);
+            sum.clone()
+        },
+        &inside,
+    );
+    all.push(Copies {
+        written: 1,
+        apart: largest.get(),
+    });
+    all
+}
+
+fn each_sum(condition: &Condition, visit: &dyn Fn(&Sum)) {
+    match condition {
+        Condition::Constant(_) | Condition::Passed(_) => {}
+        Condition::Negative(sum) | Condition::Zero(sum) => visit(sum),
+        Condition::Not(inner) => each_sum(inner, visit),
+        Condition::And(a, b) | Condition::Or(a, b) => {
+            each_sum(a, visit);
+            each_sum(b, visit);
+        }
+    }
+}
+
+/// A loop that may be written out.
+struct Loop<'s> {
+    number: Unknown,
+    body: &'s [Statement],
+    copies: i128,
+}
+
+fn gather(
+    region: &[Statement],
+    all: &Times,
+    apart: i128,
+    of: &Loop<'_>,
+    unknowns: &mut Unknowns,
+) -> Option<Statement> {
+    let mut inner = false;
+    each(of.body, &mut |s| {
+        inner |= matches!(s.action, Action::For(..) | Action::If(..));
+    });
+    let (least, most) = unknowns.1.range(&Sum::unknown(all.base));
+    if inner || of.body.is_empty() || least < 0 || most > 1 << 62 {
+        return None;
+    }
+    // What is bound inside says nothing about how often all of it is done.
+    let mut bound = false;
+    each(region, &mut |s| {
+        bound |= matches!(&s.action, Action::For(number, ..) if *number == all.base);
+    });
+    if bound {
+        return None;
+    }
+    let total = all.sum(&unknowns.1)?;
+    let index = unknowns.fresh(Meaning::Iteration(0));
+    let last = unknowns.1.range(&total).1.max(1) - 1;
+    unknowns.1.bound(index, 0, last);
+    let round = Round {
+        index,
+        body: general(of, index, &unknowns.1)?,
+    };
+    let (many, below) = (
+        unknowns.fresh(Meaning::Iteration(0)),
+        unknowns.fresh(Meaning::Iteration(0)),
+    );
+    unknowns.1.bound(many, 0, most);
+    unknowns.1.bound(below, 0, all.by - 1);
+    let compared = (0..apart).all(|rest| {
+        [false, true].into_iter().all(|some| {
+            let mut facts = unknowns.1.clone();
+            let rounds = if some {
+                facts.bound(many, 1, most);
+                Sum::unknown(many).scaled(apart).plus_constant(rest)
+            } else {
+                Sum::of(rest)
+            };
+            let mut base = rounds.scaled(all.by).plus_constant(-all.added);
+            if all.by > 1 {
+                base = base.plus(&Sum::unknown(below));
+            }
+            let with = |u: Unknown| (u == all.base).then(|| base.clone());
+            let here = simplified(&replaced(region, &facts, &with), &facts);
+            round
+                .counted(&here, &facts)
+                .is_some_and(|done| facts.same(&done, &rounds))
+        })
+    });
+    compared.then(|| Statement {
+        action: Action::For(index, total, round.body),
+        ..region[0].clone()
+    })
+}
+
+/// What is done in a round, by its number.
+struct Round {
+    index: Unknown,
+    body: Vec<Statement>,
+}
+
+impl Round {
+    /// How many rounds statements are, beginning with the first; none if they are no rounds in a row.
+    fn counted(&self, statements: &[Statement], facts: &Facts) -> Option<Sum> {
+        let mut done = Sum::of(0);
+        let mut left = statements;
+        while let [first, rest @ ..] = left {
+            if let Action::For(number, times, body) = &first.action {
+                if !facts.is_positive(times) || !body.len().is_multiple_of(self.body.len()) {
+                    return None;
+                }
+                let copies = i128::try_from(body.len() / self.body.len()).ok()?;
+                let number = Sum::unknown(*number);
+                let mut inside = facts.clone();
+                inside.assume_positive(&number);
+                inside.assume(&Condition::Negative(number.minus(times)));
+                for (copy, found) in (0..).zip(body.chunks(self.body.len())) {
+                    let at = done.plus(&number.scaled(copies)).plus_constant(copy);
+                    if !self.is(found, &at, &inside) {
+                        return None;
+                    }
+                }
+                done = facts.rewritten(&done.plus(&times.scaled(copies)));
+                left = rest;
+                continue;
+            }
+            let found = left.get(..self.body.len())?;
+            if !self.is(found, &done, facts) {
+                return None;
+            }
+            done = done.plus_constant(1);
+            left = &left[self.body.len()..];
+        }
+        Some(done)
+    }
+
+    /// Whether statements are the round of this number.
+    fn is(&self, found: &[Statement], number: &Sum, facts: &Facts) -> bool {
+        let with = |u: Unknown| (u == self.index).then(|| number.clone());
+        parities(&replaced(&self.body, facts, &with), facts)
+            == parities(&replaced(found, facts, &|_| None), facts)
+    }
+}
+
+/// What the copies in a loop have in common, as a function of the round's number.
+fn general(of: &Loop<'_>, index: Unknown, facts: &Facts) -> Option<Vec<Statement>> {
+    let body = parities(of.body, facts);
+    let length = body.len() / usize::try_from(of.copies).ok()?;
+    let places: Vec<Vec<Sum>> = body.chunks(length).map(sums).collect();
+    let count = places.first()?.len();
+    if places.iter().any(|all| all.len() != count) {
+        return None;
+    }
+    let mut found = VecDeque::new();
+    for place in 0..count {
+        let values: Vec<&Sum> = places.iter().map(|all| &all[place]).collect();
+        found.push_back(function(&values, of, index, facts)?);
+    }
+    let found = RefCell::new(found);
+    let put = |sum: &Sum| {
+        found
+            .borrow_mut()
+            .pop_front()
+            .unwrap_or_else(|| sum.clone())
+    };
+    Some(mapped(&body[..length], &put, &Condition::clone))
+}
+
+/// The sums of statements, in order.
+fn sums(statements: &[Statement]) -> Vec<Sum> {
+    let all = RefCell::new(Vec::new());
+    mapped(
+        statements,
+        &|sum| {
+            all.borrow_mut().push(sum.clone());
+            sum.clone()
+        },
+        &Condition::clone,
+    );
+    all.into_inner()
+}
+
+/// A function of the round's number that has these values in the copies.
+fn function(values: &[&Sum], of: &Loop<'_>, index: Unknown, facts: &Facts) -> Option<Sum> {
+    let (number, copies) = (Sum::unknown(of.number), of.copies);
+    let all = Sum::unknown(index);
+    let is = |guess: &Sum| {
+        (0..).zip(values).all(|(copy, value)| {
+            let at = number.scaled(copies).plus_constant(copy);
+            let with = |u: Unknown| (u == index).then(|| at.clone());
+            facts.same(&facts.replaced(guess, &with), value)
+        })
+    };
+    let first = values.first()?;
+    let divided = part(first, of.number, &all, copies);
+    let moving = || {
+        let step = values.get(1)?.minus(first).as_constant()?;
+        let round = facts.quotient(&all, &Sum::of(copies))?;
+        let copy = facts.modulo(&all, &Sum::of(copies))?;
+        let with = |u: Unknown| (u == of.number).then(|| round.clone());
+        Some(facts.replaced(first, &with).plus_times(&copy, step))
+    };
+    divided
+        .filter(|guess| is(guess))
+        .or_else(|| moving().filter(|guess| is(guess)))
+        .or_else(|| ring(values, &all, copies, facts).filter(|guess| is(guess)))
+}
+
+/// Values that go around in the copies: `base + step * ((copy / each + start) % size)`.
+fn ring(values: &[&Sum], index: &Sum, copies: i128, facts: &Facts) -> Option<Sum> {
+    let first = values.first()?;
+    let apart = |value: &&Sum| value.minus(first).as_constant();
+    let numbers: Vec<i128> = values.iter().map(apart).collect::<Option<_>>()?;
+    let divisors = |of: i128| (1..=of).filter(move |d| of % d == 0);
+    for each in divisors(copies) {
+        for size in divisors(copies / each).filter(|size| *size > 1) {
+            for start in 0..size {
+                let place = |copy: i128| (copy / each + start) % size;
+                // The first one at another place says how far apart places are.
+                let mut others = (0..)
+                    .zip(&numbers)
+                    .filter(|(copy, _)| place(*copy) != start);
+                let Some((copy, number)) = others.next() else {
+                    continue;
+                };
+                let by = place(copy) - start;
+                if number % by != 0 || number / by < 1 {
+                    continue;
+                }
+                let step = number / by;
+                let fits = |(copy, number): (i128, &i128)| step * (place(copy) - start) == *number;
+                if (0..).zip(&numbers).all(fits) {
+                    let turn = facts.quotient(index, &Sum::of(each))?.plus_constant(start);
+                    let place = facts.modulo(&turn, &Sum::of(size))?;
+                    return Some(first.plus_times(&place, step).plus_constant(-step * start));
+                }
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::RngExt;
+    use rand::SeedableRng;
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+
+    /// What is done in order with these values: numbers of actions, addresses and parities.
+    fn done(statements: &[Statement], known: &[(Unknown, i128)], out: &mut Vec<[i128; 3]>) {
+        let facts = Facts::default();
+        let with = |u: Unknown| {
+            let found = known.iter().rev().find(|(own, _)| *own == u);
+            found.map(|(_, value)| Sum::of(*value))
+        };
+        let value = |sum: &Sum| facts.replaced(sum, &with).as_constant().unwrap();
+        for statement in statements {
+            match &statement.action {
+                Action::Arrive(a, n) => out.push([*n, value(a), 0]),
+                Action::Wait(a, parity) => out.push([0, value(a), value(parity).rem_euclid(2)]),
+                Action::For(unknown, times, body) => {
+                    for round in 0..value(times) {
+                        done(body, &[known, &[(*unknown, round)]].concat(), out);
+                    }
+                }
+                Action::If(condition, yes, no) => {
+                    let holds = facts.decide(&facts.replaced_in(condition, &with)).unwrap();
+                    done(if holds { yes } else { no }, known, out);
+                }
+                _ => unreachable!("no other action is made here"),
+            }
+        }
+    }
+
+    /// Kernels that a compiler could have written out: what a round does, how often it is done, and in what a
+    /// copy is wrong.
+    struct Written {
+        /// Whether it waits, the size of its ring, and where it starts.
+        shape: Vec<(bool, i128, i128)>,
+        copies: i128,
+        wrong: i128,
+        facts: Facts,
+        n: Sum,
+    }
+
+    impl Written {
+        fn round(&self, at: &Sum, name: i128) -> Vec<Statement> {
+            let off = if name == self.wrong { 8 } else { 0 };
+            let one = |(waits, size, start): &(bool, i128, i128)| {
+                let place = self.facts.modulo(at, &Sum::of(*size)).unwrap();
+                let place = place.scaled(8).plus_constant(off);
+                let turn = self.facts.quotient(at, &Sum::of(*size)).unwrap();
+                let turn = turn.plus_constant(*start);
+                let parity = self.facts.modulo(&turn, &Sum::of(2)).unwrap();
+                Statement::of(if *waits {
+                    Action::Wait(place, parity)
+                } else {
+                    Action::Arrive(place, 1)
+                })
+            };
+            self.shape.iter().map(one).collect()
+        }
+
+        /// The last rounds, fewer than `below`, from one on: first half of that many, then fewer.
+        fn rest(&self, begin: &Sum, below: i128, name: i128) -> Vec<Statement> {
+            if below == 1 {
+                return Vec::new();
+            }
+            let half = (below + 1) / 2;
+            let left = self.n.minus(begin);
+            let mut first: Vec<Statement> = Vec::new();
+            for copy in 0..half {
+                first.extend(self.round(&begin.plus_constant(copy), name + copy));
+            }
+            first.extend(self.rest(&begin.plus_constant(half), below - half, name + half));
+            let second = self.rest(begin, half, name + below);
+            let few = Condition::Negative(left.plus_constant(-half));
+            vec![Statement::of(Action::If(few, second, first))]
+        }
+
+        fn whole(&self, k: Unknown, guarded: bool) -> Vec<Statement> {
+            let times = self.facts.quotient(&self.n, &Sum::of(self.copies)).unwrap();
+            let body = (0..self.copies).flat_map(|copy| {
+                let at = Sum::unknown(k).scaled(self.copies).plus_constant(copy);
+                self.round(&at, copy)
+            });
+            let begin = times.scaled(self.copies);
+            let mut all = vec![Statement::of(Action::For(k, times, body.collect()))];
+            all.extend(self.rest(&begin, self.copies, self.copies));
+            if guarded {
+                let few = Condition::Negative(self.n.plus_constant(-self.copies));
+                let rest = self.rest(&Sum::of(0), self.copies, 100);
+                all = vec![Statement::of(Action::If(few, rest, all))];
+            }
+            all
+        }
+    }
+
+    /// What is put together does the same as before, whether the copies agree or one of them differs.
+    #[test]
+    fn what_is_put_together_does_the_same() {
+        let (mut together, mut apart) = (0, 0);
+        for seed in 0..300 {
+            let mut random = ChaCha8Rng::seed_from_u64(seed);
+            let mut unknowns = Unknowns::default();
+            let parameter = unknowns.of(Meaning::Parameter(0, 0));
+            unknowns.1.bound(parameter, 0, 1 << 20);
+            let k = unknowns.fresh(Meaning::Iteration(0));
+            unknowns.1.bound(k, 0, 1 << 18);
+            let by = if random.random_range(0..3) == 0 {
+                16
+            } else {
+                1
+            };
+            let facts = unknowns.1.clone();
+            let n = Sum::unknown(parameter).plus_constant(by - 1);
+            let copies: i128 = [2, 4, 8][random.random_range(0..3)];
+            let shape = (0..random.random_range(1..4)).map(|_| {
+                let size = random.random_range(1..5);
+                (random.random_bool(0.5), size, random.random_range(0..2))
+            });
+            let written = Written {
+                shape: shape.collect(),
+                copies,
+                wrong: random.random_range(0..copies * 4),
+                n: facts.quotient(&n, &Sum::of(by)).unwrap(),
+                facts,
+            };
+            let before = written.whole(k, random.random_bool(0.5));
+            let after = gathered(before.clone(), &mut unknowns);
+            let one = |all: &[Statement]| {
+                matches!(all, [Statement { action: Action::For(_, _, body), .. }]
+                    if body.len() == written.shape.len())
+            };
+            if one(&after) {
+                together += 1;
+            } else {
+                apart += 1;
+            }
+            for count in 0..(3 * copies + 2) * by {
+                let (mut a, mut b) = (Vec::new(), Vec::new());
+                done(&before, &[(parameter, count)], &mut a);
+                done(&after, &[(parameter, count)], &mut b);
+                assert_eq!(a, b, "seed {seed}, {count}");
+            }
+        }
+        assert!(
+            together > 100 && apart > 100,
+            "{together} put together, {apart} not"
+        );
+    }
+}
