@@ -479,7 +479,7 @@ impl Machine<'_, '_> {
             |u: Unknown| matches!(self.unknowns.meaning(u), Some(Meaning::Parameter(..)));
         let (least, most) = state.facts.range(divisor);
         let fixed = !divisor.mentions(&|u| !parameter(u)) && !divisor.reads_memory();
-        if least == 0 && most > 1 && fixed && !self.sure && !self.guessing {
+        if self.generous && least == 0 && most > 1 && fixed && !self.sure && !self.guessing {
             let positive = divisor.plus_constant(-1);
             state.facts.assume_positive(&positive);
             self.assume(positive, at);
