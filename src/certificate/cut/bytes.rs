@@ -9,7 +9,9 @@
 //!    not yet full without it;
 //! 3. *(deliveries)* a member's `g`th delivery by one operation is made after generation `g - 1`
 //!    has completed; where all of a member's deliveries come directly after an arrival of its, and
-//!    equally many bytes each time, they are numbered with these arrivals instead;
+//!    equally many bytes each time, they are numbered with these arrivals instead. Operations that
+//!    deliver equally many bytes in the same place behind one arrival each, as in a loop and in front
+//!    of it, are counted as one operation: what is shown of it is about all of them together;
 //! 4. *(balance)* what the operations, or the members with their arrivals, deliver per generation is what is expected per generation.
 //!
 //! By 2 each completed generation has one arrival of every participant, so by 1 it has been told
@@ -191,6 +193,49 @@ impl<'a> Rule<'a> {
         Ok(each.filter(|_| found == sites.iter().filter(delivers).count()))
     }
 
+    /// The operations of a class that deliver at an object: together those that are the first, the second and
+    /// so on behind an arrival that expects bytes, if there is one of each behind every such arrival and it
+    /// delivers equally many bytes; otherwise each by itself. Which ones are put together is the same wherever
+    /// it is asked, since what is shown of them is about all together.
+    fn rounds(&self, class: usize, object: ObjectId) -> Vec<Vec<usize>> {
+        let sites = &self.classes[class].flow.sites;
+        let bytes = |nth: usize| match &sites[nth].kind {
+            Kind::Deliver { bytes } => Some(bytes),
+            _ => None,
+        };
+        let at_object = |nth: &usize| sites[*nth].object == object;
+        let all = (0..sites.len()).filter(at_object);
+        let all: Vec<usize> = all.filter(|nth| bytes(*nth).is_some()).collect();
+        let alone = || all.iter().map(|nth| vec![*nth]).collect();
+        let expects = |nth: &usize| {
+            matches!(sites[*nth].kind, Kind::Arrive { .. })
+                && self.expectation(class, *nth).is_some()
+        };
+        let starts = (0..sites.len()).filter(at_object).filter(expects);
+        let starts: Vec<usize> = starts.collect();
+        let mut rounds: Vec<Vec<usize>> = vec![Vec::new(); starts.len()];
+        for nth in &all {
+            let behind = starts.iter().rposition(|start| start < nth);
+            let own = !self.arrivals_of(class, &sites[*nth]).is_empty();
+            let Some(round) = behind.filter(|_| own) else {
+                return alone();
+            };
+            rounds[round].push(*nth);
+        }
+        let Some(first) = rounds.first() else {
+            return alone();
+        };
+        let alike = |round: &Vec<usize>| {
+            let same = |(a, b): (&usize, &usize)| bytes(*a) == bytes(*b);
+            round.len() == first.len() && round.iter().zip(first).all(same)
+        };
+        if !rounds.iter().all(alike) {
+            return alone();
+        }
+        let column = |place: usize| rounds.iter().map(|round| round[place]).collect();
+        (0..first.len()).map(column).collect()
+    }
+
     /// Bytes delivered per generation at the elements an operation may work on.
     pub fn landing_bytes(&self, class: usize, site: usize) -> Result<Expr, Unsupported> {
         let at = &self.classes[class].flow.sites[site];
@@ -201,12 +246,18 @@ impl<'a> Rule<'a> {
                 delivered = super::algebra::add(delivered, all);
                 continue;
             }
-            for (nth, there) in this.flow.sites.iter().enumerate() {
-                let Kind::Deliver { bytes } = &there.kind else {
+            for together in self.rounds(other, at.object) {
+                let mut meeting = together
+                    .into_iter()
+                    .filter(|nth| this.flow.sites[*nth].may_meet(at));
+                let Some(first) = meeting.next() else {
                     continue;
                 };
-                if there.may_meet(at) {
-                    self.steady(other, nth, bytes)?;
+                if let Kind::Deliver { bytes } = &this.flow.sites[first].kind {
+                    self.steady(other, first, bytes)?;
+                    for nth in meeting {
+                        self.steady(other, nth, bytes)?;
+                    }
                     let all = super::algebra::mul(this.size.clone(), bytes.clone());
                     delivered = super::algebra::add(delivered, all);
                 }
@@ -363,10 +414,15 @@ impl<'a> Rule<'a> {
         let moves = || Unsupported::at(at.span, "the way the element of this operation moves");
         let arrive = |k: &Kind| matches!(k, Kind::Arrive { .. });
         let arrived = self.visits_of(this, site, arrive).ok_or_else(moves)?;
-        let made = this
-            .flow
-            .visits(site, &at.index, Place::Site(site))
-            .ok_or_else(moves)?;
+        let mut rounds = self.rounds(class, at.object).into_iter();
+        let together = rounds.find(|all| all.contains(&site)).unwrap_or_default();
+        let mut made = Expr::Int(0);
+        for other in together {
+            if this.flow.sites[other].may_meet(at) {
+                let visits = this.flow.visits(other, &at.index, Place::Site(site));
+                made = super::algebra::add(made, visits.ok_or_else(moves)?);
+            }
+        }
         let mut setting = self.setting_of(class)?;
         let env = setting.member_at(this, site, "at")?;
         let arrived = setting.terms.expr(&arrived, &env)?;

@@ -207,11 +207,14 @@ fn leveled(address: &Sum, rank: u32, loops: &[Unknown], unknowns: &Unknowns) -> 
     Some(place)
 }
 
+/// A statement by its block and its number there.
+pub(in crate::ptx) type Around<'s> = (&'s [Statement], usize);
+
 /// The bytes of the copy at this place, if it does not say how many it delivers.
 pub(in crate::ptx) fn share(
     boxes: &Boxes,
-    statements: &[Statement],
-    index: usize,
+    (statements, index): Around<'_>,
+    around: Option<Around<'_>>,
     rank: u32,
     loops: &[Unknown],
     unknowns: &Unknowns,
@@ -221,8 +224,34 @@ pub(in crate::ptx) fn share(
     };
     match boxes.share(barrier, rank, loops, unknowns) {
         Some(share) => share,
-        None => local(statements, index),
+        None => local(statements, index).or_else(|| guarded(index, around?, statements)),
     }
+}
+
+/// The share of a copy of a branch, of what is expected where the same condition held before in the block
+/// that the branch stands in.
+fn guarded(index: usize, (block, branch): Around<'_>, within: &[Statement]) -> Option<Sum> {
+    let Action::If(condition, yes, _) = &block.get(branch)?.action else {
+        return None;
+    };
+    let here = if std::ptr::eq(yes.as_slice(), within) {
+        condition.clone()
+    } else {
+        condition.negated()
+    };
+    let (mut done, mut place) = (Vec::new(), None);
+    for (number, statement) in block.iter().enumerate() {
+        let body = match &statement.action {
+            Action::If(c, yes, _) if *c == here => yes.as_slice(),
+            Action::If(c, _, no) if c.negated() == here => no.as_slice(),
+            _ => std::slice::from_ref(statement),
+        };
+        if number == branch {
+            place = Some(done.len() + index);
+        }
+        done.extend_from_slice(body);
+    }
+    local(&done, place?)
 }
 
 /// The bytes of the copy at this place, if it is the only one that fills its mbarrier. Several are taken to

@@ -22,14 +22,25 @@ use crate::ptx::warp::term::Unknown;
 struct Uses {
     /// What is added to it before it is divided, and by what.
     quotients: BTreeSet<(i128, i128)>,
-    /// Below which values it is compared to lie.
-    limits: BTreeSet<i128>,
+    /// Below what it is compared to lie.
+    limits: BTreeSet<Sum>,
     /// Whether it occurs in another way.
     plain: bool,
 }
 
 /// Puts quotients in the place of parameters of which nothing else is used.
 pub(in crate::ptx) fn divide(followed: &mut Followed) {
+    for unknown in uses(followed).into_keys() {
+        // What stands in the place of one parameter may stand in a limit of another.
+        let found = uses(followed).get(&unknown).and_then(common);
+        if let Some((added, by)) = found {
+            replace(followed, unknown, added, by);
+        }
+    }
+}
+
+/// How each parameter occurs.
+fn uses(followed: &Followed) -> BTreeMap<Unknown, Uses> {
     let mut uses: BTreeMap<Unknown, Uses> = BTreeMap::new();
     for program in &followed.programs {
         let seen = std::cell::RefCell::new(&mut uses);
@@ -49,11 +60,7 @@ pub(in crate::ptx) fn divide(followed: &mut Followed) {
         let mut assumed = followed.assumptions.iter();
         uses.plain |= assumed.any(|(sum, _)| sum.mentions(&|u| u == *unknown));
     }
-    for (unknown, uses) in uses {
-        if let Some((added, by)) = common(&uses) {
-            replace(followed, unknown, added, by);
-        }
-    }
+    uses
 }
 
 /// What is added to a parameter and what divides it, wherever it occurs.
@@ -64,7 +71,8 @@ fn common(uses: &Uses) -> Option<(i128, i128)> {
         .quotients
         .iter()
         .all(|(more, other)| *more == added && other % least == 0 && (added == 0 || *other == by));
-    let limits = uses.limits.iter().all(|limit| (limit + added) % least == 0);
+    let whole = |limit: &Sum| limit.plus_constant(added).exactly_over(least).is_some();
+    let limits = uses.limits.iter().all(whole);
     (alike && limits && !uses.plain).then_some((added, least))
 }
 
@@ -145,14 +153,19 @@ impl Change {
 
     fn condition(&self, condition: &Condition) -> Condition {
         match condition {
-            Condition::Negative(sum) => match limit(sum) {
-                Some((unknown, limit, below)) if unknown == self.unknown => {
-                    let limit = (limit + self.added).div_euclid(self.by);
-                    let less = Condition::Negative(self.quotient.plus_constant(-limit));
-                    if below { less } else { less.negated() }
+            Condition::Negative(sum) => {
+                let found = limit(sum, &|u| u == self.unknown).and_then(|(_, limit, below)| {
+                    let limit = limit.plus_constant(self.added).exactly_over(self.by)?;
+                    Some((limit, below))
+                });
+                match found {
+                    Some((limit, below)) => {
+                        let less = Condition::Negative(self.quotient.minus(&limit));
+                        if below { less } else { less.negated() }
+                    }
+                    None => Condition::Negative(self.sum(sum)),
                 }
-                _ => Condition::Negative(self.sum(sum)),
-            },
+            }
             Condition::Zero(sum) => Condition::Zero(self.sum(sum)),
             Condition::Not(inner) => self.condition(inner).negated(),
             Condition::And(a, b) => self.condition(a).and(self.condition(b)),
@@ -170,13 +183,20 @@ fn alone(sum: &Sum) -> Option<(Unknown, i128)> {
     }
 }
 
-/// An unknown that lies below a limit, or not, exactly if this sum is below 0.
-fn limit(sum: &Sum) -> Option<(Unknown, i128, bool)> {
-    match sum.terms.iter().collect::<Vec<_>>().as_slice() {
-        [(Atom::Unknown(u), 1)] => Some((*u, -sum.constant, true)),
-        [(Atom::Unknown(u), -1)] => Some((*u, sum.constant + 1, false)),
+/// The first of these unknowns that lies below a limit, or not, exactly if this sum is below 0.
+fn limit(sum: &Sum, which: &dyn Fn(Unknown) -> bool) -> Option<(Unknown, Sum, bool)> {
+    let (unknown, factor) = sum.terms.iter().find_map(|(atom, factor)| match atom {
+        Atom::Unknown(u) if which(*u) && factor.abs() == 1 => Some((*u, *factor)),
         _ => None,
+    })?;
+    let rest = sum.plus_times(&Sum::unknown(unknown), -factor);
+    if rest.mentions(&|u| u == unknown) {
+        return None;
     }
+    Some(match factor {
+        1 => (unknown, rest.scaled(-1), true),
+        _ => (unknown, rest.plus_constant(1), false),
+    })
 }
 
 fn look(sum: &Sum, uses: &mut BTreeMap<Unknown, Uses>, unknowns: &Unknowns) {
@@ -217,14 +237,17 @@ fn within(atom: &Atom, uses: &mut BTreeMap<Unknown, Uses>, unknowns: &Unknowns) 
 
 fn examine(condition: &Condition, uses: &mut BTreeMap<Unknown, Uses>, unknowns: &Unknowns) {
     match condition {
-        Condition::Negative(sum) => match limit(sum) {
-            Some((unknown, limit, _))
-                if matches!(unknowns.meaning(unknown), Some(Meaning::Parameter(..))) =>
-            {
-                uses.entry(unknown).or_default().limits.insert(limit);
+        Condition::Negative(sum) => {
+            let parameter =
+                |u: Unknown| matches!(unknowns.meaning(u), Some(Meaning::Parameter(..)));
+            match limit(sum, &parameter) {
+                Some((unknown, limit, _)) => {
+                    look(&limit, uses, unknowns);
+                    uses.entry(unknown).or_default().limits.insert(limit);
+                }
+                None => look(sum, uses, unknowns),
             }
-            _ => look(sum, uses, unknowns),
-        },
+        }
         Condition::Zero(sum) => look(sum, uses, unknowns),
         Condition::Not(inner) => examine(inner, uses, unknowns),
         Condition::And(a, b) | Condition::Or(a, b) => {
@@ -277,6 +300,7 @@ mod tests {
                 counters: false,
                 tensors: BTreeSet::new(),
                 boxes_out: false,
+                leveled: false,
             };
             let before = followed.programs[0].statements.clone();
             divide(&mut followed);

@@ -48,6 +48,8 @@ pub(in crate::ptx) struct Followed {
     pub tensors: BTreeSet<Sum>,
     /// Whether tensor copies are taken to take what threads have written.
     pub boxes_out: bool,
+    /// Whether dynamic shared memory is taken to begin at a multiple of the largest swizzled atom.
+    pub leveled: bool,
 }
 
 /// Follows every warp of one CTA, or of each CTA of a cluster.
@@ -74,6 +76,7 @@ pub(in crate::ptx) fn follow(
         let mut steps = 0;
         let mut answers = Answers::default();
         let mut failed = None;
+        let mut leveled = false;
         let mut allocated = BTreeSet::new();
         'all: for rank in 0..launch.ranks() {
             for warp in 0..launch.warps() {
@@ -88,6 +91,7 @@ pub(in crate::ptx) fn follow(
                         generous: first.is_some(),
                         guessing: false,
                         sure: false,
+                        leveled: false,
                         shared: &shared,
                         tensors: &tensors,
                     },
@@ -113,6 +117,7 @@ pub(in crate::ptx) fn follow(
                 };
                 let done = walker.run();
                 steps = walker.steps;
+                leveled |= walker.machine.leveled;
                 waited.extend(walker.waited);
                 allocated.extend(walker.allocated);
                 answers.add(walker.answers);
@@ -165,6 +170,7 @@ pub(in crate::ptx) fn follow(
             counters: !counters.is_empty(),
             tensors,
             boxes_out: false,
+            leveled,
         });
     }
 }

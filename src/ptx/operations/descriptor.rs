@@ -19,6 +19,9 @@ const DEPTH: i128 = 32;
 /// Shared addresses that a descriptor can name lie below this.
 pub(in crate::ptx) const REACHED: i128 = 1 << 18;
 
+/// The bytes of the largest swizzled atom.
+pub(in crate::ptx) const LARGEST_ATOM: u64 = 1024;
+
 /// The instructions that read a matrix, as their descriptors differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ptx) enum Engine {

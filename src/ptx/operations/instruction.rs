@@ -385,7 +385,7 @@ impl Walker<'_, '_, '_> {
                 let parity = if parts.contains(&"parity") {
                     let parity = self.uniform(instruction, after, &mut seen)?;
                     let (low, high) = state.facts.range(&parity);
-                    if low < 0 || high > 1 {
+                    if (low < 0 || high > 1) && !self.machine.guessing {
                         return self.refuse(instruction, "the parity may be other than 0 and 1");
                     }
                     Some(parity)

@@ -12,6 +12,7 @@ use super::instruction::Done;
 use crate::ptx::path::walk::Walker;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Operand;
+use crate::ptx::syntax::ast::Variable;
 use crate::ptx::warp::machine::COLUMNS;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::State;
@@ -247,14 +248,17 @@ impl Walker<'_, '_, '_> {
         out: &mut Vec<Statement>,
     ) -> Done {
         let value = self.uniform(instruction, operand, state)?;
+        let of = |shared: &[Variable<'_>]| {
+            Descriptor::of(&value, engine, &state.facts, self.machine.unknowns, shared)
+        };
+        let mut found = of(self.machine.shared);
+        if found.is_err()
+            && let Some(Ok(leveled)) = self.machine.leveled().map(|shared| of(&shared))
+        {
+            found = Ok(leveled);
+            self.machine.leveled |= !self.machine.guessing;
+        }
         let machine = &self.machine;
-        let found = Descriptor::of(
-            &value,
-            engine,
-            &state.facts,
-            machine.unknowns,
-            machine.shared,
-        );
         let descriptor = match found {
             Ok(descriptor) => descriptor,
             // While a guess is made, what a loop carries is not known yet.

@@ -12,6 +12,7 @@ use super::forms::trips;
 use super::walk::Walker;
 use super::walk::both;
 use crate::ptx::operations::flips::found;
+use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Operand;
 use crate::ptx::syntax::ast::Register;
 use crate::ptx::warp::facts::Facts;
@@ -30,6 +31,9 @@ use crate::ptx::warp::value::Value;
 
 /// Bound of unknowns while a guess is made; what is guessed is checked without it.
 const PROVISIONAL: i128 = 1 << 20;
+
+/// Where a ring stands that is moved on at the beginning of each round, before the first.
+const BEFORE_FIRST: i128 = -1;
 
 /// How often a guess is weakened.
 const MOST_GUESSES: usize = 12;
@@ -341,6 +345,7 @@ impl Walker<'_, '_, '_> {
         loop {
             let mut start = state.clone();
             let mut carried = BTreeMap::new();
+            let mut early = BTreeSet::new();
             for register in &written {
                 let entry = state.registers.get(register.0 as usize).cloned();
                 let value = match entry {
@@ -354,11 +359,15 @@ impl Walker<'_, '_, '_> {
                         };
                         let most = hint.map_or(bit, |(_, most)| *most);
                         start.facts.bound(unknown, 0, most);
-                        carried.insert(*register, (unknown, entry.clone()));
-                        Value::Integer(Integer {
-                            sum: Sum::unknown(unknown),
-                            lanes: entry.lanes,
-                        })
+                        let (mut entry, mut sum) = (entry, Sum::unknown(unknown));
+                        if entry.sum.as_constant() == Some(BEFORE_FIRST) {
+                            entry.sum = Sum::of(0);
+                            sum.constant = BEFORE_FIRST;
+                            early.insert(*register);
+                        }
+                        let lanes = entry.lanes.clone();
+                        carried.insert(*register, (unknown, entry));
+                        Value::Integer(Integer { sum, lanes })
                     }
                     _ => Value::lost(self.place(one.header).0, "it changes in a loop"),
                 };
@@ -391,7 +400,14 @@ impl Walker<'_, '_, '_> {
                 let own = carried.values().map(|(unknown, _)| *unknown).collect();
                 return Ok(Guess::Waits(Box::new((statement, round.decided, own))));
             }
-            let (closed, hints) = closed_forms(&carried, &round.ended, state);
+            let mut ended = round.ended;
+            for register in &early {
+                if let Some(Value::Integer(integer)) = ended.registers.get_mut(register.0 as usize)
+                {
+                    integer.sum.constant -= BEFORE_FIRST;
+                }
+            }
+            let (mut closed, hints) = closed_forms(&carried, &ended, state);
             for hint in hints {
                 if !self.hints.contains(&hint) {
                     self.hints.push(hint);
@@ -401,22 +417,33 @@ impl Walker<'_, '_, '_> {
                 learnt = self.hints.len();
                 continue;
             }
+            for (_, form) in closed.iter_mut().filter(|(r, _)| early.contains(r)) {
+                form.above = BEFORE_FIRST;
+            }
             return Ok(Guess::Closed(closed));
         }
     }
 
-    /// Registers that are the operand of an exclusive or: most likely phase bits.
+    /// Registers that are the operand of an exclusive or, or are moved to one: most likely phase bits.
     fn flipped(&self, blocks: &BTreeSet<usize>) -> BTreeSet<Register> {
         let mut found = BTreeSet::new();
-        let code = blocks.iter().flat_map(|b| self.code(*b));
-        for instruction in code.filter(|i| i.opcode.starts_with("xor.")) {
-            for operand in instruction.operands.iter().skip(1) {
-                if let Operand::Register(register) = operand {
-                    found.insert(*register);
+        let code = || blocks.iter().flat_map(|b| self.code(*b));
+        let moved = |i: &&Instruction<'_>| i.opcode.starts_with("mov.");
+        for instruction in code().filter(|i| i.opcode.starts_with("xor.")) {
+            found.extend(registers(instruction));
+        }
+        loop {
+            let known = found.len();
+            for instruction in code().filter(moved) {
+                if matches!(instruction.operands.first(), Some(Operand::Register(r)) if found.contains(r))
+                {
+                    found.extend(registers(instruction));
                 }
             }
+            if found.len() == known {
+                return found;
+            }
         }
-        found
     }
 
     /// A loop that does nothing but look until something has happened.
@@ -710,4 +737,13 @@ enum Guess {
     Waits(Box<(Statement, State, BTreeSet<Unknown>)>),
     /// What registers hold in an iteration.
     Closed(BTreeMap<Register, Closed>),
+}
+
+/// The registers that an instruction of integers reads.
+fn registers(instruction: &Instruction<'_>) -> impl Iterator<Item = Register> {
+    let read = instruction.operands.iter().skip(1);
+    read.filter_map(|operand| match operand {
+        Operand::Register(register) => Some(*register),
+        _ => None,
+    })
 }

@@ -20,6 +20,8 @@ const MOST_SAMPLED: i128 = 64;
 pub(in crate::ptx) struct Closed {
     form: Form,
     lanes: Integer,
+    /// What is added to that: rings that begin one before their first place are followed from 0 on.
+    pub above: i128,
 }
 
 #[derive(Debug, Clone)]
@@ -74,7 +76,7 @@ impl Closed {
             }
         };
         Integer {
-            sum,
+            sum: sum.plus_constant(self.above),
             lanes: self.lanes.lanes.clone(),
         }
     }
@@ -145,7 +147,8 @@ pub(in crate::ptx) fn closed_forms(
             }
         }
         for (register, form, lanes) in found {
-            closed.insert(register, Closed { form, lanes });
+            let above = 0;
+            closed.insert(register, Closed { form, lanes, above });
         }
         if closed.len() == before {
             late(carried, &mut closed, ended);
@@ -181,8 +184,8 @@ fn late(carried: &Carried, closed: &mut BTreeMap<Register, Closed>, ended: &Stat
             .map(|(unknown, form)| (*unknown, form.clone()))
             .collect();
         let form = Form::Late(entry.sum.clone(), next.sum.clone(), of);
-        let lanes = entry.clone();
-        closed.insert(*register, Closed { form, lanes });
+        let (lanes, above) = (entry.clone(), 0);
+        closed.insert(*register, Closed { form, lanes, above });
     }
 }
 
@@ -317,18 +320,18 @@ fn size_in(sum: &Sum, own: Unknown) -> Option<i128> {
     })
 }
 
-/// The size of a ring from `own + 1 == size`.
+/// The size of a ring from `own + 1 == size`, `own + 1 > size - 1` or `own < size - 1`.
 fn limit(condition: &Condition, own: Unknown) -> Option<i128> {
-    let Condition::Zero(sum) = condition else {
-        return None;
+    let away = |sum: &Sum| sum.minus(&Sum::unknown(own)).as_constant();
+    let size = match condition {
+        Condition::Zero(sum) => 1 - [1, -1].iter().find_map(|sign| away(&sum.scaled(*sign)))?,
+        Condition::Negative(sum) => match away(sum) {
+            Some(constant) => 1 - constant,
+            None => 2 - away(&sum.scaled(-1))?,
+        },
+        _ => return None,
     };
-    for sign in [1, -1] {
-        let sum = sum.scaled(sign);
-        if sum.minus(&Sum::unknown(own)).as_constant().is_some() {
-            return Some(1 - sum.constant).filter(|s| *s > 1);
-        }
-    }
-    None
+    Some(size).filter(|size| *size > 1)
 }
 
 /// A bit that changes whenever a ring wraps around.

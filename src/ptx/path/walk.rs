@@ -178,7 +178,8 @@ impl<'m> Walker<'_, 'm, '_> {
         Ok(())
     }
 
-    /// Where a condition on the launch guards synchronization, the statement is conditional.
+    /// Where a condition on the launch guards synchronization, the statement is conditional. Lanes with a
+    /// condition each carry it out one group after the other: what waits for other lanes refuses some of them.
     fn predicated(
         &mut self,
         instruction: &Instruction<'m>,
@@ -194,21 +195,34 @@ impl<'m> Walker<'_, 'm, '_> {
             let value = self
                 .machine
                 .value(&Operand::Register(guard), state, instruction.at);
+            let value = value.seen(state.active, &state.facts);
             let value = if negated { value.negated() } else { value };
-            if let Value::Same(condition) = value
-                && state.facts.decide(&condition).is_none()
-                && !condition.tests()
-                && !self.reads(&condition)
+            let mut parts = value.parts().unwrap_or_default();
+            parts.retain_mut(|(lanes, condition)| {
+                *lanes &= state.active;
+                *lanes != 0 && *condition != Condition::Constant(false)
+            });
+            let known = |c: &Condition| matches!(c, Condition::Constant(_));
+            let open = parts.iter().any(|(_, c)| !known(c));
+            if open
+                && parts.len() <= MOST_PARTS
+                && !parts.iter().any(|(_, c)| c.tests() || self.reads(c))
             {
                 let plain = Instruction {
                     guard: None,
                     ..instruction.clone()
                 };
-                let mut inner = Vec::new();
-                self.step(&plain, state, &mut inner)?;
+                let all = state.active;
+                for (lanes, condition) in parts {
+                    let mut inner = Vec::new();
+                    state.active = lanes;
+                    let done = self.step(&plain, state, &mut inner);
+                    state.active = all;
+                    done?;
+                    self.conditional(condition, inner, Vec::new(), state, instruction, out);
+                }
                 let lost = Value::lost(instruction.at, "it is read from memory");
                 self.machine.write_all(&plain, &lost, state);
-                self.conditional(condition, inner, Vec::new(), state, instruction, out);
                 return Ok(());
             }
         }

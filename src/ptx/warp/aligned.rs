@@ -8,6 +8,7 @@ use super::machine::TENSOR;
 use super::term::Atom;
 use super::term::Sum;
 use super::value::Integer;
+use crate::ptx::operations::descriptor::LARGEST_ATOM;
 use crate::ptx::operations::descriptor::REACHED;
 use crate::ptx::operations::descriptor::aligned;
 use crate::ptx::syntax::ast::Variable;
@@ -59,6 +60,19 @@ impl Machine<'_, '_> {
         }
         let below = state.facts.modulo(&rest, &Sum::of(low))?;
         Some(address.sum.minus(&below))
+    }
+
+    /// Shared variables with dynamic shared memory aligned as the largest swizzled atom is. It begins behind what
+    /// the system keeps, which is a multiple of that, where no other variable lies in between.
+    pub fn leveled(&self) -> Option<Vec<Variable<'_>>> {
+        if self.shared.iter().any(|variable| variable.bytes > 0) {
+            return None;
+        }
+        let leveled = self.shared.iter().cloned().map(|mut variable| {
+            variable.align = variable.align.max(LARGEST_ATOM);
+            variable
+        });
+        Some(leveled.collect())
     }
 
     /// A power of two that an atom is certainly a multiple of.

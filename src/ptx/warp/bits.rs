@@ -54,6 +54,16 @@ pub(in crate::ptx) fn masked(
     Some(Integer::same(upper.minus(&below)))
 }
 
+/// The quotient by a constant, rounded down in each lane, where what is the same in all lanes is a multiple of it.
+pub(in crate::ptx) fn divided(value: &Integer, by: &Sum) -> Option<Integer> {
+    let by = by.as_constant().filter(|by| *by > 0)?;
+    let lanes = value.lanes.as_ref()?;
+    let constant = value.sum.constant;
+    let whole = value.sum.plus_constant(-constant).exactly_over(by)?;
+    let offsets = Integer::lanes(lanes.map(|x| (x + constant).div_euclid(by)));
+    Some(Integer::same(whole).plus_times(&offsets, 1))
+}
+
 /// A value with bits set that are certainly not set in it, from what its terms are multiples of.
 pub(in crate::ptx) fn beside(
     value: &Integer,
@@ -170,9 +180,17 @@ pub(in crate::ptx) fn concrete(
         ("bfe", _, [a, from, length]) if !signed && *from < 64 && *length < 64 => {
             (a >> from) & ((1i128 << length) - 1)
         }
+        ("bfe", _, [a, from, length]) if (1..=i128::from(bits) - from).contains(length) => {
+            extended((a >> from) & ((1i128 << length) - 1), *length)
+        }
         _ => return None,
     };
     Some(wrap(value, signed, bits))
+}
+
+/// A field of so many bits with its highest one as the sign.
+fn extended(field: i128, length: i128) -> i128 {
+    field - ((field >> (length - 1)) << length)
 }
 
 /// The quotient of `factor * x` by a power of two. Compilers divide by a constant `d` in this way, with

@@ -2,6 +2,7 @@
 
 use super::bits::beside;
 use super::bits::concrete;
+use super::bits::divided;
 use super::bits::exclusive;
 use super::bits::masked;
 use super::bits::multiplied;
@@ -251,7 +252,9 @@ impl Machine<'_, '_> {
         let Some(integers) = integers else {
             return lost();
         };
-        match self.arithmetic(name, parts, &integers, state, at) {
+        let known = self.arithmetic(name, parts, &integers, state, at);
+        let known = known.or_else(|| self.bitwise(name, &integers, bits_of(parts)?, state));
+        match known {
             Some(integer) => Value::Integer(integer),
             None => Value::lost(
                 at,
@@ -360,7 +363,11 @@ impl Machine<'_, '_> {
                     by
                 };
                 if a.lanes.is_some() {
-                    return None;
+                    let (quotient, by) = (divided(&a, &by)?, by.as_constant()?);
+                    return Some(match name {
+                        "rem" => a.plus_times(&quotient, -by),
+                        _ => quotient,
+                    });
                 }
                 if name == "shr"
                     && let Some((Atom::Quotient(product, power), 1)) = a.sum.single()
@@ -437,16 +444,20 @@ impl Machine<'_, '_> {
             }
             ("bfe", [a, _, _]) => {
                 let (from, length) = (small(1)?, small(2)?);
-                if signed || from + length > i128::from(bits) || length <= 0 || from < 0 {
+                if from + length > i128::from(bits) || length <= 0 || from < 0 {
                     return None;
                 }
                 let mask = ((1i128 << length) - 1) << from;
                 let field = masked(a, mask, bits, state)?;
                 if field.lanes.is_some() {
-                    return None;
+                    return (!signed).then(|| divided(&field, &Sum::of(1 << from)))?;
                 }
                 let sum = state.facts.quotient(&field.sum, &Sum::of(1 << from))?;
-                Some(Integer::same(sum))
+                if !signed {
+                    return Some(Integer::same(sum));
+                }
+                let sign = state.facts.quotient(&sum, &Sum::of(1 << (length - 1)))?;
+                Some(Integer::same(sum.plus_times(&sign, -(1 << length))))
             }
             ("bfi", [a, b, _, _]) => {
                 let (from, length) = (small(2)?, small(3)?);

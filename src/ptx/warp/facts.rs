@@ -299,6 +299,11 @@ impl Facts {
             let condition = Condition::Zero((*zero).clone());
             return Some(whole.plus(&self.choice(&condition, &yes, &no)));
         }
+        // What multiples hide may be seen of the whole.
+        let (low, high) = self.narrowed(dividend, DEPTH);
+        if low.div_euclid(k) == high.div_euclid(k) && low > -FAR && high < FAR {
+            return Some(Sum::of(low.div_euclid(k)));
+        }
         let atom = Atom::Quotient(Rc::new(rest), Rc::new(divisor.clone()));
         Some(whole.plus(&Sum::atom(atom)))
     }
@@ -348,6 +353,18 @@ impl Facts {
         {
             return written;
         }
+        // A comparison with the last place of a ring, or the first, asks whether it is there.
+        if let Condition::Negative(sum) = condition {
+            let (least, most) = self.range(sum);
+            let written = match (least, most) {
+                (-1, _) => self.wrapped(&sum.plus_constant(1), yes, no),
+                (_, 0) => self.wrapped(sum, no, yes),
+                _ => None,
+            };
+            if let Some(written) = written {
+                return written;
+            }
+        }
         // What agrees under the condition needs no choice.
         let mut under = self.clone();
         under.assume(condition);
@@ -364,11 +381,16 @@ impl Facts {
         if other.same(yes, no) {
             return yes.clone();
         }
-        Sum::atom(Atom::Choice(
-            Rc::new(condition.clone()),
-            Rc::new(yes.clone()),
-            Rc::new(no.clone()),
-        ))
+        // What both have in common is there in any case.
+        let mut common = Sum::of(0);
+        for (atom, factor) in &yes.terms {
+            if no.terms.get(atom) == Some(factor) {
+                common.terms.insert(atom.clone(), *factor);
+            }
+        }
+        let (yes, no) = (yes.minus(&common), no.minus(&common));
+        let chosen = Atom::Choice(Rc::new(condition.clone()), Rc::new(yes), Rc::new(no));
+        common.plus(&Sum::atom(chosen))
     }
 
     /// Whether two choices are between the same by the same test.

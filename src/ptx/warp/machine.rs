@@ -187,6 +187,8 @@ pub(in crate::ptx) struct Machine<'m, 'a> {
     pub guessing: bool,
     /// Whether nothing may be assumed.
     pub sure: bool,
+    /// Whether dynamic shared memory has been taken to begin at a multiple of the largest swizzled atom.
+    pub leveled: bool,
     /// The shared variables.
     pub shared: &'m [Variable<'a>],
     /// Where in shared memory it is written where the tensor memory lies.
@@ -509,6 +511,18 @@ impl Machine<'_, '_> {
         };
         let mut most = sum.clone();
         for _ in 0..8 {
+            // `k * (x / k)` is at most `x`.
+            for (atom, factor) in most.clone().terms {
+                if let Atom::Quotient(dividend, divisor) = &atom
+                    && let Some(divisor) = divisor.as_constant()
+                    && factor > 0
+                    && factor % divisor == 0
+                    && dividend.mentions(&|u| !fixed(u))
+                {
+                    most.terms.remove(&atom);
+                    most = most.plus_times(dividend, factor / divisor);
+                }
+            }
             let moving = std::cell::Cell::new(None);
             most.mentions(&|u| {
                 // The innermost loop first: it has the largest number.

@@ -6,6 +6,7 @@ pub mod bits;
 pub mod compare;
 pub mod evaluate;
 pub mod facts;
+pub mod low;
 pub mod machine;
 pub mod packed;
 pub mod rewrite;

@@ -9,6 +9,7 @@ use super::write::AXES;
 use super::write::Writer;
 use super::write::bracketed;
 use crate::ptx::cta::program::each;
+use crate::ptx::operations::descriptor::LARGEST_ATOM;
 use crate::ptx::operations::warpgroups::WARPS;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::warp::machine::MOST_PARAMETER;
@@ -92,6 +93,12 @@ impl Writer<'_, '_> {
             head.push_str(
                 "//! Tensor copies out of shared memory are taken to take what threads have written, up to where the \
                  next begins.\n",
+            );
+        }
+        if self.followed.leveled {
+            let _ = writeln!(
+                head,
+                "//! Dynamic shared memory is taken to begin at a multiple of {LARGEST_ATOM} bytes."
             );
         }
         if self.buffers.is_some_and(|all| all.iter().any(|b| b.tensor)) {

@@ -138,7 +138,7 @@ impl<'w> Writer<'w, '_> {
         self.ctas = Ctas::Whole;
         let launch = self.launch;
         let statements = skeleton(&main.statements, &|a| !of_all(a, launch));
-        self.statements(&statements, 0)?;
+        self.statements(&statements, None, 0)?;
         let body = std::mem::take(&mut self.out);
         let barrier = self.grid_barrier()?;
         let mut text = format!(

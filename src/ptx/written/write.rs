@@ -2,6 +2,7 @@
 
 use super::launch::Ctas;
 use super::words::source;
+use crate::ptx::cta::boxes::Around;
 use crate::ptx::cta::boxes::Boxes;
 use crate::ptx::cta::boxes::share;
 use crate::ptx::cta::data::Buffer;
@@ -106,7 +107,7 @@ impl Writer<'_, '_> {
                 _ => String::new(),
             };
             let _ = writeln!(self.out, "role {name}{ctas}{index} warp{place} {{");
-            self.statements(&skeleton(&program.statements, keep), program.rank)?;
+            self.statements(&skeleton(&program.statements, keep), None, program.rank)?;
             self.out.push_str("}\n\n");
         }
         Ok(std::mem::take(&mut self.out))
@@ -123,7 +124,13 @@ impl Writer<'_, '_> {
         source(self.module, at, location)
     }
 
-    pub fn statements(&mut self, statements: &[Statement], rank: u32) -> Result<(), Obstacle> {
+    /// Writes a block; around one of a branch are the statements that it stands among, and its number there.
+    pub fn statements(
+        &mut self,
+        statements: &[Statement],
+        around: Option<Around<'_>>,
+        rank: u32,
+    ) -> Result<(), Obstacle> {
         let mut index = 0;
         while let Some(statement) = statements.get(index) {
             let rest = statements.get(index + 1..).unwrap_or_default();
@@ -144,8 +151,9 @@ impl Writer<'_, '_> {
                 continue;
             }
             let unknowns = &self.followed.unknowns;
-            let sizes = share(self.boxes, statements, index, rank, &self.loops, unknowns);
-            self.statement(statement, rank, sizes)?;
+            let here = (statements, index);
+            let sizes = share(self.boxes, here, around, rank, &self.loops, unknowns);
+            self.statement(statement, Some(here), rank, sizes)?;
             index += 1;
         }
         Ok(())
@@ -177,6 +185,7 @@ impl Writer<'_, '_> {
     fn statement(
         &mut self,
         statement: &Statement,
+        around: Option<Around<'_>>,
         rank: u32,
         sizes: Option<Sum>,
     ) -> Result<(), Obstacle> {
@@ -368,7 +377,7 @@ impl Writer<'_, '_> {
                     self.times.push(times.clone());
                     let name = self.unknown(entry, at)?;
                     let _ = writeln!(self.out, "for {name} in {words} {{  // {source}");
-                    self.statements(&body, rank)?;
+                    self.statements(&body, None, rank)?;
                     self.out.push_str("}\n");
                     self.loops.pop();
                     self.times.pop();
@@ -379,7 +388,7 @@ impl Writer<'_, '_> {
                 self.times.push(times.clone());
                 let name = self.unknown(*variable, at)?;
                 let _ = writeln!(self.out, "for {name} in 0..{words} {{  // {source}");
-                self.statements(body, rank)?;
+                self.statements(body, None, rank)?;
                 self.out.push_str("}\n");
                 self.loops.pop();
                 self.times.pop();
@@ -390,12 +399,12 @@ impl Writer<'_, '_> {
                 let source = self.source(at, statement.location);
                 let _ = writeln!(self.out, "if {words} {{  // {source}");
                 self.conditions.push(condition.clone());
-                self.statements(yes, rank)?;
+                self.statements(yes, around, rank)?;
                 self.conditions.pop();
                 if !no.is_empty() {
                     self.out.push_str("} else {\n");
                     self.conditions.push(condition.negated());
-                    self.statements(no, rank)?;
+                    self.statements(no, around, rank)?;
                     self.conditions.pop();
                 }
                 self.out.push_str("}\n");
