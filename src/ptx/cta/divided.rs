@@ -277,6 +277,7 @@ mod tests {
                 counters: false,
                 tensors: BTreeSet::new(),
                 boxes_out: false,
+                counted: false,
             };
             let before = followed.programs[0].statements.clone();
             divide(&mut followed);

@@ -48,6 +48,8 @@ pub(in crate::ptx) struct Followed {
     pub tensors: BTreeSet<Sum>,
     /// Whether tensor copies are taken to take what threads have written.
     pub boxes_out: bool,
+    /// Whether what tensor copies deliver is counted in copies somewhere.
+    pub counted: bool,
 }
 
 /// Follows every warp of one CTA, or of each CTA of a cluster.
@@ -165,6 +167,7 @@ pub(in crate::ptx) fn follow(
             counters: !counters.is_empty(),
             tensors,
             boxes_out: false,
+            counted: false,
         });
     }
 }

@@ -313,6 +313,7 @@ mod tests {
                 counters: false,
                 tensors: BTreeSet::new(),
                 boxes_out: false,
+                counted: false,
             };
             count_rounds(&mut followed);
             let after = &followed.programs[0].statements;
