@@ -99,9 +99,8 @@ fn two_ctas_of_a_cluster() {
 /// Attention backward in a fixed order: CTAs have rings of their own and take turns with each other.
 #[test]
 fn ctas_with_rings_that_take_turns() {
-    let decided = |entry, property| {
-        check("backward.ptx", &["--entry", entry, "--property", property])
-    };
+    let decided =
+        |entry, property| check("backward.ptx", &["--entry", entry, "--property", property]);
     insta::assert_snapshot!(decided("backward_dense", "deadlock"), @"");
     insta::assert_snapshot!(decided("backward_off_by_one", "deadlock"), @"");
     insta::assert_snapshot!(decided("backward_no_release", "deadlock"), @"");

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use super::threads::lift_for_all_threads;
 use crate::protocol::Span;
 use crate::ptx::cta::boxes::Boxes;
+use crate::ptx::cta::boxes::count_copies;
 use crate::ptx::cta::data::resolve;
 use crate::ptx::cta::divided::divide;
 use crate::ptx::cta::family::Family;
@@ -128,6 +129,8 @@ pub(super) fn written(
     settle(&mut families, &followed, &launch)?;
     splits(&mut families, &followed.programs, &followed.unknowns)?;
     allocations(&followed)?;
+    // How much is written has to be known where accesses are followed.
+    followed.counted = !options.data && count_copies(&mut followed.programs, &followed.unknowns);
     let boxes = Boxes::of(&followed.programs, &followed.unknowns);
     let mut writer = Writer {
         module,

@@ -182,6 +182,56 @@ impl Boxes {
     }
 }
 
+/// Where the launch decides how many bytes several copies deliver, they are counted in copies: each delivers
+/// 1 of as many as there are. What is expected and what is delivered is the same multiple of that, as far as
+/// the copies are alike, as they are taken to be where the bytes are known, too. Whether there is such an mbarrier.
+pub(in crate::ptx) fn count_copies(programs: &mut [Program], unknowns: &Unknowns) -> bool {
+    let boxes = Boxes::of(programs, unknowns);
+    let open = |f: &&Filling| match f.expected.as_slice() {
+        [bytes] => bytes.as_constant().is_none() && f.known == Sum::of(0) && f.open.len() > 1,
+        _ => false,
+    };
+    let counted: Vec<&Filling> = boxes.fillings.iter().filter(open).collect();
+    for program in &mut *programs {
+        let rank = program.rank;
+        let mut copies = |action: &Action, loops: &[Unknown]| {
+            let at = leveled(barrier(action)?, rank, loops, unknowns)?;
+            let filling = counted.iter().find(|f| f.place == at)?;
+            i128::try_from(filling.open.len()).ok()
+        };
+        count_in(&mut program.statements, &mut Vec::new(), &mut copies);
+    }
+    !counted.is_empty()
+}
+
+fn count_in(
+    statements: &mut [Statement],
+    loops: &mut Vec<Unknown>,
+    copies: &mut dyn FnMut(&Action, &[Unknown]) -> Option<i128>,
+) {
+    for statement in statements {
+        let count = copies(&statement.action, loops);
+        match &mut statement.action {
+            Action::For(unknown, _, body) => {
+                loops.push(*unknown);
+                count_in(body, loops, copies);
+                loops.pop();
+            }
+            Action::If(_, yes, no) => {
+                count_in(yes, loops, copies);
+                count_in(no, loops, copies);
+            }
+            Action::ExpectTx(_, bytes) | Action::ArriveExpectTx(_, bytes) => {
+                if let Some(count) = count {
+                    *bytes = Sum::of(count);
+                }
+            }
+            Action::Copy(_, bytes @ None, _) if count.is_some() => *bytes = Some(Sum::of(1)),
+            _ => {}
+        }
+    }
+}
+
 impl Filling {
     fn add(&mut self, action: &Action, rank: u32) {
         match action {

@@ -301,6 +301,7 @@ mod tests {
                 tensors: BTreeSet::new(),
                 boxes_out: false,
                 leveled: false,
+                counted: false,
             };
             let before = followed.programs[0].statements.clone();
             divide(&mut followed);

@@ -3,6 +3,7 @@
 pub mod boxes;
 pub mod data;
 pub mod divided;
+pub mod drain;
 pub mod engines_apart;
 pub mod family;
 pub mod flights;

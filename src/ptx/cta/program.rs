@@ -50,6 +50,8 @@ pub(in crate::ptx) struct Followed {
     pub boxes_out: bool,
     /// Whether dynamic shared memory is taken to begin at a multiple of the largest swizzled atom.
     pub leveled: bool,
+    /// Whether what tensor copies deliver is counted in copies somewhere.
+    pub counted: bool,
 }
 
 /// Follows every warp of one CTA, or of each CTA of a cluster.
@@ -171,6 +173,7 @@ pub(in crate::ptx) fn follow(
             tensors,
             boxes_out: false,
             leveled,
+            counted: false,
         });
     }
 }

@@ -3,6 +3,7 @@
 //! one loop. Nothing is guessed: every statement of the loop that is written instead is compared with
 //! the one that it stands for.
 
+use super::drain::drained;
 use super::program::each;
 use crate::ptx::warp::facts::Facts;
 use crate::ptx::warp::machine::Meaning;
@@ -66,7 +67,7 @@ pub(in crate::ptx) fn rolled(
         }
         all.push(statement);
     }
-    all
+    drained(all, unknowns)
 }
 
 /// What is done if something is 1 and not 0, as a loop.

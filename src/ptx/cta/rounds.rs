@@ -314,6 +314,7 @@ mod tests {
                 tensors: BTreeSet::new(),
                 boxes_out: false,
                 leveled: false,
+                counted: false,
             };
             count_rounds(&mut followed);
             let after = &followed.programs[0].statements;

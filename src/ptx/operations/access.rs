@@ -386,7 +386,9 @@ impl Walker<'_, '_, '_> {
         if based || self.machine.guessing {
             return Ok(Some(integer));
         }
-        if !instruction.opcode.contains("shared") && self.pointer(&integer.sum).is_some() {
+        let elsewhere =
+            self.pointer(&integer.sum).is_some() || self.machine.in_parameter(&integer).is_some();
+        if !instruction.opcode.contains("shared") && elsewhere {
             return Ok(None);
         }
         self.refuse(instruction, "its address is based on no shared variable")?;

@@ -125,7 +125,7 @@ pub(in crate::ptx) fn closed_forms(
                 ring(&next, *unknown, entry, &moving)
                     .or_else(|| behind(&next, *unknown, entry, &moving))
                     .or_else(|| turned(&next, *unknown, entry, carried, &closed))
-                    .or_else(|| turns(&next, *unknown, entry, carried, &closed, &moving))
+                    .or_else(|| turns(&next, *unknown, entry, carried, &closed, &moving, facts))
             } else {
                 Some(Form::Even(entry.sum.clone(), step))
             };
@@ -342,6 +342,7 @@ fn turns(
     carried: &Carried,
     closed: &BTreeMap<Register, Closed>,
     moving: &dyn Fn(&Sum) -> bool,
+    facts: &Facts,
 ) -> Option<Form> {
     for (register, form) in closed {
         let Form::Ring(start, step, size) = &form.form else {
@@ -363,9 +364,22 @@ fn turns(
                 return Some(around);
             }
         }
-        let (Some(step), true) = (step.as_constant(), *size <= MOST_SAMPLED) else {
+        let Some(step) = step.as_constant() else {
+            // Small steps and large ones may be told apart on the way.
+            let mut known = facts.clone();
+            known.bound(own, 0, 1);
+            known.bound(*ring, 0, size - 1);
+            let turned = known
+                .quotient(&Sum::unknown(*ring).plus(step), &Sum::of(*size))
+                .and_then(|turns| known.modulo(&Sum::unknown(own).plus(&turns), &Sum::of(2)));
+            if turned.is_some_and(|turned| known.same_in_all_cases(next, &turned)) {
+                return Some(around);
+            }
             continue;
         };
+        if *size > MOST_SAMPLED {
+            continue;
+        }
         let facts = Facts::default();
         let at = |place: i128, bit: i128| {
             let with = |u: Unknown| match u {

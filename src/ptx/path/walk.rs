@@ -308,6 +308,7 @@ impl<'m> Walker<'_, 'm, '_> {
             if self.flow.loops.contains_key(&block) && entered != Some(block) {
                 let (next, after) = self.cycle(block, state, out)?;
                 (block, state) = (next, after);
+                self.machine.remind(&mut state);
                 continue;
             }
             entered = None;
@@ -318,6 +319,7 @@ impl<'m> Walker<'_, 'm, '_> {
                 Some(End::Branch(yes, no)) => {
                     let (next, after) = self.branch(block, yes, no, state, out)?;
                     (block, state) = (next, after);
+                    self.machine.remind(&mut state);
                 }
             }
         }
@@ -419,12 +421,14 @@ impl<'m> Walker<'_, 'm, '_> {
                         rule: None,
                     });
                 }
-                self.give_up(
-                    &blocks,
-                    at,
-                    "it is written on one side of a branch that is not followed",
-                    &mut state,
-                );
+                // At the bottom of it is why the branch is not followed.
+                const SIDE: &str = "it is written on one side of a branch that is not followed";
+                let (from, reason) = match &value {
+                    Value::Lost(loss) if loss.why.starts_with(SIDE) => (loss.at, loss.why.clone()),
+                    Value::Lost(loss) => (loss.at, format!("{SIDE}: {}", loss.why)),
+                    _ => (at, SIDE.to_owned()),
+                };
+                self.give_up(&blocks, from, &reason, &mut state);
                 Ok((join, state))
             }
         }

@@ -55,7 +55,7 @@ impl Machine<'_, '_> {
                     Value::lost(at, "the predicate of `shfl` is not followed"),
                 ]
             }
-            "ld" if parts.contains(&"param") => {
+            "ld" if self.reads_parameter(instruction, &parts, state) => {
                 self.parameters(instruction, &parts, state, written.len())
             }
             "mov" if written.len() > 1 => self.unpacked(instruction, &parts, state, written.len()),
@@ -110,6 +110,26 @@ impl Machine<'_, '_> {
         }
     }
 
+    /// Whether an instruction reads a parameter of the kernel, also by an address that does not say
+    /// which memory it lies in.
+    fn reads_parameter(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        state: &mut State,
+    ) -> bool {
+        let spaces = ["global", "shared", "local", "const"];
+        parts.contains(&"param")
+            || !instruction.opcode.contains("shared")
+                && !parts.iter().any(|p| spaces.contains(p))
+                && instruction.operands.get(1).is_some_and(|address| {
+                    match self.value(address, state, instruction.at) {
+                        Value::Integer(address) => self.in_parameter(&address).is_some(),
+                        _ => false,
+                    }
+                })
+    }
+
     fn parameters(
         &mut self,
         instruction: &Instruction<'_>,
@@ -119,19 +139,15 @@ impl Machine<'_, '_> {
     ) -> Vec<Value> {
         let at = instruction.at;
         let width = bits_of(parts).unwrap_or(32) / 8;
-        let Some(Operand::Address { base, offset, .. }) = instruction.operands.get(1) else {
+        let Some(address) = instruction.operands.get(1) else {
             return Vec::new();
         };
-        let Operand::Name(name) = &**base else {
-            return Vec::new();
+        let address = match self.value(address, state, at) {
+            Value::Integer(address) => address,
+            lost => return vec![lost; count],
         };
-        let Some(index) = self
-            .function
-            .parameters
-            .iter()
-            .position(|p| p.name == *name)
-        else {
-            return vec![Value::lost(at, format!("`{name}` is no parameter of the kernel")); count];
+        let Some((index, offset)) = self.in_parameter(&address) else {
+            return vec![Value::lost(at, "which parameter it reads is not known"); count];
         };
         if parts.iter().any(|p| matches!(*p, "f32" | "f64" | "f16")) {
             return vec![Value::lost(at, "floating-point numbers are not followed"); count];

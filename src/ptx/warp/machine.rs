@@ -19,11 +19,18 @@ use crate::ptx::syntax::ast::Variable;
 /// two does not wrap around.
 pub(in crate::ptx) const MOST_PARAMETER: i128 = (1 << 30) - 1;
 
+/// The most CTAs along an axis of a grid: PTX allows no more along the second and third.
+pub(in crate::ptx) fn most_blocks(axis: usize) -> i128 {
+    if axis == 0 { MOST_PARAMETER } else { 0xffff }
+}
+
 /// What an unknown stands for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::ptx) enum Meaning {
     /// A parameter of the kernel: its index and the offset in it.
     Parameter(usize, i64),
+    /// Where a parameter of the kernel lies.
+    ParameterAddress(usize),
     /// The address of a shared variable.
     Shared(String),
     /// Added to a shared address, the same place in another CTA of the cluster.
@@ -219,6 +226,24 @@ impl Machine<'_, '_> {
         }
     }
 
+    /// What was met on one side of a branch or in a loop keeps its bounds behind it, where they follow
+    /// from the launch alone.
+    pub fn remind(&self, state: &mut State) {
+        state.facts.learn(&self.unknowns.1, &|unknown| {
+            matches!(
+                self.unknowns.meaning(unknown),
+                Some(
+                    Meaning::Parameter(..)
+                        | Meaning::ParameterAddress(_)
+                        | Meaning::Shared(_)
+                        | Meaning::Block(_)
+                        | Meaning::Blocks(_)
+                        | Meaning::Environment(_)
+                )
+            )
+        });
+    }
+
     /// The value of an operand.
     pub fn value(&mut self, operand: &Operand<'_>, state: &mut State, at: usize) -> Value {
         match operand {
@@ -227,8 +252,13 @@ impl Machine<'_, '_> {
             Operand::Integer(value) => Value::constant(i128::from(*value)),
             Operand::Name(name) if name.starts_with('%') => self.special(name, state, at),
             Operand::Name(name) => {
+                let mut parameters = self.function.parameters.iter();
                 if self.shared.iter().any(|s| s.name == *name) {
                     Value::Integer(Integer::same(self.shared_address(name, state)))
+                } else if let Some(index) = parameters.position(|p| p.name == *name) {
+                    let unknown = self.unknowns.of(Meaning::ParameterAddress(index));
+                    self.unknowns.bound(unknown, 0, 1 << 62, state);
+                    Value::Integer(Integer::same(Sum::unknown(unknown)))
                 } else {
                     Value::lost(at, format!("the address of `{name}` is not followed"))
                 }
@@ -269,6 +299,20 @@ impl Machine<'_, '_> {
         let most = if bytes == 8 { 1 << 62 } else { MOST_PARAMETER };
         self.unknowns.bound(unknown, 0, most, state);
         Sum::unknown(unknown)
+    }
+
+    /// The parameter of the kernel that an address lies in, and how far from where it begins.
+    pub fn in_parameter(&self, address: &Integer) -> Option<(usize, i64)> {
+        let base = address.sum.plus_constant(-address.sum.constant);
+        match base.single()? {
+            (Atom::Unknown(unknown), 1) if address.lanes.is_none() => {
+                let Meaning::ParameterAddress(index) = self.unknowns.meaning(*unknown)? else {
+                    return None;
+                };
+                Some((*index, i64::try_from(address.sum.constant).ok()?))
+            }
+            _ => None,
+        }
     }
 
     /// The CTA of the cluster that a shared address lies in.
@@ -338,7 +382,8 @@ impl Machine<'_, '_> {
 
     fn block(&mut self, axis: usize, state: &mut State) -> Sum {
         let unknown = self.unknowns.of(Meaning::Block(axis));
-        self.unknowns.bound(unknown, 0, MOST_PARAMETER - 1, state);
+        self.unknowns
+            .bound(unknown, 0, most_blocks(axis) - 1, state);
         let extent = self.blocks(axis, state);
         let cluster = i128::from(self.launch.cluster[axis]);
         let block = Sum::unknown(unknown);
@@ -352,7 +397,8 @@ impl Machine<'_, '_> {
         let unknown = self.unknowns.of(Meaning::Blocks(axis));
         // A grid is made of whole clusters, and there is at least one.
         let least = i128::from(self.launch.cluster[axis]);
-        self.unknowns.bound(unknown, least, MOST_PARAMETER, state);
+        self.unknowns
+            .bound(unknown, least, most_blocks(axis), state);
         Sum::unknown(unknown)
     }
 
@@ -555,6 +601,16 @@ impl Machine<'_, '_> {
         if let Some(constants) = integer.constants() {
             return Some(Integer::lanes(constants.map(|c| wrap(c, signed, bits))));
         }
+        // What is known here may decide what was open where it was computed.
+        let open = |atom: &Atom| matches!(atom, Atom::Choice(..));
+        let integer = &if integer.sum.terms.keys().any(open) {
+            Integer {
+                sum: state.facts.rewritten(&integer.sum),
+                lanes: integer.lanes.clone(),
+            }
+        } else {
+            integer.clone()
+        };
         let (low, high) = window(signed, bits);
         if self.fits(integer, low, high, state, at) {
             return Some(integer.clone());

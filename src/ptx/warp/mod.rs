@@ -3,6 +3,7 @@
 
 pub mod aligned;
 pub mod bits;
+pub mod cases;
 pub mod compare;
 pub mod evaluate;
 pub mod facts;

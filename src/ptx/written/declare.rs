@@ -14,6 +14,7 @@ use crate::ptx::operations::warpgroups::WARPS;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::warp::machine::MOST_PARAMETER;
 use crate::ptx::warp::machine::Meaning;
+use crate::ptx::warp::machine::most_blocks;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Pool;
@@ -84,6 +85,12 @@ impl Writer<'_, '_> {
         if multiplies {
             head.push_str(
                 "//! No multiplication of a warpgroup is done before its four warps have issued it.\n",
+            );
+        }
+        if self.followed.counted {
+            head.push_str(
+                "//! Tensor copies whose bytes the launch decides are counted in copies: they are taken to fill what \
+                 their mbarriers expect.\n",
             );
         }
         if !self.boxes.is_empty() {
@@ -179,11 +186,12 @@ impl Writer<'_, '_> {
                 }
                 Some(Meaning::Blocks(axis)) => {
                     let (name, least) = (AXES[*axis], self.launch.cluster[*axis]);
-                    let _ = writeln!(head, "param nctaid_{name} in {least}..={MOST_PARAMETER}");
+                    let most = most_blocks(*axis);
+                    let _ = writeln!(head, "param nctaid_{name} in {least}..={most}");
                 }
                 Some(Meaning::Block(axis)) if self.ctas == Ctas::One => {
                     let index = if cluster > 1 { "clusterid" } else { "ctaid" };
-                    let most = MOST_PARAMETER - 1;
+                    let most = most_blocks(*axis) - 1;
                     let _ = writeln!(head, "param {index}_{} in 0..={most}", AXES[*axis]);
                     blocks.push(*axis);
                 }

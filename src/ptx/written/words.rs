@@ -103,6 +103,7 @@ impl Writer<'_, '_> {
                 | Meaning::Answer(..)
                 | Meaning::Found(..)
                 | Meaning::Flipped(..)
+                | Meaning::ParameterAddress(_)
                 | Meaning::Environment(_),
             ) => Err(Obstacle::new(at, "it depends on memory that is read")),
             Some(Meaning::Iteration(_) | Meaning::Carried(_)) => Err(Obstacle::new(
