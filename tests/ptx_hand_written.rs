@@ -692,3 +692,27 @@ fn calls_that_are_not_followed() {
     --- stderr
     ");
 }
+
+/// The second predicate of a comparison is combined like the first, not its opposite.
+#[test]
+fn the_second_predicate_of_a_combined_comparison() {
+    let code = |combined: &str| {
+        format!(
+            "mov.u32 %r1, %tid.x;\nld.param.u32 %r2, [n];\nsetp.eq.u32 %p3, %r2, 0;\n\
+             setp.lt.{combined}.u32 %p1|%p2, %r1, 64, %p3;\n@!%p2 bra END;\n\
+             setp.ge.u32 %p4, %r1, 32;\n@%p4 bra END;\nbar.sync 1, 64;\nEND:"
+        )
+    };
+    insta::assert_snapshot!(check(64, ".param .u32 n", &code("and")), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 0 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(check(64, ".param .u32 n", &code("or")), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 0: warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    --- stderr
+    ");
+}

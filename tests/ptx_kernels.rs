@@ -101,11 +101,36 @@ fn two_ctas_of_a_cluster() {
 fn ctas_with_rings_that_take_turns() {
     let decided =
         |entry, property| check("backward.ptx", &["--entry", entry, "--property", property]);
-    insta::assert_snapshot!(decided("backward_dense", "deadlock"), @"");
-    insta::assert_snapshot!(decided("backward_off_by_one", "deadlock"), @"");
-    insta::assert_snapshot!(decided("backward_no_release", "deadlock"), @"");
-    insta::assert_snapshot!(decided("backward_dense", "race"), @"");
-    insta::assert_snapshot!(decided("backward_reads_late", "race"), @"");
+    insta::assert_snapshot!(decided("backward_dense", "deadlock"), @"
+    exit 0
+    --- stdout
+    backward.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule, assuming R >= nctaid_x: all 68 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(decided("backward_off_by_one", "deadlock"), @"
+    exit 1
+    --- stdout
+    backward.ptx: deadlock: REFUTED at param_4 = 1, nctaid_x = 1, R = 1: warp0[0] waits for at_param_2[0] == 1, but at_param_2[0] is 0 and stays 0: nobody else adds to it
+    --- stderr
+    ");
+    insta::assert_snapshot!(decided("backward_no_release", "deadlock"), @"
+    exit 1
+    --- stdout
+    backward.ptx: deadlock: REFUTED at param_4 = 3, nctaid_x = 1, R = 1: warp0[0] waits for full_bar[0][0] to leave phase 1, but full_bar[0][0] is in phase 1 with 1 arrival pending and nothing changes that: warp4[0], which still arrives at it, itself waits for empty_bar[0][0] to leave phase 0
+    --- stderr
+    ");
+    insta::assert_snapshot!(decided("backward_dense", "race"), @"
+    exit 0
+    --- stdout
+    backward.ptx: race: PROVED for every param_4 in 0..=1073741823 and schedule: all 72 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(decided("backward_reads_late", "race"), @"
+    exit 1
+    --- stdout
+    backward.ptx: race: REFUTED at param_4 = 3: the read by warp0 at line 19 and the asynchronous write that warp4 starts at line 41 of smem_tile[0] are not ordered: an arrival of warp0 after line 19 that warp4 waits for before line 41 would order them
+    --- stderr
+    ");
 }
 
 #[test]

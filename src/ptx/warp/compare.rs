@@ -20,6 +20,25 @@ impl Machine<'_, '_> {
         instruction: &Instruction<'_>,
         parts: &[&str],
         state: &mut State,
+    ) -> [Value; 2] {
+        let at = instruction.at;
+        let found = self.compared(instruction, parts, state);
+        let other = found.negated();
+        match (parts.get(2).copied(), instruction.operands.get(3)) {
+            (Some(name @ ("and" | "or" | "xor")), Some(third)) => {
+                let third = self.value(third, state, at);
+                [found, other].map(|outcome| logical(name, &outcome, &third, at))
+            }
+            _ => [found, other],
+        }
+    }
+
+    /// The outcome of the comparison alone.
+    fn compared(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        state: &mut State,
     ) -> Value {
         let at = instruction.at;
         let (Some(first), Some(second)) =
@@ -41,22 +60,12 @@ impl Machine<'_, '_> {
         // lo, ls, hi and hs compare without sign whatever the type says.
         let signed = signed && !matches!(relation, "lo" | "ls" | "hi" | "hs");
         let found = self.relation(relation, a, b, signed, bits, state, at);
-        let found = found.unwrap_or_else(|| {
+        found.unwrap_or_else(|| {
             Value::lost(
                 at,
                 "this comparison is not followed: a side may wrap around, or lanes differ",
             )
-        });
-        match parts.get(2).copied() {
-            Some(name @ ("and" | "or" | "xor")) => match instruction.operands.get(3) {
-                Some(third) => {
-                    let third = self.value(third, state, at);
-                    logical(name, &found, &third, at)
-                }
-                None => found,
-            },
-            _ => found,
-        }
+        })
     }
 
     #[expect(clippy::too_many_arguments, reason = "the operands of one instruction")]

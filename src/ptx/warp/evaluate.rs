@@ -33,10 +33,7 @@ impl Machine<'_, '_> {
             return;
         }
         let values: Vec<Value> = match parts.first().copied().unwrap_or_default() {
-            "setp" => {
-                let yes = self.compare(instruction, &parts, state);
-                vec![yes.clone(), yes.negated()]
-            }
+            "setp" => self.compare(instruction, &parts, state).into(),
             "elect" | "shfl" if state.vague => {
                 let lost = Value::lost(at, "which lanes of the warp are here is not known");
                 vec![lost.clone(), lost]
