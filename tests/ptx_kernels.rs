@@ -133,6 +133,27 @@ fn ctas_with_rings_that_take_turns() {
     ");
 }
 
+/// Sixteen or eight copies of a round, with a tree of branches for the rest, are one loop.
+#[test]
+fn loops_that_the_compiler_wrote_out() {
+    insta::assert_snapshot!(check("unrolled.ptx", &[]), @"
+    exit 1
+    --- stdout
+    unrolled.ptx:unrolled_meet: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    unrolled.ptx:unrolled_meet_fixed_phase: deadlock: REFUTED at param_1 = 2: cta0_warp0 waits for bar_bar[0] to leave phase 0, but bar_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody who is left arrives at it (cta0_warp1, cta1_warp0 and cta1_warp1 did and will not again)
+    unrolled.ptx:unrolled_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    unrolled.ptx:unrolled_ring_fixed_phase: deadlock: REFUTED at param_2 = 3: warp1 waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    --- stderr
+    ");
+    let race = ["--property", "race", "--entry", "unrolled_ring"];
+    insta::assert_snapshot!(check("unrolled.ptx", &race), @"
+    exit 0
+    --- stdout
+    unrolled.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 25 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
 #[test]
 fn a_grid_barrier_needs_all_ctas() {
     insta::assert_snapshot!(check("grid_barrier.ptx", &[]), @"

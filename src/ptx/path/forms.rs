@@ -435,6 +435,7 @@ pub(in crate::ptx) fn trips(again: &Condition, number: Unknown, facts: &Facts) -
             };
             let (slope, rest) = sum.split(number)?;
             let times = rest.exactly_over(-slope.as_constant()?)?;
+            let times = facts.rewritten(&times);
             facts.is_positive(&times).then_some(times)
         }
         // As long as both hold.

@@ -48,7 +48,7 @@ impl Facts {
     /// Adds what a condition says.
     pub fn assume(&mut self, condition: &Condition) {
         match condition {
-            Condition::Negative(sum) => self.assume_positive(&sum.scaled(-1).plus_constant(-1)),
+            Condition::Negative(sum) => self.learn_positive(&sum.scaled(-1).plus_constant(-1)),
             Condition::Zero(sum) => {
                 self.assume_positive(sum);
                 self.assume_positive(&sum.scaled(-1));
@@ -56,9 +56,9 @@ impl Facts {
             Condition::Not(inner) => {
                 if let Condition::Zero(sum) = &**inner {
                     if self.range(sum).0 >= 0 {
-                        self.assume_positive(&sum.plus_constant(-1));
+                        self.learn_positive(&sum.plus_constant(-1));
                     } else if self.range(sum).1 <= 0 {
-                        self.assume_positive(&sum.scaled(-1).plus_constant(-1));
+                        self.learn_positive(&sum.scaled(-1).plus_constant(-1));
                     }
                 }
             }
@@ -68,6 +68,15 @@ impl Facts {
             }
             Condition::Constant(_) | Condition::Or(..) | Condition::Passed(_) => {}
         }
+    }
+
+    /// Adds that a sum is 0 or more, also as it is written with what is known.
+    fn learn_positive(&mut self, sum: &Sum) {
+        let written = self.rewritten(sum);
+        if written != *sum {
+            self.assume_positive(&written);
+        }
+        self.assume_positive(sum);
     }
 
     pub fn assume_positive(&mut self, sum: &Sum) {
@@ -332,8 +341,32 @@ impl Facts {
         if low.div_euclid(k) == high.div_euclid(k) && low > -FAR && high < FAR {
             return Some(Sum::of(low.div_euclid(k)));
         }
+        if let Some(quotient) = self.by_larger(&rest, k) {
+            return Some(whole.plus(&quotient));
+        }
         let atom = Atom::Quotient(Rc::new(rest), Rc::new(divisor.clone()));
         Some(whole.plus(&Sum::atom(atom)))
+    }
+
+    /// A quotient by way of one by a multiple of the divisor, of which the remainder is known closely: where
+    /// `n % 8` is 1 to 3, `n / 4` is `2 * (n / 8)`.
+    fn by_larger(&self, dividend: &Sum, divisor: i128) -> Option<Sum> {
+        let known = self.positive.iter().flat_map(|fact| fact.terms.keys());
+        let larger = known.filter_map(|atom| match atom {
+            Atom::Quotient(other, by) if **other == *dividend => Some((atom, by.as_constant()?)),
+            _ => None,
+        });
+        larger
+            .filter(|(_, by)| *by > divisor && by % divisor == 0)
+            .find_map(|(atom, by)| {
+                let rest = dividend.plus_times(&Sum::atom(atom.clone()), -by);
+                let (low, high) = self.narrowed(&rest, DEPTH);
+                let part = low.div_euclid(divisor);
+                let one = part == high.div_euclid(divisor);
+                // It may be known by way of a larger one in turn.
+                let quotient = one.then(|| self.quotient(dividend, &Sum::of(by)))??;
+                Some(quotient.scaled(by / divisor).plus_constant(part))
+            })
     }
 
     /// The remainder that matches.
