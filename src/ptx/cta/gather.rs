@@ -11,6 +11,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 
 use super::program::each;
+use super::program::numbered;
 use super::reroll::MOST_COPIES;
 use super::reroll::parities;
 use super::reroll::part;
@@ -30,12 +31,34 @@ use crate::ptx::warp::term::Unknown;
 /// The most statements of a block that are taken together.
 const MOST_TOGETHER: usize = 4;
 
-/// The statements with such loops put together.
+/// The statements with such loops put together: from outside, and what is left then from inside.
 pub(in crate::ptx) fn gathered(
-    statements: Vec<Statement>,
+    mut statements: Vec<Statement>,
     unknowns: &mut Unknowns,
 ) -> Vec<Statement> {
-    let mut all = statements;
+    regions(&mut statements, unknowns);
+    let mut all = Vec::new();
+    for mut statement in statements {
+        match &mut statement.action {
+            Action::For(_, _, body) => *body = gathered(std::mem::take(body), unknowns),
+            Action::If(condition, yes, no) => {
+                *yes = gathered(std::mem::take(yes), unknowns);
+                *no = gathered(std::mem::take(no), unknowns);
+                if let Some(either) = alike(condition, yes, no, &unknowns.1) {
+                    all.extend(either);
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        all.push(statement);
+    }
+    regions(&mut all, unknowns);
+    all
+}
+
+/// Puts loops together that lie in a row in a block.
+fn regions(all: &mut Vec<Statement>, unknowns: &mut Unknowns) {
     let mut first = 0;
     while first < all.len() {
         let most = MOST_TOGETHER.min(all.len() - first);
@@ -48,17 +71,22 @@ pub(in crate::ptx) fn gathered(
         }
         first += 1;
     }
-    for statement in &mut all {
-        match &mut statement.action {
-            Action::For(_, _, body) => *body = gathered(std::mem::take(body), unknowns),
-            Action::If(_, yes, no) => {
-                *yes = gathered(std::mem::take(yes), unknowns);
-                *no = gathered(std::mem::take(no), unknowns);
-            }
-            _ => {}
-        }
+}
+
+/// What both sides of a branch do, if that is the same, or loops that run no time on the other side.
+fn alike(
+    condition: &Condition,
+    yes: &[Statement],
+    no: &[Statement],
+    facts: &Facts,
+) -> Option<Vec<Statement>> {
+    if numbered(yes) == numbered(no) {
+        return Some(yes.to_vec());
     }
-    all
+    let loops = yes.iter().all(|s| matches!(s.action, Action::For(..)));
+    let mut without = facts.clone();
+    without.assume(&condition.negated());
+    (no.is_empty() && loops && simplified(yes, &without).is_empty()).then(|| yes.to_vec())
 }
 
 /// How often something is done: `(base + added) / by`, rounded down.
