@@ -454,12 +454,12 @@ fn what_is_not_followed_is_named() {
     kernel.ptx: race: UNKNOWN line 30, `st.shared.u32 [%r5], %r1`: this access lies outside of `tile`
     --- stderr
     ");
-    let branch = "ld.volatile.global.u32 %r4, [%rd9];\nsetp.eq.u32 %p3, %r4, 0;\n@%p3 bra X;\n\
+    let branch = "ld.global.u32 %r4, [%rd9];\nsetp.eq.u32 %p3, %r4, 0;\n@%p3 bra X;\n\
                   st.shared.u32 [tile], %r1;\nX:";
     insta::assert_snapshot!(race(64, 1, branch), @"
     exit 4
     --- stdout
-    kernel.ptx: race: UNKNOWN line 30, `@%p3 bra X`: a branch decides about synchronization or shared memory, but depends on memory that is read (line 28, `ld.volatile.global.u32 %r4, [%rd9]`)
+    kernel.ptx: race: UNKNOWN line 30, `@%p3 bra X`: a branch decides about synchronization or shared memory, but depends on memory that is read
     --- stderr
     ");
 }

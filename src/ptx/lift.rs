@@ -34,7 +34,6 @@ use crate::ptx::warp::machine::TENSOR;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Pool;
-use crate::ptx::written::data::Data;
 use crate::ptx::written::launch::Ctas;
 use crate::ptx::written::write::Writer;
 use crate::text;
@@ -152,7 +151,6 @@ pub(super) fn written(
         times: Vec::new(),
         conditions: Vec::new(),
         memory: Memory::default(),
-        data: Data::default(),
         used: BTreeSet::new(),
     };
     let body = writer.roles()?;

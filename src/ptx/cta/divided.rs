@@ -147,7 +147,7 @@ impl Change {
                 self.facts
                     .choice(&self.condition(c), &self.sum(a), &self.sum(b))
             }
-            Atom::Unknown(_) | Atom::Cell(..) | Atom::Datum(..) => Sum::atom(atom.clone()),
+            Atom::Unknown(_) | Atom::Cell(..) => Sum::atom(atom.clone()),
         }
     }
 
@@ -227,7 +227,6 @@ fn within(atom: &Atom, uses: &mut BTreeMap<Unknown, Uses>, unknowns: &Unknowns) 
             }
         }
         Atom::Cell(address, _) => look(address, uses, unknowns),
-        Atom::Datum(_, turns) => turns.iter().for_each(|turn| look(turn, uses, unknowns)),
         Atom::Choice(c, a, b) => {
             examine(c, uses, unknowns);
             look(a, uses, unknowns);

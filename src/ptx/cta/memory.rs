@@ -116,7 +116,7 @@ impl Writer<'_, '_> {
     }
 
     /// One more than the most that an index can be, over parameters.
-    pub fn extent(&mut self, index: &Sum, at: usize) -> Result<String, Obstacle> {
+    fn extent(&mut self, index: &Sum, at: usize) -> Result<String, Obstacle> {
         let Some(most) = self.most(index) else {
             let reason = "how many elements of this memory there are is not followed";
             return Err(Obstacle::new(at, reason));
@@ -152,25 +152,10 @@ impl Writer<'_, '_> {
         let fixed = |u: Unknown| {
             !matches!(
                 self.followed.unknowns.meaning(u),
-                Some(
-                    Meaning::Parameter(..)
-                        | Meaning::Blocks(_)
-                        | Meaning::Divided(..)
-                        | Meaning::Rounds(..)
-                        | Meaning::Granted
-                        | Meaning::Datum(_)
-                        | Meaning::Until(..)
-                )
+                Some(Meaning::Parameter(..) | Meaning::Blocks(_))
             )
         };
-        let read = self.followed.counters && most.reads_memory();
-        (!most.mentions(&fixed) && !read).then_some(most)
-    }
-
-    /// Whether a sum is what is read from memory, and nothing else.
-    pub fn is_cell(&self, sum: &Sum) -> bool {
-        self.followed.counters && sum.reads_memory()
-            || matches!(sum.single(), Some((Atom::Cell(..), 1 | -1)))
+        (!most.mentions(&fixed) && !most.reads_memory()).then_some(most)
     }
 
     /// Whether what is read from memory is other than 0, as an element of a pattern.

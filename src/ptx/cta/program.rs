@@ -2,24 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
 use super::gather::gathered;
 use super::peel::peeled;
 use super::reroll::rolled;
 use crate::ptx::operations::answers::Answers;
-use crate::ptx::operations::datum::Heard;
-use crate::ptx::operations::datum::Meetings;
-use crate::ptx::operations::datum::reads_constant;
-use crate::ptx::operations::datum::says;
 use crate::ptx::operations::warpgroups::needed;
 use crate::ptx::operations::warpgroups::paired;
-use crate::ptx::path::epochs::Stores;
 use crate::ptx::path::flow::Flow;
-use crate::ptx::path::locals::in_registers;
 use crate::ptx::path::walk::Walker;
 use crate::ptx::syntax::ast::Function;
-use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Module;
 use crate::ptx::syntax::ast::Variable;
 use crate::ptx::syntax::inline::inlined;
@@ -32,9 +24,6 @@ use crate::ptx::warp::statement::Pool;
 use crate::ptx::warp::statement::Statement;
 use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::term::Unknown;
-
-/// Instructions that say what data decides, followed as such in one kernel.
-const MOST_HEARD: usize = 64;
 
 /// What one warp does.
 #[derive(Debug, Clone)]
@@ -72,14 +61,11 @@ pub(in crate::ptx) fn follow(
     launch: &Launch,
     data: bool,
 ) -> Result<Followed, Obstacle> {
-    let function = &*in_registers(inlined(module, function))?;
-    let flow = Rc::new(Flow::of(function)?);
+    let function = &*inlined(module, function);
+    let flow = Flow::of(function)?;
     let shared = module.shared.iter().chain(&function.shared);
     let shared: Vec<Variable<'_>> = shared.cloned().collect();
     let asks = function.code.iter().any(|i| i.has("try_cancel"));
-    let stores = Stores::of(function, &shared);
-    // Where data decides about synchronization.
-    let (mut heard, mut constant) = (BTreeSet::new(), BTreeSet::new());
     let mut unknowns = Unknowns::default();
     let mut counters = BTreeSet::new();
     let mut tensors = BTreeSet::new();
@@ -94,7 +80,6 @@ pub(in crate::ptx) fn follow(
         let mut failed = None;
         let mut leveled = false;
         let mut allocated = BTreeSet::new();
-        let mut meetings: BTreeMap<u32, Vec<Meetings>> = BTreeMap::new();
         'all: for rank in 0..launch.ranks() {
             for warp in 0..launch.warps() {
                 let mut walker = Walker {
@@ -111,10 +96,8 @@ pub(in crate::ptx) fn follow(
                         leveled: false,
                         shared: &shared,
                         tensors: &tensors,
-                        constant: &constant,
                     },
-                    flow: Rc::clone(&flow),
-                    whole: &flow,
+                    flow: &flow,
                     counters: &counters,
                     data,
                     waited: BTreeSet::new(),
@@ -133,12 +116,6 @@ pub(in crate::ptx) fn follow(
                     multiplier: None,
                     allocated: BTreeSet::new(),
                     hints: Vec::new(),
-                    turns: Vec::new(),
-                    heard: &heard,
-                    around: Vec::new(),
-                    inside: Vec::new(),
-                    current: 0,
-                    stores: &stores,
                 };
                 let done = walker.run();
                 steps = walker.steps;
@@ -147,11 +124,7 @@ pub(in crate::ptx) fn follow(
                 allocated.extend(walker.allocated);
                 answers.add(walker.answers);
                 match done {
-                    Ok(statements) => {
-                        let own = Meetings::of(&statements, launch);
-                        meetings.entry(rank).or_default().push(own);
-                        add(&mut programs, rank, warp, paired(statements));
-                    }
+                    Ok(statements) => add(&mut programs, rank, warp, paired(statements)),
                     Err(obstacle) => {
                         failed = failed.or(Some(obstacle));
                         // Warps behind it may say where the tensor memory lies.
@@ -171,20 +144,6 @@ pub(in crate::ptx) fn follow(
             tensors.extend(allocated);
             continue;
         }
-        if let Some(from) = failed.as_ref().and_then(|obstacle| obstacle.from) {
-            let code = function.code.iter().enumerate();
-            let here = || code.clone().filter(|(_, i)| i.at == from);
-            let all = |says: &dyn Fn(&Instruction<'_>, usize, &Stores) -> bool| {
-                here().next().is_some() && here().all(|(number, i)| says(i, number, &stores))
-            };
-            let few = heard.len() + constant.len() < MOST_HEARD;
-            if few
-                && (all(&reads_constant) && constant.insert(from)
-                    || all(&says) && heard.insert(from))
-            {
-                continue;
-            }
-        }
         match (failed, first) {
             (None, _) => {}
             (Some(obstacle), None) => {
@@ -196,15 +155,6 @@ pub(in crate::ptx) fn follow(
             (Some(_), Some(before)) => return Err(before),
         }
         answers.agree(&programs)?;
-        let heard = Heard {
-            function,
-            flow: &flow,
-            stores: &stores,
-            launch,
-            unknowns: &unknowns,
-            meetings: &meetings,
-        };
-        heard.same_for_all(&programs, !counters.is_empty())?;
         needed(&mut programs, launch, &unknowns)?;
         for program in &mut programs {
             let mut statements = rolled(std::mem::take(&mut program.statements), &mut unknowns);

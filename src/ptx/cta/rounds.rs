@@ -99,7 +99,6 @@ fn inside(atom: &Atom, call: &mut dyn FnMut(&Sum)) {
         }
         Atom::Product(parts) => parts.iter().for_each(|part| inside(part, call)),
         Atom::Cell(address, _) => call(address),
-        Atom::Datum(_, turns) => turns.iter().for_each(call),
         Atom::Choice(condition, a, b) => {
             sums(condition, call);
             call(a);
@@ -248,9 +247,6 @@ impl Rounds {
                 &deep(a),
                 &deep(b),
             ),
-            Atom::Datum(unknown, turns) => {
-                Sum::atom(Atom::Datum(*unknown, turns.iter().map(deep).collect()))
-            }
             Atom::Cell(address, cell) => Sum::atom(Atom::Cell(deep(address).into(), *cell)),
             other => Sum::atom(other.clone()),
         }

@@ -86,10 +86,7 @@ impl Walker<'_, '_, '_> {
                 && let Some(Value::Integer(address)) =
                     address.map(|a| self.machine.value(a, state, instruction.at))
             {
-                let unknown = self
-                    .machine
-                    .unknowns
-                    .fresh(Meaning::Read(address.sum, instruction.at));
+                let unknown = self.machine.unknowns.fresh(Meaning::Read(address.sum));
                 state.facts.bound(unknown, 0, i128::from(i32::MAX));
                 let value = Value::Integer(Integer::same(Sum::unknown(unknown)));
                 self.machine.write(instruction, *register, value, state);

@@ -92,10 +92,8 @@ impl Machine<'_, '_> {
             _ => None,
         };
         let (found, now, before) = match (one(a)?, one(b)?) {
-            ((found, Meaning::Found(before, _)), (_, Meaning::Read(now, _)))
-            | ((_, Meaning::Read(now, _)), (found, Meaning::Found(before, _))) => {
-                (found, now, before)
-            }
+            ((found, Meaning::Found(before, _)), (_, Meaning::Read(now)))
+            | ((_, Meaning::Read(now)), (found, Meaning::Found(before, _))) => (found, now, before),
             _ => return None,
         };
         if now != before {
@@ -154,6 +152,6 @@ fn all_together(added: &Sum, unknowns: &Unknowns) -> Option<Vec<usize>> {
 pub(in crate::ptx) fn found(unknowns: &Unknowns, unknown: Unknown) -> bool {
     matches!(
         unknowns.meaning(unknown),
-        Some(Meaning::Read(..) | Meaning::Found(..) | Meaning::Flipped(..))
+        Some(Meaning::Read(_) | Meaning::Found(..) | Meaning::Flipped(..))
     )
 }

@@ -130,7 +130,7 @@ impl Walker<'_, '_, '_> {
                 self.refuse(instruction, "this instruction is not modelled")
             }
             _ => {
-                if !self.hear(instruction, &parts, state) && !self.decided(instruction, state) {
+                if !self.hear(instruction, &parts, state) {
                     self.machine.compute(instruction, state);
                 }
                 Ok(())
@@ -486,9 +486,8 @@ impl Walker<'_, '_, '_> {
         match kind {
             "sync" | "red" => {
                 self.push(out, instruction, Action::Sync(id, threads, given));
-                if kind == "red" && !self.decided(instruction, state) {
-                    let lost = Value::lost(instruction.at, "what all threads find is not followed");
-                    self.machine.write_all(instruction, &lost, state);
+                if kind == "red" {
+                    self.machine.compute(instruction, state);
                 }
             }
             "arrive" => self.push(out, instruction, Action::ArriveNamed(id, threads)),

@@ -3,7 +3,6 @@
 pub mod access;
 pub mod answers;
 pub mod counters;
-pub mod datum;
 pub mod descriptor;
 pub mod engines;
 pub mod flips;

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use super::exits::Several;
 use super::flow::End;
 use super::forms::Closed;
 use super::forms::closed_forms;
@@ -46,8 +45,6 @@ pub(in crate::ptx) struct Loop {
     pub leaving: usize,
     pub inside: usize,
     pub outside: usize,
-    /// The ways out, where there are several: they meet outside.
-    pub ways: Option<Several>,
 }
 
 /// One iteration up to the decision, and from there to the next.
@@ -116,7 +113,6 @@ impl Walker<'_, '_, '_> {
                 leaving: *leaving,
                 inside: inside.unwrap_or(header),
                 outside: *outside,
-                ways: None,
                 blocks,
             };
             let depth = self.depth;
@@ -146,9 +142,6 @@ impl Walker<'_, '_, '_> {
             if let Some(next) = self.written_through(header, &blocks, &state, out) {
                 return Ok(next);
             }
-            if let Some(followed) = self.left_anywhere(header, &blocks, &state, out) {
-                return followed;
-            }
             let reason = if self.data {
                 "a loop with synchronization or shared memory is left in more than one place"
             } else {
@@ -165,9 +158,6 @@ impl Walker<'_, '_, '_> {
         };
         let between = self.flow.between(header, join);
         if self.touching(&between) {
-            if let Some(followed) = self.left_anywhere(header, &blocks, &state, out) {
-                return followed;
-            }
             let reason = "where this loop is left decides about synchronization";
             return Err(Obstacle::new(at, reason));
         }
@@ -179,52 +169,6 @@ impl Walker<'_, '_, '_> {
             &mut after,
         );
         Ok((join, after))
-    }
-
-    /// Goes through a loop that is left in several places.
-    fn left_anywhere(
-        &mut self,
-        header: usize,
-        blocks: &BTreeSet<usize>,
-        state: &State,
-        out: &mut Vec<Statement>,
-    ) -> Option<Next> {
-        let outside = self.behind_loop(header, blocks)?;
-        let ways = match self.several(header, blocks) {
-            Ok(ways) => ways,
-            Err(obstacle) => return Some(Err(obstacle)),
-        };
-        let one = Loop {
-            header,
-            leaving: ways.decides_last(),
-            inside: header,
-            outside,
-            ways: Some(ways),
-            blocks: blocks.clone(),
-        };
-        let depth = self.depth;
-        let assumed = self.machine.assumptions.clone();
-        let guessing = self.machine.guessing;
-        let cycling = std::mem::replace(&mut self.cycling, true);
-        let (inside, around) = (self.inside.len(), self.around.len());
-        self.rounds.push(header);
-        let followed = self.summarized(&one, state);
-        self.rounds.pop();
-        self.machine.guessing = guessing;
-        self.cycling = cycling;
-        Some(match followed {
-            Ok((after, statements)) => {
-                out.extend(statements);
-                Ok((outside, after))
-            }
-            Err(obstacle) => {
-                self.depth = depth;
-                self.inside.truncate(inside);
-                self.around.truncate(around);
-                *self.machine.assumptions = assumed;
-                Err(obstacle)
-            }
-        })
     }
 
     fn arrives(&self, blocks: &BTreeSet<usize>) -> bool {
@@ -274,23 +218,6 @@ impl Walker<'_, '_, '_> {
         rest: &dyn Fn(&mut Facts),
     ) -> Result<Round, Obstacle> {
         let unfinished = self.unfinished;
-        if let Some(ways) = &one.ways {
-            let (decided, mut below) = (state.clone(), Vec::new());
-            let mut start = state;
-            rest(&mut start.facts);
-            let (ended, stays) = self.stays_inside(one.header, ways, start, &mut below)?;
-            if self.unfinished != unfinished {
-                let at = self.place(one.header).0;
-                self.over(at, "where this loop begins again, ")?;
-            }
-            return Ok(Round {
-                decided,
-                again: Value::Same(stays),
-                above: Vec::new(),
-                ended,
-                below,
-            });
-        }
         let mut above = Vec::new();
         let mut decided =
             self.region(one.header, one.leaving, Some(one.header), state, &mut above)?;
@@ -451,13 +378,9 @@ impl Walker<'_, '_, '_> {
             let depth = self.depth;
             let first = self.machine.unknowns.next();
             let guessing = std::mem::replace(&mut self.machine.guessing, true);
-            let turn = self.machine.unknowns.fresh(Meaning::Iteration(0));
-            start.facts.bound(turn, 0, PROVISIONAL);
             self.numbers.push(None);
-            self.turns.push((one.header, Sum::unknown(turn)));
             let round = self.round(one, start, &|_| {});
             self.numbers.pop();
-            self.turns.pop();
             self.machine.guessing = guessing;
             *self.machine.assumptions = assumed.clone();
             let round = match round {
@@ -472,7 +395,6 @@ impl Walker<'_, '_, '_> {
             };
             if round.above.is_empty()
                 && round.below.is_empty()
-                && one.ways.is_none()
                 && let Some(statement) = self.waits(one, &round, first)
             {
                 let own = carried.values().map(|(unknown, _)| *unknown).collect();
@@ -485,7 +407,7 @@ impl Walker<'_, '_, '_> {
                     integer.sum.constant -= BEFORE_FIRST;
                 }
             }
-            let (mut closed, hints) = closed_forms(&carried, &ended, state, turn);
+            let (mut closed, hints) = closed_forms(&carried, &ended, state);
             for hint in hints {
                 if !self.hints.contains(&hint) {
                     self.hints.push(hint);
@@ -551,7 +473,7 @@ impl Walker<'_, '_, '_> {
             Condition::Zero(sum) | Condition::Negative(sum) => {
                 let mut read = sum.terms.iter().filter_map(|(atom, factor)| match atom {
                     Atom::Unknown(u) => match self.machine.unknowns.meaning(*u) {
-                        Some(Meaning::Read(address, _)) => Some((*u, *factor, address.clone())),
+                        Some(Meaning::Read(address)) => Some((*u, *factor, address.clone())),
                         _ => None,
                     },
                     _ => None,
@@ -581,8 +503,7 @@ impl Walker<'_, '_, '_> {
                 let (Atom::Unknown(unknown), 1 | -1) = sum.single()? else {
                     return None;
                 };
-                let Some(Meaning::Read(address, _)) = self.machine.unknowns.meaning(*unknown)
-                else {
+                let Some(Meaning::Read(address)) = self.machine.unknowns.meaning(*unknown) else {
                     return None;
                 };
                 let address = address.clone();
@@ -599,9 +520,8 @@ impl Walker<'_, '_, '_> {
         let moves = match &action {
             Action::WaitOwn(a) => a.mentions(&own),
             Action::Wait(a, b) | Action::CounterWait(a, _, b) => {
-                let reads = |u: Unknown| {
-                    matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(..)))
-                };
+                let reads =
+                    |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_)));
                 a.mentions(&own) || b.mentions(&own) || b.mentions(&reads)
             }
             _ => false,
@@ -653,10 +573,8 @@ impl Walker<'_, '_, '_> {
         let assumed = self.machine.assumptions.clone();
         let guessing = std::mem::replace(&mut self.machine.guessing, true);
         self.numbers.push(Some(number));
-        self.turns.push((one.header, index.clone()));
         let round = self.round(one, start, &|_| {});
         self.numbers.pop();
-        self.turns.pop();
         self.machine.guessing = guessing;
         *self.machine.assumptions = assumed;
         let again = match round?.again {
@@ -670,30 +588,17 @@ impl Walker<'_, '_, '_> {
             _ => return Err(self.trouble(one, "lanes of one warp run this loop differently often")),
         };
         if self.reads(&again) || again.tests() {
-            let mut obstacle = self.trouble(
+            return Err(self.trouble(
                 one,
                 "how often this loop runs depends on memory that is read",
-            );
-            obstacle.from = self.read_at(&again);
-            return Err(obstacle);
+            ));
         }
-        let (times, decided) = match trips(&again, number, &state.facts) {
-            Some(times) => (times, false),
-            None => match self.until(one, &again, number, &state.facts) {
-                Some(times) => (times, true),
-                None => {
-                    return Err(self.trouble(one, "how often this loop runs is not followed"));
-                }
-            },
+        let Some(times) = trips(&again, number, &state.facts) else {
+            return Err(self.trouble(one, "how often this loop runs is not followed"));
         };
         // Now with what is really known of the iteration's number.
         let mut facts = state.facts.clone();
-        let counts = decided.then(|| self.machine.unknowns.1.range(&times));
-        if let Some((low, high)) = counts {
-            facts.assume_positive(&times.plus_constant(-low));
-            facts.assume_positive(&Sum::of(high).minus(&times));
-        }
-        let most = counts.map_or(facts.range(&times).1, |(_, high)| high);
+        let most = facts.range(&times).1;
         facts.bound(number, 0, most.max(0));
         facts.assume_positive(&times.minus(&index));
         // What holds of the quotient that says how often, and of products with its divisor.
@@ -711,10 +616,8 @@ impl Walker<'_, '_, '_> {
             facts.assume_positive(&times.minus(&index).plus_constant(-1));
         };
         self.numbers.push(Some(number));
-        self.turns.push((one.header, index.clone()));
         let round = self.round(one, start, &strictly);
         self.numbers.pop();
-        self.turns.pop();
         let round = round?;
         if round.again != Value::Same(again.clone()) {
             return Err(self.trouble(one, "the condition of this loop may wrap around"));
@@ -760,31 +663,16 @@ impl Walker<'_, '_, '_> {
             return Ok(Err(wrong));
         }
         let initialises = |s: &Statement| matches!(s.action, Action::Init(..));
-        if one.ways.is_none()
-            && round.above.iter().chain(&round.below).any(initialises)
+        if round.above.iter().chain(&round.below).any(initialises)
             && let Some(done) = self.unrolled(one, state)
         {
             return Ok(Ok(done));
-        }
-        if let Some(ways) = &one.ways {
-            return Ok(Ok(self.left(
-                one,
-                ways,
-                &again,
-                (number, most, times),
-                begin(&facts),
-                round,
-            )?));
         }
         // What is left behind.
         let mut after = state.clone();
         after.apart = both(round.decided.apart, both(round.ended.apart, state.apart));
         after.touched |= round.decided.touched | round.ended.touched;
         let last = |u: Unknown| (u == number).then(|| times.clone());
-        if decided {
-            let over = after.facts.replaced_in(&again.negated(), &last);
-            after.facts.assume(&over);
-        }
         for register in &written {
             let value = match round.decided.registers.get(register.0 as usize) {
                 Some(Value::Integer(integer)) => Value::Integer(Integer {
@@ -809,53 +697,6 @@ impl Walker<'_, '_, '_> {
         self.machine.unknowns.1.bound(number, 0, most.max(0));
         let statements = self.written_out(one, number, times, round, &after.facts);
         Ok(Ok((after, statements)))
-    }
-
-    /// What comes behind a loop that is left in several places, with its last iteration.
-    fn left(
-        &mut self,
-        one: &Loop,
-        ways: &Several,
-        again: &Condition,
-        (number, most, times): (Unknown, i128, Sum),
-        mut start: State,
-        round: Round,
-    ) -> Result<(State, Vec<Statement>), Obstacle> {
-        let facts = start.facts.clone();
-        start
-            .facts
-            .assume_positive(&Sum::unknown(number).minus(&times));
-        start.facts.assume(&again.negated());
-        start.apart = both(start.apart, round.ended.apart);
-        start.touched |= round.ended.touched;
-        let mut tail = Vec::new();
-        self.numbers.push(Some(number));
-        self.turns.push((one.header, Sum::unknown(number)));
-        let after = self.last_round(one, ways, start, &mut tail);
-        self.numbers.pop();
-        self.turns.pop();
-        let mut after = after?;
-        let last = |u: Unknown| (u == number).then(|| times.clone());
-        for slot in &mut after.registers {
-            match slot {
-                Value::Integer(integer) if integer.sum.mentions(&|u| u == number) => {
-                    integer.sum = facts.replaced(&integer.sum, &last);
-                }
-                Value::Same(condition) if condition.mentions(&|u| u == number) => {
-                    *condition = facts.replaced_in(condition, &last);
-                }
-                Value::Parted(_) => {
-                    *slot = Value::lost(self.place(one.header).0, "it is left behind by a loop");
-                }
-                _ => {}
-            }
-        }
-        self.machine.unknowns.1.bound(number, 0, (most - 1).max(0));
-        let mut statements = self.written_out(one, number, times.clone(), round, &facts);
-        let mut known = facts.clone();
-        known.assume(&facts.replaced_in(&again.negated(), &last));
-        statements.extend(replaced(&tail, &known, &last));
-        Ok((after, statements))
     }
 
     fn written_out(

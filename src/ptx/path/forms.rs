@@ -89,7 +89,6 @@ pub(in crate::ptx) fn closed_forms(
     carried: &Carried,
     ended: &State,
     state: &State,
-    turn: Unknown,
 ) -> (BTreeMap<Register, Closed>, Vec<(Register, i128)>) {
     let mut closed: BTreeMap<Register, Closed> = BTreeMap::new();
     let mut hints = Vec::new();
@@ -119,9 +118,8 @@ pub(in crate::ptx) fn closed_forms(
             }
             let next = facts.replaced(&next.sum, &fixed);
             let own = Sum::unknown(*unknown);
-            let moving = |sum: &Sum| {
-                sum.mentions(&|u| u == turn || carried.values().any(|(own, _)| *own == u))
-            };
+            let moving =
+                |sum: &Sum| sum.mentions(&|u| carried.values().any(|(other, _)| *other == u));
             let step = next.minus(&own);
             let form = if moving(&step) {
                 ring(&next, *unknown, entry, &moving)
@@ -153,14 +151,14 @@ pub(in crate::ptx) fn closed_forms(
             closed.insert(register, Closed { form, lanes, above });
         }
         if closed.len() == before {
-            late(carried, &mut closed, ended, turn);
+            late(carried, &mut closed, ended);
             return (closed, hints);
         }
     }
 }
 
 /// Registers that hold what others held in the iteration before.
-fn late(carried: &Carried, closed: &mut BTreeMap<Register, Closed>, ended: &State, turn: Unknown) {
+fn late(carried: &Carried, closed: &mut BTreeMap<Register, Closed>, ended: &State) {
     let known: BTreeMap<Unknown, Closed> = carried
         .iter()
         .filter_map(|(register, (unknown, entry))| {
@@ -180,17 +178,11 @@ fn late(carried: &Carried, closed: &mut BTreeMap<Register, Closed>, ended: &Stat
         if next.lanes != entry.lanes || next.sum.mentions(&strange) {
             continue;
         }
-        let mut of: Vec<(Unknown, Closed)> = known
+        let of: Vec<(Unknown, Closed)> = known
             .iter()
             .filter(|(unknown, _)| next.sum.mentions(&|u| u == **unknown))
             .map(|(unknown, form)| (*unknown, form.clone()))
             .collect();
-        let number = Closed {
-            form: Form::Even(Sum::of(0), Sum::of(1)),
-            lanes: Integer::same(Sum::of(0)),
-            above: 0,
-        };
-        of.push((turn, number));
         let form = Form::Late(entry.sum.clone(), next.sum.clone(), of);
         let (lanes, above) = (entry.clone(), 0);
         closed.insert(*register, Closed { form, lanes, above });
@@ -324,7 +316,7 @@ fn size_in(sum: &Sum, own: Unknown) -> Option<i128> {
             .or_else(|| size_in(yes, own))
             .or_else(|| size_in(no, own)),
         Atom::Quotient(dividend, _) => size_in(dividend, own),
-        Atom::Unknown(_) | Atom::Product(_) | Atom::Cell(..) | Atom::Datum(..) => None,
+        Atom::Unknown(_) | Atom::Product(_) | Atom::Cell(..) => None,
     })
 }
 
@@ -437,12 +429,6 @@ pub(in crate::ptx) fn trips(again: &Condition, number: Unknown, facts: &Facts) -
             let times = rest.exactly_over(-slope.as_constant()?)?;
             let times = facts.rewritten(&times);
             facts.is_positive(&times).then_some(times)
-        }
-        // As long as both hold.
-        Condition::And(a, b) => {
-            let (a, b) = (trips(a, number, facts)?, trips(b, number, facts)?);
-            let less = Condition::Negative(a.minus(&b));
-            Some(facts.choice(&less, &a, &b))
         }
         _ => None,
     }

@@ -10,7 +10,6 @@ use crate::ptx::warp::machine::State;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Statement;
 use crate::ptx::warp::term::Condition;
-use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::value::Value;
 
 /// Iterations that are written out one by one.
@@ -20,12 +19,9 @@ impl Walker<'_, '_, '_> {
     /// Writes the iterations out, while each one is known to follow. Lanes may leave one by one, as
     /// long as they do nothing but read and write.
     pub fn unrolled(&mut self, one: &Loop, state: &State) -> Option<(State, Vec<Statement>)> {
-        let around = self.turns.len();
         self.numbers.push(None);
-        self.turns.push((one.header, Sum::of(0)));
         let done = self.one_by_one(one, state);
         self.numbers.pop();
-        self.turns.truncate(around);
         done
     }
 
@@ -33,10 +29,7 @@ impl Walker<'_, '_, '_> {
         let mut state = state.clone();
         let mut out = Vec::new();
         let mut left: Vec<State> = Vec::new();
-        for number in 0..MOST_UNROLLED {
-            if let Some((_, turn)) = self.turns.last_mut() {
-                turn.constant = i128::try_from(number).unwrap_or(0);
-            }
+        for _ in 0..MOST_UNROLLED {
             state = self
                 .region(one.header, one.leaving, Some(one.header), state, &mut out)
                 .ok()?;
@@ -94,14 +87,11 @@ impl Walker<'_, '_, '_> {
         let assumed = self.machine.assumptions.clone();
         let before = self.groups;
         let mut statements = Vec::new();
-        let around = self.turns.len();
         self.unrolling.push((header, 0));
         self.numbers.push(None);
-        self.turns.push((header, Sum::of(0)));
         let after = self.region(header, join, None, state.clone(), &mut statements);
         self.unrolling.pop();
         self.numbers.pop();
-        self.turns.truncate(around);
         match after {
             Ok(after) => {
                 out.extend(statements);
@@ -127,10 +117,6 @@ impl Walker<'_, '_, '_> {
             return Ok(false);
         };
         *times += 1;
-        let number = i128::try_from(*times).unwrap_or(0);
-        if let Some((_, turn)) = self.turns.iter_mut().find(|(header, _)| *header == block) {
-            *turn = Sum::of(number);
-        }
         if *times > MOST_UNROLLED {
             return Err(Obstacle::new(
                 at,

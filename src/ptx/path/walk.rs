@@ -3,10 +3,7 @@
 //! understood, and what reaches it is an obstacle.
 
 use std::collections::BTreeSet;
-use std::rc::Rc;
 
-use super::epochs::Stores;
-use super::exits::Inside;
 use super::flow::End;
 use super::flow::Flow;
 use super::lanes::Ways;
@@ -54,9 +51,7 @@ type Follow<'f, W> =
 /// Follows one warp.
 pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     pub machine: Machine<'m, 'a>,
-    pub flow: Rc<Flow>,
-    /// The control flow of the kernel as it is.
-    pub whole: &'w Flow,
+    pub flow: &'w Flow,
     /// Pointers to memory that the kernel waits for.
     pub counters: &'w BTreeSet<Unknown>,
     /// Whether accesses to shared memory and what orders them are followed, too.
@@ -90,18 +85,6 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     pub cases: usize,
     /// Bounds of what loops carry, learnt from the loops inside.
     pub hints: Vec<(Register, i128)>,
-    /// The loops around, by their headers, with the number of the iteration.
-    pub turns: Vec<(usize, Sum)>,
-    /// The instructions that say what data decides, by where they begin.
-    pub heard: &'w BTreeSet<usize>,
-    /// The conditions around.
-    pub around: Vec<Condition>,
-    /// Iterations that are followed without the ways out of their loops.
-    pub inside: Vec<Inside>,
-    /// The instruction that is carried out.
-    pub current: usize,
-    /// What writes shared memory.
-    pub stores: &'w Stores,
 }
 
 impl<'m> Walker<'_, 'm, '_> {
@@ -181,9 +164,7 @@ impl<'m> Walker<'_, 'm, '_> {
         state: &mut State,
         out: &mut Vec<Statement>,
     ) -> Result<(), Obstacle> {
-        let first = self.flow.blocks.get(block).map_or(0, |b| b.code.start);
-        for (number, instruction) in self.code(block).iter().enumerate() {
-            self.current = first + number;
+        for instruction in self.code(block) {
             self.steps += 1;
             if self.steps > MOST_STEPS {
                 let reason = "the kernel is too large to follow";
@@ -250,18 +231,6 @@ impl<'m> Walker<'_, 'm, '_> {
 
     pub fn reads(&self, condition: &Condition) -> bool {
         condition.mentions(&|u| found(self.machine.unknowns, u))
-    }
-
-    /// Where it is read from memory what a condition depends on.
-    pub fn read_at(&self, condition: &Condition) -> Option<usize> {
-        let at = std::cell::Cell::new(None);
-        condition.mentions(&|u| {
-            if let Some(Meaning::Read(_, place)) = self.machine.unknowns.meaning(u) {
-                at.set(Some(*place));
-            }
-            false
-        });
-        at.get()
     }
 
     fn conditional(
@@ -344,7 +313,6 @@ impl<'m> Walker<'_, 'm, '_> {
             }
             entered = None;
             self.block(block, &mut state, out)?;
-            self.not_left(block, &mut state)?;
             match self.flow.blocks.get(block).map(|b| b.end) {
                 None => break,
                 Some(End::Goto(next)) => block = next,
@@ -585,17 +553,14 @@ impl<'m> Walker<'_, 'm, '_> {
         let mut sides = Vec::new();
         for holds in [true, false] {
             let mut side = state.clone();
-            let here = if holds {
+            side.facts.assume(&if holds {
                 condition.clone()
             } else {
                 condition.negated()
-            };
-            side.facts.assume(&here);
+            });
             let mut statements = Vec::new();
-            self.around.push(here);
-            let after = follow(self, holds, side, &mut statements);
-            self.around.pop();
-            sides.push((after?, statements));
+            let after = follow(self, holds, side, &mut statements)?;
+            sides.push((after, statements));
         }
         let (Some((second, below)), Some((first, above))) = (sides.pop(), sides.pop()) else {
             return Ok(state);
@@ -617,9 +582,7 @@ impl<'m> Walker<'_, 'm, '_> {
                         self.followed_here()
                     )
                 };
-                let mut obstacle = Obstacle::new(instruction.at, reason);
-                obstacle.from = self.read_at(&condition);
-                return Err(obstacle);
+                return Err(Obstacle::new(instruction.at, reason));
             }
         } else {
             self.conditional(condition.clone(), above, below, &state, instruction, out);

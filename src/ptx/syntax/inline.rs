@@ -194,11 +194,6 @@ fn written_out<'a>(
             whole.shared.push(variable.clone());
         }
     }
-    for variable in &inside.local {
-        if !whole.local.contains(variable) {
-            whole.local.push(variable.clone());
-        }
-    }
     // Places inside, and the one behind, are final: the caller's are put right later.
     whole
         .targets

@@ -173,7 +173,7 @@ impl Machine<'_, '_> {
         };
         let (value, lane, clamp) = (operand(1), operand(2), operand(3));
         let Value::Integer(value) = value else {
-            return Value::lost(at, "this exchange between lanes is not followed");
+            return value;
         };
         if value.lanes.is_none() {
             return Value::Integer(value);
@@ -230,7 +230,7 @@ impl Machine<'_, '_> {
                 if address.lanes.is_none() && !parts.contains(&"shared") =>
             {
                 // Memory that the kernel promises to be constant is the same whenever it is read.
-                if (parts.contains(&"nc") || self.constant.contains(&at))
+                if parts.contains(&"nc")
                     && let Some((signed, bits)) = parts.last().and_then(kind_of)
                 {
                     let address = state.facts.rewritten(&address.sum);
@@ -240,13 +240,11 @@ impl Machine<'_, '_> {
                 if !matches!(bits_of(parts), Some(32 | 64)) {
                     return lost();
                 }
-                let unknown = self.unknowns.fresh(Meaning::Read(address.sum.clone(), at));
+                let unknown = self.unknowns.fresh(Meaning::Read(address.sum.clone()));
                 state.facts.bound(unknown, 0, i128::from(i32::MAX));
                 return Value::Integer(Integer::same(Sum::unknown(unknown)));
             }
-            ("ld", [lost @ Value::Lost(_)]) if self.constant.contains(&at) => return lost.clone(),
             ("ld", _) => return Value::lost(at, "it is read from memory"),
-            ("vote" | "redux" | "match", _) => return lost(),
             ("selp", [yes, no, condition]) => return select(condition, yes, no, state, at),
             ("and" | "or" | "xor" | "not", [first, ..]) if parts.contains(&"pred") => {
                 let second = operands.get(1).unwrap_or(first);

@@ -185,7 +185,6 @@ impl Facts {
     fn range_of(&self, atom: &Atom, depth: usize) -> (i128, i128) {
         match atom {
             Atom::Unknown(unknown) => *self.bounds.get(unknown).unwrap_or(&(-FAR, FAR)),
-            Atom::Datum(unknown, _) => *self.bounds.get(unknown).unwrap_or(&(-FAR, FAR)),
             Atom::Cell(_, cell) => (i128::from(cell.low), i128::from(cell.high)),
             _ if depth == 0 => (-FAR, FAR),
             Atom::Quotient(dividend, divisor) => {
@@ -497,10 +496,6 @@ impl Facts {
     fn replaced_atom(&self, atom: &Atom, with: &dyn Fn(Unknown) -> Option<Sum>) -> Sum {
         match atom {
             Atom::Unknown(unknown) => with(*unknown).unwrap_or_else(|| Sum::unknown(*unknown)),
-            Atom::Datum(unknown, turns) => {
-                let turns = turns.iter().map(|t| self.replaced(t, with));
-                Sum::atom(Atom::Datum(*unknown, turns.collect()))
-            }
             Atom::Cell(address, cell) => {
                 Sum::atom(Atom::Cell(Rc::new(self.replaced(address, with)), *cell))
             }
@@ -650,7 +645,7 @@ mod tests {
             Atom::Unknown(u) => at[u.0 as usize],
             Atom::Quotient(a, b) => value(a, at).div_euclid(value(b, at)),
             Atom::Product(parts) => parts.iter().map(|p| of(p, at)).product(),
-            Atom::Cell(..) | Atom::Datum(..) => unreachable!("no memory is read here"),
+            Atom::Cell(..) => unreachable!("no memory is read here"),
             Atom::Choice(c, a, b) => value(if holds(c, at) { a } else { b }, at),
         }
     }

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use super::facts::Facts;
 use super::statement::Obstacle;
 use super::term::Atom;
-use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
 use super::value::Integer;
@@ -48,8 +47,8 @@ pub(in crate::ptx) enum Meaning {
     Carried(u32),
     /// The number of a warp among those that are one role.
     Member,
-    /// What was read from memory: the address, and where.
-    Read(Sum, usize),
+    /// What was read from memory: the address.
+    Read(Sum),
     /// What an arrival of the whole CTA found at an address, and the axes of the grid that all arrive along.
     Found(Sum, Vec<usize>),
     /// The bits in which the word at an address is now other than what was found there.
@@ -66,34 +65,6 @@ pub(in crate::ptx) enum Meaning {
     Ratio(Unknown, Unknown),
     /// How many requests for work are granted.
     Granted,
-    /// What data decides.
-    Datum(Datum),
-    /// How often a loop begins again while a condition holds that data decides: the condition, and where.
-    Until(Condition, usize),
-}
-
-/// Something that data decides, the same for all who look: see `operations::datum`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::ptx) struct Datum {
-    pub source: Source,
-    /// The instruction that says it, by its number and by where it begins.
-    pub place: usize,
-    pub at: usize,
-    /// What it is computed from, or where it is read.
-    pub of: Vec<Sum>,
-}
-
-/// Who sees the same.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::ptx) enum Source {
-    /// The warps of a CTA, reading these bytes of a shared variable.
-    Shared(u32, String, (i128, i128)),
-    /// The warps of a CTA, at a barrier of all of them.
-    Barrier(u32),
-    /// The lanes of a warp.
-    Warp(u32, u32),
-    /// Who computes it from the same.
-    Made,
 }
 
 /// The unknowns that have been met, and their bounds wherever they occur in statements.
@@ -229,8 +200,6 @@ pub(in crate::ptx) struct Machine<'m, 'a> {
     pub shared: &'m [Variable<'a>],
     /// Where in shared memory it is written where the tensor memory lies.
     pub tensors: &'m BTreeSet<Sum>,
-    /// The instructions that read memory that nobody writes, by where they begin.
-    pub constant: &'m BTreeSet<usize>,
 }
 
 impl Machine<'_, '_> {

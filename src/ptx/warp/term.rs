@@ -21,8 +21,6 @@ pub(in crate::ptx) enum Atom {
     Product(Vec<Atom>),
     /// What is read at an address of memory that nobody writes while the kernel runs.
     Cell(Rc<Sum>, Cell),
-    /// What data decides in these iterations of the loops around it.
-    Datum(Unknown, Vec<Sum>),
     /// The one where the condition holds, else the other.
     Choice(Rc<Condition>, Rc<Sum>, Rc<Sum>),
 }
@@ -279,7 +277,6 @@ impl Atom {
         match self {
             Atom::Unknown(u) => which(*u),
             Atom::Cell(address, _) => address.mentions(which),
-            Atom::Datum(u, turns) => which(*u) || turns.iter().any(|t| t.mentions(which)),
             Atom::Quotient(a, b) => a.mentions(which) || b.mentions(which),
             Atom::Product(parts) => parts.iter().any(|p| p.mentions(which)),
             Atom::Choice(c, a, b) => c.mentions(which) || a.mentions(which) || b.mentions(which),
@@ -291,7 +288,7 @@ impl Atom {
     fn tests(&self, which: &dyn Fn(&Test) -> bool) -> bool {
         match self {
             Atom::Cell(address, _) => address.tests(which),
-            Atom::Unknown(_) | Atom::Datum(..) => false,
+            Atom::Unknown(_) => false,
             Atom::Quotient(a, b) => a.tests(which) || b.tests(which),
             Atom::Product(parts) => parts.iter().any(|part| part.tests(which)),
             Atom::Choice(c, a, b) => c.tests_some(which) || a.tests(which) || b.tests(which),
@@ -301,7 +298,7 @@ impl Atom {
     fn reads_memory(&self) -> bool {
         match self {
             Atom::Cell(..) => true,
-            Atom::Unknown(_) | Atom::Datum(..) => false,
+            Atom::Unknown(_) => false,
             Atom::Quotient(a, b) => a.reads_memory() || b.reads_memory(),
             Atom::Product(parts) => parts.iter().any(Atom::reads_memory),
             Atom::Choice(c, a, b) => c.reads_memory() || a.reads_memory() || b.reads_memory(),

@@ -118,12 +118,6 @@ impl Writer<'_, '_> {
                 "//! With what is read and written in shared memory; global memory is left out.\n",
             );
         }
-        if self.decides() {
-            head.push_str(
-                "//! What data decides is an unknown that may be anything, the same for all who look; loops that data \
-                 ends\n//! do end. A counterexample is one for data that decides so.\n",
-            );
-        }
         let counters = self.followed.counters;
         if counters && self.ctas == Ctas::One {
             head.push_str(
@@ -144,14 +138,7 @@ impl Writer<'_, '_> {
             };
             let condition = Condition::Negative(sum.clone()).negated();
             let words = self.condition(&condition, *at)?;
-            let counts =
-                |u: Unknown| matches!(self.followed.unknowns.meaning(u), Some(Meaning::Until(..)));
-            let why = if sum.mentions(&counts) {
-                "is left by then"
-            } else {
-                &format!("does not {what}")
-            };
-            assumptions.push(format!("assume {words}  // line {line} {why}\n"));
+            assumptions.push(format!("assume {words}  // line {line} does not {what}\n"));
         }
         let name = clean(self.function.name);
         let _ = writeln!(head, "protocol {name}\n");
@@ -187,15 +174,6 @@ impl Writer<'_, '_> {
                         "param {name} in 0..={most}  // those below {own} from {index}_{axis} on in steps of \
                          {extent}_{axis}"
                     );
-                }
-                Some(meaning @ (Meaning::Datum(_) | Meaning::Until(..))) => {
-                    let (low, high) = self.followed.unknowns.1.range(&Sum::unknown(*unknown));
-                    let name = self.unknown(*unknown, 0)?;
-                    let what = match meaning {
-                        Meaning::Datum(_) => "what data decides there",
-                        _ => "how often that loop begins again, as data decides",
-                    };
-                    let _ = writeln!(head, "param {name} in {low}..={high}  // {what}");
                 }
                 Some(Meaning::Ratio(parameter, by)) => {
                     let most = self.followed.unknowns.1.range(&Sum::unknown(*unknown)).1;
@@ -320,7 +298,6 @@ impl Writer<'_, '_> {
                 own("registers", &[])
             );
         }
-        head.push_str(&self.data_words());
         head.push_str(&self.memory_words());
         for buffer in self.buffers.unwrap_or_default() {
             // In a cluster the place of the CTA is among the extents.

@@ -1,6 +1,5 @@
 //! The recovered protocol as text of our language.
 
-pub mod data;
 pub mod declare;
 pub mod launch;
 pub mod words;

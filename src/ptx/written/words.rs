@@ -98,9 +98,8 @@ impl Writer<'_, '_> {
                 Ok(format!("{own}_over_{by}"))
             }
             Some(Meaning::Granted) => Ok("granted".to_owned()),
-            Some(Meaning::Datum(_) | Meaning::Until(..)) => Ok(self.datum_name(unknown)),
             Some(
-                Meaning::Read(..)
+                Meaning::Read(_)
                 | Meaning::Answer(..)
                 | Meaning::Found(..)
                 | Meaning::Flipped(..)
@@ -185,8 +184,9 @@ impl Writer<'_, '_> {
                 }
                 words.join(" * ")
             }
-            Atom::Cell(..) => self.once(atom, at)?,
-            Atom::Datum(..) => self.once(atom, at)?,
+            Atom::Cell(..) => {
+                return Err(Obstacle::new(at, "it depends on memory that is read"));
+            }
             Atom::Choice(c, a, b) => format!(
                 "if {} then {} else {}",
                 self.condition(c, at)?,
@@ -199,9 +199,9 @@ impl Writer<'_, '_> {
     pub fn condition(&mut self, condition: &Condition, at: usize) -> Result<String, Obstacle> {
         Ok(match condition {
             Condition::Constant(value) => value.to_string(),
-            Condition::Zero(sum) if self.is_cell(sum) => format!("!{}", self.visited(sum, at)?),
+            Condition::Zero(sum) if sum.reads_memory() => format!("!{}", self.visited(sum, at)?),
             Condition::Not(inner) if inner.reads_memory() => match &**inner {
-                Condition::Zero(sum) if self.is_cell(sum) => self.visited(sum, at)?,
+                Condition::Zero(sum) => self.visited(sum, at)?,
                 other => format!("!({})", self.condition(other, at)?),
             },
             Condition::Negative(sum) => {

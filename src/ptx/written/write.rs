@@ -1,6 +1,5 @@
 //! The text of a recovered protocol: declarations, roles and statements, each with where it comes from.
 
-use super::data::Data;
 use super::launch::Ctas;
 use super::words::source;
 use crate::ptx::cta::boxes::Around;
@@ -57,7 +56,6 @@ pub(in crate::ptx) struct Writer<'w, 'a> {
     /// What holds here, by the branches around.
     pub conditions: Vec<Condition>,
     pub memory: Memory,
-    pub data: Data,
     /// The unknowns that have to be declared.
     pub used: BTreeSet<Unknown>,
 }
@@ -372,11 +370,8 @@ impl Writer<'_, '_> {
                 )
             }
             Action::For(variable, times, body) => {
-                if self.loop_by_rounds(*variable, times, body, statement, rank)? {
-                    return Ok(());
-                }
                 let source = self.source(at, statement.location);
-                if times.reads_memory() && self.followed.counters {
+                if times.reads_memory() {
                     let (entry, body, words) = self.row(*variable, times, body, at)?;
                     self.loops.push(entry);
                     self.times.push(times.clone());
@@ -400,9 +395,6 @@ impl Writer<'_, '_> {
                 return Ok(());
             }
             Action::If(condition, yes, no) => {
-                if self.branch_by_rounds(condition, [yes, no], statement, rank)? {
-                    return Ok(());
-                }
                 let words = self.condition(condition, at)?;
                 let source = self.source(at, statement.location);
                 let _ = writeln!(self.out, "if {words} {{  // {source}");
