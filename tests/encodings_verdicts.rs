@@ -133,7 +133,7 @@ fn met(wanted: impl Fn(&str) -> bool) -> usize {
     expectations
 }
 
-// In two tests, which run side by side.
+// In several tests, which run side by side.
 
 #[test]
 fn every_expectation_about_hazards_is_met() {
@@ -142,9 +142,19 @@ fn every_expectation_about_hazards_is_met() {
 }
 
 #[test]
+fn every_expectation_about_grids_is_met() {
+    let expectations = met(grids);
+    assert!(expectations >= 30, "only {expectations} were found");
+}
+
+#[test]
 fn every_other_expectation_of_the_library_is_met() {
-    let expectations = met(|folder| folder != "hazards");
-    assert!(expectations >= 90, "only {expectations} were found");
+    let expectations = met(|folder| folder != "hazards" && !grids(folder));
+    assert!(expectations >= 50, "only {expectations} were found");
+}
+
+fn grids(folder: &str) -> bool {
+    matches!(folder, "block_sparse" | "grid")
 }
 
 /// The condition of the published report: with a clamp in CTA tiles, just some lengths hang.

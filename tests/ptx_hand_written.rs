@@ -705,3 +705,31 @@ fn the_second_predicate_of_a_combined_comparison() {
     --- stderr
     ");
 }
+
+/// Below no round at all, something else may be done than nothing.
+#[test]
+fn a_branch_before_a_loop_that_would_run_a_negative_number_of_times() {
+    let code = "
+        mov.u32 %r1, %tid.x;
+        ld.param.u32 %r2, [n];
+        mov.u32 %r5, 5;
+        setp.ge.u32 %p1, %r1, 32;
+        @%p1 bra ROUND;
+        setp.ge.u32 %p2, %r2, 5;
+        @%p2 bra ROUND;
+        bar.sync 1, 64;
+        bra END;
+        ROUND:
+        setp.ge.u32 %p3, %r5, %r2;
+        @%p3 bra END;
+        bar.sync 2, 64;
+        add.u32 %r5, %r5, 1;
+        bra ROUND;
+        END:";
+    insta::assert_snapshot!(check(64, ".param .u32 n", code), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 0: warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    --- stderr
+    ");
+}

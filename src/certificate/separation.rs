@@ -24,7 +24,7 @@
 //! uses a shared object is in that role, and it has no further index; both parts have operations. That operations
 //! are well defined is shown in the part in which they are. Only deadlock is proved.
 //!
-//! In the own part, `for m in 0..M { if visited[n, m] { .. } }` with a body that does not use `m` is written as a loop over the row
+//! In the own part, `for m in 0..M { if visited[n, m] { .. } }` with a body that does not use `m`, and does not change which row it is, is written as a loop over the row
 //! of the pattern, which has as many rounds, as long as the pattern has `M` columns.
 
 use std::collections::BTreeSet;
@@ -380,11 +380,14 @@ fn row(
     };
     let (last, row) = at.split_last()?;
     let columns = protocol.patterns[pattern.0].extents.last()?;
-    let mut used = BTreeSet::new();
-    row.iter().for_each(|e| names(e, &mut used));
+    let mut of_row = BTreeSet::new();
+    row.iter().for_each(|e| names(e, &mut of_row));
+    let mut used = of_row.clone();
     mentioned(then, &mut used);
     let whole = *last == Expr::Var(var) && copies::equal(columns, hi);
-    if !whole || !otherwise.is_empty() || used.contains(&var) || leaves(then) {
+    // Which row it is is asked once then.
+    let moves = assigns(then, &of_row);
+    if !whole || !otherwise.is_empty() || used.contains(&var) || leaves(then) || moves {
         return None;
     }
     let row = Iteration::Row {
@@ -414,6 +417,18 @@ fn mentioned(body: &[Stmt], into: &mut BTreeSet<VarId>) {
             _ => {}
         }
     }
+}
+
+/// Whether a block assigns to one of these.
+fn assigns(body: &[Stmt], names: &BTreeSet<VarId>) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Assign { var, .. } => names.contains(var),
+        StmtKind::If {
+            then, otherwise, ..
+        } => assigns(then, names) || assigns(otherwise, names),
+        StmtKind::For { body, .. } => assigns(body, names),
+        _ => false,
+    })
 }
 
 /// Whether a block may leave the loop around it.
@@ -515,5 +530,24 @@ mod tests {
         };
         assert_eq!(count(&parts.shared), ["a"]);
         assert_eq!(count(&parts.own), ["b"]);
+    }
+
+    /// Which row a loop goes over is asked once, so it may not change.
+    #[test]
+    fn a_row_that_changes_is_no_row() {
+        let main = |then: &str| {
+            format!(
+                "role main[n in 0..N] {{ var x = n wait turn[0] == n turn[0] += 1
+                 for m in 0..M {{ if seen[x, m] {{ sync met[n] {then} }} }} }} {OTHER}"
+            )
+        };
+        for (then, rows) in [("", true), ("x = 0", false)] {
+            let parts = taken_apart(&main(then)).unwrap();
+            let over = parts.own.roles[0].body.iter().find_map(|s| match &s.kind {
+                StmtKind::For { over, .. } => Some(over.clone()),
+                _ => None,
+            });
+            assert_eq!(matches!(over, Some(Iteration::Row { .. })), rows, "{then}");
+        }
     }
 }

@@ -258,7 +258,8 @@ fn gather(
         inner |= matches!(s.action, Action::For(..) | Action::If(..));
     });
     let (least, most) = unknowns.1.range(&Sum::unknown(all.base));
-    if inner || of.body.is_empty() || least < 0 || most > 1 << 62 {
+    // Below 0 rounds something else might be done than nothing.
+    if inner || of.body.is_empty() || least + all.added < 0 || most > 1 << 62 {
         return None;
     }
     // What is bound inside says nothing about how often all of it is done.
@@ -571,7 +572,9 @@ mod tests {
                 1
             };
             let facts = unknowns.1.clone();
-            let n = Sum::unknown(parameter).plus_constant(by - 1);
+            // It may be below 0, where the parameter is small.
+            let added = if seed % 5 == 0 { -3 } else { by - 1 };
+            let n = Sum::unknown(parameter).plus_constant(added);
             let copies: i128 = [2, 4, 8][random.random_range(0..3)];
             let shape = (0..random.random_range(1..4)).map(|_| {
                 let size = random.random_range(1..5);
@@ -603,7 +606,7 @@ mod tests {
             }
         }
         assert!(
-            together > 100 && apart > 100,
+            together > 80 && apart > 100,
             "{together} put together, {apart} not"
         );
     }

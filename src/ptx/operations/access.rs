@@ -6,12 +6,12 @@ use std::rc::Rc;
 
 use super::instruction::Done;
 use crate::ptx::path::walk::Walker;
-use crate::ptx::path::walk::both;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Operand;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::State;
 use crate::ptx::warp::machine::TENSOR;
+use crate::ptx::warp::machine::both;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Area;
 use crate::ptx::warp::statement::How;

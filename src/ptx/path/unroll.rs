@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use super::cycle::Loop;
 use super::walk::Walker;
-use super::walk::both;
 use super::walk::only_accesses;
 use crate::ptx::warp::machine::State;
+use crate::ptx::warp::machine::both;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Statement;
 use crate::ptx::warp::term::Condition;

@@ -24,6 +24,7 @@ use crate::ptx::warp::evaluate::destinations;
 use crate::ptx::warp::machine::Machine;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::State;
+use crate::ptx::warp::machine::both;
 use crate::ptx::warp::rewrite::simplified;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::How;
@@ -215,10 +216,13 @@ impl<'m> Walker<'_, 'm, '_> {
                 let all = state.active;
                 for (lanes, condition) in parts {
                     let mut inner = Vec::new();
+                    let before = state.clone();
                     state.active = lanes;
                     let done = self.step(&plain, state, &mut inner);
                     state.active = all;
                     done?;
+                    // It may not have been done.
+                    state.join(&before);
                     self.conditional(condition, inner, Vec::new(), state, instruction, out);
                 }
                 let lost = Value::lost(instruction.at, "it is read from memory");
@@ -587,12 +591,14 @@ impl<'m> Walker<'_, 'm, '_> {
         } else {
             self.conditional(condition.clone(), above, below, &state, instruction, out);
         }
-        let mut merged = state;
-        merged.apart = both(first.apart, second.apart);
-        merged.touched = first.touched | second.touched;
-        merged.held = first.held.filter(|held| second.held == Some(*held));
-        merged.arrivals = first.arrivals.clone();
-        merged.arrivals.retain(|a| second.arrivals.contains(a));
+        let mut merged = State {
+            apart: first.apart,
+            touched: first.touched,
+            held: first.held,
+            arrivals: first.arrivals.clone(),
+            ..state
+        };
+        merged.join(&second);
         for (index, slot) in merged.registers.iter_mut().enumerate() {
             let (Some(a), Some(b)) = (first.registers.get(index), second.registers.get(index))
             else {
@@ -648,12 +654,4 @@ pub(in crate::ptx) fn only_accesses(statements: &[Statement]) -> bool {
         Action::If(_, yes, no) => only_accesses(yes) && only_accesses(no),
         _ => false,
     })
-}
-
-/// The lanes that waited wherever some did.
-pub(in crate::ptx) fn both(a: Option<u32>, b: Option<u32>) -> Option<u32> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a & b),
-        (one, other) => one.or(other),
-    }
 }

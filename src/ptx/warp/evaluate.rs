@@ -288,6 +288,10 @@ impl Machine<'_, '_> {
         at: usize,
     ) -> Option<Integer> {
         let bits = bits_of(parts)?;
+        // What is cut off at the ends of its type is not followed.
+        if parts.contains(&"sat") {
+            return None;
+        }
         let signed = parts.last().is_some_and(|p| p.starts_with('s'));
         let constants: Option<Vec<[i128; 32]>> = operands.iter().map(|i| i.constants()).collect();
         if let Some(constants) = constants
@@ -492,6 +496,10 @@ impl Machine<'_, '_> {
                 let to = kind_of(parts.get(parts.len().checked_sub(2)?)?)?;
                 if to.1 > from.1 {
                     self.read(a, from.0, from.1, state, at)
+                } else if to.1 == 8 && from.1 > 8 {
+                    // No register is as narrow: the rest of it is filled up.
+                    let low = masked(a, 255, bits, state)?;
+                    self.read(&low, to.0, 8, state, at)
                 } else {
                     Some((*a).clone())
                 }

@@ -170,12 +170,28 @@ pub(in crate::ptx) struct State {
 }
 
 impl State {
+    /// Keeps of what the warp has done only what holds here and in another state, too.
+    pub fn join(&mut self, other: &State) {
+        self.apart = both(self.apart, other.apart);
+        self.touched |= other.touched;
+        self.held = self.held.filter(|held| other.held == Some(*held));
+        self.arrivals.retain(|a| other.arrivals.contains(a));
+    }
+
     /// The same with only these lanes here.
     pub fn narrowed(&self, lanes: u32) -> State {
         State {
             active: lanes,
             ..self.clone()
         }
+    }
+}
+
+/// The lanes that waited wherever some did.
+pub(in crate::ptx) fn both(a: Option<u32>, b: Option<u32>) -> Option<u32> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(a & b),
+        (one, other) => one.or(other),
     }
 }
 

@@ -211,7 +211,7 @@ impl Writer<'_, '_> {
                 let _ = writeln!(head, "assume {index}_{name} < nctaid_{name}");
             }
         }
-        head.push_str(&self.residency().unwrap_or_default());
+        head.push_str(&self.launch_words());
         for assumption in assumptions {
             head.push_str(&assumption);
         }

@@ -144,12 +144,8 @@ impl<'w> Writer<'w, '_> {
         let mut text = format!(
             "{barrier}// Axes of the grid that the kernel never looks at have one CTA.\ngrid cta",
         );
-        let indices = self.indices(&self.axes());
-        if indices.is_empty() {
-            let reason = "the kernel waits for memory, but never asks how large the grid is";
-            return Err(Obstacle::new(place(Some(main)), reason));
-        }
-        text.push_str(&indices);
+        self.asks(Some(main))?;
+        text.push_str(&self.indices(&self.axes()));
         let order = match self.order {
             Order::Any => "any",
             Order::Ascending => "ascending",
@@ -158,6 +154,15 @@ impl<'w> Writer<'w, '_> {
         let resident = if self.cooperative() { "all" } else { "1.." };
         let _ = writeln!(text, " launch {order} resident {resident} {{\n{body}}}");
         Ok(text)
+    }
+
+    /// Refuses a kernel that never asks how large the grid is: any number of CTAs would use the same counters.
+    fn asks(&self, main: Option<&Program>) -> Result<(), Obstacle> {
+        if !self.axes().is_empty() {
+            return Ok(());
+        }
+        let reason = "the kernel waits for memory, but never asks how large the grid is";
+        Err(Obstacle::new(place(main), reason))
     }
 
     /// Every warp of every CTA as a member.
@@ -175,6 +180,7 @@ impl<'w> Writer<'w, '_> {
                 .find(&Meaning::Blocks(*axis))
                 .is_some()
         };
+        self.asks(sharing.first().copied())?;
         // Which axes count is known once everything has been written.
         let mut axes: Vec<usize> = Some(0).filter(known).into_iter().collect();
         loop {
@@ -238,15 +244,36 @@ impl<'w> Writer<'w, '_> {
         }
     }
 
-    /// That all CTAs are resident, where that is assumed.
-    pub fn residency(&self) -> Option<String> {
-        match &self.ctas {
-            Ctas::Each(_) if !self.extents().is_empty() && !self.cooperative() => Some(format!(
-                "param R in 1..\nassume R >= {}  // all CTAs are resident at once\n",
-                self.extents().join(" * ")
-            )),
-            _ => None,
+    /// What is assumed of the launch: that all CTAs are resident, where every warp is a member, and that there is one
+    /// CTA along axes that matter to nothing here: several would use the same counters.
+    pub fn launch_words(&self) -> String {
+        let mut words = String::new();
+        if self.ctas == Ctas::One {
+            return words;
         }
+        let counted = self.axes();
+        for (axis, name) in AXES.iter().enumerate() {
+            let known = self
+                .followed
+                .unknowns
+                .find(&Meaning::Blocks(axis))
+                .is_some();
+            if known && !counted.contains(&axis) {
+                let _ = writeln!(
+                    words,
+                    "param nctaid_{name} in 1..\n\
+                     assume nctaid_{name} == 1  // CTAs along this axis would use the same counters"
+                );
+            }
+        }
+        if matches!(self.ctas, Ctas::Each(_)) && !self.cooperative() {
+            let _ = writeln!(
+                words,
+                "param R in 1..\nassume R >= {}  // all CTAs are resident at once",
+                self.extents().join(" * ")
+            );
+        }
+        words
     }
 
     /// Refuses to wait for memory that the kernel itself never writes: somebody else does.
