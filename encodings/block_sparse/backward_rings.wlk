@@ -3,10 +3,10 @@
 //! tile.
 protocol backward_rings
 
-param N in 1..   // blocks of keys, one CTA each
-param M in 0..   // query tiles
-param S in 1..=3 // stages
-param W in 1..   // warps beside the first one
+param N in 1..    // blocks of keys, one CTA each
+param M in 0..    // query tiles
+param S in 1..=3  // stages
+param W in 1..    // warps beside the first one
 
 pattern mask[N, M]
 semaphore dq[M] = 0

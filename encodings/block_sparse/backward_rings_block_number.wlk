@@ -3,10 +3,10 @@
 //! CTAs that skip the tile never bring about.
 protocol backward_rings_block_number
 
-param N in 1..   // blocks of keys, one CTA each
-param M in 0..   // query tiles
-param S in 1..=3 // stages
-param W in 1..   // warps beside the first one
+param N in 1..    // blocks of keys, one CTA each
+param M in 0..    // query tiles
+param S in 1..=3  // stages
+param W in 1..    // warps beside the first one
 
 pattern mask[N, M]
 semaphore dq[M] = 0
