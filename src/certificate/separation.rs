@@ -34,11 +34,13 @@ use serde::Serialize;
 
 use super::cut::class;
 use super::cut::copies;
+use super::cut::sharing;
 use super::manifest::Argument;
 use super::obligation::Obligation;
 use super::program::Unsupported;
 use crate::protocol::Cell;
 use crate::protocol::Expr;
+use crate::protocol::Index;
 use crate::protocol::Iteration;
 use crate::protocol::Launch;
 use crate::protocol::LaunchOrder;
@@ -151,14 +153,15 @@ fn shared_by(protocol: &Protocol, sharing: usize) -> Option<BTreeSet<ObjectId>> 
     let mut shared = BTreeSet::new();
     let mut users: BTreeSet<(ObjectId, usize)> = BTreeSet::new();
     for (at, role) in protocol.roles.iter().enumerate() {
-        cells(&role.body, &mut |cell| {
-            used.insert(cell.object);
-            users.insert((cell.object, at));
-            let own = |(position, index): (usize, &crate::protocol::Index)| {
-                cell.index.get(position) == Some(&Expr::Var(index.var))
+        sharing::cells(&role.body, &mut |_, object, place| {
+            let object = ObjectId(object);
+            used.insert(object);
+            users.insert((object, at));
+            let own = |(position, index): (usize, &Index)| {
+                place.get(position) == Some(&Expr::Var(index.var))
             };
             if !role.indices.iter().take(copy.len()).enumerate().all(own) {
-                shared.insert(cell.object);
+                shared.insert(object);
             }
         });
     }
@@ -166,21 +169,6 @@ fn shared_by(protocol: &Protocol, sharing: usize) -> Option<BTreeSet<ObjectId>> 
         .iter()
         .all(|(object, role)| !shared.contains(object) || *role == sharing);
     (alone && !shared.is_empty() && shared.len() < used.len()).then_some(shared)
-}
-
-fn cells(body: &[Stmt], visit: &mut dyn FnMut(&Cell)) {
-    for stmt in body {
-        match &stmt.kind {
-            StmtKind::If {
-                then, otherwise, ..
-            } => {
-                cells(then, visit);
-                cells(otherwise, visit);
-            }
-            StmtKind::For { body, .. } => cells(body, visit),
-            _ => class::cell_of(stmt).into_iter().for_each(&mut *visit),
-        }
-    }
 }
 
 /// Leaves these operations of a protocol, what they need, and the objects that they use.
@@ -191,8 +179,8 @@ fn restrict(protocol: &mut Protocol, keep: &dyn Fn(&Stmt) -> bool) {
     let mut used = BTreeSet::new();
     for role in &mut protocol.roles {
         role.body = without_dead(kept(&role.body, keep));
-        cells(&role.body, &mut |cell| {
-            used.insert(cell.object);
+        sharing::cells(&role.body, &mut |_, object, _| {
+            used.insert(ObjectId(object));
         });
     }
     let order: Vec<ObjectId> = used.into_iter().collect();
@@ -471,10 +459,10 @@ mod tests {
         assert_eq!(parts.shared.roles.len(), 1);
         assert_eq!(parts.own.roles.len(), 2);
         let mut found = Vec::new();
-        cells(&parts.shared.roles[0].body, &mut |cell| {
-            found.push(cell.object)
+        sharing::cells(&parts.shared.roles[0].body, &mut |_, object, _| {
+            found.push(object);
         });
-        assert_eq!(found, [ObjectId(0), ObjectId(0)]);
+        assert_eq!(found, [0, 0]);
         let over = |part: &Protocol| match &part.roles[0].body[0].kind {
             StmtKind::For { over, .. } => over.clone(),
             other => panic!("{other:?}"),

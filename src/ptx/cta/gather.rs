@@ -458,7 +458,7 @@ fn ring(values: &[&Sum], index: &Sum, copies: i128, facts: &Facts) -> Option<Sum
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use rand::RngExt;
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
@@ -466,7 +466,7 @@ mod tests {
     use super::*;
 
     /// What is done in order with these values: numbers of actions, addresses and parities.
-    fn done(statements: &[Statement], known: &[(Unknown, i128)], out: &mut Vec<[i128; 3]>) {
+    pub fn done(statements: &[Statement], known: &[(Unknown, i128)], out: &mut Vec<[i128; 3]>) {
         let facts = Facts::default();
         let with = |u: Unknown| {
             let found = known.iter().rev().find(|(own, _)| *own == u);

@@ -263,32 +263,8 @@ mod tests {
     use rand::SeedableRng;
     use rand_chacha::ChaCha8Rng;
 
+    use super::super::gather::tests::done;
     use super::*;
-
-    /// What is done in order at this many rounds: numbers of actions, addresses and parities.
-    fn done(statements: &[Statement], known: &[(Unknown, i128)], out: &mut Vec<[i128; 3]>) {
-        let facts = Facts::default();
-        let value = |sum: &Sum| {
-            let with = |u: Unknown| {
-                let found = known.iter().rev().find(|(own, _)| *own == u);
-                found.map(|(_, value)| Sum::of(*value))
-            };
-            facts.replaced(sum, &with).as_constant().unwrap()
-        };
-        for statement in statements {
-            match &statement.action {
-                Action::Arrive(a, n) => out.push([*n, value(a), 0]),
-                Action::Wait(a, parity) => out.push([0, value(a), value(parity).rem_euclid(2)]),
-                Action::For(unknown, times, body) => {
-                    for round in 0..value(times) {
-                        let known = [known, &[(*unknown, round)]].concat();
-                        done(body, &known, out);
-                    }
-                }
-                _ => unreachable!("no other action is made here"),
-            }
-        }
-    }
 
     /// Loops written out and rolled up do the same, whether the copies agree or one of them differs.
     #[test]

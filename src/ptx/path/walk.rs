@@ -24,7 +24,6 @@ use crate::ptx::warp::evaluate::destinations;
 use crate::ptx::warp::machine::Machine;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::State;
-use crate::ptx::warp::machine::both;
 use crate::ptx::warp::rewrite::simplified;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::How;
@@ -515,10 +514,7 @@ impl<'m> Walker<'_, 'm, '_> {
         merged.held = first.held;
         merged.arrivals.clone_from(&first.arrivals);
         for (lanes, side, _) in sides.iter().skip(1) {
-            merged.apart = both(merged.apart, side.apart);
-            merged.touched |= side.touched;
-            merged.held = merged.held.filter(|held| side.held == Some(*held));
-            merged.arrivals.retain(|a| side.arrivals.contains(a));
+            merged.join(side);
             for (slot, other) in merged.registers.iter_mut().zip(&side.registers) {
                 if slot != other {
                     *slot = Value::by_lane(*lanes, other, slot, instruction.at);
