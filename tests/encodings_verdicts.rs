@@ -3,158 +3,98 @@
 
 use std::fs;
 use std::path::Path;
-use std::path::PathBuf;
+use std::process::Command;
+use std::process::Output;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use warplock::certificate::discharge::Solver;
-use warplock::certificate::manifest;
-use warplock::protocol::Expectation;
-use warplock::protocol::Protocol;
 use warplock::text;
 use warplock::text::Narrowing;
 use warplock::verdict;
 use warplock::verdict::Property;
 use warplock::verdict::deadlock::Settings;
 use warplock::verdict::decision::Decision;
-use warplock::verdict::decision::Verdict;
-use warplock::witness;
 
-fn library() -> Vec<PathBuf> {
-    fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                collect(&path, into);
-            } else if path.extension().is_some_and(|ending| ending == "wlk") {
-                into.push(path);
-            }
-        }
-    }
-    let mut files = Vec::new();
-    collect(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("encodings"),
-        &mut files,
-    );
-    files.sort();
-    files
+fn warplock(arguments: &[&str]) -> Output {
+    let program = insta_cmd::get_cargo_bin("warplock");
+    let folder = env!("CARGO_MANIFEST_DIR");
+    let mut command = Command::new(program);
+    command
+        .current_dir(folder)
+        .args(arguments)
+        .output()
+        .unwrap()
 }
 
-fn decide(
-    source: &str,
-    narrowing: &Narrowing,
-    property: Property,
-    expected: &str,
-) -> (Protocol, Decision) {
+fn paths(folder: &Path) -> Vec<String> {
+    let mut found: Vec<String> = fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().to_str().unwrap().to_owned())
+        .collect();
+    found.sort();
+    found
+}
+
+/// What the README tells users to run of the whole library; then every proof and every
+/// counterexample that it wrote, by the commands that do not know the search.
+#[test]
+fn the_library_meets_its_expectations_and_what_it_writes_is_accepted() {
+    let written = tempfile::tempdir().unwrap();
+    let (proofs, witnesses) = (
+        written.path().join("proofs"),
+        written.path().join("witnesses"),
+    );
+    let checked = warplock(&[
+        "check",
+        "-q",
+        "--expect",
+        "--timeout",
+        "300",
+        "--certificate",
+        proofs.to_str().unwrap(),
+        "--witness",
+        witnesses.to_str().unwrap(),
+        "encodings",
+    ]);
+    let lines = String::from_utf8(checked.stdout).unwrap();
+    let differs = lines.lines().filter(|line| !line.contains(": ok: "));
+    assert_eq!(differs.collect::<Vec<_>>(), Vec::<&str>::new());
+    assert_eq!(checked.status.code(), Some(0));
+    let met = |verdict: &str| lines.matches(&format!(": {verdict}")).count();
+    assert!(met("proved") >= 140, "only {} proofs", met("proved"));
+    assert!(
+        met("refuted") >= 100,
+        "only {} counterexamples",
+        met("refuted")
+    );
+
+    let certificates = paths(&proofs);
+    let mut arguments = vec!["certify", "-q", "--timeout", "300"];
+    arguments.extend(certificates.iter().map(String::as_str));
+    let certified = warplock(&arguments);
+    let lines = String::from_utf8(certified.stdout).unwrap();
+    assert_eq!(certified.status.code(), Some(0), "{lines}");
+    assert_eq!(lines.matches(": CERTIFIED ").count(), certificates.len());
+    assert!(!lines.contains(": 0 obligations"), "{lines}");
+
+    for witness in paths(&witnesses) {
+        let replayed = warplock(&["replay", "-q", &witness]);
+        let lines = String::from_utf8(replayed.stdout).unwrap();
+        assert_eq!(replayed.status.code(), Some(0), "{witness}: {lines}");
+        assert!(lines.contains(": REFUTED "), "{witness}: {lines}");
+    }
+}
+
+fn decide(source: &str, narrowing: &Narrowing) -> Decision {
     let mut protocol = text::load(source.as_bytes()).unwrap();
     text::narrow(&mut protocol, narrowing).unwrap();
     let settings = Settings {
-        // A bound of a property without a proof is found as far as the time allows.
-        timeout: Duration::from_secs(match property {
-            Property::Deadlock => 300,
-            _ if expected == "proved" => 300,
-            _ => 20,
-        }),
+        timeout: Duration::from_secs(300),
         objectives: None,
         cancel: &AtomicBool::new(false),
         tell: &|_| {},
     };
-    let decision = verdict::decide(&protocol, narrowing, property, &settings).unwrap();
-    (protocol, decision)
-}
-
-fn check(file: &str, source: &str, expectation: &Expectation) {
-    let narrowing = Narrowing {
-        assume: expectation
-            .assuming
-            .iter()
-            .map(|a| a.text.clone())
-            .collect(),
-        ..Narrowing::default()
-    };
-    let property = Property::from_name(&expectation.property).unwrap();
-    let (protocol, decision) = decide(source, &narrowing, property, &expectation.verdict);
-    let found = decision.verdict.word().to_lowercase();
-    assert_eq!(
-        found, expectation.verdict,
-        "{file}, assuming {:?}: {:?}",
-        narrowing.assume, decision.notes
-    );
-    match &decision.verdict {
-        Verdict::Proved(proof) => {
-            let checked = manifest::check(
-                &proof.certificate,
-                &Solver::BuiltIn,
-                Duration::from_secs(300),
-                &|_| {},
-            );
-            assert_eq!(
-                checked.unwrap().obligations,
-                proof.obligations.len(),
-                "{file}"
-            );
-            assert!(
-                !proof.obligations.is_empty(),
-                "{file}: a proof without obligations"
-            );
-        }
-        Verdict::Refuted(refutation) => {
-            witness::replay(&protocol, &refutation.witness).unwrap();
-            for (param, value) in &expectation.at {
-                let found = refutation.input.params[param.0];
-                let name = &protocol.params[param.0].name;
-                assert_eq!(found, *value, "{file}: {name} of the least counterexample");
-            }
-        }
-        Verdict::Bounded { .. } | Verdict::Unknown { .. } => {}
-    }
-}
-
-/// How many expectations the files have whose folder this holds of, each of them met.
-fn met(wanted: impl Fn(&str) -> bool) -> usize {
-    let mut expectations = 0;
-    for path in library() {
-        let folder = path.parent().and_then(|folder| folder.file_name());
-        if !wanted(folder.unwrap().to_str().unwrap()) {
-            continue;
-        }
-        let source = fs::read_to_string(&path).unwrap();
-        let protocol = text::load(source.as_bytes()).unwrap();
-        assert!(
-            !protocol.expectations.is_empty(),
-            "{} claims nothing",
-            path.display()
-        );
-        for expectation in &protocol.expectations {
-            check(&path.display().to_string(), &source, expectation);
-            expectations += 1;
-        }
-    }
-    expectations
-}
-
-// In several tests, which run side by side.
-
-#[test]
-fn every_expectation_about_hazards_is_met() {
-    let expectations = met(|folder| folder == "hazards");
-    assert!(expectations >= 40, "only {expectations} were found");
-}
-
-#[test]
-fn every_expectation_about_grids_is_met() {
-    let expectations = met(grids);
-    assert!(expectations >= 30, "only {expectations} were found");
-}
-
-#[test]
-fn every_other_expectation_of_the_library_is_met() {
-    let expectations = met(|folder| folder != "hazards" && !grids(folder));
-    assert!(expectations >= 50, "only {expectations} were found");
-}
-
-fn grids(folder: &str) -> bool {
-    matches!(folder, "block_sparse" | "grid")
+    verdict::decide(&protocol, narrowing, Property::Deadlock, &settings).unwrap()
 }
 
 /// The condition of the published report: with a clamp in CTA tiles, just some lengths hang.
@@ -173,7 +113,7 @@ fn the_wrong_clamp_hangs_for_the_lengths_reported_and_not_for_others() {
             set: [("sq".to_owned(), sq), ("sk".to_owned(), sk)].into(),
             ..Narrowing::default()
         };
-        let (_, decision) = decide(&source, &narrowing, Property::Deadlock, "");
+        let decision = decide(&source, &narrowing);
         let expected = if hangs { "REFUTED" } else { "PROVED" };
         assert_eq!(decision.verdict.word(), expected, "sq = {sq}, sk = {sk}");
     }
@@ -196,7 +136,7 @@ fn a_descending_launch_hangs_exactly_below_full_residency() {
                 .into(),
                 ..Narrowing::default()
             };
-            let (_, decision) = decide(&source, &narrowing, Property::Deadlock, "");
+            let decision = decide(&source, &narrowing);
             let expected = if r < n { "REFUTED" } else { "PROVED" };
             assert_eq!(decision.verdict.word(), expected, "N = {n}, R = {r}");
         }
@@ -225,7 +165,7 @@ fn an_ascending_launch_of_the_reversed_lock_hangs_exactly_below_full_residency()
                 set: set.map(|(name, value)| (name.to_owned(), value)).into(),
                 ..Narrowing::default()
             };
-            let (_, decision) = decide(&source, &narrowing, Property::Deadlock, "");
+            let decision = decide(&source, &narrowing);
             let expected = if r < tiles { "REFUTED" } else { "PROVED" };
             assert_eq!(
                 decision.verdict.word(),
