@@ -10,6 +10,7 @@ use crate::protocol::Comparison;
 use crate::semantics::instance::CellId;
 use crate::semantics::instance::CellStart;
 use crate::semantics::instance::Instance;
+use crate::semantics::instance::Member;
 use crate::semantics::instance::Op;
 use crate::semantics::instance::OpKind;
 use crate::semantics::step;
@@ -168,6 +169,21 @@ impl<'i> Obstacles<'i> {
             }
         }
         all
+    }
+
+    /// Who has set a cell, and to what the last time.
+    pub fn setters(&self, cell: CellId) -> Vec<(usize, i64)> {
+        let members = self.instance.members.iter().enumerate();
+        let last = |(number, member): (usize, &Member)| {
+            let done = member.ops.iter().take(position(self.state, number));
+            let set = done.filter(|op| op.cell == cell);
+            let mut values = set.filter_map(|op| match op.kind {
+                OpKind::Set(value) => Some(value),
+                _ => None,
+            });
+            Some((number, values.next_back()?))
+        };
+        members.filter_map(last).collect()
     }
 
     /// The value of a semaphore before anything ran.

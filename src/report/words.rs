@@ -175,6 +175,9 @@ fn passed(obstacles: &Obstacles<'_>, member: usize, op: &Op, additions: &[(usize
         let itself = if *who == member { " itself" } else { "" };
         parts.push(format!("{name}{itself} added {amount}"));
     }
+    for (who, value) in obstacles.setters(op.cell).iter().take(NAMES) {
+        parts.push(format!("{} set it to {value}", instance.member_name(*who)));
+    }
     match additions.len().saturating_sub(NAMES) {
         0 => joined(&parts),
         more => format!("{} and {more} more added to it", parts.join(", ")),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::program::Program;
 use super::program::each;
+use crate::ptx::warp::facts::Facts;
 use crate::ptx::warp::machine::MOST_PARAMETER;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::Unknowns;
@@ -39,7 +40,7 @@ const FIRST_ENTRY: u32 = 1 << 31;
 const MOST_COUNTERS: i128 = 1 << 14;
 
 /// The pointer that an address is based on, and the bytes from there.
-fn based(address: &Sum, unknowns: &Unknowns) -> Option<(Unknown, Sum)> {
+pub(super) fn based(address: &Sum, unknowns: &Unknowns) -> Option<(Unknown, Sum)> {
     let mut pointers = address
         .terms
         .iter()
@@ -98,18 +99,27 @@ impl Writer<'_, '_> {
         for condition in &self.conditions {
             facts.assume(condition);
         }
-        if listed.is_none() && facts.range(&index).0 < 0 {
+        for (number, times) in self.loops.iter().zip(&self.times) {
+            facts.assume_positive(&times.minus(&Sum::unknown(*number)).plus_constant(-1));
+        }
+        let Some(cases) = facts.in_cases(&index) else {
+            return refuse("which counter this is depends on too many conditions");
+        };
+        let before = |(facts, index): &(Facts, Sum)| !facts.is_positive(&facts.rewritten(index));
+        if listed.is_none() && cases.iter().any(before) {
             return refuse("this counter may lie before where its pointer points to");
         }
-        let extent = match (listed, index.as_constant()) {
-            (Some(columns), _) => columns,
-            (_, Some(constant)) if constant < MOST_COUNTERS => (constant + 1).to_string(),
-            (_, Some(_)) => return refuse("this counter lies too far behind its pointer"),
-            (_, None) => self.extent(&index, at)?,
-        };
-        let extents = self.memory.semaphores.entry(name.clone()).or_default();
-        if !extents.contains(&extent) {
-            extents.push(extent);
+        for (_, index) in cases {
+            let extent = match (&listed, index.as_constant()) {
+                (Some(columns), _) => columns.clone(),
+                (_, Some(constant)) if constant < MOST_COUNTERS => (constant + 1).to_string(),
+                (_, Some(_)) => return refuse("this counter lies too far behind its pointer"),
+                (_, None) => self.extent(&index, at)?,
+            };
+            let extents = self.memory.semaphores.entry(name.clone()).or_default();
+            if !extents.contains(&extent) {
+                extents.push(extent);
+            }
         }
         let index = self.sum(&index, at)?;
         Ok(format!("{name}[{index}]"))
@@ -144,10 +154,12 @@ impl Writer<'_, '_> {
         // What is inside depends on what is around it.
         for (unknown, times) in moving.iter().rev() {
             let (slope, rest) = most.split(*unknown)?;
-            if facts.range(&slope).0 < 0 {
-                return None;
-            }
-            most = rest.plus(&slope.times(&times.plus_constant(-1)));
+            most = match facts.range(&slope) {
+                (0.., _) => rest.plus(&slope.times(&times.plus_constant(-1))),
+                // Largest in the first round.
+                (_, ..=0) => rest,
+                _ => return None,
+            };
         }
         let fixed = |u: Unknown| {
             !matches!(

@@ -1,11 +1,13 @@
 //! The warps of a CTA together: barriers, buffers and roles.
 
 pub mod boxes;
+mod chosen;
 pub mod data;
 pub mod divided;
 pub mod drain;
 pub mod engines_apart;
 pub mod family;
+mod flags;
 pub mod flights;
 mod gather;
 pub mod layout;

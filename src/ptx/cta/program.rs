@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::chosen::told_apart;
+use super::flags::raised;
 use super::gather::gathered;
 use super::peel::peeled;
 use super::reroll::rolled;
 use crate::ptx::operations::answers::Answers;
+use crate::ptx::operations::warpgroups::Together;
 use crate::ptx::operations::warpgroups::needed;
 use crate::ptx::operations::warpgroups::paired;
 use crate::ptx::path::flow::Flow;
@@ -80,6 +83,7 @@ pub(in crate::ptx) fn follow(
         let mut failed = None;
         let mut leveled = false;
         let mut allocated = BTreeSet::new();
+        let mut together = Together::default();
         'all: for rank in 0..launch.ranks() {
             for warp in 0..launch.warps() {
                 let mut walker = Walker {
@@ -116,6 +120,7 @@ pub(in crate::ptx) fn follow(
                     multiplier: None,
                     allocated: BTreeSet::new(),
                     hints: Vec::new(),
+                    looked: Unknown(0),
                 };
                 let done = walker.run();
                 steps = walker.steps;
@@ -124,7 +129,10 @@ pub(in crate::ptx) fn follow(
                 allocated.extend(walker.allocated);
                 answers.add(walker.answers);
                 match done {
-                    Ok(statements) => add(&mut programs, rank, warp, paired(statements)),
+                    Ok(statements) => {
+                        together.note(rank, warp, &statements);
+                        add(&mut programs, rank, warp, paired(statements));
+                    }
                     Err(obstacle) => {
                         failed = failed.or(Some(obstacle));
                         // Warps behind it may say where the tensor memory lies.
@@ -155,6 +163,7 @@ pub(in crate::ptx) fn follow(
             (Some(_), Some(before)) => return Err(before),
         }
         answers.agree(&programs)?;
+        together.alike()?;
         needed(&mut programs, launch, &unknowns)?;
         for program in &mut programs {
             let mut statements = rolled(std::mem::take(&mut program.statements), &mut unknowns);
@@ -162,8 +171,10 @@ pub(in crate::ptx) fn follow(
             if data {
                 statements = peeled(&statements, &mut unknowns);
             }
+            statements = told_apart(statements, &unknowns.1);
             *program = Program::of(program.rank, std::mem::take(&mut program.warps), statements);
         }
+        raised(&mut programs, &unknowns);
         launched(&mut programs, function, launch);
         return Ok(Followed {
             programs,

@@ -80,6 +80,15 @@ impl Walker<'_, '_, '_> {
             && parts
                 .iter()
                 .any(|p| matches!(*p, "add" | "or" | "xor" | "max"));
+        // So is one that writes what it has to find for that.
+        let swaps = |this: &mut Self, state: &mut State| match instruction.operands.as_slice() {
+            [_, _, compared, written] => {
+                let mut value = |o| this.machine.value(o, state, instruction.at);
+                matches!((value(compared), value(written)), (Value::Integer(a), Value::Integer(b)) if a == b)
+            }
+            _ => false,
+        };
+        let reads = reads || parts.contains(&"cas") && swaps(self, state);
         if reads && place == 1 {
             // An atomic operation that changes nothing is a read.
             if let Some(Operand::Register(register)) = instruction.operands.first()
@@ -95,10 +104,11 @@ impl Walker<'_, '_, '_> {
         }
         if let Some(counter) = found {
             let relative = matches!(parts.last(), Some(&("u32" | "s32" | "u64" | "s64")));
-            if !parts.contains(&"add") || !relative {
+            let adds = parts.contains(&"add") && relative;
+            if !adds && !parts.contains(&"exch") {
                 return self.refuse(
                     instruction,
-                    "only additions to a counter that is waited for are modelled",
+                    "only additions to a counter that is waited for and exchanges are modelled",
                 );
             }
             let Some(operand) = operand else {
@@ -106,10 +116,15 @@ impl Walker<'_, '_, '_> {
             };
             let value = self.uniform(instruction, Some(operand), &mut seen)?;
             if !state.facts.is_positive(&value) {
-                return self.refuse(instruction, "what is added to the counter may be negative");
+                let reason = "what is added to the counter or put there may be negative";
+                return self.refuse(instruction, reason);
             }
-            let all = value.scaled(i128::from(lanes.count_ones()));
-            self.push(out, instruction, Action::CounterAdd(counter, all));
+            let action = if adds {
+                Action::CounterAdd(counter, value.scaled(i128::from(lanes.count_ones())))
+            } else {
+                Action::CounterSet(counter, value)
+            };
+            self.push(out, instruction, action);
         }
         self.machine.compute(instruction, state);
         if let Some(Operand::Register(register)) = instruction.operands.first()

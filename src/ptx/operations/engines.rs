@@ -14,6 +14,9 @@ use crate::ptx::warp::statement::Pool;
 use crate::ptx::warp::statement::Statement;
 use crate::ptx::warp::term::Sum;
 
+/// What bulk copies are made of, in bytes.
+const UNIT: i128 = 16;
+
 impl Walker<'_, '_, '_> {
     pub fn copy(
         &mut self,
@@ -56,6 +59,13 @@ impl Walker<'_, '_, '_> {
         } else {
             Some(self.uniform(instruction, instruction.operands.get(2), state)?)
         };
+        if bytes
+            .as_ref()
+            .and_then(Sum::as_constant)
+            .is_some_and(|b| b % UNIT != 0)
+        {
+            return self.refuse(instruction, "bulk copies have a multiple of 16 bytes");
+        }
         let filled = self.filled(instruction, bytes.as_ref(), state)?;
         // The mask of a multicast comes behind the mbarrier.
         let places = instruction.operands.iter().enumerate();
@@ -181,7 +191,7 @@ impl Walker<'_, '_, '_> {
                 }
             }
             Some("alloc") => {
-                let columns = self.uniform(instruction, instruction.operands.get(1), state)?;
+                let columns = self.requested(instruction, state)?;
                 self.paired(instruction, parts, out)?;
                 self.push(out, instruction, Action::Acquire(Pool::Columns, columns));
                 // Where the columns are is written to shared memory.
@@ -191,12 +201,28 @@ impl Walker<'_, '_, '_> {
                 }
             }
             Some("dealloc") => {
-                let columns = self.uniform(instruction, instruction.operands.get(1), state)?;
+                let columns = self.requested(instruction, state)?;
                 self.paired(instruction, parts, out)?;
                 self.push(out, instruction, Action::Release(Pool::Columns, columns));
             }
             _ => self.machine.compute(instruction, state),
         }
         Ok(())
+    }
+
+    /// How many columns of tensor memory are meant.
+    fn requested(
+        &mut self,
+        instruction: &Instruction<'_>,
+        state: &mut State,
+    ) -> Result<Sum, Obstacle> {
+        let columns = self.uniform(instruction, instruction.operands.get(1), state)?;
+        if let Some(number) = columns.as_constant()
+            && ![32, 64, 128, 256, 512].contains(&number)
+        {
+            let reason = "columns of tensor memory come as 32, 64, 128, 256 or 512";
+            return Err(self.obstacle(instruction, reason));
+        }
+        Ok(columns)
     }
 }

@@ -18,6 +18,12 @@ use crate::ptx::warp::term::Unknown;
 use crate::ptx::warp::value::Integer;
 use crate::ptx::warp::value::Value;
 
+/// The most arrivals or bytes that an mbarrier counts, by the PTX manual.
+const MOST_PENDING: i128 = (1 << 20) - 1;
+
+/// The size and alignment of an mbarrier.
+const MBARRIER_BYTES: i128 = 8;
+
 /// Whether an instruction takes part in synchronization, so that it may not be left out unseen.
 /// Writes to memory count only where the kernel waits for memory.
 pub(in crate::ptx) fn touches(instruction: &Instruction<'_>, counters: bool) -> bool {
@@ -77,6 +83,13 @@ impl Walker<'_, '_, '_> {
         }
         self.definite(instruction, state)?;
         let count = i128::from(lanes.count_ones());
+        if self.touches(instruction) && instruction.has("aligned") && lanes != state.whole {
+            return self.refuse(
+                instruction,
+                "all lanes of the warp have to carry this out together",
+            );
+        }
+        self.converged(instruction, lanes, state)?;
         let looks = instruction.has("try_wait") || instruction.has("test_wait");
         let meets = matches!(parts.first(), Some(&("bar" | "barrier")));
         if self.touches(instruction) && !looks && !meets {
@@ -118,7 +131,7 @@ impl Walker<'_, '_, '_> {
             ["red" | "atom", ..] => self.atomic(instruction, &parts, lanes, state, out),
             ["st", ..] => self.store(instruction, lanes, state, out),
             ["wgmma", ..] => {
-                self.multiply(instruction, &parts, lanes, state, out);
+                self.multiply(instruction, &parts, lanes, out)?;
                 self.machine.compute(instruction, state);
                 Ok(())
             }
@@ -138,8 +151,25 @@ impl Walker<'_, '_, '_> {
         }
     }
 
+    /// Refuses more bytes than an mbarrier can wait for.
+    fn countable(&self, instruction: &Instruction<'_>, bytes: &Sum) -> Done {
+        match bytes.as_constant() {
+            Some(bytes) if !(0..=MOST_PENDING).contains(&bytes) => {
+                self.refuse(instruction, "an mbarrier counts up to 2^20 - 1 bytes")
+            }
+            _ => Ok(()),
+        }
+    }
+
     pub fn refuse(&self, instruction: &Instruction<'_>, why: &str) -> Done {
         Err(self.obstacle(instruction, why))
+    }
+
+    /// Refuses what lanes or warps that have to be here are missing for.
+    pub fn undefined(&self, instruction: &Instruction<'_>, why: &str) -> Done {
+        let mut obstacle = self.obstacle(instruction, why);
+        obstacle.rule = Some(Rule::Together);
+        Err(obstacle)
     }
 
     pub fn obstacle(&self, instruction: &Instruction<'_>, why: &str) -> Obstacle {
@@ -322,6 +352,15 @@ impl Walker<'_, '_, '_> {
                 let Some(expected) = expected.as_constant() else {
                     return self.refuse(instruction, "the count is not a constant");
                 };
+                if !(1..=MOST_PENDING).contains(&expected) {
+                    return self.refuse(instruction, "an mbarrier counts 1 to 2^20 - 1 arrivals");
+                }
+                let misplaced = |a: &Sum| a.constant.rem_euclid(MBARRIER_BYTES) != 0;
+                if barrier.minus(&Sum::of(barrier.constant)).single().is_some()
+                    && misplaced(&barrier)
+                {
+                    return self.refuse(instruction, "an mbarrier lies at a multiple of 8 bytes");
+                }
                 self.push(out, instruction, Action::Init(barrier, expected));
             }
             "arrive" | "arrive_drop" if kind == "arrive_drop" || parts.contains(&"noComplete") => {
@@ -330,6 +369,7 @@ impl Walker<'_, '_, '_> {
             "arrive" => {
                 if parts.contains(&"expect_tx") {
                     let bytes = self.uniform(instruction, after, &mut seen)?;
+                    self.countable(instruction, &bytes)?;
                     if count == 1 {
                         self.push(
                             out,
@@ -375,6 +415,7 @@ impl Walker<'_, '_, '_> {
             }
             "expect_tx" => {
                 let bytes = self.uniform(instruction, after, &mut seen)?.scaled(count);
+                self.countable(instruction, &bytes)?;
                 self.push(out, instruction, Action::ExpectTx(barrier, bytes));
             }
             "complete_tx" => {

@@ -7,6 +7,7 @@ pub mod descriptor;
 pub mod engines;
 pub mod flips;
 pub mod instruction;
+pub mod looks;
 pub mod peek;
 pub mod tensor;
 pub mod warpgroups;

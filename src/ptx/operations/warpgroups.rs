@@ -7,6 +7,9 @@
 //! which multiplications are waited for: then the warps of the text are less bound to each other than those of
 //! the kernel.
 
+use std::collections::BTreeMap;
+
+use super::instruction::Done;
 use crate::ptx::cta::flights;
 use crate::ptx::cta::program::Program;
 use crate::ptx::cta::program::each;
@@ -17,11 +20,12 @@ use crate::ptx::path::walk::Walker;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Operand;
 use crate::ptx::warp::machine::Launch;
-use crate::ptx::warp::machine::State;
 use crate::ptx::warp::machine::Unknowns;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::How;
 use crate::ptx::warp::statement::Obstacle;
+use crate::ptx::warp::statement::Pool;
+use crate::ptx::warp::statement::Rule;
 use crate::ptx::warp::statement::Statement;
 
 /// The warps of a warpgroup.
@@ -34,12 +38,13 @@ impl Walker<'_, '_, '_> {
         instruction: &Instruction<'_>,
         parts: &[&str],
         lanes: u32,
-        state: &State,
         out: &mut Vec<Statement>,
-    ) {
+    ) -> Done {
         let group = self.machine.warp / WARPS;
-        if lanes != state.whole || (group + 1) * WARPS > self.machine.launch.warps() {
-            return;
+        if lanes != u32::MAX || (group + 1) * WARPS > self.machine.launch.warps() {
+            let reason =
+                "all 128 threads of a warpgroup have to carry this out, and some of them do not";
+            return self.undefined(instruction, reason);
         }
         match (parts.get(1), instruction.operands.first()) {
             (Some(&"mma_async"), _) => self.push(out, instruction, Action::Multiply(group)),
@@ -53,6 +58,43 @@ impl Walker<'_, '_, '_> {
             }
             _ => {}
         }
+        Ok(())
+    }
+}
+
+/// What the four warps of a warpgroup have to do together, for each of them, by rank and number of the warpgroup:
+/// multiplications, and how the registers that they have change.
+#[derive(Debug, Default)]
+pub(in crate::ptx) struct Together(BTreeMap<(u32, u32), Vec<Vec<Statement>>>);
+
+impl Together {
+    /// Notes what a warp does.
+    pub fn note(&mut self, rank: u32, warp: u32, statements: &[Statement]) {
+        let common = |a: &Action| match a {
+            Action::Multiply(_) => true,
+            Action::Acquire(pool, _) | Action::Release(pool, _) => *pool == Pool::Registers,
+            _ => false,
+        };
+        let own = numbered(&skeleton(statements, &common));
+        self.0.entry((rank, warp / WARPS)).or_default().push(own);
+    }
+
+    /// Refuses warpgroups whose warps do not do the same, which is undefined.
+    pub fn alike(&self) -> Result<(), Obstacle> {
+        for warps in self.0.values() {
+            let complete = warps.len() == WARPS as usize || warps.iter().all(Vec::is_empty);
+            let alike = warps.windows(2).all(|two| two[0] == two[1]);
+            if complete && alike {
+                continue;
+            }
+            let reason = "all four warps of a warpgroup have to carry this out together, equally often, and they do \
+                          not";
+            let at = warps.iter().flatten().map(|s| s.at).min();
+            let mut obstacle = Obstacle::new(at.unwrap_or(0), reason);
+            obstacle.rule = Some(Rule::Together);
+            return Err(obstacle);
+        }
+        Ok(())
     }
 }
 

@@ -21,6 +21,7 @@ use crate::ptx::warp::machine::both;
 use crate::ptx::warp::rewrite::replaced;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
+use crate::ptx::warp::statement::Rule;
 use crate::ptx::warp::statement::Statement;
 use crate::ptx::warp::term::Atom;
 use crate::ptx::warp::term::Condition;
@@ -121,7 +122,8 @@ impl Walker<'_, '_, '_> {
             self.rounds.pop();
             match followed {
                 Ok(after) => return Ok((one.outside, after)),
-                Err(obstacle) if touching => {
+                // What is undefined whatever else happens is not left out with the loop.
+                Err(obstacle) if touching || obstacle.rule == Some(Rule::Together) => {
                     self.depth = depth;
                     return self
                         .written_through(header, &one.blocks, &state, out)
@@ -463,55 +465,11 @@ impl Walker<'_, '_, '_> {
         if until.mentions(&|u| found(self.machine.unknowns, u) && u < first) {
             return None;
         }
-        let mut memory = "";
-        let action = match &until {
-            flipped if let Some(wait) = self.turned_over(flipped) => wait,
-            Condition::Passed(test) => {
-                memory = test.memory;
-                test.wait()
-            }
-            Condition::Zero(sum) | Condition::Negative(sum) => {
-                let mut read = sum.terms.iter().filter_map(|(atom, factor)| match atom {
-                    Atom::Unknown(u) => match self.machine.unknowns.meaning(*u) {
-                        Some(Meaning::Read(address)) => Some((*u, *factor, address.clone())),
-                        _ => None,
-                    },
-                    _ => None,
-                });
-                let (unknown, factor, address) = read.next()?;
-                if read.next().is_some() {
-                    return None;
-                }
-                let rest = sum.plus_times(&Sum::unknown(unknown), -factor);
-                let exact = matches!(until, Condition::Zero(_));
-                // Either side of an equality, but "at least" only where the counter is subtracted.
-                let value = match (exact, factor) {
-                    (true, 1) => rest.scaled(-1),
-                    (true, -1) => rest,
-                    (false, -1) => rest.plus_constant(1),
-                    _ => return None,
-                };
-                let pointer = self.pointer(&address)?;
-                self.waited.insert(pointer);
-                Action::CounterWait(address, exact, value)
-            }
-            Condition::Not(inner) => {
-                // What is never negative and not 0 is at least 1.
-                let Condition::Zero(sum) = &**inner else {
-                    return None;
-                };
-                let (Atom::Unknown(unknown), 1 | -1) = sum.single()? else {
-                    return None;
-                };
-                let Some(Meaning::Read(address)) = self.machine.unknowns.meaning(*unknown) else {
-                    return None;
-                };
-                let address = address.clone();
-                self.waited.insert(self.pointer(&address)?);
-                Action::CounterWait(address, false, Sum::of(1))
-            }
-            _ => return None,
-        };
+        let (action, memory) = self.wait_until(&until)?;
+        if let Action::CounterWait(address, ..) = &action {
+            let pointer = self.pointer(address)?;
+            self.waited.insert(pointer);
+        }
         let carried = self.written(&one.blocks);
         let own = |u: Unknown| match self.machine.unknowns.meaning(u) {
             Some(Meaning::Carried(r)) => carried.contains(&Register(*r)),

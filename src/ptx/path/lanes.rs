@@ -168,20 +168,8 @@ impl<'m> Walker<'_, 'm, '_> {
         let Some(masks) = masks.map(|m| m.map(|m| wrap(m, false, 32))) else {
             return self.refuse(instruction, "which lanes it waits for is not known");
         };
-        let bit = |lane: usize| 1u32 << lane;
-        for lane in (0..masks.len()).filter(|lane| lanes & bit(*lane) != 0) {
-            let named = masks[lane];
-            let of_mask = |other: usize| named >> other & 1 == 1;
-            let alone = (0..masks.len()).any(|other| {
-                let here = lanes & bit(other) != 0 && masks[other] == named;
-                of_mask(other) && state.whole & bit(other) != 0 && !here
-            });
-            if alone || !of_mask(lane) {
-                return self.refuse(
-                    instruction,
-                    "a lane is not in its own mask, or lanes of the mask are not here",
-                );
-            }
+        if !complete(&masks, lanes, state) {
+            return self.refuse(instruction, INCOMPLETE);
         }
         if lanes == state.whole && masks.iter().all(|m| *m == 0xffff_ffff) {
             state.apart = None;
@@ -191,7 +179,53 @@ impl<'m> Walker<'_, 'm, '_> {
     }
 }
 
+/// Why lanes of a warp that wait for each other may wait for ever.
+const INCOMPLETE: &str = "a lane is not in its own mask, or lanes of the mask are not here";
+
+/// Whether every lane that is here names itself, and only lanes that are here with the same mask or have left.
+fn complete(masks: &[i128; 32], lanes: u32, state: &State) -> bool {
+    let bit = |lane: usize| 1u32 << lane;
+    (0..masks.len())
+        .filter(|lane| lanes & bit(*lane) != 0)
+        .all(|lane| {
+            let named = masks[lane];
+            let of_mask = |other: usize| named >> other & 1 == 1;
+            let alone = (0..masks.len()).any(|other| {
+                let here = lanes & bit(other) != 0 && masks[other] == named;
+                of_mask(other) && state.whole & bit(other) != 0 && !here
+            });
+            !alone && of_mask(lane)
+        })
+}
+
 impl Walker<'_, '_, '_> {
+    /// Refuses votes and exchanges of lanes of which some are certainly somewhere else: the others wait for them.
+    /// Where the mask or the lanes that are here are not known, as below a branch on data, nothing is said.
+    pub fn converged(
+        &mut self,
+        instruction: &Instruction<'_>,
+        lanes: u32,
+        state: &mut State,
+    ) -> Done {
+        let named = ["shfl", "vote", "match", "redux", "elect"];
+        let first = instruction.parts().next();
+        if state.vague || !instruction.has("sync") || first.is_none_or(|f| !named.contains(&f)) {
+            return Ok(());
+        }
+        let Some(operand) = instruction.operands.last() else {
+            return Ok(());
+        };
+        let Value::Integer(masks) = self.machine.value(operand, state, instruction.at) else {
+            return Ok(());
+        };
+        match masks.constants().map(|m| m.map(|m| wrap(m, false, 32))) {
+            Some(masks) if !complete(&masks, lanes, state) => {
+                self.undefined(instruction, INCOMPLETE)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The groups of lanes that mean different mbarriers, where there are several: none of these operations
     /// waits, so lanes carry them out one group after the other.
     pub fn by_address(

@@ -1,5 +1,9 @@
 //! Which loops may wait for memory: those that what they look at may keep going. A loop that counts its
 //! rounds, as one that adds to a histogram does, ends by itself whatever its atomic operations return.
+//!
+//! A weak load may wait as well, where it reads one place again and again and nothing else decides when the loop is
+//! left. A loop that goes on to another place each time, as a search does, ends by itself; one that writes to such memory
+//! may be waiting for what it writes.
 
 use std::collections::BTreeSet;
 
@@ -21,6 +25,85 @@ impl Walker<'_, '_, '_> {
             let read = destinations(instruction).into_iter().flatten();
             self.keeps_going(read.collect(), blocks)
         })
+    }
+
+    /// Whether a loop around does nothing but look at one place by weak loads: what decides when it is left depends on
+    /// nothing that it carries from round to round.
+    pub fn stares(&self, instruction: &Instruction<'_>, block: usize) -> bool {
+        let mut around = self.flow.loops.values().filter(|l| l.contains(&block));
+        instruction.parts().next() == Some("ld")
+            && !["param", "const", "local"]
+                .iter()
+                .any(|p| instruction.opcode.contains(p))
+            && around.any(|blocks| self.only_looks(instruction, blocks))
+    }
+
+    fn only_looks(&self, load: &Instruction<'_>, blocks: &BTreeSet<usize>) -> bool {
+        let space = |i: &Instruction<'_>| {
+            let spaces = ["global", "shared", "local"];
+            spaces.into_iter().find(|s| i.opcode.contains(s))
+        };
+        let apart = |one: &Instruction<'_>| match (space(one), space(load)) {
+            (Some(a), Some(b)) => a != b,
+            _ => false,
+        };
+        let writes = |one: &&Instruction<'_>| {
+            matches!(
+                one.parts().next(),
+                Some("st" | "red" | "atom" | "call" | "cp")
+            )
+        };
+        let mut code = blocks.iter().flat_map(|b| self.code(*b));
+        if code.any(|one| writes(&one) && !apart(one)) {
+            return false;
+        }
+        // What decides when the loop is left, and what that is computed from in the loop.
+        let mut deciding = BTreeSet::new();
+        for block in blocks {
+            let leaves = self.flow.next(*block).iter().any(|b| !blocks.contains(b));
+            let guard = self.last(*block).and_then(|i| i.guard);
+            deciding.extend(guard.filter(|_| leaves).map(|(guard, _)| guard));
+        }
+        let first = deciding.clone();
+        loop {
+            let before = deciding.len();
+            for one in blocks.iter().flat_map(|b| self.code(*b)) {
+                let written: BTreeSet<Register> = destinations(one).into_iter().flatten().collect();
+                if !written.is_disjoint(&deciding) {
+                    let read = one.operands.iter().skip(1);
+                    deciding.extend(read.flat_map(registers));
+                    deciding.extend(one.guard.map(|(guard, _)| guard));
+                }
+            }
+            if deciding.len() == before {
+                break;
+            }
+        }
+        let written = self.written(blocks);
+        let carried = |r: &Register| written.contains(r) && self.carries(*r, blocks);
+        let mut read = destinations(load).into_iter().flatten();
+        !first.is_empty() && read.any(|r| deciding.contains(&r)) && !deciding.iter().any(carried)
+    }
+
+    /// Whether what a register holds in a round of a loop may depend on what it held in the round before.
+    fn carries(&self, register: Register, blocks: &BTreeSet<usize>) -> bool {
+        let mut known = BTreeSet::from([register]);
+        loop {
+            let before = known.len();
+            for one in blocks.iter().flat_map(|b| self.code(*b)) {
+                let written = destinations(one);
+                let operands = one.operands.iter().skip(usize::from(!written.is_empty()));
+                if operands.into_iter().any(|o| mentions(o, &known)) {
+                    if written.iter().flatten().any(|r| *r == register) {
+                        return true;
+                    }
+                    known.extend(written.into_iter().flatten());
+                }
+            }
+            if known.len() == before {
+                return false;
+            }
+        }
     }
 
     /// Whether what these registers hold may decide how often a loop runs.
@@ -56,6 +139,19 @@ impl Walker<'_, '_, '_> {
         let ways = self.flow.next(block).len();
         let guard = self.last(block).and_then(|i| i.guard);
         ways > 1 && guard.is_some_and(|(g, _)| known.contains(&g))
+    }
+}
+
+fn registers(operand: &Operand<'_>) -> Vec<Register> {
+    match operand {
+        Operand::Register(r) | Operand::Not(r) => vec![*r],
+        Operand::Address { base, rest, .. } => {
+            let all = std::iter::once(&**base).chain(rest.iter());
+            all.flat_map(registers).collect()
+        }
+        Operand::Vector(all) => all.iter().flat_map(registers).collect(),
+        Operand::Pair(two) => [&two.0, &two.1].into_iter().flat_map(registers).collect(),
+        Operand::Integer(_) | Operand::Float | Operand::Name(_) | Operand::Target(_) => Vec::new(),
     }
 }
 

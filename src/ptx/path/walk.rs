@@ -83,6 +83,8 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     pub allocated: BTreeSet<Sum>,
     /// How many cases of lanes that go different ways have been followed.
     pub cases: usize,
+    /// Unknowns from here on are of this block, and were read after the last statement.
+    pub looked: Unknown,
     /// Bounds of what loops carry, learnt from the loops inside.
     pub hints: Vec<(Register, i128)>,
 }
@@ -153,7 +155,9 @@ impl<'m> Walker<'_, 'm, '_> {
     pub fn touching(&self, blocks: &BTreeSet<usize>) -> bool {
         blocks.iter().any(|block| {
             let mut code = self.code(*block).iter();
-            code.any(|i| self.touches(i) || watches(i) && self.spins(i, *block))
+            code.any(|i| {
+                self.touches(i) || watches(i) && self.spins(i, *block) || self.stares(i, *block)
+            })
         })
     }
 
@@ -164,6 +168,7 @@ impl<'m> Walker<'_, 'm, '_> {
         state: &mut State,
         out: &mut Vec<Statement>,
     ) -> Result<(), Obstacle> {
+        self.looked = self.machine.unknowns.next();
         for instruction in self.code(block) {
             self.steps += 1;
             if self.steps > MOST_STEPS {
@@ -173,6 +178,9 @@ impl<'m> Walker<'_, 'm, '_> {
             let before = out.len();
             self.predicated(instruction, state, out)?;
             let new = out.get(before..).unwrap_or_default();
+            if !new.is_empty() {
+                self.looked = self.machine.unknowns.next();
+            }
             self.forget_tests(state, new);
         }
         Ok(())
@@ -551,6 +559,7 @@ impl<'m> Walker<'_, 'm, '_> {
         follow: &mut Follow<'_, Self>,
     ) -> Result<State, Obstacle> {
         let mut sides = Vec::new();
+        let looked = self.looked;
         for holds in [true, false] {
             let mut side = state.clone();
             side.facts.assume(&if holds {
@@ -568,7 +577,7 @@ impl<'m> Walker<'_, 'm, '_> {
         let vague = condition.tests() || self.reads(&condition);
         if vague {
             let (above, below) = (without(above, &multiplies), without(below, &multiplies));
-            let waiting = Self::peeked(&condition, &above, &below);
+            let waiting = self.peeked(&condition, looked, &above, &below);
             if let Some(wait) = waiting {
                 out.push(wait);
             } else if self.machine.guessing && condition.tests() {
@@ -609,28 +618,6 @@ impl<'m> Walker<'_, 'm, '_> {
             };
         }
         Ok(merged)
-    }
-
-    /// `if (!test(b, p)) wait(b, p)` waits.
-    fn peeked(
-        condition: &Condition,
-        above: &[Statement],
-        below: &[Statement],
-    ) -> Option<Statement> {
-        let (test, waiting, other) = match condition {
-            Condition::Passed(test) => (test, below, above),
-            Condition::Not(inner) => match &**inner {
-                Condition::Passed(test) => (test, above, below),
-                _ => return None,
-            },
-            _ => return None,
-        };
-        match (waiting, other) {
-            ([one], []) if one.action == test.wait() && one.memory == test.memory => {
-                Some(one.clone())
-            }
-            _ => None,
-        }
     }
 
     /// Where an instruction comes from, for a statement.

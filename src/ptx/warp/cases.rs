@@ -17,6 +17,27 @@ impl Facts {
         self.same(a, b) || self.nothing(&self.rewritten(&a.minus(b)), CASES)
     }
 
+    /// What a sum is in each case of the conditions of its choices, with what is known then. `None` where there are
+    /// too many.
+    pub fn in_cases(&self, sum: &Sum) -> Option<Vec<(Facts, Sum)>> {
+        let mut open = vec![(self.clone(), self.rewritten(sum), CASES)];
+        let mut told = Vec::new();
+        while let Some((facts, sum, left)) = open.pop() {
+            let Some(condition) = open_in(&sum, &facts) else {
+                told.push((facts, sum));
+                continue;
+            };
+            let left = left.checked_sub(1)?;
+            for case in [condition.negated(), condition] {
+                let mut facts = facts.clone();
+                facts.assume(&case);
+                let sum = facts.rewritten(&sum);
+                open.push((facts, sum, left));
+            }
+        }
+        Some(told)
+    }
+
     /// Whether a sum is 0 in all cases of so many conditions.
     fn nothing(&self, sum: &Sum, left: usize) -> bool {
         let Some(open) = left.checked_sub(1).and(open_in(sum, self)) else {

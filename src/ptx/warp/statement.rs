@@ -28,6 +28,8 @@ pub(in crate::ptx) enum Rule {
     BarrierId,
     /// The thread count of a named barrier is a multiple of 32.
     BarrierCount,
+    /// All lanes of a warp, or all warps of a warpgroup, carry it out together.
+    Together,
 }
 
 impl Rule {
@@ -35,6 +37,7 @@ impl Rule {
         match self {
             Rule::BarrierId => "barrier-id",
             Rule::BarrierCount => "barrier-count",
+            Rule::Together => "not-together",
         }
     }
 
@@ -42,6 +45,9 @@ impl Rule {
         match self {
             Rule::BarrierId => "a CTA has 16 named barriers",
             Rule::BarrierCount => "warps come to a named barrier as a whole: count 32 for each",
+            Rule::Together => {
+                "where lanes or warps are missing that have to carry an instruction out with the others, what happens is undefined"
+            }
         }
     }
 }
