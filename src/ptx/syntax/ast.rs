@@ -40,6 +40,8 @@ pub struct Parameter<'a> {
     pub kind: &'a str,
     /// Its size in bytes.
     pub bytes: u64,
+    /// The register that it is, in a function that takes or gives registers.
+    pub register: Option<Register>,
 }
 
 /// An entry or a function.

@@ -1,5 +1,8 @@
 //! The body of a function: instructions, registers, labels and operands.
 
+use std::collections::HashMap;
+use std::ops::Range;
+
 use super::ast::Function;
 use super::ast::Instruction;
 use super::ast::Operand;
@@ -20,6 +23,7 @@ impl<'a> Parser<'a, '_> {
             scopes: Vec::new(),
             open: Vec::new(),
             location: None,
+            tables: HashMap::new(),
             wanted: Vec::new(),
         };
         loop {
@@ -35,6 +39,9 @@ impl<'a> Parser<'a, '_> {
                         parent,
                         ..Scope::default()
                     });
+                    if parent.is_none() {
+                        body.parameters();
+                    }
                 }
                 Some(Token::CloseBrace) => {
                     self.advance();
@@ -70,13 +77,16 @@ impl<'a> Parser<'a, '_> {
         let word = self.word("an instruction")?;
         if guard.is_none() {
             if self.eat(Token::Colon) {
-                if self.token == Some(Token::Word)
-                    && matches!(
-                        self.text(),
-                        ".branchtargets" | ".callprototype" | ".calltargets"
-                    )
-                {
-                    self.skip_past(Token::Semicolon, "`;`")?;
+                match (self.token, self.text()) {
+                    (Some(Token::Word), ".branchtargets") => {
+                        self.advance();
+                        let labels = self.labels()?;
+                        body.tables.insert(word, labels);
+                    }
+                    (Some(Token::Word), ".callprototype" | ".calltargets") => {
+                        self.skip_past(Token::Semicolon, "`;`")?;
+                    }
+                    _ => {}
                 }
                 let index = body.function.code.len();
                 if let Some(scope) = body.scope() {
@@ -110,15 +120,31 @@ impl<'a> Parser<'a, '_> {
             let operand = self.operand(body, 0)?;
             operands.push(operand);
         }
-        body.function.code.push(Instruction {
+        let instruction = Instruction {
             guard,
             opcode: word,
             operands,
             at,
             location: body.location.map(|(at, _)| at),
             written: body.location.map(|(_, written)| written),
-        });
+        };
+        if !choose(&instruction, body) {
+            body.function.code.push(instruction);
+        }
         Ok(())
+    }
+
+    /// The labels of a list, up to its end.
+    fn labels(&mut self) -> Parsed<Vec<(&'a str, Range<usize>)>> {
+        let mut labels = Vec::new();
+        loop {
+            let span = self.span.clone();
+            labels.push((self.word("a label")?, span));
+            if !self.eat(Token::Comma) {
+                self.expect(Token::Semicolon, "`,` or `;`")?;
+                return Ok(labels);
+            }
+        }
     }
 
     fn registers(&mut self, body: &mut Body<'a>) -> Parsed<()> {
@@ -230,4 +256,53 @@ impl<'a> Parser<'a, '_> {
         }
         Ok(operand)
     }
+}
+
+/// Writes `brx.idx` out as comparisons and branches, if its list of labels stands before it. An index behind the end of
+/// the list is undefined, so the last label needs no comparison.
+fn choose<'a>(branch: &Instruction<'a>, body: &mut Body<'a>) -> bool {
+    let [index, Operand::Target(table)] = branch.operands.as_slice() else {
+        return false;
+    };
+    let name = body.wanted.get(*table as usize).map(|(_, name, _)| *name);
+    let labels = name.and_then(|name| body.tables.get(name)).cloned();
+    let (Some(mut labels), None, true) =
+        (labels, branch.guard, branch.opcode.starts_with("brx.idx"))
+    else {
+        return false;
+    };
+    let (Some(last), Some(scope)) = (labels.pop(), body.open.last().copied()) else {
+        return false;
+    };
+    let here = body.fresh("%chosen");
+    for (number, (label, span)) in (0..).zip(labels) {
+        body.function.code.push(Instruction {
+            opcode: "setp.eq.u32",
+            operands: vec![
+                Operand::Register(here),
+                index.clone(),
+                Operand::Integer(number),
+            ],
+            ..branch.clone()
+        });
+        body.wanted.push((scope, label, span));
+        body.function.code.push(Instruction {
+            guard: Some((here, false)),
+            opcode: "bra",
+            operands: vec![Operand::Target(
+                u32::try_from(body.wanted.len() - 1).unwrap_or(u32::MAX),
+            )],
+            ..branch.clone()
+        });
+    }
+    let (label, span) = last;
+    body.wanted.push((scope, label, span));
+    body.function.code.push(Instruction {
+        opcode: "bra",
+        operands: vec![Operand::Target(
+            u32::try_from(body.wanted.len() - 1).unwrap_or(u32::MAX),
+        )],
+        ..branch.clone()
+    });
+    true
 }

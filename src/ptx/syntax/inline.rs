@@ -1,6 +1,6 @@
 //! Calls of functions of the same text, written out: what a function does is followed where it is called.
 //! Its registers, labels and shared variables are its own; parameters, which are memory of their own in
-//! PTX, become registers. Calls that go round in a circle, through a register, under a predicate or
+//! PTX, become registers, where they are not registers anyway. Calls that go round in a circle, through a register, under a predicate or
 //! with parameters in pieces are left as they are, and refused where they are met.
 
 use std::borrow::Cow;
@@ -10,6 +10,7 @@ use super::ast::Function;
 use super::ast::Instruction;
 use super::ast::Module;
 use super::ast::Operand;
+use super::ast::Parameter;
 use super::ast::Register;
 
 /// The most instructions of a kernel with everything that it calls.
@@ -42,16 +43,50 @@ fn called<'m, 'a>(module: &'m Module<'a>, call: &Instruction<'a>) -> Option<&'m 
     functions.find(|f| !f.entry && f.name == name)
 }
 
-/// The names in a list of arguments.
-fn names<'a>(operand: &Operand<'a>) -> Option<Vec<&'a str>> {
-    let Operand::Vector(parts) = operand else {
-        return None;
-    };
-    let name = |part: &Operand<'a>| match part {
-        Operand::Name(name) => Some(*name),
+/// What stands in a list of arguments.
+fn listed<'a>(operand: Option<&Operand<'a>>) -> Option<Vec<Operand<'a>>> {
+    match operand {
+        None => Some(Vec::new()),
+        Some(Operand::Vector(parts)) => Some(parts.clone()),
+        Some(_) => None,
+    }
+}
+
+/// The name of what is passed in memory, or the value of what is passed in a register.
+enum Passed<'a> {
+    Name(&'a str),
+    Value(Register, Operand<'a>),
+}
+
+fn passed<'a>(own: &Parameter<'a>, outside: &Operand<'a>, registers: u32) -> Option<Passed<'a>> {
+    match (own.register, outside) {
+        (None, Operand::Name(name)) => Some(Passed::Name(name)),
+        (Some(own), Operand::Register(_) | Operand::Integer(_)) => {
+            Some(Passed::Value(Register(own.0 + registers), outside.clone()))
+        }
         _ => None,
+    }
+}
+
+/// Moves a value of the type of a parameter.
+fn move_of<'a>(
+    own: &Parameter<'a>,
+    call: &Instruction<'a>,
+    to: Operand<'a>,
+    from: Operand<'a>,
+) -> Option<Instruction<'a>> {
+    let opcode = match own.kind {
+        ".pred" => "mov.pred",
+        ".b16" | ".u16" | ".s16" => "mov.b16",
+        ".b32" | ".u32" | ".s32" | ".f32" => "mov.b32",
+        ".b64" | ".u64" | ".s64" | ".f64" => "mov.b64",
+        _ => return None,
     };
-    parts.iter().map(name).collect()
+    Some(Instruction {
+        opcode,
+        operands: vec![to, from],
+        ..call.clone()
+    })
 }
 
 /// Nothing where calls go round in a circle, or where it would be too much.
@@ -166,26 +201,32 @@ fn written_out<'a>(
         .operands
         .iter()
         .position(|o| matches!(o, Operand::Name(_)))?;
-    let results = match at {
-        0 => Vec::new(),
-        _ => names(call.operands.first()?)?,
-    };
-    let given = match call.operands.get(at + 1) {
-        None => Vec::new(),
-        Some(list) => names(list)?,
-    };
+    let results = listed(call.operands.first().filter(|_| at > 0))?;
+    let given = listed(call.operands.get(at + 1))?;
     let mut theirs: BTreeMap<&str, &str> = BTreeMap::new();
     if given.len() != inside.parameters.len() || results.len() != inside.results.len() {
         return None;
     }
+    let registers = u32::try_from(whole.registers.len()).ok()?;
+    let mut behind_it = Vec::new();
     for (own, outside) in inside.parameters.iter().zip(&given) {
-        theirs.insert(own.name, outside);
+        match passed(own, outside, registers)? {
+            Passed::Name(name) => _ = theirs.insert(own.name, name),
+            Passed::Value(register, value) => {
+                let before = move_of(own, call, Operand::Register(register), value)?;
+                whole.code.push(before);
+            }
+        }
     }
     for (own, outside) in inside.results.iter().zip(&results) {
-        theirs.insert(own.name, outside);
+        match passed(own, outside, registers)? {
+            Passed::Name(name) => _ = theirs.insert(own.name, name),
+            Passed::Value(register, value) => {
+                behind_it.push(move_of(own, call, value, Operand::Register(register))?);
+            }
+        }
     }
-    memory.1.extend(given.iter().chain(&results));
-    let registers = u32::try_from(whole.registers.len()).ok()?;
+    memory.1.extend(theirs.values());
     let targets = u32::try_from(whole.targets.len()).ok()?;
     let start = whole.code.len();
     whole.registers.extend(&inside.registers);
@@ -218,6 +259,7 @@ fn written_out<'a>(
     }
     // A place behind the last instruction has to exist.
     whole.code.extend(code);
+    whole.code.extend(behind_it);
     Some(())
 }
 

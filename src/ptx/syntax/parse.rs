@@ -11,6 +11,7 @@ use super::ast::Function;
 use super::ast::Location;
 use super::ast::Module;
 use super::ast::Parameter;
+use super::ast::Register;
 use super::ast::Variable;
 use super::token::Token;
 use crate::protocol::Span;
@@ -337,12 +338,16 @@ impl<'a> Parser<'a, '_> {
                 name: "",
                 kind: "",
                 bytes: 0,
+                register: None,
             };
             loop {
                 match self.token {
                     Some(Token::Word) => {
                         let word = self.word("a parameter")?;
-                        if word == ".align" {
+                        if word == ".reg" {
+                            // Its number is given where the body begins.
+                            parameter.register = Some(Register(u32::MAX));
+                        } else if word == ".align" {
                             self.integer("an alignment")?;
                         } else if let Some(bytes) = width_of(word) {
                             (parameter.kind, parameter.bytes) = (word, bytes);

@@ -28,6 +28,8 @@ pub(in crate::ptx) struct Body<'a> {
     pub open: Vec<usize>,
     /// The source line that comes next: where it was called from, and where it is written.
     pub location: Option<(Location, Location)>,
+    /// Lists of labels that branches choose from.
+    pub tables: HashMap<&'a str, Vec<(&'a str, Range<usize>)>>,
     /// Branches to be resolved at the end: the scope and the name of each target.
     pub wanted: Vec<(usize, &'a str, Range<usize>)>,
 }
@@ -42,6 +44,23 @@ impl<'a> Body<'a> {
         let number = self.function.registers.len();
         self.function.registers.push(name);
         Register(u32::try_from(number).unwrap_or(u32::MAX))
+    }
+
+    /// Gives the parameters that are registers their numbers, in the first scope.
+    pub fn parameters(&mut self) {
+        let mut function = std::mem::take(&mut self.function);
+        let all = function.parameters.iter_mut().chain(&mut function.results);
+        let mut own = Vec::new();
+        for parameter in all.filter(|p| p.register.is_some()) {
+            let number = u32::try_from(function.registers.len()).unwrap_or(u32::MAX);
+            function.registers.push(parameter.name);
+            parameter.register = Some(Register(number));
+            own.push((parameter.name, Register(number)));
+        }
+        self.function = function;
+        if let Some(scope) = self.scope() {
+            scope.names.extend(own);
+        }
     }
 
     pub fn register(&mut self, name: &'a str) -> Option<Register> {

@@ -444,7 +444,10 @@ impl Machine<'_, '_> {
             {
                 Some(changed)
             }
-            ("xor", [a, b]) => exclusive(a, b, bits, state),
+            // Bits of shared addresses by alignment, others by what is counted.
+            ("xor", [a, b]) => self
+                .bitwise(name, operands, bits, state)
+                .or_else(|| exclusive(a, b, bits, state)),
             ("min" | "max", [a, b]) => {
                 let a = self.read(a, signed, bits, state, at)?;
                 let b = self.read(b, signed, bits, state, at)?;
