@@ -430,6 +430,12 @@ pub(in crate::ptx) fn trips(again: &Condition, number: Unknown, facts: &Facts) -
             let times = facts.rewritten(&times);
             facts.is_positive(&times).then_some(times)
         }
+        // As long as both hold.
+        Condition::And(a, b) => {
+            let (a, b) = (trips(a, number, facts)?, trips(b, number, facts)?);
+            let less = Condition::Negative(a.minus(&b));
+            Some(facts.choice(&less, &a, &b))
+        }
         _ => None,
     }
 }
