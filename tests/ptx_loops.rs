@@ -46,6 +46,24 @@ fn places_in_a_ring_that_are_given_by_reference() {
     ");
 }
 
+/// A ring goes on where a mask says, or for what a row lists; in the last kernels blocks take turns besides.
+#[test]
+fn rings_that_go_on_in_visited_iterations() {
+    insta::assert_snapshot!(check("visited.ptx", "deadlock"), @"
+    exit 1
+    --- stdout
+    visited.ptx:visited: deadlock: PROVED for every param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, pattern at_param_0 and schedule, assuming ctaid_x < nctaid_x, param_3 * nctaid_x < param_3 + 4294967296: all 30 obligations of the cut rule hold
+    visited.ptx:visited_waits_for_all: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {}: warp0 waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    visited.ptx:visited_keeps_the_phase: deadlock: REFUTED at param_3 = 3, ctaid_x = 0, nctaid_x = 1, at_param_0 = {(0, 0), (0, 1), (0, 2)}: warps1_2[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp3 did and will not again)
+    visited.ptx:visited_other_row: deadlock: UNKNOWN line 945, `ld.global.nc.u8 %rs3, [%rd25]`: memory that decides about synchronization is read in two shapes
+    visited.ptx:listed: deadlock: PROVED for every ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, columns_param_0 in 0..=1073741823, pattern rows_param_0, row order and schedule, assuming ctaid_x < nctaid_x: all 30 obligations of the cut rule hold
+    visited.ptx:listed_arrives_at_another: deadlock: REFUTED at ctaid_x = 0, nctaid_x = 1, columns_param_0 = 1, rows_param_0 = {(0, 0)}: warp0 waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    visited.ptx:in_turns: deadlock: PROVED for every param_4 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, pattern at_param_0 and schedule, assuming R >= nctaid_x, param_4 * nctaid_x < param_4 + 4294967296: all 61 obligations of the separation rule hold
+    visited.ptx:in_turns_skips_a_turn: deadlock: REFUTED at param_4 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: warp0[1] waits for at_param_2[0] == 1, but at_param_2[0] is 0 and stays 0: nobody else adds to it
+    --- stderr
+    ");
+}
+
 /// What is stored is cut off and what is loaded is extended as the types say: of 300 a byte keeps 44, and of 200 with a
 /// sign -56. Who finds something else waits for a warp that is not there.
 #[test]

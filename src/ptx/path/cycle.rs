@@ -481,7 +481,8 @@ impl Walker<'_, '_, '_> {
                     integer.sum.constant -= BEFORE_FIRST;
                 }
             }
-            let (mut closed, hints) = closed_forms(&carried, &ended, state);
+            let counted = self.machine.unknowns.of(Meaning::Counted);
+            let (mut closed, hints) = closed_forms(&carried, &ended, state, counted);
             for hint in hints {
                 if !self.hints.contains(&hint) {
                     self.hints.push(hint);
@@ -707,9 +708,8 @@ impl Walker<'_, '_, '_> {
             return self.checked(one, &ahead, closed, number);
         }
         let mut wrong = BTreeSet::new();
-        let next = index.plus_constant(1);
         for (register, form) in closed {
-            let expected = form.at(&next, &round.ended.facts);
+            let expected = form.after(&index, &round.ended.facts);
             let found = round.ended.registers.get(register.0 as usize);
             let first = state.registers.get(register.0 as usize);
             let begins = match first {

@@ -11,4 +11,5 @@ pub mod lanes;
 pub mod locals;
 pub mod spins;
 pub mod unroll;
+pub mod visited;
 pub mod walk;
