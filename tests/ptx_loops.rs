@@ -46,6 +46,24 @@ fn places_in_a_ring_that_are_given_by_reference() {
     ");
 }
 
+/// `break`, `return`, the lesser of two parameters, and from the end of a row to its beginning.
+#[test]
+fn loops_that_end_in_other_ways() {
+    insta::assert_snapshot!(check("exits.ptx", "deadlock"), @"
+    exit 1
+    --- stdout
+    exits.ptx:breaks_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all 482 obligations of the order rule hold
+    exits.ptx:breaks_later: deadlock: REFUTED at param_2 = 2, param_3 = 0: warps1_2[0] waits for full_bar[1] to leave phase 0, but full_bar[1] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    exits.ptx:returns_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all 28 obligations of the cut rule hold
+    exits.ptx:returns_later: deadlock: REFUTED at param_2 = 1, param_3 = 0: warps1_2[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    exits.ptx:least_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all 490 obligations of the order rule hold
+    exits.ptx:least_or_most: deadlock: REFUTED at param_2 = 0, param_3 = 1: warps1_2[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    exits.ptx:down_: deadlock: PROVED for every param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, pattern at_param_0 and schedule, assuming ctaid_x < nctaid_x, param_3 * nctaid_x < param_3 + 4294967296: all 21 obligations of the cut rule hold
+    exits.ptx:down_where_not: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {}: warps1_2[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+}
+
 /// A ring goes on where a mask says, or for what a row lists; in the last kernels blocks take turns besides.
 #[test]
 fn rings_that_go_on_in_visited_iterations() {
@@ -60,6 +78,24 @@ fn rings_that_go_on_in_visited_iterations() {
     visited.ptx:listed_arrives_at_another: deadlock: REFUTED at ctaid_x = 0, nctaid_x = 1, columns_param_0 = 1, rows_param_0 = {(0, 0)}: warp0 waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
     visited.ptx:in_turns: deadlock: PROVED for every param_4 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, pattern at_param_0 and schedule, assuming R >= nctaid_x, param_4 * nctaid_x < param_4 + 4294967296: all 61 obligations of the separation rule hold
     visited.ptx:in_turns_skips_a_turn: deadlock: REFUTED at param_4 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: warp0[1] waits for at_param_2[0] == 1, but at_param_2[0] is 0 and stays 0: nobody else adds to it
+    --- stderr
+    ");
+}
+
+/// Bytes and words at the same place are not the same memory, so one says nothing about the other.
+#[test]
+fn a_mask_that_is_read_in_two_sizes() {
+    let code = "setp.gt.u32 %p2, %r1, 31;\nmov.u32 %r3, 0;\nsetp.eq.u32 %p3, %r60, 0;\n@%p3 bra END;\n@%p2 bra OTHER;\n\
+             FIRST:\ncvt.u64.u32 %rd1, %r3;\nadd.u64 %rd2, %rd14, %rd1;\nld.global.nc.u8 %r4, [%rd2];\n\
+             setp.eq.u32 %p4, %r4, 0;\n@%p4 bra NEXT;\nbar.sync 1, 64;\nNEXT:\nadd.u32 %r3, %r3, 1;\n\
+             setp.lt.u32 %p5, %r3, %r60;\n@%p5 bra FIRST;\nbra END;\n\
+             OTHER:\ncvt.u64.u32 %rd1, %r3;\nshl.b64 %rd1, %rd1, 2;\nadd.u64 %rd2, %rd14, %rd1;\n\
+             ld.global.nc.u32 %r4, [%rd2];\nsetp.eq.u32 %p4, %r4, 0;\n@%p4 bra LAST;\nbar.sync 1, 64;\nLAST:\n\
+             add.u32 %r3, %r3, 1;\nsetp.lt.u32 %p5, %r3, %r60;\n@%p5 bra OTHER;\nEND:";
+    insta::assert_snapshot!(hand_written(64, code), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 41, `@%p4 bra LAST`: memory that decides about synchronization is read in two shapes
     --- stderr
     ");
 }

@@ -23,8 +23,8 @@ use crate::ptx::written::write::Writer;
 pub(in crate::ptx) struct Memory {
     /// Counters: for each pointer how many elements there are, as texts; the largest counts.
     semaphores: BTreeMap<String, Vec<String>>,
-    /// Patterns with their extents.
-    patterns: BTreeMap<String, [String; 2]>,
+    /// Patterns with their extents, and the bytes of an element.
+    patterns: BTreeMap<String, ([String; 2], u32)>,
     /// Sparse matrices: the name of the pattern, its rows, and the parameter that says how many
     /// columns there are.
     matrices: BTreeMap<String, [String; 2]>,
@@ -74,6 +74,11 @@ fn single(programs: &[Program], pointer: Unknown) -> bool {
         });
     }
     single
+}
+
+/// The number of an iteration, counted down from the last one.
+fn from_the_end(times: &Sum, variable: Unknown) -> Sum {
+    times.plus_constant(-1).minus(&Sum::unknown(variable))
 }
 
 /// The length of a row, where a loop that would run a negative number of times runs no time.
@@ -187,10 +192,12 @@ impl Writer<'_, '_> {
         // What is inside depends on what is around it.
         for (unknown, times) in moving.iter().rev() {
             let (slope, rest) = most.split(*unknown)?;
-            if facts.range(&slope).0 < 0 {
-                return None;
-            }
-            most = rest.plus(&slope.times(&times.plus_constant(-1)));
+            let (low, high) = facts.range(&slope);
+            most = match (low, high) {
+                (0.., _) => rest.plus(&slope.times(&times.plus_constant(-1))),
+                (_, ..=0) => rest,
+                _ => return None,
+            };
         }
         let fixed = |u: Unknown| {
             !matches!(
@@ -216,21 +223,31 @@ impl Writer<'_, '_> {
         &mut self,
         condition: &Condition,
         variable: Unknown,
-        times: &str,
+        (times, words): (&Sum, &str),
         at: usize,
     ) -> Result<Option<String>, Obstacle> {
         let sum = match condition {
             Condition::Not(inner) => match &**inner {
-                Condition::Zero(sum) => sum,
+                Condition::Zero(sum) if matches!(sum.single(), Some((Atom::Cell(..), _))) => sum,
                 _ => return Ok(None),
             },
             _ => return Ok(None),
         };
         let (name, row, column, width) = self.element_of(sum, at)?;
-        if column != Sum::unknown(variable) || width != times {
+        let order = if column == Sum::unknown(variable) {
+            "ascending"
+        } else if column == from_the_end(times, variable) {
+            "descending"
+        } else {
+            return Ok(None);
+        };
+        if width != words {
             return Ok(None);
         }
-        Ok(Some(format!("row({name}, {})", self.sum(&row, at)?)))
+        Ok(Some(format!(
+            "row({name}, {}) {order}",
+            self.sum(&row, at)?
+        )))
     }
 
     /// The pattern that memory is which is read, the row and column, and the number of columns.
@@ -260,7 +277,7 @@ impl Writer<'_, '_> {
         };
         let name = format!("at_{}", self.unknown(pointer, at)?);
         match self.memory.patterns.get(&name) {
-            Some(other) if *other != extents => {
+            Some(other) if *other != (extents.clone(), cell.bytes) => {
                 return refuse("memory that decides about synchronization is read in two shapes");
             }
             _ => {}
@@ -269,12 +286,14 @@ impl Writer<'_, '_> {
             return refuse("a counter is read as if nobody wrote it");
         }
         let width = extents[1].clone();
-        self.memory.patterns.insert(name.clone(), extents);
+        self.memory
+            .patterns
+            .insert(name.clone(), (extents, cell.bytes));
         Ok((name, row, column, width))
     }
 
     /// The row, the column and the number of columns of an index `row * width + column`, where the
-    /// column is the number of a loop that goes over all of them.
+    /// column is the number of a loop that goes over all of them, in either direction.
     fn split(&self, index: &Sum) -> Option<(Sum, Sum, Sum)> {
         for (variable, times) in self.loops.iter().zip(&self.times) {
             let Some((Atom::Unknown(width), 1)) = times.single() else {
@@ -283,7 +302,16 @@ impl Writer<'_, '_> {
             let Some((row, column)) = index.split(*width) else {
                 continue;
             };
-            if column == Sum::unknown(*variable) && row != Sum::of(0) {
+            // From the end of a row is before the beginning of the next one.
+            let last = from_the_end(times, *variable);
+            let (row, column) = if column.plus(times) == last {
+                (row.plus_constant(-1), last)
+            } else {
+                (row, column)
+            };
+            let whole =
+                column == Sum::unknown(*variable) || column == from_the_end(times, *variable);
+            if whole && row != Sum::of(0) {
                 return Some((row, column, times.clone()));
             }
         }
@@ -395,7 +423,7 @@ impl Writer<'_, '_> {
                  pattern {name}[{rows}, {columns}]\n"
             ));
         }
-        for (name, [rows, columns]) in &self.memory.patterns {
+        for (name, ([rows, columns], _)) in &self.memory.patterns {
             words.push_str(&format!(
                 "pattern {name}[{rows}, {columns}]  // where the memory is not 0\n"
             ));

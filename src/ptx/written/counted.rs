@@ -50,11 +50,13 @@ impl Writer<'_, '_> {
                     },
                 ],
                 [Some(_)],
-            ) if !moves(yes, variable) => self.whole_row(condition, variable, &words, at)?,
+            ) if !moves(yes, variable) => {
+                self.whole_row(condition, variable, (times, &words), at)?
+            }
             _ => None,
         };
         let head = match &row {
-            Some(row) => format!("{row} ascending"),
+            Some(row) => row.clone(),
             None => format!("0..{words}"),
         };
         let _ = writeln!(self.out, "for {name} in {head} {{  // {source}");
