@@ -151,6 +151,8 @@ pub(super) fn written(
         times: Vec::new(),
         conditions: Vec::new(),
         memory: Memory::default(),
+        counted: Vec::new(),
+        declared: 0,
         used: BTreeSet::new(),
     };
     let body = writer.roles()?;

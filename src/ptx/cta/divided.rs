@@ -147,6 +147,7 @@ impl Change {
                 self.facts
                     .choice(&self.condition(c), &self.sum(a), &self.sum(b))
             }
+            Atom::Count(c, own, upto) => Atom::count(&self.condition(c), *own, &self.sum(upto)),
             Atom::Unknown(_) | Atom::Cell(..) => Sum::atom(atom.clone()),
         }
     }
@@ -227,6 +228,10 @@ fn within(atom: &Atom, uses: &mut BTreeMap<Unknown, Uses>, unknowns: &Unknowns) 
             }
         }
         Atom::Cell(address, _) => look(address, uses, unknowns),
+        Atom::Count(c, _, upto) => {
+            examine(c, uses, unknowns);
+            look(upto, uses, unknowns);
+        }
         Atom::Choice(c, a, b) => {
             examine(c, uses, unknowns);
             look(a, uses, unknowns);

@@ -24,8 +24,8 @@ use crate::ptx::written::write::Writer;
 pub(in crate::ptx) struct Memory {
     /// Counters: for each pointer how many elements there are, as texts; the largest counts.
     semaphores: BTreeMap<String, Vec<String>>,
-    /// Patterns with their extents.
-    patterns: BTreeMap<String, [String; 2]>,
+    /// Patterns with their extents, and the bytes of an element.
+    patterns: BTreeMap<String, ([String; 2], u32)>,
     /// Sparse matrices: the name of the pattern, its rows, and the parameter that says how many
     /// columns there are.
     matrices: BTreeMap<String, [String; 2]>,
@@ -75,6 +75,54 @@ fn single(programs: &[Program], pointer: Unknown) -> bool {
         });
     }
     single
+}
+
+/// The number of an iteration, counted down from the last one.
+fn from_the_end(times: &Sum, variable: Unknown) -> Sum {
+    times.plus_constant(-1).minus(&Sum::unknown(variable))
+}
+
+/// The length of a row, where a loop that would run a negative number of times runs no time.
+fn length(times: &Sum) -> &Sum {
+    match times.single() {
+        Some((Atom::Choice(condition, nothing, length), 1))
+            if **condition == Condition::Negative((**length).clone())
+                && nothing.as_constant() == Some(0) =>
+        {
+            length
+        }
+        _ => times,
+    }
+}
+
+/// What is read at the position of a row that a loop has come to, and says which counter is meant; and
+/// the pointer to it.
+fn listed_in(
+    body: &[Statement],
+    variable: Unknown,
+    first: &Atom,
+    unknowns: &Unknowns,
+) -> Vec<(Atom, Unknown)> {
+    let position = Sum::atom(first.clone()).plus(&Sum::unknown(variable));
+    let mut listed: Vec<(Atom, Unknown)> = Vec::new();
+    each(body, &mut |s| {
+        let (Action::CounterAdd(address, _)
+        | Action::CounterSet(address, _)
+        | Action::CounterWait(address, ..)) = &s.action
+        else {
+            return;
+        };
+        for atom in address.terms.keys() {
+            if let Atom::Cell(place, cell) = atom
+                && let Some((pointer, offset)) = based(place, unknowns)
+                && offset.exactly_over(i128::from(cell.bytes)).as_ref() == Some(&position)
+                && !listed.iter().any(|(other, _)| other == atom)
+            {
+                listed.push((atom.clone(), pointer));
+            }
+        }
+    });
+    listed
 }
 
 impl Writer<'_, '_> {
@@ -172,6 +220,48 @@ impl Writer<'_, '_> {
 
     /// Whether what is read from memory is other than 0, as an element of a pattern.
     pub fn visited(&mut self, sum: &Sum, at: usize) -> Result<String, Obstacle> {
+        let (name, row, column, _) = self.element_of(sum, at)?;
+        Ok(format!(
+            "{name}[{}, {}]",
+            self.sum(&row, at)?,
+            self.sum(&column, at)?
+        ))
+    }
+
+    /// The row of a pattern that a loop goes over, if what it does it does where that is visited.
+    pub fn whole_row(
+        &mut self,
+        condition: &Condition,
+        variable: Unknown,
+        (times, words): (&Sum, &str),
+        at: usize,
+    ) -> Result<Option<String>, Obstacle> {
+        let sum = match condition {
+            Condition::Not(inner) => match &**inner {
+                Condition::Zero(sum) if matches!(sum.single(), Some((Atom::Cell(..), _))) => sum,
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        let (name, row, column, width) = self.element_of(sum, at)?;
+        let order = if column == Sum::unknown(variable) {
+            "ascending"
+        } else if column == from_the_end(times, variable) {
+            "descending"
+        } else {
+            return Ok(None);
+        };
+        if width != words {
+            return Ok(None);
+        }
+        Ok(Some(format!(
+            "row({name}, {}) {order}",
+            self.sum(&row, at)?
+        )))
+    }
+
+    /// The pattern that memory is which is read, the row and column, and the number of columns.
+    fn element_of(&mut self, sum: &Sum, at: usize) -> Result<(String, Sum, Sum, String), Obstacle> {
         let refuse = |why: &str| Err(Obstacle::new(at, why));
         let Some((Atom::Cell(address, cell), 1 | -1)) = sum.single() else {
             return refuse(
@@ -197,7 +287,7 @@ impl Writer<'_, '_> {
         };
         let name = format!("at_{}", self.unknown(pointer, at)?);
         match self.memory.patterns.get(&name) {
-            Some(other) if *other != extents => {
+            Some(other) if *other != (extents.clone(), cell.bytes) => {
                 return refuse("memory that decides about synchronization is read in two shapes");
             }
             _ => {}
@@ -205,16 +295,15 @@ impl Writer<'_, '_> {
         if self.memory.semaphores.contains_key(&name) {
             return refuse("a counter is read as if nobody wrote it");
         }
-        self.memory.patterns.insert(name.clone(), extents);
-        Ok(format!(
-            "{name}[{}, {}]",
-            self.sum(&row, at)?,
-            self.sum(&column, at)?
-        ))
+        let width = extents[1].clone();
+        self.memory
+            .patterns
+            .insert(name.clone(), (extents, cell.bytes));
+        Ok((name, row, column, width))
     }
 
     /// The row, the column and the number of columns of an index `row * width + column`, where the
-    /// column is the number of a loop that goes over all of them.
+    /// column is the number of a loop that goes over all of them, in either direction.
     fn split(&self, index: &Sum) -> Option<(Sum, Sum, Sum)> {
         for (variable, times) in self.loops.iter().zip(&self.times) {
             let Some((Atom::Unknown(width), 1)) = times.single() else {
@@ -223,7 +312,16 @@ impl Writer<'_, '_> {
             let Some((row, column)) = index.split(*width) else {
                 continue;
             };
-            if column == Sum::unknown(*variable) && row != Sum::of(0) {
+            // From the end of a row is before the beginning of the next one.
+            let last = from_the_end(times, *variable);
+            let (row, column) = if column.plus(times) == last {
+                (row.plus_constant(-1), last)
+            } else {
+                (row, column)
+            };
+            let whole =
+                column == Sum::unknown(*variable) || column == from_the_end(times, *variable);
+            if whole && row != Sum::of(0) {
                 return Some((row, column, times.clone()));
             }
         }
@@ -242,6 +340,7 @@ impl Writer<'_, '_> {
     ) -> Result<(Unknown, Vec<Statement>, String), Obstacle> {
         let refuse = |why: &str| Err(Obstacle::new(at, why));
         let unknowns = &self.followed.unknowns;
+        let times = length(times);
         let mut begins = None;
         let mut ends = None;
         for (atom, factor) in &times.terms {
@@ -262,42 +361,52 @@ impl Writer<'_, '_> {
         let (Some((offsets, row)), true) = (row, end.minus(begin) == Sum::of(size)) else {
             return refuse("how often this loop runs is no length of a row");
         };
-        // What is listed at this position, as the counters' index has it.
-        let position = Sum::atom(first.clone()).plus(&Sum::unknown(variable));
-        let mut listed: Vec<(Atom, Unknown)> = Vec::new();
-        each(body, &mut |s| {
-            let (Action::CounterAdd(address, _)
-            | Action::CounterSet(address, _)
-            | Action::CounterWait(address, ..)) = &s.action
-            else {
-                return;
-            };
-            for atom in address.terms.keys() {
-                if let Atom::Cell(place, cell) = atom
-                    && let Some((pointer, offset)) = based(place, unknowns)
-                    && offset.exactly_over(i128::from(cell.bytes)).as_ref() == Some(&position)
-                    && !listed.iter().any(|(other, _)| other == atom)
+        // What is listed at this position, as the counters' index has it, here or where others go over the rows.
+        let mut all = listed_in(body, variable, first, unknowns);
+        let own = all.len();
+        for program in &self.followed.programs {
+            each(&program.statements, &mut |s| {
+                if let Action::For(variable, other, body) = &s.action
+                    && length(other) == times
                 {
-                    listed.push((atom.clone(), pointer));
+                    for (atom, pointer) in listed_in(body, *variable, first, unknowns) {
+                        if !all.iter().any(|(_, other)| *other == pointer) {
+                            all.push((atom, pointer));
+                        }
+                    }
                 }
+            });
+        }
+        let (listed, columns) = match all.as_slice() {
+            [] => (None, None),
+            [(listed, columns)] => (Some(listed).filter(|_| own > 0), Some(*columns)),
+            _ => {
+                return refuse(
+                    "what the rows of this loop list does not say which counter is meant",
+                );
             }
-        });
-        let [(listed, columns)] = listed.as_slice() else {
-            return refuse("what the rows of this loop list does not say which counter is meant");
         };
         let depth = u32::try_from(self.loops.len()).unwrap_or(0);
         let entry = Unknown(FIRST_ENTRY + depth);
-        let put = |sum: &Sum| match sum.terms.get(listed) {
-            Some(factor) => {
+        let put = |sum: &Sum| match listed.and_then(|l| Some((l, sum.terms.get(l)?))) {
+            Some((listed, factor)) => {
                 let rest = sum.plus_times(&Sum::atom(listed.clone()), -factor);
                 rest.plus_times(&Sum::unknown(entry), *factor)
             }
             None => sum.clone(),
         };
         let body = mapped(body, &put, &Condition::clone);
-        let (offsets, columns) = (self.unknown(offsets, at)?, self.unknown(*columns, at)?);
-        let name = format!("rows_{offsets}_{columns}");
-        let width = format!("columns_{columns}");
+        let offsets = self.unknown(offsets, at)?;
+        let (name, width) = match columns {
+            Some(columns) => {
+                let columns = self.unknown(columns, at)?;
+                (
+                    format!("rows_{offsets}_{columns}"),
+                    format!("columns_{columns}"),
+                )
+            }
+            None => (format!("rows_{offsets}"), format!("columns_{offsets}")),
+        };
         let rows = self.extent(&row, at)?;
         match self.memory.matrices.get(&name) {
             Some([other, _]) if *other != rows => {
@@ -324,7 +433,7 @@ impl Writer<'_, '_> {
                  pattern {name}[{rows}, {columns}]\n"
             ));
         }
-        for (name, [rows, columns]) in &self.memory.patterns {
+        for (name, ([rows, columns], _)) in &self.memory.patterns {
             words.push_str(&format!(
                 "pattern {name}[{rows}, {columns}]  // where the memory is not 0\n"
             ));

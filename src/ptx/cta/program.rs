@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use super::chosen::told_apart;
 use super::flags::raised;
@@ -13,6 +14,7 @@ use crate::ptx::operations::warpgroups::Together;
 use crate::ptx::operations::warpgroups::needed;
 use crate::ptx::operations::warpgroups::paired;
 use crate::ptx::path::flow::Flow;
+use crate::ptx::path::locals::in_registers;
 use crate::ptx::path::walk::Walker;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Module;
@@ -64,8 +66,8 @@ pub(in crate::ptx) fn follow(
     launch: &Launch,
     data: bool,
 ) -> Result<Followed, Obstacle> {
-    let function = &*inlined(module, function);
-    let flow = Flow::of(function)?;
+    let function = &*in_registers(inlined(module, function))?;
+    let flow = Rc::new(Flow::of(function)?);
     let shared = module.shared.iter().chain(&function.shared);
     let shared: Vec<Variable<'_>> = shared.cloned().collect();
     let asks = function.code.iter().any(|i| i.has("try_cancel"));
@@ -101,7 +103,8 @@ pub(in crate::ptx) fn follow(
                         shared: &shared,
                         tensors: &tensors,
                     },
-                    flow: &flow,
+                    flow: Rc::clone(&flow),
+                    whole: &flow,
                     counters: &counters,
                     data,
                     waited: BTreeSet::new(),
@@ -121,6 +124,8 @@ pub(in crate::ptx) fn follow(
                     allocated: BTreeSet::new(),
                     hints: Vec::new(),
                     looked: Unknown(0),
+                    around: Vec::new(),
+                    inside: Vec::new(),
                 };
                 let done = walker.run();
                 steps = walker.steps;

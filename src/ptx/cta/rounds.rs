@@ -99,6 +99,10 @@ fn inside(atom: &Atom, call: &mut dyn FnMut(&Sum)) {
         }
         Atom::Product(parts) => parts.iter().for_each(|part| inside(part, call)),
         Atom::Cell(address, _) => call(address),
+        Atom::Count(condition, _, upto) => {
+            sums(condition, call);
+            call(upto);
+        }
         Atom::Choice(condition, a, b) => {
             sums(condition, call);
             call(a);
@@ -247,6 +251,9 @@ impl Rounds {
                 &deep(a),
                 &deep(b),
             ),
+            Atom::Count(condition, own, upto) => {
+                Atom::count(&self.replaced_in(condition, with, facts), *own, &deep(upto))
+            }
             Atom::Cell(address, cell) => Sum::atom(Atom::Cell(deep(address).into(), *cell)),
             other => Sum::atom(other.clone()),
         }

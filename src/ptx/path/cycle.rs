@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::exits::Several;
 use super::flow::End;
 use super::forms::Closed;
 use super::forms::closed_forms;
@@ -46,6 +47,8 @@ pub(in crate::ptx) struct Loop {
     pub leaving: usize,
     pub inside: usize,
     pub outside: usize,
+    /// The ways out, where there are several: they meet outside.
+    pub ways: Option<Several>,
 }
 
 /// One iteration up to the decision, and from there to the next.
@@ -114,6 +117,7 @@ impl Walker<'_, '_, '_> {
                 leaving: *leaving,
                 inside: inside.unwrap_or(header),
                 outside: *outside,
+                ways: None,
                 blocks,
             };
             let depth = self.depth;
@@ -144,6 +148,9 @@ impl Walker<'_, '_, '_> {
             if let Some(next) = self.written_through(header, &blocks, &state, out) {
                 return Ok(next);
             }
+            if let Some(followed) = self.left_anywhere(header, &blocks, &state, out) {
+                return followed;
+            }
             let reason = if self.data {
                 "a loop with synchronization or shared memory is left in more than one place"
             } else {
@@ -160,6 +167,9 @@ impl Walker<'_, '_, '_> {
         };
         let between = self.flow.between(header, join);
         if self.touching(&between) {
+            if let Some(followed) = self.left_anywhere(header, &blocks, &state, out) {
+                return followed;
+            }
             let reason = "where this loop is left decides about synchronization";
             return Err(Obstacle::new(at, reason));
         }
@@ -171,6 +181,52 @@ impl Walker<'_, '_, '_> {
             &mut after,
         );
         Ok((join, after))
+    }
+
+    /// Goes through a loop that is left in several places.
+    fn left_anywhere(
+        &mut self,
+        header: usize,
+        blocks: &BTreeSet<usize>,
+        state: &State,
+        out: &mut Vec<Statement>,
+    ) -> Option<Next> {
+        let outside = self.behind_loop(header, blocks)?;
+        let ways = match self.several(header, blocks) {
+            Ok(ways) => ways,
+            Err(obstacle) => return Some(Err(obstacle)),
+        };
+        let one = Loop {
+            header,
+            leaving: ways.decides_last(),
+            inside: header,
+            outside,
+            ways: Some(ways),
+            blocks: blocks.clone(),
+        };
+        let depth = self.depth;
+        let assumed = self.machine.assumptions.clone();
+        let guessing = self.machine.guessing;
+        let cycling = std::mem::replace(&mut self.cycling, true);
+        let (inside, around) = (self.inside.len(), self.around.len());
+        self.rounds.push(header);
+        let followed = self.summarized(&one, state);
+        self.rounds.pop();
+        self.machine.guessing = guessing;
+        self.cycling = cycling;
+        Some(match followed {
+            Ok((after, statements)) => {
+                out.extend(statements);
+                Ok((outside, after))
+            }
+            Err(obstacle) => {
+                self.depth = depth;
+                self.inside.truncate(inside);
+                self.around.truncate(around);
+                *self.machine.assumptions = assumed;
+                Err(obstacle)
+            }
+        })
     }
 
     fn arrives(&self, blocks: &BTreeSet<usize>) -> bool {
@@ -220,6 +276,23 @@ impl Walker<'_, '_, '_> {
         rest: &dyn Fn(&mut Facts),
     ) -> Result<Round, Obstacle> {
         let unfinished = self.unfinished;
+        if let Some(ways) = &one.ways {
+            let (decided, mut below) = (state.clone(), Vec::new());
+            let mut start = state;
+            rest(&mut start.facts);
+            let (ended, stays) = self.stays_inside(one.header, ways, start, &mut below)?;
+            if self.unfinished != unfinished {
+                let at = self.place(one.header).0;
+                self.over(at, "where this loop begins again, ")?;
+            }
+            return Ok(Round {
+                decided,
+                again: Value::Same(stays),
+                above: Vec::new(),
+                ended,
+                below,
+            });
+        }
         let mut above = Vec::new();
         let mut decided =
             self.region(one.header, one.leaving, Some(one.header), state, &mut above)?;
@@ -397,6 +470,7 @@ impl Walker<'_, '_, '_> {
             };
             if round.above.is_empty()
                 && round.below.is_empty()
+                && one.ways.is_none()
                 && let Some(statement) = self.waits(one, &round, first)
             {
                 let own = carried.values().map(|(unknown, _)| *unknown).collect();
@@ -409,7 +483,8 @@ impl Walker<'_, '_, '_> {
                     integer.sum.constant -= BEFORE_FIRST;
                 }
             }
-            let (mut closed, hints) = closed_forms(&carried, &ended, state);
+            let counted = self.machine.unknowns.of(Meaning::Counted);
+            let (mut closed, hints) = closed_forms(&carried, &ended, state, counted);
             for hint in hints {
                 if !self.hints.contains(&hint) {
                     self.hints.push(hint);
@@ -591,9 +666,8 @@ impl Walker<'_, '_, '_> {
             return self.checked(one, &ahead, closed, number);
         }
         let mut wrong = BTreeSet::new();
-        let next = index.plus_constant(1);
         for (register, form) in closed {
-            let expected = form.at(&next, &round.ended.facts);
+            let expected = form.after(&index, &round.ended.facts);
             let found = round.ended.registers.get(register.0 as usize);
             let first = state.registers.get(register.0 as usize);
             let begins = match first {
@@ -621,10 +695,21 @@ impl Walker<'_, '_, '_> {
             return Ok(Err(wrong));
         }
         let initialises = |s: &Statement| matches!(s.action, Action::Init(..));
-        if round.above.iter().chain(&round.below).any(initialises)
+        if one.ways.is_none()
+            && round.above.iter().chain(&round.below).any(initialises)
             && let Some(done) = self.unrolled(one, state)
         {
             return Ok(Ok(done));
+        }
+        if let Some(ways) = &one.ways {
+            return Ok(Ok(self.left(
+                one,
+                ways,
+                &again,
+                (number, most, times),
+                begin(&facts),
+                round,
+            )?));
         }
         // What is left behind.
         let mut after = state.clone();
@@ -655,6 +740,51 @@ impl Walker<'_, '_, '_> {
         self.machine.unknowns.1.bound(number, 0, most.max(0));
         let statements = self.written_out(one, number, times, round, &after.facts);
         Ok(Ok((after, statements)))
+    }
+
+    /// What comes behind a loop that is left in several places, with its last iteration.
+    fn left(
+        &mut self,
+        one: &Loop,
+        ways: &Several,
+        again: &Condition,
+        (number, most, times): (Unknown, i128, Sum),
+        mut start: State,
+        round: Round,
+    ) -> Result<(State, Vec<Statement>), Obstacle> {
+        let facts = start.facts.clone();
+        start
+            .facts
+            .assume_positive(&Sum::unknown(number).minus(&times));
+        start.facts.assume(&again.negated());
+        start.apart = both(start.apart, round.ended.apart);
+        start.touched |= round.ended.touched;
+        let mut tail = Vec::new();
+        self.numbers.push(Some(number));
+        let after = self.last_round(one, ways, start, &mut tail);
+        self.numbers.pop();
+        let mut after = after?;
+        let last = |u: Unknown| (u == number).then(|| times.clone());
+        for slot in &mut after.registers {
+            match slot {
+                Value::Integer(integer) if integer.sum.mentions(&|u| u == number) => {
+                    integer.sum = facts.replaced(&integer.sum, &last);
+                }
+                Value::Same(condition) if condition.mentions(&|u| u == number) => {
+                    *condition = facts.replaced_in(condition, &last);
+                }
+                Value::Parted(_) => {
+                    *slot = Value::lost(self.place(one.header).0, "it is left behind by a loop");
+                }
+                _ => {}
+            }
+        }
+        self.machine.unknowns.1.bound(number, 0, (most - 1).max(0));
+        let mut statements = self.written_out(one, number, times.clone(), round, &facts);
+        let mut known = facts.clone();
+        known.assume(&facts.replaced_in(&again.negated(), &last));
+        statements.extend(replaced(&tail, &known, &last));
+        Ok((after, statements))
     }
 
     fn written_out(

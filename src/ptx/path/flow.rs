@@ -142,6 +142,35 @@ impl Flow {
         Ok(flow)
     }
 
+    /// The same with other ways: those for which there is none are not taken.
+    pub fn with(
+        &self,
+        function: &Function<'_>,
+        way: &dyn Fn(usize, usize) -> Option<usize>,
+    ) -> Result<Flow, Obstacle> {
+        let exit = self.exit();
+        let blocks = self.blocks.iter().enumerate().map(|(number, block)| {
+            let end = match block.end {
+                End::Goto(to) => End::Goto(way(number, to).unwrap_or(exit)),
+                End::Branch(a, b) => match (way(number, a), way(number, b)) {
+                    (Some(a), Some(b)) => End::Branch(a, b),
+                    (one, other) => End::Goto(one.or(other).unwrap_or(exit)),
+                },
+            };
+            Block {
+                code: block.code.clone(),
+                end,
+            }
+        });
+        let mut flow = Flow {
+            blocks: blocks.collect(),
+            joins: Vec::new(),
+            loops: BTreeMap::new(),
+        };
+        flow.analyse(function)?;
+        Ok(flow)
+    }
+
     /// A block that repeats itself and is where another loop begins gets an empty block before it, so
     /// that the two loops have headers of their own.
     fn part_spins(&mut self) {

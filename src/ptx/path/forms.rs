@@ -1,6 +1,7 @@
 //! Functions of a loop's iteration: guessing them from one iteration, and how often a loop runs.
 
 use super::behind::Behind;
+use super::visited::Visited;
 use crate::ptx::syntax::ast::Register;
 use crate::ptx::warp::facts::Facts;
 use crate::ptx::warp::machine::State;
@@ -22,6 +23,8 @@ pub(in crate::ptx) struct Closed {
     lanes: Integer,
     /// What is added to that: rings that begin one before their first place are followed from 0 on.
     pub above: i128,
+    /// The iterations that count, where it stays as it is in the others.
+    pub visited: Option<Visited>,
 }
 
 #[derive(Debug, Clone)]
@@ -43,6 +46,27 @@ enum Form {
 impl Closed {
     /// What it holds in this iteration.
     pub fn at(&self, index: &Sum, facts: &Facts) -> Integer {
+        match &self.visited {
+            Some(visited) => self.of_round(&visited.before(index), facts),
+            None => self.of_round(index, facts),
+        }
+    }
+
+    /// What it holds in the iteration after this one.
+    pub fn after(&self, index: &Sum, facts: &Facts) -> Integer {
+        let Some(visited) = &self.visited else {
+            return self.of_round(&index.plus_constant(1), facts);
+        };
+        let before = visited.before(index);
+        let now = self.of_round(&before, facts);
+        let later = self.of_round(&before.plus_constant(1), facts);
+        Integer {
+            sum: facts.choice(&visited.here(index, facts), &later.sum, &now.sum),
+            lanes: now.lanes,
+        }
+    }
+
+    fn of_round(&self, index: &Sum, facts: &Facts) -> Integer {
         let two = Sum::of(2);
         let sum = match &self.form {
             Form::Even(entry, step) => entry.plus(&step.times(index)),
@@ -84,11 +108,13 @@ impl Closed {
 
 pub(in crate::ptx) type Carried = BTreeMap<Register, (Unknown, Integer)>;
 
-/// Guesses a function of the iteration's number for each register, and bounds that would help.
+/// Guesses a function of the iteration's number for each register, and bounds that would help. Where only some
+/// iterations count, `counted` stands for their numbers.
 pub(in crate::ptx) fn closed_forms(
     carried: &Carried,
     ended: &State,
     state: &State,
+    counted: Unknown,
 ) -> (BTreeMap<Register, Closed>, Vec<(Register, i128)>) {
     let mut closed: BTreeMap<Register, Closed> = BTreeMap::new();
     let mut hints = Vec::new();
@@ -98,8 +124,13 @@ pub(in crate::ptx) fn closed_forms(
         // What does not change is put in.
         let fixed = |u: Unknown| {
             let (register, (_, entry)) = carried.iter().find(|(_, (own, _))| *own == u)?;
-            match &closed.get(register)?.form {
-                Form::Even(_, step) if step.as_constant() == Some(0) && entry.lanes.is_none() => {
+            let closed = closed.get(register)?;
+            match &closed.form {
+                Form::Even(_, step)
+                    if step.as_constant() == Some(0)
+                        && closed.visited.is_none()
+                        && entry.lanes.is_none() =>
+                {
                     Some(entry.sum.clone())
                 }
                 _ => None,
@@ -117,19 +148,22 @@ pub(in crate::ptx) fn closed_forms(
                 continue;
             }
             let next = facts.replaced(&next.sum, &fixed);
-            let own = Sum::unknown(*unknown);
-            let moving =
-                |sum: &Sum| sum.mentions(&|u| carried.values().any(|(other, _)| *other == u));
-            let step = next.minus(&own);
-            let form = if moving(&step) {
-                ring(&next, *unknown, entry, &moving)
-                    .or_else(|| behind(&next, *unknown, entry, &moving))
-                    .or_else(|| turned(&next, *unknown, entry, carried, &closed))
-                    .or_else(|| turns(&next, *unknown, entry, carried, &closed, &moving, facts))
-            } else {
-                Some(Form::Even(entry.sum.clone(), step))
+            let guess = |next: &Sum, visited: Option<&Visited>| {
+                let here = |(_, form): &(&Register, &Closed)| form.visited.as_ref() == visited;
+                let rings = closed.iter().filter(here).map(|(r, form)| (*r, form));
+                let rings: Vec<(Register, &Closed)> = rings.collect();
+                guessed(next, *unknown, entry, carried, &rings, facts)
             };
-            if let Some(form) = form {
+            let form = guess(&next, None).map(|form| (form, None));
+            let form = form.or_else(|| {
+                let (visited, next) = Visited::of(&next, *unknown, carried, &closed, counted)?;
+                let visited = Visited {
+                    condition: state.facts.replaced_in(&visited.condition, &|_| None),
+                    ..visited
+                };
+                Some((guess(&next, Some(&visited))?, Some(visited)))
+            });
+            if let Some((form, visited)) = form {
                 let most = match &form {
                     Form::Ring(_, _, size) => Some(size - 1),
                     Form::Turns(..) | Form::Turned(..) => Some(1),
@@ -143,18 +177,43 @@ pub(in crate::ptx) fn closed_forms(
                     }
                     hints.push((*register, most));
                 }
-                found.push((*register, form, entry.clone()));
+                found.push((*register, form, entry.clone(), visited));
             }
         }
-        for (register, form, lanes) in found {
-            let above = 0;
-            closed.insert(register, Closed { form, lanes, above });
+        for (register, form, lanes, visited) in found {
+            let one = Closed {
+                form,
+                lanes,
+                above: 0,
+                visited,
+            };
+            closed.insert(register, one);
         }
         if closed.len() == before {
             late(carried, &mut closed, ended);
             return (closed, hints);
         }
     }
+}
+
+/// A function of the number of the iteration that this may be the next value of, given those of others.
+fn guessed(
+    next: &Sum,
+    unknown: Unknown,
+    entry: &Integer,
+    carried: &Carried,
+    closed: &[(Register, &Closed)],
+    facts: &Facts,
+) -> Option<Form> {
+    let moving = |sum: &Sum| sum.mentions(&|u| carried.values().any(|(other, _)| *other == u));
+    let step = next.minus(&Sum::unknown(unknown));
+    if !moving(&step) {
+        return Some(Form::Even(entry.sum.clone(), step));
+    }
+    ring(next, unknown, entry, &moving)
+        .or_else(|| behind(next, unknown, entry, &moving))
+        .or_else(|| turned(next, unknown, entry, carried, closed))
+        .or_else(|| turns(next, unknown, entry, carried, closed, &moving, facts))
 }
 
 /// Registers that hold what others held in the iteration before.
@@ -184,8 +243,13 @@ fn late(carried: &Carried, closed: &mut BTreeMap<Register, Closed>, ended: &Stat
             .map(|(unknown, form)| (*unknown, form.clone()))
             .collect();
         let form = Form::Late(entry.sum.clone(), next.sum.clone(), of);
-        let (lanes, above) = (entry.clone(), 0);
-        closed.insert(*register, Closed { form, lanes, above });
+        let one = Closed {
+            form,
+            lanes: entry.clone(),
+            above: 0,
+            visited: None,
+        };
+        closed.insert(*register, one);
     }
 }
 
@@ -251,7 +315,7 @@ fn turned(
     own: Unknown,
     entry: &Integer,
     carried: &Carried,
-    closed: &BTreeMap<Register, Closed>,
+    closed: &[(Register, &Closed)],
 ) -> Option<Form> {
     let rings = closed.iter().filter_map(|(register, closed)| {
         let Form::Behind(ring) = &closed.form else {
@@ -316,7 +380,7 @@ fn size_in(sum: &Sum, own: Unknown) -> Option<i128> {
             .or_else(|| size_in(yes, own))
             .or_else(|| size_in(no, own)),
         Atom::Quotient(dividend, _) => size_in(dividend, own),
-        Atom::Unknown(_) | Atom::Product(_) | Atom::Cell(..) => None,
+        Atom::Unknown(_) | Atom::Product(_) | Atom::Cell(..) | Atom::Count(..) => None,
     })
 }
 
@@ -340,7 +404,7 @@ fn turns(
     own: Unknown,
     entry: &Integer,
     carried: &Carried,
-    closed: &BTreeMap<Register, Closed>,
+    closed: &[(Register, &Closed)],
     moving: &dyn Fn(&Sum) -> bool,
     facts: &Facts,
 ) -> Option<Form> {
@@ -429,6 +493,12 @@ pub(in crate::ptx) fn trips(again: &Condition, number: Unknown, facts: &Facts) -
             let times = rest.exactly_over(-slope.as_constant()?)?;
             let times = facts.rewritten(&times);
             facts.is_positive(&times).then_some(times)
+        }
+        // As long as both hold.
+        Condition::And(a, b) => {
+            let (a, b) = (trips(a, number, facts)?, trips(b, number, facts)?);
+            let less = Condition::Negative(a.minus(&b));
+            Some(facts.choice(&less, &a, &b))
         }
         _ => None,
     }

@@ -133,7 +133,8 @@ impl<'m> Walker<'_, 'm, '_> {
 
     /// Whether lanes that come to a block only have to leave, so that nobody waits for them.
     pub fn ends(&self, block: usize) -> bool {
-        !self.touching(&self.flow.between(block, self.flow.exit()))
+        // Another iteration may come behind the end of this one.
+        self.inside.is_empty() && !self.touching(&self.flow.between(block, self.flow.exit()))
     }
 
     /// Refuses what depends on which lanes are here, where that is not known.

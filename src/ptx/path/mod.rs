@@ -4,9 +4,12 @@
 pub mod behind;
 pub mod choices;
 pub mod cycle;
+pub mod exits;
 pub mod flow;
 pub mod forms;
 pub mod lanes;
+pub mod locals;
 pub mod spins;
 pub mod unroll;
+pub mod visited;
 pub mod walk;

@@ -16,7 +16,7 @@ use crate::ptx::warp::evaluate::destinations;
 impl Walker<'_, '_, '_> {
     /// Whether what this instruction reads may decide how often a loop around it runs.
     pub fn spins(&self, instruction: &Instruction<'_>, block: usize) -> bool {
-        let around = self.flow.loops.values().filter(|l| l.contains(&block));
+        let around = self.whole.loops.values().filter(|l| l.contains(&block));
         let mut around = around.peekable();
         if instruction.has("nanosleep") {
             return around.peek().is_some();
@@ -136,7 +136,7 @@ impl Walker<'_, '_, '_> {
 
     /// Whether the end of a block goes one way or another by these registers.
     fn decides(&self, block: usize, known: &BTreeSet<Register>) -> bool {
-        let ways = self.flow.next(block).len();
+        let ways = self.whole.next(block).len();
         let guard = self.last(block).and_then(|i| i.guard);
         ways > 1 && guard.is_some_and(|(g, _)| known.contains(&g))
     }

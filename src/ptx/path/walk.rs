@@ -3,7 +3,9 @@
 //! understood, and what reaches it is an obstacle.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
+use super::exits::Inside;
 use super::flow::End;
 use super::flow::Flow;
 use super::lanes::Ways;
@@ -51,7 +53,9 @@ type Follow<'f, W> =
 /// Follows one warp.
 pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     pub machine: Machine<'m, 'a>,
-    pub flow: &'w Flow,
+    pub flow: Rc<Flow>,
+    /// The control flow of the kernel as it is.
+    pub whole: &'w Flow,
     /// Pointers to memory that the kernel waits for.
     pub counters: &'w BTreeSet<Unknown>,
     /// Whether accesses to shared memory and what orders them are followed, too.
@@ -87,6 +91,10 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     pub looked: Unknown,
     /// Bounds of what loops carry, learnt from the loops inside.
     pub hints: Vec<(Register, i128)>,
+    /// The conditions around.
+    pub around: Vec<Condition>,
+    /// Iterations that are followed without the ways out of their loops.
+    pub inside: Vec<Inside>,
 }
 
 impl<'m> Walker<'_, 'm, '_> {
@@ -324,6 +332,7 @@ impl<'m> Walker<'_, 'm, '_> {
             }
             entered = None;
             self.block(block, &mut state, out)?;
+            self.not_left(block, &mut state)?;
             match self.flow.blocks.get(block).map(|b| b.end) {
                 None => break,
                 Some(End::Goto(next)) => block = next,
@@ -562,14 +571,17 @@ impl<'m> Walker<'_, 'm, '_> {
         let looked = self.looked;
         for holds in [true, false] {
             let mut side = state.clone();
-            side.facts.assume(&if holds {
+            let here = if holds {
                 condition.clone()
             } else {
                 condition.negated()
-            });
+            };
+            side.facts.assume(&here);
             let mut statements = Vec::new();
-            let after = follow(self, holds, side, &mut statements)?;
-            sides.push((after, statements));
+            self.around.push(here);
+            let after = follow(self, holds, side, &mut statements);
+            self.around.pop();
+            sides.push((after?, statements));
         }
         let (Some((second, below)), Some((first, above))) = (sides.pop(), sides.pop()) else {
             return Ok(state);

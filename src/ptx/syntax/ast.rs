@@ -69,6 +69,8 @@ pub struct Function<'a> {
     pub cluster: Option<[u32; 3]>,
     /// Shared variables declared in it.
     pub shared: Vec<Variable<'a>>,
+    /// Variables that each thread has for itself.
+    pub local: Vec<Variable<'a>>,
     /// The names of its registers.
     pub registers: Vec<&'a str>,
     /// Its instructions.

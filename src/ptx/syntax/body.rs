@@ -105,6 +105,11 @@ impl<'a> Parser<'a, '_> {
                     body.function.shared.extend(found);
                     return Ok(());
                 }
+                ".local" => {
+                    let found = self.variables()?;
+                    body.function.local.extend(found);
+                    return Ok(());
+                }
                 _ if word.starts_with('.') => return self.skip_past(Token::Semicolon, "`;`"),
                 _ => {}
             }

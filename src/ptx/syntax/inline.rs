@@ -235,6 +235,13 @@ fn written_out<'a>(
             whole.shared.push(variable.clone());
         }
     }
+    // Another variable of the same name is another one: where it is declared tells them apart.
+    for variable in &inside.local {
+        let mut known = whole.local.iter();
+        if !known.any(|v| std::ptr::eq(v.name, variable.name)) {
+            whole.local.push(variable.clone());
+        }
+    }
     // Places inside, and the one behind, are final: the caller's are put right later.
     whole
         .targets

@@ -149,7 +149,7 @@ fn open_in(sum: &Sum, facts: &Facts) -> Option<Condition> {
 
 fn open_in_atom(atom: &Atom, facts: &Facts) -> Option<Condition> {
     match atom {
-        Atom::Unknown(_) | Atom::Cell(..) => None,
+        Atom::Unknown(_) | Atom::Cell(..) | Atom::Count(..) => None,
         Atom::Quotient(a, b) => open_in(a, facts).or_else(|| open_in(b, facts)),
         Atom::Product(parts) => parts.iter().find_map(|part| open_in_atom(part, facts)),
         Atom::Choice(condition, a, b) => open_part(condition, facts)

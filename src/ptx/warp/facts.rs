@@ -213,6 +213,7 @@ impl Facts {
                 }
                 range
             }
+            Atom::Count(_, _, upto) => (0, self.range_within(upto, depth - 1).1.max(0)),
             Atom::Choice(_, a, b) => {
                 let (a, b) = (
                     self.range_within(a, depth - 1),
@@ -511,6 +512,10 @@ impl Facts {
                 }
                 product
             }
+            Atom::Count(c, own, upto) => {
+                let condition = self.replaced_in(c, &|u| if u == *own { None } else { with(u) });
+                Atom::count(&condition, *own, &self.replaced(upto, with))
+            }
             Atom::Choice(c, a, b) => self.choice(
                 &self.replaced_in(c, with),
                 &self.replaced(a, with),
@@ -645,7 +650,7 @@ mod tests {
             Atom::Unknown(u) => at[u.0 as usize],
             Atom::Quotient(a, b) => value(a, at).div_euclid(value(b, at)),
             Atom::Product(parts) => parts.iter().map(|p| of(p, at)).product(),
-            Atom::Cell(..) => unreachable!("no memory is read here"),
+            Atom::Cell(..) | Atom::Count(..) => unreachable!("no memory is read here"),
             Atom::Choice(c, a, b) => value(if holds(c, at) { a } else { b }, at),
         }
     }

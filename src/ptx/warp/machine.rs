@@ -43,6 +43,8 @@ pub(in crate::ptx) enum Meaning {
     Blocks(usize),
     /// The number of a loop's iteration.
     Iteration(u32),
+    /// The number of an iteration among those that are counted by a condition.
+    Counted,
     /// What a register holds when an iteration of a loop begins.
     Carried(u32),
     /// The number of a warp among those that are one role.

@@ -21,6 +21,9 @@ pub(in crate::ptx) enum Atom {
     Product(Vec<Atom>),
     /// What is read at an address of memory that nobody writes while the kernel runs.
     Cell(Rc<Sum>, Cell),
+    /// How many numbers from 0 up to the sum, and below it, satisfy the condition. In there the unknown stands for
+    /// the number; it means nothing outside.
+    Count(Rc<Condition>, Unknown, Rc<Sum>),
     /// The one where the condition holds, else the other.
     Choice(Rc<Condition>, Rc<Sum>, Rc<Sum>),
 }
@@ -247,6 +250,16 @@ impl Sum {
         self.terms.keys().any(|atom| atom.tests(which))
     }
 
+    /// Whether numbers are counted in it.
+    pub fn counts(&self) -> bool {
+        self.terms.keys().any(Atom::counts)
+    }
+
+    /// Looks at the atoms in it, and inside of those for which it is said so.
+    pub fn look(&self, inside: &mut dyn FnMut(&Atom) -> bool) {
+        self.terms.keys().for_each(|atom| atom.look(inside));
+    }
+
     /// Finds `factor * (dividend % divisor)` in it: the dividend, the divisor, the factor, and what
     /// is left.
     pub fn remainder(&self) -> Option<(Rc<Sum>, i128, i128, Sum)> {
@@ -279,19 +292,70 @@ impl Atom {
             Atom::Cell(address, _) => address.mentions(which),
             Atom::Quotient(a, b) => a.mentions(which) || b.mentions(which),
             Atom::Product(parts) => parts.iter().any(|p| p.mentions(which)),
+            Atom::Count(c, own, upto) => {
+                c.mentions(&|u| u != *own && which(u)) || upto.mentions(which)
+            }
             Atom::Choice(c, a, b) => c.mentions(which) || a.mentions(which) || b.mentions(which),
         }
+    }
+
+    /// How many numbers below a sum satisfy a condition on this unknown.
+    pub fn count(condition: &Condition, own: Unknown, upto: &Sum) -> Sum {
+        if upto.as_constant().is_some_and(|upto| upto <= 0) {
+            return Sum::of(0);
+        }
+        Sum::atom(Atom::Count(
+            Rc::new(condition.clone()),
+            own,
+            Rc::new(upto.clone()),
+        ))
     }
 }
 
 impl Atom {
+    fn look(&self, inside: &mut dyn FnMut(&Atom) -> bool) {
+        if !inside(self) {
+            return;
+        }
+        match self {
+            Atom::Unknown(_) => {}
+            Atom::Cell(address, _) => address.look(inside),
+            Atom::Quotient(a, b) => {
+                a.look(inside);
+                b.look(inside);
+            }
+            Atom::Product(parts) => parts.iter().for_each(|part| part.look(inside)),
+            Atom::Count(c, _, upto) => {
+                c.look(inside);
+                upto.look(inside);
+            }
+            Atom::Choice(c, a, b) => {
+                c.look(inside);
+                a.look(inside);
+                b.look(inside);
+            }
+        }
+    }
+
     fn tests(&self, which: &dyn Fn(&Test) -> bool) -> bool {
         match self {
             Atom::Cell(address, _) => address.tests(which),
             Atom::Unknown(_) => false,
             Atom::Quotient(a, b) => a.tests(which) || b.tests(which),
             Atom::Product(parts) => parts.iter().any(|part| part.tests(which)),
+            Atom::Count(c, _, upto) => c.tests_some(which) || upto.tests(which),
             Atom::Choice(c, a, b) => c.tests_some(which) || a.tests(which) || b.tests(which),
+        }
+    }
+
+    fn counts(&self) -> bool {
+        match self {
+            Atom::Count(..) => true,
+            Atom::Unknown(_) => false,
+            Atom::Cell(address, _) => address.counts(),
+            Atom::Quotient(a, b) => a.counts() || b.counts(),
+            Atom::Product(parts) => parts.iter().any(Atom::counts),
+            Atom::Choice(c, a, b) => c.counts() || a.counts() || b.counts(),
         }
     }
 
@@ -301,6 +365,7 @@ impl Atom {
             Atom::Unknown(_) => false,
             Atom::Quotient(a, b) => a.reads_memory() || b.reads_memory(),
             Atom::Product(parts) => parts.iter().any(Atom::reads_memory),
+            Atom::Count(c, _, upto) => c.reads_memory() || upto.reads_memory(),
             Atom::Choice(c, a, b) => c.reads_memory() || a.reads_memory() || b.reads_memory(),
         }
     }
@@ -314,6 +379,33 @@ impl Condition {
             Condition::Negative(sum) | Condition::Zero(sum) => sum.reads_memory(),
             Condition::Not(inner) => inner.reads_memory(),
             Condition::And(a, b) | Condition::Or(a, b) => a.reads_memory() || b.reads_memory(),
+        }
+    }
+
+    /// Whether numbers are counted in it.
+    pub fn counts(&self) -> bool {
+        match self {
+            Condition::Constant(_) | Condition::Passed(_) => false,
+            Condition::Negative(sum) | Condition::Zero(sum) => sum.counts(),
+            Condition::Not(inner) => inner.counts(),
+            Condition::And(a, b) | Condition::Or(a, b) => a.counts() || b.counts(),
+        }
+    }
+
+    /// Looks at the atoms in it, and inside of those for which it is said so.
+    pub fn look(&self, inside: &mut dyn FnMut(&Atom) -> bool) {
+        match self {
+            Condition::Constant(_) => {}
+            Condition::Passed(test) => {
+                test.barrier.look(inside);
+                test.parity.iter().for_each(|parity| parity.look(inside));
+            }
+            Condition::Negative(sum) | Condition::Zero(sum) => sum.look(inside),
+            Condition::Not(inner) => inner.look(inside),
+            Condition::And(a, b) | Condition::Or(a, b) => {
+                a.look(inside);
+                b.look(inside);
+            }
         }
     }
 

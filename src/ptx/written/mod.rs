@@ -1,5 +1,6 @@
 //! The recovered protocol as text of our language.
 
+pub mod counted;
 pub mod declare;
 pub mod launch;
 pub mod words;

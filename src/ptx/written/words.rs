@@ -106,10 +106,9 @@ impl Writer<'_, '_> {
                 | Meaning::ParameterAddress(_)
                 | Meaning::Environment(_),
             ) => Err(Obstacle::new(at, "it depends on memory that is read")),
-            Some(Meaning::Iteration(_) | Meaning::Carried(_)) => Err(Obstacle::new(
-                at,
-                "it depends on a loop in a way that is not followed",
-            )),
+            Some(Meaning::Iteration(_) | Meaning::Counted | Meaning::Carried(_)) => Err(
+                Obstacle::new(at, "it depends on a loop in a way that is not followed"),
+            ),
             Some(Meaning::Shared(_) | Meaning::Peer(_) | Meaning::Peers(_)) | None => Err(
                 Obstacle::new(at, "it depends on where variables lie in shared memory"),
             ),
@@ -174,6 +173,9 @@ impl Writer<'_, '_> {
     }
 
     pub fn atom(&mut self, atom: &Atom, at: usize) -> Result<String, Obstacle> {
+        if let Some((_, name)) = self.counted.iter().find(|(count, _)| count == atom) {
+            return Ok(name.clone());
+        }
         Ok(match atom {
             Atom::Unknown(unknown) => self.name(*unknown, at)?,
             Atom::Quotient(a, b) => format!("({}) / ({})", self.sum(a, at)?, self.sum(b, at)?),
@@ -187,6 +189,7 @@ impl Writer<'_, '_> {
             Atom::Cell(..) => {
                 return Err(Obstacle::new(at, "it depends on memory that is read"));
             }
+            Atom::Count(c, own, upto) => self.count((c, *own, upto), at)?,
             Atom::Choice(c, a, b) => format!(
                 "if {} then {} else {}",
                 self.condition(c, at)?,
@@ -199,8 +202,10 @@ impl Writer<'_, '_> {
     pub fn condition(&mut self, condition: &Condition, at: usize) -> Result<String, Obstacle> {
         Ok(match condition {
             Condition::Constant(value) => value.to_string(),
-            Condition::Zero(sum) if sum.reads_memory() => format!("!{}", self.visited(sum, at)?),
-            Condition::Not(inner) if inner.reads_memory() => match &**inner {
+            Condition::Zero(sum) if sum.reads_memory() && !sum.counts() => {
+                format!("!{}", self.visited(sum, at)?)
+            }
+            Condition::Not(inner) if inner.reads_memory() && !inner.counts() => match &**inner {
                 Condition::Zero(sum) => self.visited(sum, at)?,
                 other => format!("!({})", self.condition(other, at)?),
             },

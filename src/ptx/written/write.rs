@@ -1,5 +1,6 @@
 //! The text of a recovered protocol: declarations, roles and statements, each with where it comes from.
 
+use super::counted::moves;
 use super::launch::Ctas;
 use super::words::source;
 use crate::ptx::cta::boxes::Around;
@@ -21,11 +22,13 @@ use crate::ptx::warp::statement::How;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Pool;
 use crate::ptx::warp::statement::Statement;
+use crate::ptx::warp::term::Atom;
 use crate::ptx::warp::term::Condition;
 use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::term::Unknown;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::ops::Range;
 
 /// Writes a protocol.
 pub(in crate::ptx) struct Writer<'w, 'a> {
@@ -56,6 +59,10 @@ pub(in crate::ptx) struct Writer<'w, 'a> {
     /// What holds here, by the branches around.
     pub conditions: Vec<Condition>,
     pub memory: Memory,
+    /// Local variables, with what they stand for here.
+    pub counted: Vec<(Atom, String)>,
+    /// How many local variables have been declared in this role.
+    pub declared: usize,
     /// The unknowns that have to be declared.
     pub used: BTreeSet<Unknown>,
 }
@@ -106,6 +113,7 @@ impl Writer<'_, '_> {
                 Ctas::Each(axes) => self.indices(&axes),
                 _ => String::new(),
             };
+            self.declared = 0;
             let _ = writeln!(self.out, "role {name}{ctas}{index} warp{place} {{");
             self.statements(&skeleton(&program.statements, keep), None, program.rank)?;
             self.out.push_str("}\n\n");
@@ -120,7 +128,7 @@ impl Writer<'_, '_> {
         bracketed(name, &all)
     }
 
-    fn source(&self, at: usize, location: Option<Location>) -> String {
+    pub fn source(&self, at: usize, location: Option<Location>) -> String {
         source(self.module, at, location)
     }
 
@@ -131,8 +139,19 @@ impl Writer<'_, '_> {
         around: Option<Around<'_>>,
         rank: u32,
     ) -> Result<(), Obstacle> {
-        let mut index = 0;
-        while let Some(statement) = statements.get(index) {
+        self.some((statements, 0..statements.len()), around, rank)
+    }
+
+    /// Writes some of the statements of a block.
+    pub fn some(
+        &mut self,
+        (statements, range): (&[Statement], Range<usize>),
+        around: Option<Around<'_>>,
+        rank: u32,
+    ) -> Result<(), Obstacle> {
+        let variables = self.counted.len();
+        let mut index = range.start;
+        while let Some(statement) = statements.get(index).filter(|_| index < range.end) {
             let rest = statements.get(index + 1..).unwrap_or_default();
             // `arrive` and `wait` of a cluster are one `sync` where nothing lies between.
             if statement.action == Action::ClusterArrive
@@ -156,6 +175,7 @@ impl Writer<'_, '_> {
             self.statement(statement, Some(here), rank, sizes)?;
             index += 1;
         }
+        self.counted.truncate(variables);
         Ok(())
     }
 
@@ -370,15 +390,32 @@ impl Writer<'_, '_> {
                 )
             }
             Action::For(variable, times, body) => {
+                if self.counting((*variable, times, body), statement, rank)? {
+                    return Ok(());
+                }
                 let source = self.source(at, statement.location);
                 if times.reads_memory() {
                     let (entry, body, words) = self.row(*variable, times, body, at)?;
+                    let place = self.counted.len();
+                    let position = Atom::Unknown(*variable);
+                    let moves = moves(&body, *variable);
+                    if moves {
+                        let name = self.declared();
+                        self.counted.push((position, name));
+                    }
                     self.loops.push(entry);
                     self.times.push(times.clone());
                     let name = self.unknown(entry, at)?;
                     let _ = writeln!(self.out, "for {name} in {words} {{  // {source}");
                     self.statements(&body, None, rank)?;
+                    if moves {
+                        self.goes_on(place);
+                    }
                     self.out.push_str("}\n");
+                    // Behind the loop nothing is called by that name.
+                    if let Some((count, _)) = self.counted.get_mut(place) {
+                        *count = Atom::Product(Vec::new());
+                    }
                     self.loops.pop();
                     self.times.pop();
                     return Ok(());

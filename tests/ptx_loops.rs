@@ -1,0 +1,226 @@
+//! Loops of kernels that are left in several places, of which only some iterations count, or whose rings functions
+//! are given by reference.
+
+mod cli_support;
+
+use std::fs;
+use std::path::Path;
+
+use cli_support::Folder;
+
+fn check(name: &str, property: &str) -> String {
+    let folder = Folder::new();
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/ptx/kernels")
+        .join(name);
+    folder.file(name, fs::read(path).unwrap());
+    folder.run(&["check", "-q", "--property", property, name])
+}
+
+fn hand_written(threads: u32, code: &str) -> String {
+    let folder = Folder::new();
+    folder.file(
+        "kernel.ptx",
+        format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n\
+             .visible .entry kernel(.param .u32 n, .param .u32 m, .param .u64 p)\n\
+             .reqntid {threads}, 1, 1\n{{\n\
+             .reg .pred %p<16>;\n.reg .b16 %rs<16>;\n.reg .b32 %r<64>;\n.reg .b64 %rd<16>;\n\
+             .shared .align 8 .b8 bar[64];\n.local .align 8 .b8 own[64];\n\
+             ld.param.u32 %r60, [n];\nld.param.u32 %r61, [m];\nld.param.u64 %rd14, [p];\n\
+             mov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 0;\n{code}\nret;\n}}\n"
+        ),
+    );
+    folder.run(&["check", "-q", "kernel.ptx"])
+}
+
+#[test]
+fn places_in_a_ring_that_are_given_by_reference() {
+    insta::assert_snapshot!(check("references.ptx", "deadlock"), @"
+    exit 1
+    --- stdout
+    references.ptx:references: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    references.ptx:references_advances_twice: deadlock: REFUTED at param_2 = 2: warps1_2[0] waits for full_bar[2] to leave phase 0, but full_bar[2] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    references.ptx:references_keeps_the_phase: deadlock: REFUTED at param_2 = 6: warps1_2[1] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    --- stderr
+    ");
+}
+
+/// `break`, `return`, the lesser of two parameters, and from the end of a row to its beginning.
+#[test]
+fn loops_that_end_in_other_ways() {
+    insta::assert_snapshot!(check("exits.ptx", "deadlock"), @"
+    exit 1
+    --- stdout
+    exits.ptx:breaks_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all 482 obligations of the order rule hold
+    exits.ptx:breaks_later: deadlock: REFUTED at param_2 = 2, param_3 = 0: warps1_2[0] waits for full_bar[1] to leave phase 0, but full_bar[1] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    exits.ptx:returns_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all 28 obligations of the cut rule hold
+    exits.ptx:returns_later: deadlock: REFUTED at param_2 = 1, param_3 = 0: warps1_2[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    exits.ptx:least_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all 490 obligations of the order rule hold
+    exits.ptx:least_or_most: deadlock: REFUTED at param_2 = 0, param_3 = 1: warps1_2[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    exits.ptx:down_: deadlock: PROVED for every param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, pattern at_param_0 and schedule, assuming ctaid_x < nctaid_x, param_3 * nctaid_x < param_3 + 4294967296: all 21 obligations of the cut rule hold
+    exits.ptx:down_where_not: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {}: warps1_2[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+}
+
+/// A ring goes on where a mask says, or for what a row lists; in the last kernels blocks take turns besides.
+#[test]
+fn rings_that_go_on_in_visited_iterations() {
+    insta::assert_snapshot!(check("visited.ptx", "deadlock"), @"
+    exit 1
+    --- stdout
+    visited.ptx:visited: deadlock: PROVED for every param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, pattern at_param_0 and schedule, assuming ctaid_x < nctaid_x, param_3 * nctaid_x < param_3 + 4294967296: all 30 obligations of the cut rule hold
+    visited.ptx:visited_waits_for_all: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {}: warp0 waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    visited.ptx:visited_keeps_the_phase: deadlock: REFUTED at param_3 = 3, ctaid_x = 0, nctaid_x = 1, at_param_0 = {(0, 0), (0, 1), (0, 2)}: warps1_2[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp3 did and will not again)
+    visited.ptx:visited_other_row: deadlock: UNKNOWN line 945, `ld.global.nc.u8 %rs3, [%rd25]`: memory that decides about synchronization is read in two shapes
+    visited.ptx:listed: deadlock: PROVED for every ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, columns_param_0 in 0..=1073741823, pattern rows_param_0, row order and schedule, assuming ctaid_x < nctaid_x: all 30 obligations of the cut rule hold
+    visited.ptx:listed_arrives_at_another: deadlock: REFUTED at ctaid_x = 0, nctaid_x = 1, columns_param_0 = 1, rows_param_0 = {(0, 0)}: warp0 waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    visited.ptx:in_turns: deadlock: PROVED for every param_4 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, pattern at_param_0 and schedule, assuming R >= nctaid_x, param_4 * nctaid_x < param_4 + 4294967296: all 61 obligations of the separation rule hold
+    visited.ptx:in_turns_skips_a_turn: deadlock: REFUTED at param_4 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: warp0[1] waits for at_param_2[0] == 1, but at_param_2[0] is 0 and stays 0: nobody else adds to it
+    --- stderr
+    ");
+}
+
+/// Bytes and words at the same place are not the same memory, so one says nothing about the other.
+#[test]
+fn a_mask_that_is_read_in_two_sizes() {
+    let code = "setp.gt.u32 %p2, %r1, 31;\nmov.u32 %r3, 0;\nsetp.eq.u32 %p3, %r60, 0;\n@%p3 bra END;\n@%p2 bra OTHER;\n\
+             FIRST:\ncvt.u64.u32 %rd1, %r3;\nadd.u64 %rd2, %rd14, %rd1;\nld.global.nc.u8 %r4, [%rd2];\n\
+             setp.eq.u32 %p4, %r4, 0;\n@%p4 bra NEXT;\nbar.sync 1, 64;\nNEXT:\nadd.u32 %r3, %r3, 1;\n\
+             setp.lt.u32 %p5, %r3, %r60;\n@%p5 bra FIRST;\nbra END;\n\
+             OTHER:\ncvt.u64.u32 %rd1, %r3;\nshl.b64 %rd1, %rd1, 2;\nadd.u64 %rd2, %rd14, %rd1;\n\
+             ld.global.nc.u32 %r4, [%rd2];\nsetp.eq.u32 %p4, %r4, 0;\n@%p4 bra LAST;\nbar.sync 1, 64;\nLAST:\n\
+             add.u32 %r3, %r3, 1;\nsetp.lt.u32 %p5, %r3, %r60;\n@%p5 bra OTHER;\nEND:";
+    insta::assert_snapshot!(hand_written(64, code), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 41, `@%p4 bra LAST`: memory that decides about synchronization is read in two shapes
+    --- stderr
+    ");
+}
+
+/// What is stored is cut off and what is loaded is extended as the types say: of 300 a byte keeps 44, and of 200 with a
+/// sign -56. Who finds something else waits for a warp that is not there.
+#[test]
+fn local_memory_of_narrow_types() {
+    let found = |value: &str, store: &str, load: &str, expected: &str| {
+        hand_written(
+            64,
+            &format!(
+                "mov.b64 %rd1, own;\nmov.u32 %r2, {value};\ncvt.u16.u32 %rs1, %r2;\n\
+                 st.local.{store} [%rd1+8], %rs1;\nld.local.{load} %rs2, [%rd1+8];\ncvt.s32.s16 %r3, %rs2;\n\
+                 setp.eq.s32 %p2, %r3, {expected};\n@%p2 bra OUT;\nbar.sync 1, 96;\nOUT:\nbar.sync 0;"
+            ),
+        )
+    };
+    let all = [
+        found("300", "u8", "u8", "44"),
+        found("300", "b8", "s8", "44"),
+        found("200", "s8", "u8", "200"),
+        found("200", "u8", "s8", "-56"),
+        found("40000", "u16", "s16", "-25536"),
+    ];
+    for one in &all {
+        assert_eq!(*one, all[0]);
+    }
+    insta::assert_snapshot!(all[0], @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(found("300", "u8", "u8", "300"), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED warps0_1[0] waits for 96 threads at cta_bar[1], but 64 threads are there (warps0_1[0] and warps0_1[1]) and nothing changes that: nobody who is left comes to it (warps0_1[1] did and will not again)
+    --- stderr
+    ");
+}
+
+/// A variable of which an address is not known, that is read in pieces, or whose name another one has, too, stays in
+/// memory.
+#[test]
+fn local_memory_that_is_not_followed() {
+    let code = |between: &str, load: &str| {
+        format!(
+            "mov.b64 %rd1, own;\nst.local.u32 [%rd1+8], %r60;\n{between}\n{load}\nsetp.gt.u32 %p2, %r3, 7;\n\
+             @%p2 bra OUT;\nbar.sync 0;\nOUT:"
+        )
+    };
+    let load = "ld.local.u32 %r3, [%rd1+8];";
+    insta::assert_snapshot!(hand_written(64, &code("", load)), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 2 obligations of the order rule hold
+    --- stderr
+    ");
+    let anywhere = "cvt.u64.u32 %rd2, %r61;\nadd.u64 %rd3, %rd1, %rd2;\nst.local.u32 [%rd3], %r1;";
+    insta::assert_snapshot!(hand_written(64, &code(anywhere, load)), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 25, `@%p2 bra OUT`: a branch decides about synchronization, but %p2 is not known here: it is read from memory (line 23, `ld.local.u32 %r3, [%rd1+8]`)
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(64, &code("st.local.u8 [%rd1+9], %r1;", load)), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 23, `@%p2 bra OUT`: a branch decides about synchronization, but %p2 is not known here: it is read from memory (line 21, `ld.local.u32 %r3, [%rd1+8]`)
+    --- stderr
+    ");
+    let other =
+        "{\n.local .align 8 .b8 own[64];\nmov.b64 %rd2, own;\nst.local.u32 [%rd2+8], %r1;\n}";
+    insta::assert_snapshot!(hand_written(64, &code(other, load)), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 27, `@%p2 bra OUT`: a branch decides about synchronization, but %p2 is not known here: it is read from memory (line 25, `ld.local.u32 %r3, [%rd1+8]`)
+    --- stderr
+    ");
+}
+
+/// A loop that is left where the launch says, in the middle or at the end.
+#[test]
+fn loops_that_are_left_in_two_places() {
+    let code = |left: &str, behind: &str| {
+        format!(
+            "mov.u32 %r3, 0;\nsetp.eq.u32 %p2, %r60, 0;\n@%p2 bra END;\nAGAIN:\nbar.sync 0;\n{left}\nbar.sync 1;\n\
+             add.u32 %r3, %r3, 1;\nsetp.lt.u32 %p3, %r3, %r60;\n@%p3 bra AGAIN;\nEND:\n{behind}\nret;\nOUT:\nbar.sync 2;"
+        )
+    };
+    let known = "setp.eq.u32 %p4, %r3, %r61;\n@%p4 bra OUT;";
+    insta::assert_snapshot!(hand_written(96, &code(known, "bar.sync 3;")), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823, p_m in 0..=1073741823 and schedule: all 22 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(96, &code(known, "bar.sync 3, 128;")), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 0, p_m = 0: warps0_2[0] waits for 128 threads at cta_bar[3], but 96 threads are there (warps0_2[0], warps0_2[1] and warps0_2[2]) and nothing changes that: nobody who is left comes to it (warps0_2[1] and warps0_2[2] did and will not again)
+    --- stderr
+    ");
+    // What data decides stays unknown.
+    let found = "ld.global.u32 %r5, [%rd14];\nsetp.gt.u32 %p4, %r5, 20;\n@%p4 bra OUT;";
+    insta::assert_snapshot!(hand_written(96, &code(found, "bar.sync 3;")), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 25, `@%p4 bra OUT`: where this loop is left depends on memory that is read
+    --- stderr
+    ");
+    // One warp goes on where the others leave.
+    let warps = "setp.eq.u32 %p4, %r3, 7;\nsetp.gt.u32 %p5, %r1, 31;\nand.pred %p4, %p4, %p5;\n@%p4 bra OUT;";
+    insta::assert_snapshot!(hand_written(64, &code(warps, "")), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 30, `@%p3 bra AGAIN`: the condition of this loop may wrap around
+    --- stderr
+    ");
+    let lanes = "setp.eq.u32 %p4, %r3, %r1;\n@%p4 bra OUT;";
+    insta::assert_snapshot!(hand_written(64, &code(lanes, "")), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 24, `@%p4 bra OUT`: lanes of one warp leave this loop in different places
+    --- stderr
+    ");
+}
