@@ -7,6 +7,7 @@ pub mod cycle;
 pub mod flow;
 pub mod forms;
 pub mod lanes;
+pub mod meeting;
 pub mod spins;
 pub mod unroll;
 pub mod walk;
