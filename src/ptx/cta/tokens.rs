@@ -301,7 +301,10 @@ impl Group<'_> {
                     }
                     all.push(with(Action::Wait(own, parity)));
                 }
-                Action::Arrive(address, _) | Action::ArriveExpectTx(address, _) => {
+                // One that lands with earlier copies has the token of where it stands: its phase is not complete before.
+                Action::Arrive(address, _)
+                | Action::ArriveExpectTx(address, _)
+                | Action::Commit(address, _) => {
                     if at.open.is_some() {
                         return None;
                     }
@@ -313,7 +316,6 @@ impl Group<'_> {
                     self.arrive(statement, address, before.then_some(&other), &mut all);
                     at.open = Some((address.clone(), parity));
                 }
-                // An arrival that comes later, of itself, has no token.
                 _ => return None,
             }
         }
@@ -397,7 +399,9 @@ impl Group<'_> {
         let (Some(arrival), Some(wait), None) = (used.next(), used.next(), used.next()) else {
             return None;
         };
-        let (Action::Arrive(address, _) | Action::ArriveExpectTx(address, _)) = &arrival.action
+        let (Action::Arrive(address, _)
+        | Action::ArriveExpectTx(address, _)
+        | Action::Commit(address, _)) = &arrival.action
         else {
             return None;
         };

@@ -41,10 +41,11 @@ impl Walker<'_, '_, '_> {
         if !instruction.opcode.contains("mbarrier::complete_tx") {
             return Ok(());
         }
-        if count != 1 {
+        let tensor = parts.contains(&"tensor");
+        // Lanes that each start one tell one mbarrier of all their bytes, which come in pieces anyway.
+        if count != 1 && (tensor || self.data) {
             return self.refuse(instruction, "more than one lane starts the copy");
         }
-        let tensor = parts.contains(&"tensor");
         let addresses: Vec<&Operand<'_>> = instruction
             .operands
             .iter()
@@ -56,6 +57,7 @@ impl Walker<'_, '_, '_> {
         } else {
             Some(self.uniform(instruction, instruction.operands.get(2), state)?)
         };
+        let bytes = bytes.map(|bytes| bytes.scaled(count));
         let filled = self.filled(instruction, bytes.as_ref(), state)?;
         // The mask of a multicast comes behind the mbarrier.
         let places = instruction.operands.iter().enumerate();

@@ -1,6 +1,7 @@
 //! The way of one warp through the control flow: blocks, branches, and loops as functions of their
 //! iteration.
 
+pub mod backoff;
 pub mod behind;
 pub mod choices;
 pub mod cycle;
