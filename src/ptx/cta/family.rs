@@ -260,9 +260,9 @@ pub(in crate::ptx) fn splits(
             .iter()
             .all(|p| family.alternates(&p.statements, p.rank, unknowns));
         if !alone || !family.ready {
-            let reason = "waiting by a phase token is followed only where every arrival at the mbarrier \
-                          is followed by its wait, nothing else is done there, and it is initialised \
-                          before a barrier of all threads";
+            let reason = "waiting by a phase token is followed only where the mbarrier is initialised before a \
+                          barrier of all threads, who waits so does it after each arrival there, all who arrive \
+                          are no more than it expects, and others arrive at most once more often";
             return Err(Obstacle::new(at, reason));
         }
     }
