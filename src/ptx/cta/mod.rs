@@ -4,6 +4,7 @@ pub mod boxes;
 pub mod data;
 pub mod divided;
 pub mod drain;
+mod dropped;
 pub mod engines_apart;
 pub mod family;
 pub mod flights;

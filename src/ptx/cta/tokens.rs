@@ -18,10 +18,6 @@
 //! both: the kernel hangs exactly if the text does. That others arrive at most once more is seen by
 //! comparing their loops with those of `w`.
 //!
-//! A warp that does not count any more, by `arrive_drop`, arrives in this phase and then goes on arriving, once in each phase
-//! as soon as the one before is complete, as often as the others do, who all wait by token after each arrival. That is the same:
-//! it is never waited for. It has to be the last that the warp does.
-//!
 //! A copy that is started right before such an arrival is written behind it, and what is expected before both. A phase in
 //! which the warp has yet to arrive is not complete, so nobody can tell whether the bytes landed before the arrival.
 
@@ -82,11 +78,11 @@ pub(in crate::ptx) fn count_phases(followed: &mut Followed, families: &[Family],
 }
 
 /// The mbarriers of an array in one CTA.
-struct Group<'f> {
-    family: &'f Family,
+pub(super) struct Group<'f> {
+    pub(super) family: &'f Family,
     rank: u32,
     /// Whether it is written how memory is ordered.
-    data: bool,
+    pub(super) data: bool,
 }
 
 /// What is known of a warp's place among its arrivals.
@@ -176,56 +172,6 @@ impl Group<'_> {
             *program = Program::of(program.rank, program.warps.clone(), statements);
         }
         Some(all)
-    }
-
-    /// How often those arrive who wait by token, where they do so equally often, nobody arrives only, and there is one mbarrier.
-    fn all_alike(
-        &self,
-        programs: &[Program],
-        waiting: &[usize],
-        alone: bool,
-        unknowns: &Unknowns,
-    ) -> Option<Sum> {
-        let first = self.rounds(programs.get(*waiting.first()?)?, unknowns)?;
-        for number in waiting {
-            if self.rounds(programs.get(*number)?, unknowns)? != first {
-                return None;
-            }
-        }
-        if !alone || self.family.elements.len() > 1 {
-            return None;
-        }
-        count(&first, &unknowns.1)
-    }
-
-    /// What stands for a warp that does not count any more: it goes on arriving in each phase to come.
-    fn goes_on(
-        &self,
-        arrival: &Statement,
-        count: &Sum,
-        rounds: &Sum,
-        unknowns: &mut Unknowns,
-    ) -> Option<Statement> {
-        let Action::Arrive(address, n) = &arrival.action else {
-            return None;
-        };
-        let missing = rounds.minus(count);
-        let number = unknowns.fresh(Meaning::Iteration(0));
-        let most = unknowns.1.range(&missing).1;
-        unknowns.1.bound(number, 0, most.max(1) - 1);
-        let before = count.plus(&Sum::unknown(number)).plus_constant(-1);
-        let parity = unknowns.1.modulo(&before, &Sum::of(2))?;
-        let with = |action, memory| Statement {
-            action,
-            memory,
-            ..arrival.clone()
-        };
-        let relaxed = if self.data { ".relaxed.cta" } else { "" };
-        let body = vec![
-            with(Action::Wait(address.clone(), parity), relaxed),
-            with(Action::Arrive(address.clone(), *n), relaxed),
-        ];
-        Some(with(Action::For(number, missing, body), ""))
     }
 
     /// Where an action that is about one of these mbarriers finds it.
@@ -483,7 +429,7 @@ impl Group<'_> {
     }
 
     /// The arrivals of a program, in their loops, however many threads make them. None where a condition decides.
-    fn rounds(&self, program: &Program, unknowns: &Unknowns) -> Option<Vec<Statement>> {
+    pub(super) fn rounds(&self, program: &Program, unknowns: &Unknowns) -> Option<Vec<Statement>> {
         let keep = |a: &Action| arrivals(a) > 0 && self.offset(a, program.rank, unknowns).is_some();
         let kept = skeleton(&program.statements, &keep);
         let mut conditions = false;
@@ -542,26 +488,6 @@ impl Group<'_> {
         }
         more.values().all(|count| *count <= 1)
     }
-}
-
-/// How often one thread arrives.
-fn count(statements: &[Statement], facts: &Facts) -> Option<Sum> {
-    let mut total = Sum::of(0);
-    for statement in statements {
-        match &statement.action {
-            Action::For(number, times, body) => {
-                let each = count(body, facts)?;
-                if each.mentions(&|u| u == *number) {
-                    return None;
-                }
-                let none = Condition::Negative(times.clone());
-                let times = facts.choice(&none, &Sum::of(0), times);
-                total = total.plus(&times.times(&each));
-            }
-            _ => total = total.plus_constant(1),
-        }
-    }
-    (!total.excessive()).then_some(total)
 }
 
 /// How many arrivals an action makes at an mbarrier.
