@@ -162,14 +162,14 @@ fn forms_that_are_not_modelled() {
     insta::assert_snapshot!(check(32, 32, "mbarrier.arrive_drop.shared.b64 %rd1, [b];"), @"
     exit 4
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 22, `mbarrier.arrive_drop.shared.b64 %rd1, [b]`: `mbarrier.arrive_drop.shared.b64`: this form is not modelled
+    kernel.ptx: deadlock: UNKNOWN line 22, `mbarrier.arrive_drop.shared.b64 %rd1, [b]`: this is followed only where it is the last that its warp does, everybody waits by phase token after each arrival, and the others arrive equally often
     --- stderr
     ");
     insta::assert_snapshot!(
         check(32, 32, "mbarrier.arrive.noComplete.shared.b64 %rd1, [b], 1;"), @"
     exit 4
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 22, `mbarrier.arrive.noComplete.shared.b64 %rd1, [b], 1`: `mbarrier.arrive.noComplete.shared.b64`: this form is not modelled
+    kernel.ptx: deadlock: UNKNOWN line 22, `mbarrier.arrive.noComplete.shared.b64 %rd1, [b], 1`: that this does not complete the phase is known only where the same threads arrive right behind it
     --- stderr
     ");
 }

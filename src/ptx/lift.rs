@@ -15,6 +15,7 @@ use crate::ptx::cta::family::families;
 use crate::ptx::cta::family::place;
 use crate::ptx::cta::family::splits;
 use crate::ptx::cta::left::complete;
+use crate::ptx::cta::lifetimes::end_lives;
 use crate::ptx::cta::memory::Memory;
 use crate::ptx::cta::program::Followed;
 use crate::ptx::cta::program::Program;
@@ -24,6 +25,7 @@ use crate::ptx::cta::program::of_all;
 use crate::ptx::cta::program::skeleton;
 use crate::ptx::cta::rounds::count_rounds;
 use crate::ptx::cta::settled::settle_waits;
+use crate::ptx::cta::tokens::count_phases;
 use crate::ptx::operations::tensor::PLACES;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Module;
@@ -109,6 +111,7 @@ pub(super) fn written(
 ) -> Result<String, Failure> {
     let launch = launch(function, options)?;
     let mut followed = follow(module, function, &launch, options.data)?;
+    let ended = end_lives(&mut followed, &launch)?;
     let covered = settle_waits(&mut followed, &launch);
     divide(&mut followed);
     count_rounds(&mut followed);
@@ -127,6 +130,7 @@ pub(super) fn written(
         None
     };
     settle(&mut families, &followed, &launch)?;
+    count_phases(&mut followed, &families, options.data);
     splits(&mut families, &followed.programs, &followed.unknowns)?;
     allocations(&followed)?;
     // How much is written has to be known where accesses are followed.
@@ -146,6 +150,7 @@ pub(super) fn written(
         boxes: &boxes,
         covered,
         left,
+        ended,
         out: String::new(),
         loops: Vec::new(),
         times: Vec::new(),

@@ -56,6 +56,9 @@ impl Family {
 pub(in crate::ptx) fn barrier(action: &Action) -> Option<&Sum> {
     match action {
         Action::Init(a, _)
+        | Action::Inval(a)
+        | Action::ArrivePart(a, ..)
+        | Action::Drop(a)
         | Action::Arrive(a, _)
         | Action::ExpectTx(a, _)
         | Action::ArriveExpectTx(a, _)
@@ -215,7 +218,9 @@ fn count(family: &mut Family, found: &Uses<'_>, unknowns: &Unknowns) -> Result<(
                 }
                 expected = Some(*n);
             }
-            Action::Arrive(_, n) | Action::Commit(_, n) => group = gcd(group, *n),
+            Action::Arrive(_, n) | Action::ArrivePart(_, n, _) | Action::Commit(_, n) => {
+                group = gcd(group, *n)
+            }
             Action::ArriveExpectTx(..) => group = 1,
             _ => {}
         }
@@ -235,6 +240,9 @@ pub(in crate::ptx) fn splits(
     programs: &[Program],
     unknowns: &Unknowns,
 ) -> Result<(), Obstacle> {
+    for program in programs {
+        refuse_left_over(program)?;
+    }
     for family in families {
         let mut waits = None;
         for program in programs {
@@ -252,18 +260,40 @@ pub(in crate::ptx) fn splits(
             .iter()
             .all(|p| family.alternates(&p.statements, p.rank, unknowns));
         if !alone || !family.ready {
-            let reason = "waiting by a phase token is followed only where every arrival at the mbarrier \
-                          is followed by its wait, nothing else is done there, and it is initialised \
-                          before a barrier of all threads";
+            let reason = "waiting by a phase token is followed only where the mbarrier is initialised before a \
+                          barrier of all threads, who waits so does it after each arrival there, all who arrive \
+                          are no more than it expects, and others arrive at most once more often";
             return Err(Obstacle::new(at, reason));
         }
     }
     Ok(())
 }
 
+/// Refuses arrivals that nothing has been made of.
+fn refuse_left_over(program: &Program) -> Result<(), Obstacle> {
+    let mut found = None;
+    each(&program.statements, &mut |s| match s.action {
+        Action::ArrivePart(..) => {
+            found = found.or(Some((
+                s.at,
+                "that this does not complete the phase is known only where the same threads arrive right behind it",
+            )));
+        }
+        Action::Drop(_) => {
+            found = found.or(Some((
+                s.at,
+                "this is followed only where it is the last that its warp does, everybody waits by phase token \
+                 after each arrival, and the others arrive equally often",
+            )));
+        }
+        _ => {}
+    });
+    found.map_or(Ok(()), |(at, reason)| Err(Obstacle::new(at, reason)))
+}
+
 impl Family {
     /// Whether an address may be one of its mbarriers.
-    fn holds(&self, address: &Sum, rank: u32, unknowns: &Unknowns) -> bool {
+    pub fn holds(&self, address: &Sum, rank: u32, unknowns: &Unknowns) -> bool {
         let Ok(place) = place(address, rank, unknowns, 0) else {
             return true;
         };
@@ -275,7 +305,7 @@ impl Family {
     }
 
     /// Whether arrivals and waits for them take turns in each block.
-    fn alternates(&self, statements: &[Statement], rank: u32, unknowns: &Unknowns) -> bool {
+    pub fn alternates(&self, statements: &[Statement], rank: u32, unknowns: &Unknowns) -> bool {
         let mut open: Option<&Sum> = None;
         for statement in statements {
             match &statement.action {

@@ -44,10 +44,11 @@ impl Walker<'_, '_, '_> {
         if !instruction.opcode.contains("mbarrier::complete_tx") {
             return Ok(());
         }
-        if count != 1 {
+        let tensor = parts.contains(&"tensor");
+        // Lanes that each start one tell one mbarrier of all their bytes, which come in pieces anyway.
+        if count != 1 && (tensor || self.data) {
             return self.refuse(instruction, "more than one lane starts the copy");
         }
-        let tensor = parts.contains(&"tensor");
         let addresses: Vec<&Operand<'_>> = instruction
             .operands
             .iter()
@@ -66,6 +67,7 @@ impl Walker<'_, '_, '_> {
         {
             return self.refuse(instruction, "bulk copies have a multiple of 16 bytes");
         }
+        let bytes = bytes.map(|bytes| bytes.scaled(count));
         let filled = self.filled(instruction, bytes.as_ref(), state)?;
         // The mask of a multicast comes behind the mbarrier.
         let places = instruction.operands.iter().enumerate();

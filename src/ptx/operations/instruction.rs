@@ -3,6 +3,7 @@
 
 use super::access::ordering;
 use super::flips::found;
+use super::peek::may_meet;
 use crate::ptx::path::walk::Walker;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Operand;
@@ -31,7 +32,7 @@ pub(in crate::ptx) fn touches(instruction: &Instruction<'_>, counters: bool) -> 
     let first = parts.next().unwrap_or_default();
     match first {
         "bar" | "barrier" => true,
-        "mbarrier" => !instruction.has("inval"),
+        "mbarrier" => true,
         "cp" => instruction.has("mbarrier") || instruction.opcode.contains("mbarrier::"),
         "tcgen05" => ["commit", "alloc", "dealloc"]
             .iter()
@@ -314,6 +315,10 @@ impl Walker<'_, '_, '_> {
     ) -> Done {
         let count = i128::from(lanes.count_ones());
         let kind = parts.get(1).copied().unwrap_or_default();
+        if kind == "pending_count" {
+            self.machine.compute(instruction, state);
+            return Ok(());
+        }
         let place = instruction
             .operands
             .iter()
@@ -324,15 +329,10 @@ impl Walker<'_, '_, '_> {
         let mut seen = state.narrowed(lanes);
         let address = instruction.operands.get(place);
         let after = instruction.operands.get(place + 1);
-        match kind {
-            "inval" => return Ok(()),
-            "pending_count" => {
-                self.machine.compute(instruction, state);
-                return Ok(());
-            }
-            _ => {}
-        }
-        let apart = matches!(kind, "init" | "arrive" | "expect_tx" | "complete_tx");
+        let apart = matches!(
+            kind,
+            "init" | "inval" | "arrive" | "expect_tx" | "complete_tx"
+        );
         if apart && let Some(groups) = self.by_address(instruction, address, lanes, state) {
             for group in groups {
                 self.mbarrier(instruction, parts, group, state, out)?;
@@ -363,10 +363,11 @@ impl Walker<'_, '_, '_> {
                 }
                 self.push(out, instruction, Action::Init(barrier, expected));
             }
-            "arrive" | "arrive_drop" if kind == "arrive_drop" || parts.contains(&"noComplete") => {
-                return self.refuse(instruction, "this form is not modelled");
+            "inval" if count > 1 => {
+                return self.refuse(instruction, "several lanes invalidate one mbarrier");
             }
-            "arrive" => {
+            "inval" => self.push(out, instruction, Action::Inval(barrier)),
+            "arrive" | "arrive_drop" => {
                 if parts.contains(&"expect_tx") {
                     let bytes = self.uniform(instruction, after, &mut seen)?;
                     self.countable(instruction, &bytes)?;
@@ -390,7 +391,19 @@ impl Walker<'_, '_, '_> {
                         return self.refuse(instruction, "the count is not a constant");
                     };
                     let times = times * count;
-                    let action = if raised(out, &barrier, times) {
+                    // Whoever arrives again in the same phase has not completed it before.
+                    let part = match out.last().map(|s| &s.action) {
+                        Some(Action::ArrivePart(at, n, who)) if *at == barrier && *who == lanes => {
+                            *n
+                        }
+                        _ => 0,
+                    };
+                    let action = if parts.contains(&"noComplete") {
+                        Action::ArrivePart(barrier.clone(), times, lanes)
+                    } else if part > 0 {
+                        out.pop();
+                        Action::Arrive(barrier.clone(), times + part)
+                    } else if raised(out, &barrier, times) {
                         // What was raised and this arrival cancel out: the later one is left.
                         out.truncate(out.len() - 2);
                         Action::Commit(barrier.clone(), times)
@@ -399,15 +412,13 @@ impl Walker<'_, '_, '_> {
                     };
                     self.push(out, instruction, action);
                 }
+                if kind == "arrive_drop" {
+                    self.push(out, instruction, Action::Drop(barrier.clone()));
+                }
                 // The token that comes back stands for the phase of this arrival.
                 self.arrived += 1;
                 let number = self.arrived;
-                let elsewhere = |other: &Sum| {
-                    let apart = barrier.minus(other).as_constant();
-                    apart.is_some_and(|bytes| bytes != 0)
-                };
-                state.arrivals.retain(|(other, _, _)| elsewhere(other));
-                state.arrivals.push((barrier, number, lanes));
+                self.last_arrival(barrier, number, lanes, state);
                 if place > 0 {
                     self.machine
                         .write_all(instruction, &Value::Token(number), state);
@@ -445,6 +456,15 @@ impl Walker<'_, '_, '_> {
             _ => return self.refuse(instruction, "this form is not modelled"),
         }
         Ok(())
+    }
+
+    /// Notes that an arrival is the last one of these lanes at an mbarrier.
+    pub fn last_arrival(&self, barrier: Sum, number: u32, lanes: u32, state: &mut State) {
+        let State {
+            arrivals, facts, ..
+        } = state;
+        arrivals.retain(|(other, _, _)| !may_meet(&self.machine, &barrier, other, facts));
+        arrivals.push((barrier, number, lanes));
     }
 
     /// Refuses unless a phase token is that of the last arrival of these lanes at this mbarrier.

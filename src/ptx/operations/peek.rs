@@ -93,7 +93,10 @@ impl Walker<'_, '_, '_> {
             | Action::Arrive(barrier, _)
             | Action::ArriveExpectTx(barrier, _)
             | Action::ExpectTx(barrier, _)
-            | Action::CompleteTx(barrier, _) => {
+            | Action::CompleteTx(barrier, _)
+            | Action::ArrivePart(barrier, ..)
+            | Action::Drop(barrier)
+            | Action::Inval(barrier) => {
                 let machine = &self.machine;
                 forget(state, statement.at, &|test, facts| {
                     may_meet(machine, &test.barrier, barrier, facts)
@@ -141,7 +144,7 @@ pub(in crate::ptx) fn forget(state: &mut State, at: usize, which: &dyn Fn(&Test,
 }
 
 /// Whether two addresses may be one mbarrier.
-fn may_meet(machine: &Machine<'_, '_>, a: &Sum, b: &Sum, facts: &Facts) -> bool {
+pub(in crate::ptx) fn may_meet(machine: &Machine<'_, '_>, a: &Sum, b: &Sum, facts: &Facts) -> bool {
     let base = |sum: &Sum| -> Option<Unknown> {
         let mut found = sum.terms.iter().filter_map(|(atom, factor)| match atom {
             Atom::Unknown(u) => match machine.unknowns.meaning(*u) {

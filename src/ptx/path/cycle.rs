@@ -129,6 +129,12 @@ impl Walker<'_, '_, '_> {
                 // What is undefined whatever else happens is not left out with the loop.
                 Err(obstacle) if touching || obstacle.rule == Some(Rule::Together) => {
                     self.depth = depth;
+                    if let Some((decided, statement)) = self.backs_off(&one, &state) {
+                        let own = BTreeSet::new();
+                        let after = self.waited_for(&one, &state, &statement, (&decided, &own));
+                        out.push(statement);
+                        return Ok((one.outside, after));
+                    }
                     return self
                         .written_through(header, &one.blocks, &state, out)
                         .ok_or(obstacle);
@@ -353,14 +359,7 @@ impl Walker<'_, '_, '_> {
         let mut closed = match guess {
             Guess::Waits(found) => {
                 let (statement, decided, own) = *found;
-                let mut after = state.clone();
-                if after.active != after.whole {
-                    after.apart = both(after.apart, Some(after.active));
-                }
-                let at = statement.at;
-                self.give_up(&one.blocks, at, "it is written while waiting", &mut after);
-                self.same_in_all(&one.blocks, &decided, &own, &mut after);
-                self.forget_tests(&mut after, std::slice::from_ref(&statement));
+                let after = self.waited_for(one, state, &statement, (&decided, &own));
                 return Ok((after, vec![statement]));
             }
             Guess::Closed(closed) => closed,
@@ -379,6 +378,25 @@ impl Walker<'_, '_, '_> {
             }
         }
         Err(self.trouble(one, "what this loop carries is not followed"))
+    }
+
+    /// What is known behind a loop that waits.
+    fn waited_for(
+        &self,
+        one: &Loop,
+        state: &State,
+        statement: &Statement,
+        (decided, own): (&State, &BTreeSet<Unknown>),
+    ) -> State {
+        let mut after = state.clone();
+        if after.active != after.whole {
+            after.apart = both(after.apart, Some(after.active));
+        }
+        let at = statement.at;
+        self.give_up(&one.blocks, at, "it is written while waiting", &mut after);
+        self.same_in_all(&one.blocks, decided, own, &mut after);
+        self.forget_tests(&mut after, std::slice::from_ref(statement));
+        after
     }
 
     /// What every iteration of a loop writes alike is known behind it.

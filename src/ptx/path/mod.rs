@@ -1,6 +1,7 @@
 //! The way of one warp through the control flow: blocks, branches, and loops as functions of their
 //! iteration.
 
+pub mod backoff;
 pub mod behind;
 pub mod choices;
 pub mod cycle;
@@ -9,6 +10,7 @@ pub mod flow;
 pub mod forms;
 pub mod lanes;
 pub mod locals;
+pub mod meeting;
 pub mod spins;
 pub mod unroll;
 pub mod visited;

@@ -9,6 +9,7 @@ use super::exits::Inside;
 use super::flow::End;
 use super::flow::Flow;
 use super::lanes::Ways;
+use super::meeting::Meeting;
 use crate::ptx::cta::program::numbered;
 use crate::ptx::operations::access::accesses;
 use crate::ptx::operations::answers::Answers;
@@ -514,9 +515,10 @@ impl<'m> Walker<'_, 'm, '_> {
             return Err(Obstacle::new(instruction.at, reason));
         }
         // Accesses of different lanes do not wait for each other.
-        if sides.iter().filter(|(_, _, s)| !s.is_empty()).count() > 1
-            && !sides.iter().all(|(_, _, s)| only_accesses(s))
-        {
+        let several = sides.iter().filter(|(_, _, s)| !s.is_empty()).count() > 1
+            && !sides.iter().all(|(_, _, s)| only_accesses(s));
+        let meeting = Meeting::of(&sides).filter(|_| several);
+        if several && meeting.is_none() {
             let reason = "lanes of one warp take different ways, and both take part in \
                           synchronization";
             return Err(Obstacle::new(instruction.at, reason));
@@ -538,7 +540,19 @@ impl<'m> Walker<'_, 'm, '_> {
                 }
             }
         }
-        out.extend(sides.into_iter().flat_map(|(_, _, statements)| statements));
+        if let Some(meeting) = meeting {
+            self.arrived += 1;
+            meeting.one_token(&sides, self.arrived, &mut merged);
+            let Meeting {
+                barrier,
+                lanes,
+                statements,
+            } = meeting;
+            self.last_arrival(barrier, self.arrived, lanes, &mut merged);
+            out.extend(statements);
+        } else {
+            out.extend(sides.into_iter().flat_map(|(_, _, statements)| statements));
+        }
         Ok(merged)
     }
 

@@ -67,7 +67,10 @@ pub(in crate::ptx) fn mapped(
         .map(|statement| Statement {
             action: match &statement.action {
                 Action::Init(a, n) => Action::Init(sum(a), *n),
+                Action::Inval(a) => Action::Inval(sum(a)),
                 Action::Arrive(a, n) => Action::Arrive(sum(a), *n),
+                Action::ArrivePart(a, n, lanes) => Action::ArrivePart(sum(a), *n, *lanes),
+                Action::Drop(a) => Action::Drop(sum(a)),
                 Action::ExpectTx(a, b) => Action::ExpectTx(sum(a), sum(b)),
                 Action::ArriveExpectTx(a, b) => Action::ArriveExpectTx(sum(a), sum(b)),
                 Action::CompleteTx(a, b) => Action::CompleteTx(sum(a), sum(b)),

@@ -138,8 +138,14 @@ pub(in crate::ptx) struct Cell {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::ptx) enum Action {
     Init(Sum, i128),
+    /// Ends the life of an mbarrier.
+    Inval(Sum),
     /// Arrives this often.
     Arrive(Sum, i128),
+    /// Arrives this often, which must not complete the phase: these lanes together.
+    ArrivePart(Sum, i128, u32),
+    /// Does not count any more at an mbarrier where it has just arrived.
+    Drop(Sum),
     ExpectTx(Sum, Sum),
     ArriveExpectTx(Sum, Sum),
     CompleteTx(Sum, Sum),

@@ -69,6 +69,11 @@ impl Writer<'_, '_> {
                  coming to them.\n",
             );
         }
+        if self.ended {
+            head.push_str(
+                "//! Nothing is taken to be under way to an mbarrier any more where `mbarrier.inval` ends its life.\n",
+            );
+        }
         if self.followed.unknowns.find(&Meaning::Granted).is_some() {
             head.push_str(
                 "//! Of the requests for work of CTAs that have not been launched, `granted` are granted. Their \

@@ -52,6 +52,8 @@ pub(in crate::ptx) struct Writer<'w, 'a> {
     pub covered: bool,
     /// Whether warps that have left go on coming to a barrier.
     pub left: bool,
+    /// Whether lives of mbarriers end to which copies go.
+    pub ended: bool,
     pub out: String,
     pub loops: Vec<Unknown>,
     /// How often each of these loops runs.
@@ -218,6 +220,8 @@ impl Writer<'_, '_> {
                 }
                 format!("init {element}")
             }
+            // What these mean has been written otherwise, or refused.
+            Action::Inval(_) | Action::ArrivePart(..) | Action::Drop(_) => return Ok(()),
             Action::Arrive(a, n) | Action::Commit(a, n) => {
                 let verb = if matches!(statement.action, Action::Arrive(..)) {
                     "arrive"

@@ -1,0 +1,155 @@
+//! Where the lives of mbarriers end: `mbarrier.inval`. A use behind it is undefined, so every use has to come before it,
+//! whatever the schedule: behind a barrier of all threads that follows the use. Being behind it in the same warp is not enough, as
+//! other lanes may still be there.
+//!
+//! Then it tells nobody anything and is left out. That no copy is still under way to the mbarrier is taken to be so and
+//! said in the text.
+
+use super::family::barrier;
+use super::family::place;
+use super::program::Followed;
+use super::program::Program;
+use super::program::each;
+use super::program::numbered;
+use super::program::of_all;
+use super::program::skeleton;
+use crate::ptx::warp::machine::Launch;
+use crate::ptx::warp::machine::Unknowns;
+use crate::ptx::warp::statement::Action;
+use crate::ptx::warp::statement::Obstacle;
+use crate::ptx::warp::statement::Statement;
+use crate::ptx::warp::term::Sum;
+
+/// Something that is done to an mbarrier.
+struct Event<'s> {
+    address: &'s Sum,
+    at: usize,
+    ends: bool,
+    program: usize,
+    /// How many statements of the program with barriers of all threads come before, or around.
+    stage: usize,
+    looped: bool,
+}
+
+/// Leaves the ends of lives out, or says what may come behind one. Returns whether there were some to which copies go.
+pub(in crate::ptx) fn end_lives(
+    followed: &mut Followed,
+    launch: &Launch,
+) -> Result<bool, Obstacle> {
+    let meets = |action: &Action| match action {
+        Action::ClusterWait => true,
+        action => launch.ranks() == 1 && of_all(action, launch),
+    };
+    let mut events = Vec::new();
+    for (number, program) in followed.programs.iter().enumerate() {
+        listed(number, program, &meets, &mut events);
+    }
+    let mut flying = false;
+    for end in events.iter().filter(|e| e.ends) {
+        let refuse = |why: &str| Err(Obstacle::new(end.at, why));
+        let Some(program) = followed.programs.get(end.program) else {
+            continue;
+        };
+        if program.warps.len() > 1 {
+            return refuse("several warps end the life of one mbarrier");
+        }
+        if end.looped {
+            return refuse("an mbarrier whose life ends in a loop is not followed");
+        }
+        for other in &events {
+            if std::ptr::eq(other, end) || !meet(other, end, followed) {
+                continue;
+            }
+            let stages = |number: usize| {
+                let program = followed.programs.get(number);
+                let kept = program.map(|p| skeleton(&p.statements, &meets));
+                numbered(&kept.unwrap_or_default())
+            };
+            let before = other.stage < end.stage && {
+                let (mine, theirs) = (stages(end.program), stages(other.program));
+                let next = mine.get(..=other.stage);
+                next.is_some() && next == theirs.get(..=other.stage)
+            };
+            if !before {
+                let mut obstacle = Obstacle::new(
+                    end.at,
+                    "the mbarrier may be used behind this: no barrier of all threads stands between",
+                );
+                obstacle.from = Some(other.at);
+                return Err(obstacle);
+            }
+        }
+    }
+    for end in events.iter().filter(|e| e.ends) {
+        for program in &followed.programs {
+            each(&program.statements, &mut |s| {
+                flying |= matches!(&s.action, Action::Copy(to, ..) | Action::Commit(to, _)
+                    if near(to, program.rank, end.address, rank(end, followed), &followed.unknowns));
+            });
+        }
+    }
+    if events.iter().any(|e| e.ends) {
+        for program in &mut followed.programs {
+            let keep = |a: &Action| !matches!(a, Action::Inval(_));
+            let statements = skeleton(&program.statements, &keep);
+            *program = Program::of(program.rank, program.warps.clone(), statements);
+        }
+    }
+    Ok(flying)
+}
+
+fn rank(event: &Event<'_>, followed: &Followed) -> u32 {
+    followed.programs.get(event.program).map_or(0, |p| p.rank)
+}
+
+fn meet(a: &Event<'_>, b: &Event<'_>, followed: &Followed) -> bool {
+    let (first, second) = (rank(a, followed), rank(b, followed));
+    near(a.address, first, b.address, second, &followed.unknowns)
+}
+
+/// Whether two addresses may be one mbarrier.
+fn near(a: &Sum, of_a: u32, b: &Sum, of_b: u32, unknowns: &Unknowns) -> bool {
+    let (Ok(a), Ok(b)) = (place(a, of_a, unknowns, 0), place(b, of_b, unknowns, 0)) else {
+        return true;
+    };
+    let ((a_low, a_high), (b_low, b_high)) =
+        (unknowns.1.range(&a.offset), unknowns.1.range(&b.offset));
+    a.base == b.base && a.rank == b.rank && a_low <= b_high && b_low <= a_high
+}
+
+/// What a program does to mbarriers.
+fn listed<'s>(
+    number: usize,
+    program: &'s Program,
+    meets: &dyn Fn(&Action) -> bool,
+    events: &mut Vec<Event<'s>>,
+) {
+    let mut stage = 0;
+    for statement in &program.statements {
+        let one = std::slice::from_ref(statement);
+        let meeting = !skeleton(one, meets).is_empty();
+        stage += usize::from(meeting);
+        let looped = loops(one);
+        each(one, &mut |s: &'s Statement| {
+            if let Some(address) = barrier(&s.action) {
+                let ends = matches!(s.action, Action::Inval(_));
+                events.push(Event {
+                    address,
+                    at: s.at,
+                    ends,
+                    program: number,
+                    stage,
+                    looped: looped || meeting,
+                });
+            }
+        });
+    }
+}
+
+fn loops(statements: &[Statement]) -> bool {
+    let mut found = false;
+    each(statements, &mut |s| {
+        found |= matches!(s.action, Action::For(..))
+    });
+    found
+}
