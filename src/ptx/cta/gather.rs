@@ -133,8 +133,9 @@ impl Times {
 
 /// A block of statements as one loop, if it is one.
 fn whole(region: &[Statement], unknowns: &mut Unknowns) -> Option<Statement> {
+    let region = &singly(region);
     // One loop that is not written out is one already.
-    let [first, rest @ ..] = region else {
+    let [first, rest @ ..] = region.as_slice() else {
         return None;
     };
     if !matches!(first.action, Action::For(..) | Action::If(..))
@@ -253,10 +254,7 @@ fn gather(
     of: &Loop<'_>,
     unknowns: &mut Unknowns,
 ) -> Option<Statement> {
-    let mut inner = false;
-    each(of.body, &mut |s| {
-        inner |= matches!(s.action, Action::For(..) | Action::If(..));
-    });
+    let inner = !of.body.iter().all(|s| leaf(s).is_some());
     let (least, most) = unknowns.1.range(&Sum::unknown(all.base));
     // Below 0 rounds something else might be done than nothing.
     if inner || of.body.is_empty() || least + all.added < 0 || most > 1 << 62 {
@@ -278,6 +276,10 @@ fn gather(
         index,
         body: general(of, index, &unknowns.1)?,
     };
+    // Rounds that do nothing could not be counted.
+    if !round.body.iter().any(bare) {
+        return None;
+    }
     let (many, below) = (
         unknowns.fresh(Meaning::Iteration(0)),
         unknowns.fresh(Meaning::Iteration(0)),
@@ -299,15 +301,81 @@ fn gather(
             }
             let with = |u: Unknown| (u == all.base).then(|| base.clone());
             let here = simplified(&replaced(region, &facts, &with), &facts);
+            // A ring that goes on from where it was left may have gone on by as many rounds before.
+            let round = Round {
+                index,
+                body: replaced(&round.body, &facts, &with),
+            };
             round
                 .counted(&here, &facts)
                 .is_some_and(|done| facts.same(&done, &rounds))
         })
     });
     compared.then(|| Statement {
-        action: Action::For(index, total, round.body),
+        action: Action::For(index, total, together(round.body)),
         ..region[0].clone()
     })
+}
+
+/// Statements with each one that stands under a condition alone under it: nothing that is done changes a condition.
+fn singly(statements: &[Statement]) -> Vec<Statement> {
+    let mut all = Vec::new();
+    for statement in statements {
+        let with = |action: Action| Statement {
+            action,
+            ..statement.clone()
+        };
+        match &statement.action {
+            Action::For(number, times, body) => {
+                all.push(with(Action::For(*number, times.clone(), singly(body))));
+            }
+            Action::If(condition, yes, no) if no.is_empty() && yes.iter().all(bare) => {
+                let one =
+                    |s: &Statement| Action::If(condition.clone(), vec![s.clone()], Vec::new());
+                all.extend(yes.iter().map(|s| with(one(s))));
+            }
+            Action::If(condition, yes, no) => {
+                all.push(with(Action::If(condition.clone(), singly(yes), singly(no))));
+            }
+            _ => all.push(statement.clone()),
+        }
+    }
+    all
+}
+
+/// The same with what stands under one condition in a row together again.
+fn together(statements: Vec<Statement>) -> Vec<Statement> {
+    let mut all: Vec<Statement> = Vec::new();
+    for statement in statements {
+        if let Action::If(condition, more, none) = &statement.action
+            && let Some(last) = all.last_mut()
+            && let Action::If(before, body, no) = &mut last.action
+            && condition == before
+            && none.is_empty()
+            && no.is_empty()
+        {
+            body.extend(more.iter().cloned());
+            continue;
+        }
+        all.push(statement);
+    }
+    all
+}
+
+fn bare(statement: &Statement) -> bool {
+    !matches!(statement.action, Action::For(..) | Action::If(..))
+}
+
+/// What is done in a statement, perhaps under a condition, if that is one thing.
+fn leaf(statement: &Statement) -> Option<(Option<&Condition>, &Statement)> {
+    match &statement.action {
+        Action::For(..) => None,
+        Action::If(condition, yes, no) => match yes.as_slice() {
+            [one] if no.is_empty() && bare(one) => Some((Some(condition), one)),
+            _ => None,
+        },
+        _ => Some((None, statement)),
+    }
 }
 
 /// What is done in a round, by its number.
@@ -323,39 +391,53 @@ impl Round {
         let mut left = statements;
         while let [first, rest @ ..] = left {
             if let Action::For(number, times, body) = &first.action {
-                if !facts.is_positive(times) || !body.len().is_multiple_of(self.body.len()) {
+                if !facts.is_positive(times) {
                     return None;
                 }
-                let copies = i128::try_from(body.len() / self.body.len()).ok()?;
                 let number = Sum::unknown(*number);
                 let mut inside = facts.clone();
                 inside.assume_positive(&number);
                 inside.assume(&Condition::Negative(number.minus(times)));
-                for (copy, found) in (0..).zip(body.chunks(self.body.len())) {
-                    let at = done.plus(&number.scaled(copies)).plus_constant(copy);
-                    if !self.is(found, &at, &inside) {
-                        return None;
-                    }
-                }
+                // Rounds may be shorter where a condition fails.
+                let least = body.len().div_ceil(self.body.len());
+                let copies = (least..=MOST_COPIES).find(|copies| {
+                    let first = done.plus_times(&number, i128::try_from(*copies).unwrap_or(0));
+                    self.rows(body, &first, *copies, &inside)
+                })?;
+                let copies = i128::try_from(copies).ok()?;
                 done = facts.rewritten(&done.plus(&times.scaled(copies)));
                 left = rest;
                 continue;
             }
-            let found = left.get(..self.body.len())?;
-            if !self.is(found, &done, facts) {
-                return None;
-            }
+            left = self.without(left, &done, facts)?;
             done = done.plus_constant(1);
-            left = &left[self.body.len()..];
         }
         Some(done)
     }
 
-    /// Whether statements are the round of this number.
-    fn is(&self, found: &[Statement], number: &Sum, facts: &Facts) -> bool {
+    /// Whether statements are so many rounds in a row, beginning with this one.
+    fn rows(&self, found: &[Statement], first: &Sum, copies: usize, facts: &Facts) -> bool {
+        let mut left = Some(found);
+        let mut number = first.clone();
+        for _ in 0..copies {
+            left = left.and_then(|left| self.without(left, &number, facts));
+            number = number.plus_constant(1);
+        }
+        left.is_some_and(<[Statement]>::is_empty)
+    }
+
+    /// What is left of statements behind the round of this number, if they begin with it.
+    fn without<'s>(
+        &self,
+        statements: &'s [Statement],
+        number: &Sum,
+        facts: &Facts,
+    ) -> Option<&'s [Statement]> {
         let with = |u: Unknown| (u == self.index).then(|| number.clone());
-        parities(&replaced(&self.body, facts, &with), facts)
-            == parities(&replaced(found, facts, &|_| None), facts)
+        let round = simplified(&replaced(&self.body, facts, &with), facts);
+        let (found, left) = statements.split_at_checked(round.len())?;
+        let found = simplified(found, facts);
+        (parities(&round, facts) == parities(&found, facts)).then_some(left)
     }
 }
 
@@ -363,7 +445,10 @@ impl Round {
 fn general(of: &Loop<'_>, index: Unknown, facts: &Facts) -> Option<Vec<Statement>> {
     let body = parities(of.body, facts);
     let length = body.len() / usize::try_from(of.copies).ok()?;
-    let places: Vec<Vec<Sum>> = body.chunks(length).map(sums).collect();
+    let leaves: Vec<_> = body.iter().map(leaf).collect::<Option<_>>()?;
+    let plain: Vec<Statement> = leaves.iter().map(|(_, one)| (*one).clone()).collect();
+    let plain = parities(&plain, facts);
+    let places: Vec<Vec<Sum>> = plain.chunks(length).map(sums).collect();
     let count = places.first()?.len();
     if places.iter().any(|all| all.len() != count) {
         return None;
@@ -380,7 +465,37 @@ fn general(of: &Loop<'_>, index: Unknown, facts: &Facts) -> Option<Vec<Statement
             .pop_front()
             .unwrap_or_else(|| sum.clone())
     };
-    Some(mapped(&body[..length], &put, &Condition::clone))
+    let mut all = mapped(&plain[..length], &put, &Condition::clone);
+    // A condition that is decided in some copies is told by the others.
+    for (place, statement) in all.iter_mut().enumerate() {
+        let copies = leaves.iter().skip(place).step_by(length);
+        let mut told = (0..)
+            .zip(copies)
+            .filter_map(|(copy, (condition, _))| Some((copy, (*condition)?)));
+        if let Some((copy, condition)) = told.next() {
+            let round = Sum::unknown(index).plus_constant(-copy);
+            let condition = in_round(condition, of, &round)?;
+            let action = Action::If(condition, vec![statement.clone()], Vec::new());
+            *statement = Statement {
+                action,
+                ..statement.clone()
+            };
+        }
+    }
+    Some(all)
+}
+
+/// A condition in a copy, of which this is the number of the first round.
+fn in_round(condition: &Condition, of: &Loop<'_>, round: &Sum) -> Option<Condition> {
+    let moved = |sum: &Sum| part(sum, of.number, round, of.copies);
+    Some(match condition {
+        Condition::Constant(_) | Condition::Passed(_) => return None,
+        Condition::Negative(sum) => Condition::Negative(moved(sum)?),
+        Condition::Zero(sum) => Condition::Zero(moved(sum)?),
+        Condition::Not(inner) => in_round(inner, of, round)?.negated(),
+        Condition::And(a, b) => in_round(a, of, round)?.and(in_round(b, of, round)?),
+        Condition::Or(a, b) => in_round(a, of, round)?.or(in_round(b, of, round)?),
+    })
 }
 
 /// The sums of statements, in order.
@@ -421,6 +536,69 @@ fn function(values: &[&Sum], of: &Loop<'_>, index: Unknown, facts: &Facts) -> Op
         .filter(|guess| is(guess))
         .or_else(|| moving().filter(|guess| is(guess)))
         .or_else(|| ring(values, &all, copies, facts).filter(|guess| is(guess)))
+        .or_else(|| onward(values, of.number, &all, facts).filter(|guess| is(guess)))
+}
+
+/// Values that move on evenly from copy to copy, also inside remainders and quotients: rings that begin where
+/// others have left them. Of such a ring, nothing is seen from round to round where it comes around in a round.
+fn onward(values: &[&Sum], number: Unknown, index: &Sum, facts: &Facts) -> Option<Sum> {
+    let first = values.first()?;
+    let next = values.get(1)?;
+    let begin = |u: Unknown| (u == number).then(|| Sum::of(0));
+    if let Some(step) = next.minus(first).as_constant() {
+        return Some(facts.replaced(first, &begin).plus_times(index, step));
+    }
+    let remainder = || {
+        let (_, size, factor, left) = first.remainder()?;
+        let of = |sum: &&Sum| {
+            if let Some((dividend, other, times, rest)) = sum.remainder() {
+                let same = (other, times) == (size, factor) && rest == left;
+                return same.then(|| (*dividend).clone());
+            }
+            sum.minus(&left).exactly_over(factor)
+        };
+        let dividends: Vec<Sum> = values.iter().map(of).collect::<Option<_>>()?;
+        let one = onward(&dividends.iter().collect::<Vec<_>>(), number, index, facts)?;
+        let place = facts.modulo(&one, &Sum::of(size))?;
+        Some(facts.replaced(&left, &begin).plus_times(&place, factor))
+    };
+    let quotient = || {
+        let quotients = |sum: &Sum| {
+            let found = sum.terms.iter().filter_map(|(atom, factor)| match atom {
+                Atom::Quotient(dividend, by) if *factor == 1 => {
+                    Some((by.as_constant()?, (**dividend).clone(), atom.clone()))
+                }
+                _ => None,
+            });
+            found.collect::<Vec<_>>()
+        };
+        let (by, dividend, atom) = values
+            .iter()
+            .find_map(|v| quotients(v).into_iter().next())?;
+        let whole = values.iter().find(|v| v.terms.contains_key(&atom))?;
+        // What moves with the rounds belongs to what is divided.
+        let left = facts.replaced(&whole.minus(&Sum::atom(atom)), &begin);
+        let of = |sum: &&Sum| {
+            let rest = sum.minus(&left);
+            let own = quotients(&rest)
+                .into_iter()
+                .find(|(other, ..)| *other == by);
+            Some(match own {
+                Some((_, dividend, atom)) => {
+                    let whole = rest.minus(&Sum::atom(atom));
+                    dividend.plus_times(&whole, by)
+                }
+                // What is below the divisor leaves no trace in the quotient.
+                None => dividend
+                    .plus_constant(-dividend.constant)
+                    .plus_times(&rest, by),
+            })
+        };
+        let dividends: Vec<Sum> = values.iter().map(of).collect::<Option<_>>()?;
+        let one = onward(&dividends.iter().collect::<Vec<_>>(), number, index, facts)?;
+        Some(left.plus(&facts.quotient(&one, &Sum::of(by))?))
+    };
+    remainder().or_else(quotient)
 }
 
 /// Values that go around in the copies: `base + step * ((copy / each + start) % size)`.
@@ -500,11 +678,14 @@ pub(super) mod tests {
         wrong: i128,
         facts: Facts,
         n: Sum,
+        /// How many rounds the rings have gone on by before.
+        before: Sum,
     }
 
     impl Written {
         fn round(&self, at: &Sum, name: i128) -> Vec<Statement> {
             let off = if name == self.wrong { 8 } else { 0 };
+            let at = &self.before.plus(at);
             let one = |(waits, size, start): &(bool, i128, i128)| {
                 let place = self.facts.modulo(at, &Sum::of(*size)).unwrap();
                 let place = place.scaled(8).plus_constant(off);
@@ -566,6 +747,8 @@ pub(super) mod tests {
             unknowns.1.bound(parameter, 0, 1 << 20);
             let k = unknowns.fresh(Meaning::Iteration(0));
             unknowns.1.bound(k, 0, 1 << 18);
+            let tile = unknowns.of(Meaning::Parameter(1, 0));
+            unknowns.1.bound(tile, 0, 1 << 20);
             let by = if random.random_range(0..3) == 0 {
                 16
             } else {
@@ -584,6 +767,11 @@ pub(super) mod tests {
                 shape: shape.collect(),
                 copies,
                 wrong: random.random_range(0..copies * 4),
+                before: match seed % 3 {
+                    0 => Sum::of(0),
+                    1 => Sum::unknown(tile),
+                    _ => Sum::unknown(tile).times(&Sum::unknown(parameter)),
+                },
                 n: facts.quotient(&n, &Sum::of(by)).unwrap(),
                 facts,
             };
@@ -600,8 +788,9 @@ pub(super) mod tests {
             }
             for count in 0..(3 * copies + 2) * by {
                 let (mut a, mut b) = (Vec::new(), Vec::new());
-                done(&before, &[(parameter, count)], &mut a);
-                done(&after, &[(parameter, count)], &mut b);
+                let known = [(parameter, count), (tile, i128::from(seed % 7))];
+                done(&before, &known, &mut a);
+                done(&after, &known, &mut b);
                 assert_eq!(a, b, "seed {seed}, {count}");
             }
         }
