@@ -33,17 +33,32 @@ const MOST_TOGETHER: usize = 4;
 
 /// The statements with such loops put together: from outside, and what is left then from inside.
 pub(in crate::ptx) fn gathered(
-    mut statements: Vec<Statement>,
+    statements: Vec<Statement>,
     unknowns: &mut Unknowns,
 ) -> Vec<Statement> {
-    regions(&mut statements, unknowns);
+    inside(statements, unknowns, &mut Vec::new())
+}
+
+/// The same where conditions hold.
+fn inside(
+    mut statements: Vec<Statement>,
+    unknowns: &mut Unknowns,
+    holding: &mut Vec<Condition>,
+) -> Vec<Statement> {
+    regions(&mut statements, unknowns, holding);
     let mut all = Vec::new();
     for mut statement in statements {
         match &mut statement.action {
-            Action::For(_, _, body) => *body = gathered(std::mem::take(body), unknowns),
+            Action::For(_, _, body) => *body = inside(std::mem::take(body), unknowns, holding),
             Action::If(condition, yes, no) => {
-                *yes = gathered(std::mem::take(yes), unknowns);
-                *no = gathered(std::mem::take(no), unknowns);
+                for (side, holds) in [
+                    (&mut *yes, condition.clone()),
+                    (&mut *no, condition.negated()),
+                ] {
+                    holding.push(holds);
+                    *side = inside(std::mem::take(side), unknowns, holding);
+                    holding.pop();
+                }
                 if let Some(either) = alike(condition, yes, no, &unknowns.1) {
                     all.extend(either);
                     continue;
@@ -53,18 +68,18 @@ pub(in crate::ptx) fn gathered(
         }
         all.push(statement);
     }
-    regions(&mut all, unknowns);
+    regions(&mut all, unknowns, holding);
     all
 }
 
 /// Puts loops together that lie in a row in a block.
-fn regions(all: &mut Vec<Statement>, unknowns: &mut Unknowns) {
+fn regions(all: &mut Vec<Statement>, unknowns: &mut Unknowns, holding: &[Condition]) {
     let mut first = 0;
     while first < all.len() {
         let most = MOST_TOGETHER.min(all.len() - first);
         let found = (1..=most).rev().find_map(|length| {
             let region = all.get(first..first + length)?;
-            Some((length, whole(region, unknowns)?))
+            Some((length, whole(region, unknowns, holding)?))
         });
         if let Some((length, one)) = found {
             all.splice(first..first + length, [one]);
@@ -132,7 +147,11 @@ impl Times {
 }
 
 /// A block of statements as one loop, if it is one.
-fn whole(region: &[Statement], unknowns: &mut Unknowns) -> Option<Statement> {
+fn whole(
+    region: &[Statement],
+    unknowns: &mut Unknowns,
+    holding: &[Condition],
+) -> Option<Statement> {
     let region = &singly(region);
     // One loop that is not written out is one already.
     let [first, rest @ ..] = region.as_slice() else {
@@ -158,7 +177,7 @@ fn whole(region: &[Statement], unknowns: &mut Unknowns) -> Option<Statement> {
                 body,
                 copies: copies.written,
             };
-            if let Some(one) = gather(region, &all, copies.apart, &of, unknowns) {
+            if let Some(one) = gather(region, (&all, copies.apart), &of, unknowns, holding) {
                 return Some(one);
             }
         }
@@ -249,10 +268,10 @@ struct Loop<'s> {
 
 fn gather(
     region: &[Statement],
-    all: &Times,
-    apart: i128,
+    (all, apart): (&Times, i128),
     of: &Loop<'_>,
     unknowns: &mut Unknowns,
+    holding: &[Condition],
 ) -> Option<Statement> {
     let inner = !of.body.iter().all(|s| leaf(s).is_some());
     let (least, most) = unknowns.1.range(&Sum::unknown(all.base));
@@ -300,6 +319,14 @@ fn gather(
                 base = base.plus(&Sum::unknown(below));
             }
             let with = |u: Unknown| (u == all.base).then(|| base.clone());
+            for condition in holding {
+                let condition = facts.replaced_in(condition, &with);
+                if facts.decide(&condition) == Some(false) {
+                    // The block is not come to then.
+                    return true;
+                }
+                facts.assume(&condition);
+            }
             let here = simplified(&replaced(region, &facts, &with), &facts);
             // A ring that goes on from where it was left may have gone on by as many rounds before.
             let round = Round {
