@@ -1,6 +1,7 @@
 //! The warps of a CTA together: barriers, buffers and roles.
 
 pub mod boxes;
+mod copies;
 pub mod data;
 pub mod divided;
 pub mod drain;
