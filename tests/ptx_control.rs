@@ -188,3 +188,88 @@ fn flags_of_neighbours() {
     --- stderr
     ");
 }
+
+/// Two warps that go around a ring of three stages in tiles of `m` rounds, two rounds at a time and the last one by
+/// itself: the stage in `%r4`, the parity in `%r5`. `first` is what the second copy does, `last` what the rest does,
+/// `wraps` what each copy does where the ring comes around.
+fn two_at_a_time(first: &str, last: &str, wraps: [&str; 3]) -> String {
+    let copy = |name: &str, code: &str, wrap: &str| {
+        format!(
+            "shl.b32 %r9, %r4, 3;\nadd.s32 %r13, %r9, %r14;\nadd.s32 %r9, %r9, %r7;\n{code}\nadd.s32 %r4, %r4, 1;\n\
+             setp.ne.s32 %p4, %r4, 3;\n@%p4 bra {name};\nmov.u32 %r4, 0;\n{wrap}\n{name}:\n"
+        )
+    };
+    let [one, two, three] = wraps;
+    let round = "{ .reg .pred q;\nAGAIN: mbarrier.try_wait.parity.shared.b64 q, [%r9], %r5;\n\
+                 @!q bra AGAIN; }\nmbarrier.arrive.shared.b64 _, [%r13];";
+    let (a, b, c) = (
+        copy("ONE", round, one),
+        copy(
+            "TWO",
+            &round.replace("mbarrier.arrive.shared.b64 _, [%r13];", first),
+            two,
+        ),
+        copy(
+            "THREE",
+            &round.replace("mbarrier.arrive.shared.b64 _, [%r13];", last),
+            three,
+        ),
+    );
+    format!(
+        "ld.param.u32 %r2, [n];\nld.param.u32 %r3, [m];\nmov.u32 %r1, %tid.x;\nmov.u32 %r7, bar;\n\
+         setp.ne.u32 %p1, %r1, 0;\n@%p1 bra BEGUN;\n\
+         mbarrier.init.shared.b64 [bar], 32;\nmbarrier.init.shared.b64 [bar+8], 32;\n\
+         mbarrier.init.shared.b64 [bar+16], 32;\nmbarrier.init.shared.b64 [bar+32], 32;\n\
+         mbarrier.init.shared.b64 [bar+40], 32;\nmbarrier.init.shared.b64 [bar+48], 32;\n\
+         BEGUN:\nbar.sync 0;\nmov.u32 %r4, 0;\nshr.u32 %r11, %r1, 5;\n\
+         xor.b32 %r5, %r11, 1;\n\
+         shl.b32 %r14, %r11, 5;\nsub.s32 %r7, %r7, %r14;\nadd.s32 %r14, %r14, bar;\nadd.s32 %r7, %r7, 32;\n\
+         mov.u32 %r6, 0;\nsetp.lt.s32 %p5, %r2, 1;\n@%p5 bra OVER;\n\
+         TILE:\nand.b32 %r10, %r3, -2;\nsetp.lt.s32 %p6, %r3, 2;\n@%p6 bra REST;\n\
+         PAIR:\n{a}{b}sub.s32 %r10, %r10, 2;\nsetp.ne.s32 %p2, %r10, 0;\n@%p2 bra PAIR;\n\
+         REST:\nand.b32 %r12, %r3, 1;\nsetp.eq.s32 %p3, %r12, 0;\n@%p3 bra DONE;\n{c}DONE:\n\
+         add.s32 %r6, %r6, 1;\nsetp.lt.s32 %p7, %r6, %r2;\n@%p7 bra TILE;\nOVER:"
+    )
+}
+
+fn around(first: &str, last: &str, wraps: [&str; 3]) -> String {
+    hand_written(64, &two_at_a_time(first, last, wraps))
+}
+
+#[test]
+fn rings_in_loops_that_are_written_out() {
+    let (arrive, turn) = (
+        "mbarrier.arrive.shared.b64 _, [%r13];",
+        "xor.b32 %r5, %r5, 1;",
+    );
+    insta::assert_snapshot!(around(arrive, arrive, [turn; 3]), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823, p_m in 0..=1073741823 and schedule: all 32 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(around(arrive, "", [turn; 3]), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 1, p_m = 1: warp1 waits for bar_bar[0] to leave phase 0, but bar_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+    insta::assert_snapshot!(around("", arrive, [turn; 3]), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 1, p_m = 2: warp1 waits for bar_bar[1] to leave phase 0, but bar_bar[1] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+    insta::assert_snapshot!(around(arrive, arrive, [turn, turn, ""]), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 44, `mbarrier.try_wait.parity.shared.b64 q, [%r9], %r5`: `mbarrier.try_wait.parity.shared.b64`: %r5 is not known here: it changes in a loop (line 40, `shl.b32 %r9, %r4, 3`)
+    --- stderr
+    ");
+    insta::assert_snapshot!(around(arrive, arrive, ["", turn, turn]), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 44, `mbarrier.try_wait.parity.shared.b64 q, [%r9], %r5`: `mbarrier.try_wait.parity.shared.b64`: %r5 is not known here: it changes in a loop in a way that is not followed (line 40, `shl.b32 %r9, %r4, 3`)
+    --- stderr
+    ");
+}

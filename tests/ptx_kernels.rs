@@ -133,6 +133,26 @@ fn ctas_with_rings_that_take_turns() {
     ");
 }
 
+/// Loops of rounds that the compiler wrote out, in rings that go on from where the tile before has left them.
+#[test]
+fn rings_that_the_compiler_wrote_out() {
+    insta::assert_snapshot!(check("bulk_ring_unrolled.ptx", &[]), @"
+    exit 1
+    --- stdout
+    bulk_ring_unrolled.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 35 obligations of the order rule hold
+    bulk_ring_unrolled.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 1: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 0 arrivals pending and 16 bytes missing and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    bulk_ring_unrolled.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    --- stderr
+    ");
+    insta::assert_snapshot!(check("lookahead_unrolled.ptx", &[]), @"
+    exit 4
+    --- stdout
+    lookahead_unrolled.ptx:lookahead: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the order rule hold
+    lookahead_unrolled.ptx:lookahead_at_this_stage: deadlock: UNKNOWN line 1271, `@%p11 bra $L__BB1_26`: a branch depends on a single test of an mbarrier
+    --- stderr
+    ");
+}
+
 /// Sixteen or eight copies of a round, with a tree of branches for the rest, are one loop.
 #[test]
 fn loops_that_the_compiler_wrote_out() {
@@ -143,6 +163,9 @@ fn loops_that_the_compiler_wrote_out() {
     unrolled.ptx:unrolled_meet_fixed_phase: deadlock: REFUTED at param_1 = 2: cta0_warp0 waits for bar_bar[0] to leave phase 0, but bar_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody who is left arrives at it (cta0_warp1, cta1_warp0 and cta1_warp1 did and will not again)
     unrolled.ptx:unrolled_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
     unrolled.ptx:unrolled_ring_fixed_phase: deadlock: REFUTED at param_2 = 3: warp1 waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    unrolled.ptx:late: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 765 obligations of the order rule hold
+    unrolled.ptx:late_keeps_the_last: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 4: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    unrolled.ptx:late_gives_twice: deadlock: REFUTED at param_3 = 3, param_2_per_cta = 2: warp0 waits for empty_bar[1] to leave phase 0, but empty_bar[1] is in phase 0 with 1 arrival pending and nothing changes that: warp1, which still arrives at it, itself waits for full_bar[1] to leave phase 1
     --- stderr
     ");
     let race = ["--property", "race", "--entry", "unrolled_ring"];

@@ -1,20 +1,27 @@
 //! Loops that the compiler has written out several times over, with the rest as branches: `n / 8` rounds of eight
 //! copies, and then four, two and one more, as `n % 8` says. Where that is `n` times the same, it is written as one loop.
 //!
-//! What one round does is guessed place by place, as a function of the round's number, from the copies in the loop. That the branches
-//! and loops together are `n` such rounds in a row is then compared, statement by statement, for every remainder of `n` by the number
-//! of copies, once with no round of the loop and once with any number of them: then every branch is decided. Nothing is
-//! taken over that was not compared.
+//! What one round does is guessed place by place, as a function of the round's number, from the copies in the loop (`copies.rs`). That
+//! the branches and loops together are `n` such rounds in a row is then compared, statement by statement, for every remainder of `n` by
+//! the number of copies, once with no round of the loop and once with any number of them: then every branch is decided. What holds
+//! where the block stands is known there, so an `n` with which it is not come to does not matter. Nothing is taken over that
+//! was not compared.
+//!
+//! A round may do something under a condition on its number, as all but the first give a stage back. The compiler has decided that
+//! in some copies; a round is compared as it is where it stands, with what is decided there.
 
 use std::cell::Cell;
-use std::cell::RefCell;
-use std::collections::VecDeque;
 
+use super::copies::Loop;
+use super::copies::bare;
+use super::copies::general;
+use super::copies::leaf;
+use super::copies::singly;
+use super::copies::together;
 use super::program::each;
 use super::program::numbered;
 use super::reroll::MOST_COPIES;
 use super::reroll::parities;
-use super::reroll::part;
 use crate::ptx::warp::facts::Facts;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::Unknowns;
@@ -33,17 +40,32 @@ const MOST_TOGETHER: usize = 4;
 
 /// The statements with such loops put together: from outside, and what is left then from inside.
 pub(in crate::ptx) fn gathered(
-    mut statements: Vec<Statement>,
+    statements: Vec<Statement>,
     unknowns: &mut Unknowns,
 ) -> Vec<Statement> {
-    regions(&mut statements, unknowns);
+    inside(statements, unknowns, &mut Vec::new())
+}
+
+/// The same where conditions hold.
+fn inside(
+    mut statements: Vec<Statement>,
+    unknowns: &mut Unknowns,
+    holding: &mut Vec<Condition>,
+) -> Vec<Statement> {
+    regions(&mut statements, unknowns, holding);
     let mut all = Vec::new();
     for mut statement in statements {
         match &mut statement.action {
-            Action::For(_, _, body) => *body = gathered(std::mem::take(body), unknowns),
+            Action::For(_, _, body) => *body = inside(std::mem::take(body), unknowns, holding),
             Action::If(condition, yes, no) => {
-                *yes = gathered(std::mem::take(yes), unknowns);
-                *no = gathered(std::mem::take(no), unknowns);
+                for (side, holds) in [
+                    (&mut *yes, condition.clone()),
+                    (&mut *no, condition.negated()),
+                ] {
+                    holding.push(holds);
+                    *side = inside(std::mem::take(side), unknowns, holding);
+                    holding.pop();
+                }
                 if let Some(either) = alike(condition, yes, no, &unknowns.1) {
                     all.extend(either);
                     continue;
@@ -53,18 +75,18 @@ pub(in crate::ptx) fn gathered(
         }
         all.push(statement);
     }
-    regions(&mut all, unknowns);
+    regions(&mut all, unknowns, holding);
     all
 }
 
 /// Puts loops together that lie in a row in a block.
-fn regions(all: &mut Vec<Statement>, unknowns: &mut Unknowns) {
+fn regions(all: &mut Vec<Statement>, unknowns: &mut Unknowns, holding: &[Condition]) {
     let mut first = 0;
     while first < all.len() {
         let most = MOST_TOGETHER.min(all.len() - first);
         let found = (1..=most).rev().find_map(|length| {
             let region = all.get(first..first + length)?;
-            Some((length, whole(region, unknowns)?))
+            Some((length, whole(region, unknowns, holding)?))
         });
         if let Some((length, one)) = found {
             all.splice(first..first + length, [one]);
@@ -132,9 +154,14 @@ impl Times {
 }
 
 /// A block of statements as one loop, if it is one.
-fn whole(region: &[Statement], unknowns: &mut Unknowns) -> Option<Statement> {
+fn whole(
+    region: &[Statement],
+    unknowns: &mut Unknowns,
+    holding: &[Condition],
+) -> Option<Statement> {
+    let region = &singly(region);
     // One loop that is not written out is one already.
-    let [first, rest @ ..] = region else {
+    let [first, rest @ ..] = region.as_slice() else {
         return None;
     };
     if !matches!(first.action, Action::For(..) | Action::If(..))
@@ -157,7 +184,7 @@ fn whole(region: &[Statement], unknowns: &mut Unknowns) -> Option<Statement> {
                 body,
                 copies: copies.written,
             };
-            if let Some(one) = gather(region, &all, copies.apart, &of, unknowns) {
+            if let Some(one) = gather(region, (&all, copies.apart), &of, unknowns, holding) {
                 return Some(one);
             }
         }
@@ -239,24 +266,14 @@ fn each_sum(condition: &Condition, visit: &dyn Fn(&Sum)) {
     }
 }
 
-/// A loop that may be written out.
-struct Loop<'s> {
-    number: Unknown,
-    body: &'s [Statement],
-    copies: i128,
-}
-
 fn gather(
     region: &[Statement],
-    all: &Times,
-    apart: i128,
+    (all, apart): (&Times, i128),
     of: &Loop<'_>,
     unknowns: &mut Unknowns,
+    holding: &[Condition],
 ) -> Option<Statement> {
-    let mut inner = false;
-    each(of.body, &mut |s| {
-        inner |= matches!(s.action, Action::For(..) | Action::If(..));
-    });
+    let inner = !of.body.iter().all(|s| leaf(s).is_some());
     let (least, most) = unknowns.1.range(&Sum::unknown(all.base));
     // Below 0 rounds something else might be done than nothing.
     if inner || of.body.is_empty() || least + all.added < 0 || most > 1 << 62 {
@@ -278,6 +295,10 @@ fn gather(
         index,
         body: general(of, index, &unknowns.1)?,
     };
+    // Rounds that do nothing could not be counted.
+    if !round.body.iter().any(bare) {
+        return None;
+    }
     let (many, below) = (
         unknowns.fresh(Meaning::Iteration(0)),
         unknowns.fresh(Meaning::Iteration(0)),
@@ -298,14 +319,27 @@ fn gather(
                 base = base.plus(&Sum::unknown(below));
             }
             let with = |u: Unknown| (u == all.base).then(|| base.clone());
+            for condition in holding {
+                let condition = facts.replaced_in(condition, &with);
+                if facts.decide(&condition) == Some(false) {
+                    // The block is not come to then.
+                    return true;
+                }
+                facts.assume(&condition);
+            }
             let here = simplified(&replaced(region, &facts, &with), &facts);
+            // A ring that goes on from where it was left may have gone on by as many rounds before.
+            let round = Round {
+                index,
+                body: replaced(&round.body, &facts, &with),
+            };
             round
                 .counted(&here, &facts)
                 .is_some_and(|done| facts.same(&done, &rounds))
         })
     });
     compared.then(|| Statement {
-        action: Action::For(index, total, round.body),
+        action: Action::For(index, total, together(round.body)),
         ..region[0].clone()
     })
 }
@@ -323,138 +357,54 @@ impl Round {
         let mut left = statements;
         while let [first, rest @ ..] = left {
             if let Action::For(number, times, body) = &first.action {
-                if !facts.is_positive(times) || !body.len().is_multiple_of(self.body.len()) {
+                if !facts.is_positive(times) {
                     return None;
                 }
-                let copies = i128::try_from(body.len() / self.body.len()).ok()?;
                 let number = Sum::unknown(*number);
                 let mut inside = facts.clone();
                 inside.assume_positive(&number);
                 inside.assume(&Condition::Negative(number.minus(times)));
-                for (copy, found) in (0..).zip(body.chunks(self.body.len())) {
-                    let at = done.plus(&number.scaled(copies)).plus_constant(copy);
-                    if !self.is(found, &at, &inside) {
-                        return None;
-                    }
-                }
+                // Rounds may be shorter where a condition fails.
+                let least = body.len().div_ceil(self.body.len());
+                let copies = (least..=MOST_COPIES).find(|copies| {
+                    let first = done.plus_times(&number, i128::try_from(*copies).unwrap_or(0));
+                    self.rows(body, &first, *copies, &inside)
+                })?;
+                let copies = i128::try_from(copies).ok()?;
                 done = facts.rewritten(&done.plus(&times.scaled(copies)));
                 left = rest;
                 continue;
             }
-            let found = left.get(..self.body.len())?;
-            if !self.is(found, &done, facts) {
-                return None;
-            }
+            left = self.without(left, &done, facts)?;
             done = done.plus_constant(1);
-            left = &left[self.body.len()..];
         }
         Some(done)
     }
 
-    /// Whether statements are the round of this number.
-    fn is(&self, found: &[Statement], number: &Sum, facts: &Facts) -> bool {
-        let with = |u: Unknown| (u == self.index).then(|| number.clone());
-        parities(&replaced(&self.body, facts, &with), facts)
-            == parities(&replaced(found, facts, &|_| None), facts)
-    }
-}
-
-/// What the copies in a loop have in common, as a function of the round's number.
-fn general(of: &Loop<'_>, index: Unknown, facts: &Facts) -> Option<Vec<Statement>> {
-    let body = parities(of.body, facts);
-    let length = body.len() / usize::try_from(of.copies).ok()?;
-    let places: Vec<Vec<Sum>> = body.chunks(length).map(sums).collect();
-    let count = places.first()?.len();
-    if places.iter().any(|all| all.len() != count) {
-        return None;
-    }
-    let mut found = VecDeque::new();
-    for place in 0..count {
-        let values: Vec<&Sum> = places.iter().map(|all| &all[place]).collect();
-        found.push_back(function(&values, of, index, facts)?);
-    }
-    let found = RefCell::new(found);
-    let put = |sum: &Sum| {
-        found
-            .borrow_mut()
-            .pop_front()
-            .unwrap_or_else(|| sum.clone())
-    };
-    Some(mapped(&body[..length], &put, &Condition::clone))
-}
-
-/// The sums of statements, in order.
-fn sums(statements: &[Statement]) -> Vec<Sum> {
-    let all = RefCell::new(Vec::new());
-    mapped(
-        statements,
-        &|sum| {
-            all.borrow_mut().push(sum.clone());
-            sum.clone()
-        },
-        &Condition::clone,
-    );
-    all.into_inner()
-}
-
-/// A function of the round's number that has these values in the copies.
-fn function(values: &[&Sum], of: &Loop<'_>, index: Unknown, facts: &Facts) -> Option<Sum> {
-    let (number, copies) = (Sum::unknown(of.number), of.copies);
-    let all = Sum::unknown(index);
-    let is = |guess: &Sum| {
-        (0..).zip(values).all(|(copy, value)| {
-            let at = number.scaled(copies).plus_constant(copy);
-            let with = |u: Unknown| (u == index).then(|| at.clone());
-            facts.same(&facts.replaced(guess, &with), value)
-        })
-    };
-    let first = values.first()?;
-    let divided = part(first, of.number, &all, copies);
-    let moving = || {
-        let step = values.get(1)?.minus(first).as_constant()?;
-        let round = facts.quotient(&all, &Sum::of(copies))?;
-        let copy = facts.modulo(&all, &Sum::of(copies))?;
-        let with = |u: Unknown| (u == of.number).then(|| round.clone());
-        Some(facts.replaced(first, &with).plus_times(&copy, step))
-    };
-    divided
-        .filter(|guess| is(guess))
-        .or_else(|| moving().filter(|guess| is(guess)))
-        .or_else(|| ring(values, &all, copies, facts).filter(|guess| is(guess)))
-}
-
-/// Values that go around in the copies: `base + step * ((copy / each + start) % size)`.
-fn ring(values: &[&Sum], index: &Sum, copies: i128, facts: &Facts) -> Option<Sum> {
-    let first = values.first()?;
-    let apart = |value: &&Sum| value.minus(first).as_constant();
-    let numbers: Vec<i128> = values.iter().map(apart).collect::<Option<_>>()?;
-    let divisors = |of: i128| (1..=of).filter(move |d| of % d == 0);
-    for each in divisors(copies) {
-        for size in divisors(copies / each).filter(|size| *size > 1) {
-            for start in 0..size {
-                let place = |copy: i128| (copy / each + start) % size;
-                // The first one at another place says how far apart places are.
-                let mut others = (0..)
-                    .zip(&numbers)
-                    .filter(|(copy, _)| place(*copy) != start);
-                let Some((copy, number)) = others.next() else {
-                    continue;
-                };
-                let by = place(copy) - start;
-                if number % by != 0 || number / by < 1 {
-                    continue;
-                }
-                let step = number / by;
-                let fits = |(copy, number): (i128, &i128)| step * (place(copy) - start) == *number;
-                if (0..).zip(&numbers).all(fits) {
-                    let turn = facts.quotient(index, &Sum::of(each))?.plus_constant(start);
-                    let place = facts.modulo(&turn, &Sum::of(size))?;
-                    return Some(first.plus_times(&place, step).plus_constant(-step * start));
-                }
-            }
+    /// Whether statements are so many rounds in a row, beginning with this one.
+    fn rows(&self, found: &[Statement], first: &Sum, copies: usize, facts: &Facts) -> bool {
+        let mut left = Some(found);
+        let mut number = first.clone();
+        for _ in 0..copies {
+            left = left.and_then(|left| self.without(left, &number, facts));
+            number = number.plus_constant(1);
         }
+        left.is_some_and(<[Statement]>::is_empty)
     }
-    None
+
+    /// What is left of statements behind the round of this number, if they begin with it.
+    fn without<'s>(
+        &self,
+        statements: &'s [Statement],
+        number: &Sum,
+        facts: &Facts,
+    ) -> Option<&'s [Statement]> {
+        let with = |u: Unknown| (u == self.index).then(|| number.clone());
+        let round = simplified(&replaced(&self.body, facts, &with), facts);
+        let (found, left) = statements.split_at_checked(round.len())?;
+        let found = simplified(found, facts);
+        (parities(&round, facts) == parities(&found, facts)).then_some(left)
+    }
 }
 
 #[cfg(test)]
@@ -500,11 +450,14 @@ pub(super) mod tests {
         wrong: i128,
         facts: Facts,
         n: Sum,
+        /// How many rounds the rings have gone on by before.
+        before: Sum,
     }
 
     impl Written {
         fn round(&self, at: &Sum, name: i128) -> Vec<Statement> {
             let off = if name == self.wrong { 8 } else { 0 };
+            let at = &self.before.plus(at);
             let one = |(waits, size, start): &(bool, i128, i128)| {
                 let place = self.facts.modulo(at, &Sum::of(*size)).unwrap();
                 let place = place.scaled(8).plus_constant(off);
@@ -566,6 +519,8 @@ pub(super) mod tests {
             unknowns.1.bound(parameter, 0, 1 << 20);
             let k = unknowns.fresh(Meaning::Iteration(0));
             unknowns.1.bound(k, 0, 1 << 18);
+            let tile = unknowns.of(Meaning::Parameter(1, 0));
+            unknowns.1.bound(tile, 0, 1 << 20);
             let by = if random.random_range(0..3) == 0 {
                 16
             } else {
@@ -584,6 +539,11 @@ pub(super) mod tests {
                 shape: shape.collect(),
                 copies,
                 wrong: random.random_range(0..copies * 4),
+                before: match seed % 3 {
+                    0 => Sum::of(0),
+                    1 => Sum::unknown(tile),
+                    _ => Sum::unknown(tile).times(&Sum::unknown(parameter)),
+                },
                 n: facts.quotient(&n, &Sum::of(by)).unwrap(),
                 facts,
             };
@@ -600,8 +560,9 @@ pub(super) mod tests {
             }
             for count in 0..(3 * copies + 2) * by {
                 let (mut a, mut b) = (Vec::new(), Vec::new());
-                done(&before, &[(parameter, count)], &mut a);
-                done(&after, &[(parameter, count)], &mut b);
+                let known = [(parameter, count), (tile, i128::from(seed % 7))];
+                done(&before, &known, &mut a);
+                done(&after, &known, &mut b);
                 assert_eq!(a, b, "seed {seed}, {count}");
             }
         }

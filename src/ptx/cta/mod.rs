@@ -2,6 +2,7 @@
 
 pub mod boxes;
 mod chosen;
+mod copies;
 pub mod data;
 pub mod divided;
 pub mod drain;

@@ -157,10 +157,17 @@ fn one_loop(first: &Statement, second: &Statement, unknowns: &mut Unknowns) -> O
 pub(super) fn parities(statements: &[Statement], facts: &Facts) -> Vec<Statement> {
     let mut all = statements.to_vec();
     for statement in &mut all {
-        if let Action::Wait(_, parity) = &mut statement.action
-            && let Some(bit) = facts.modulo(parity, &Sum::of(2))
-        {
-            *parity = bit;
+        match &mut statement.action {
+            Action::Wait(_, parity) => {
+                if let Some(bit) = facts.modulo(parity, &Sum::of(2)) {
+                    *parity = bit;
+                }
+            }
+            Action::If(_, yes, no) => {
+                *yes = parities(yes, facts);
+                *no = parities(no, facts);
+            }
+            _ => {}
         }
     }
     all

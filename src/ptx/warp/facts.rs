@@ -22,6 +22,9 @@ const MOST_BOUNDED: usize = 4;
 /// Up to how many facts are used two at a time.
 const MOST_PAIRED: usize = 40;
 
+/// Rings of up to so many places are told by the bounds of what stands for a place.
+const MOST_PLACES: i128 = 64;
+
 /// What is known.
 #[derive(Debug, Clone, Default)]
 pub(in crate::ptx) struct Facts {
@@ -55,9 +58,9 @@ impl Facts {
             }
             Condition::Not(inner) => {
                 if let Condition::Zero(sum) = &**inner {
-                    if self.range(sum).0 >= 0 {
+                    if self.is_positive(sum) {
                         self.learn_positive(&sum.plus_constant(-1));
-                    } else if self.range(sum).1 <= 0 {
+                    } else if self.is_positive(&sum.scaled(-1)) {
                         self.learn_positive(&sum.scaled(-1).plus_constant(-1));
                     }
                 }
@@ -241,6 +244,14 @@ impl Facts {
             self.positive.as_slice()
         };
         self.positive.iter().filter(|p| helps(sum, p)).any(|p| {
+            // Several times a fact is a fact, too.
+            let shared = p.terms.iter().find_map(|(atom, f)| {
+                let c = sum.terms.get(atom)?;
+                (c % f == 0 && c / f > 1).then_some(c / f)
+            });
+            if shared.is_some_and(|times| self.range(&sum.plus_times(p, -times)).0 >= 0) {
+                return true;
+            }
             let rest = sum.minus(p);
             let mut pairs = pairs.iter().filter(|q| helps(&rest, q));
             self.range(&rest).0 >= 0 || pairs.any(|q| self.range(&rest.minus(q)).0 >= 0)
@@ -275,7 +286,9 @@ impl Facts {
                 }
                 let away = self.is_positive(&sum.plus_constant(-1))
                     || self.is_positive(&sum.scaled(-1).plus_constant(-1));
-                if away {
+                // Multiples of a number are not 0 with something added that is none.
+                let common = sum.terms.values().fold(0, |g, c| gcd(g, *c));
+                if away || common > 1 && sum.constant % common != 0 {
                     return Some(false);
                 }
                 (self.is_positive(sum) && self.is_positive(&sum.scaled(-1))).then_some(true)
@@ -442,6 +455,9 @@ impl Facts {
         if other.same(yes, no) {
             return yes.clone();
         }
+        if let Some(met) = self.met(condition, yes, no) {
+            return met;
+        }
         // What both have in common is there in any case.
         let mut common = Sum::of(0);
         for (atom, factor) in &yes.terms {
@@ -545,16 +561,31 @@ impl Facts {
         }
     }
 
+    /// Of what `x % k - (k - 1)` is 0 in the last place of a ring: `x` and `k`. What lies between 0 and `k - 1` is its own
+    /// remainder.
+    fn last_place(&self, zero: &Sum) -> Option<(Rc<Sum>, i128)> {
+        if let Some((dividend, size, 1, left)) = zero.remainder() {
+            return (left.as_constant() == Some(1 - size)).then_some((dividend, size));
+        }
+        let place = zero.plus_constant(-zero.constant);
+        let (Atom::Unknown(unknown), 1) = place.single()? else {
+            return None;
+        };
+        let last = -zero.constant;
+        let known = self.bounds.get(unknown) == Some(&(0, last));
+        let ring = known && (1..MOST_PLACES).contains(&last);
+        ring.then(|| (Rc::new(place), last + 1))
+    }
+
     /// `x % k == k - 1` holds exactly where `(x + 1) / k` is one more than `x / k`.
     fn wrapped(&self, zero: &Sum, yes: &Sum, no: &Sum) -> Option<Sum> {
         for sign in [1, -1] {
             let zero = zero.scaled(sign);
-            let Some((dividend, divisor, 1, left)) = zero.remainder() else {
+            let Some((dividend, divisor)) = self.last_place(&zero) else {
                 continue;
             };
-            if left.as_constant() != Some(1 - divisor) {
-                continue;
-            }
+            // What stands for a place may also be a place behind the last: then nothing comes around.
+            let seen = zero.remainder().is_some();
             // Not a bit, but the other one.
             if (divisor, yes.as_constant(), no.as_constant()) == (2, Some(0), Some(1)) {
                 return self.modulo(&dividend.plus_constant(1), &Sum::of(2));
@@ -565,7 +596,9 @@ impl Facts {
                 .minus(&self.quotient(&dividend, &k)?);
             let difference = yes.minus(no);
             for multiple in [0, 1, -1] {
-                if let Some(d) = difference.plus_times(&zero, multiple).as_constant() {
+                if let Some(d) = difference.plus_times(&zero, multiple).as_constant()
+                    && (multiple == 0 || seen || d % divisor == 0)
+                {
                     return Some(no.plus_times(&step, d));
                 }
             }
@@ -573,11 +606,16 @@ impl Facts {
             let two = Sum::of(2);
             let parity = |sum: &Sum| match sum.remainder() {
                 Some((dividend, 2, 1, left)) if left.as_constant() == Some(0) => Some(dividend),
-                _ => None,
+                _ => {
+                    let (low, high) = self.range(sum);
+                    (0 <= low && high <= 1).then(|| Rc::new(sum.clone()))
+                }
             };
             if let (Some(a), Some(b)) = (parity(yes), parity(no)) {
-                let difference = self.modulo(&a.minus(&b), &two)?.as_constant()?;
-                return self.modulo(&b.plus_times(&step, difference), &two);
+                let apart = self.modulo(&a.minus(&b), &two);
+                if let Some(apart) = apart.and_then(|apart| apart.as_constant()) {
+                    return self.modulo(&b.plus_times(&step, apart), &two);
+                }
             }
         }
         None

@@ -9,6 +9,7 @@ pub mod evaluate;
 pub mod facts;
 pub mod low;
 pub mod machine;
+mod meet;
 pub mod packed;
 pub mod rewrite;
 pub mod statement;

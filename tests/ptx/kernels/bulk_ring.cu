@@ -1,5 +1,5 @@
-// A persistent ring filled by bulk copies: one elected thread of the first warp copies, the other
-// warps consume and one lane of each gives the stage back. Stage and phase go on from tile to tile.
+// unrolled: sm_90a
+// A persistent ring filled by bulk copies by one elected thread; a lane of each other warp gives back. It goes on from tile to tile.
 #include "sync.cuh"
 
 enum Bug { NONE, MORE_BYTES, RESTART };

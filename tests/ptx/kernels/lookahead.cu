@@ -1,5 +1,5 @@
-// A ring whose consumers test the next stage while they still hold this one, and wait only if that has
-// failed. One variant tests the stage that it has just waited for.
+// unrolled: sm_100a
+// A ring whose consumers test the next stage while they hold this one, and wait only if that has failed; one variant tests this one.
 #include "sync.cuh"
 
 enum Bug { NONE, TESTS_THIS_STAGE };

@@ -3,7 +3,7 @@
 // tree of branches for the rest.
 #include "sync.cuh"
 
-enum Bug { NONE, FIXED_PHASE };
+enum Bug { NONE, FIXED_PHASE, KEEPS_LAST, GIVES_TWICE };
 
 // Two CTAs of a cluster meet once per round.
 template <Bug BUG>
@@ -55,6 +55,45 @@ __device__ void ring(int const* in, int* out, int rounds) {
   out[threadIdx.x] = sum;
 }
 
+// A ring of three stages that goes on from tile to tile, each of which is given back one round late.
+template <Bug BUG>
+__device__ void late(int const* in, int* out, int tiles, int steps) {
+  constexpr int S = 3;
+  __shared__ uint64_t full[S], empty[S];
+  __shared__ int tile[S][32];
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < S; s++) {
+      init(&full[s], 32);
+      init(&empty[s], 32);
+    }
+  }
+  __syncthreads();
+  int lane = threadIdx.x % 32, sum = 0, stage = 0;
+  uint32_t phase = 0;
+  for (int t = blockIdx.x; t < tiles; t += gridDim.x) {
+    int before = stage;
+    for (int k = 0; k < steps; k++) {
+      if (threadIdx.x < 32) {
+        wait(&empty[stage], phase ^ 1);
+        tile[stage][lane] = in[(t * steps + k) * 32 + lane];
+        arrive(&full[stage]);
+      } else {
+        wait(&full[stage], phase);
+        sum += tile[stage][lane];
+        if (k > 0) arrive(&empty[before]);
+        if (BUG == GIVES_TWICE && k == 2) arrive(&empty[before]);
+      }
+      before = stage;
+      if (++stage == S) {
+        stage = 0;
+        phase ^= 1;
+      }
+    }
+    if (BUG != KEEPS_LAST && steps > 0 && threadIdx.x >= 32) arrive(&empty[before]);
+  }
+  out[threadIdx.x] = sum;
+}
+
 #define MEET(NAME, BUG)                                                              \
   extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(64) NAME(   \
       float* grid, int rounds) {                                                     \
@@ -69,3 +108,12 @@ MEET(unrolled_meet, NONE)
 MEET(unrolled_meet_fixed_phase, FIXED_PHASE)
 RING(unrolled_ring, NONE)
 RING(unrolled_ring_fixed_phase, FIXED_PHASE)
+
+#define LATE(NAME, BUG)                                               \
+  extern "C" __global__ void __launch_bounds__(64) NAME(              \
+      int const* in, int* out, int tiles, int steps) {                \
+    late<BUG>(in, out, tiles, steps);                                 \
+  }
+LATE(late, NONE)
+LATE(late_keeps_the_last, KEEPS_LAST)
+LATE(late_gives_twice, GIVES_TWICE)
