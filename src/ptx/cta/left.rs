@@ -263,6 +263,7 @@ fn choices(sum: &Sum) -> usize {
     let of = |atom: &Atom| match atom {
         Atom::Choice(_, a, b) => 1 + choices(a) + choices(b),
         Atom::Quotient(a, b) => choices(a) + choices(b),
+        Atom::Count(_, _, upto) => choices(upto),
         Atom::Unknown(_) | Atom::Product(_) | Atom::Cell(..) => 0,
     };
     sum.terms.keys().map(of).sum()
