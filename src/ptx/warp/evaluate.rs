@@ -372,7 +372,9 @@ impl Machine<'_, '_> {
                     Sum::of(1 << by)
                 } else {
                     // Division rounds toward 0, which is down only where nothing is negative.
-                    if !state.facts.is_positive(&a.sum) || b.lanes.is_some() {
+                    let least = a.lanes.iter().flat_map(|lanes| lanes.iter()).min();
+                    let least = a.sum.plus_constant(least.copied().unwrap_or(0));
+                    if !state.facts.is_positive(&least) || b.lanes.is_some() {
                         return None;
                     }
                     let by = self.read(b, signed, bits, state, at)?.sum;

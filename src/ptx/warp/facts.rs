@@ -561,11 +561,14 @@ impl Facts {
         }
     }
 
-    /// Of what `x % k - (k - 1)` is 0 in the last place of a ring: `x` and `k`. What lies between 0 and `k - 1` is its own
-    /// remainder.
+    /// Of what `x % k - (k - 1)` is 0 in the last place of a ring: `x` and `k`. What is in another place, `x % k == c`, is
+    /// in the last one `k - 1 - c` further on. What lies between 0 and `k - 1` is its own remainder.
     fn last_place(&self, zero: &Sum) -> Option<(Rc<Sum>, i128)> {
         if let Some((dividend, size, 1, left)) = zero.remainder() {
-            return (left.as_constant() == Some(1 - size)).then_some((dividend, size));
+            let place = -left.as_constant()?;
+            let further = size - 1 - place;
+            let inside = (0..size).contains(&place);
+            return inside.then(|| (Rc::new(dividend.plus_constant(further)), size));
         }
         let place = zero.plus_constant(-zero.constant);
         let (Atom::Unknown(unknown), 1) = place.single()? else {

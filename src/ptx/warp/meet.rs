@@ -89,7 +89,8 @@ impl Facts {
     pub(super) fn met(&self, condition: &Condition, yes: &Sum, no: &Sum) -> Option<Sum> {
         let chosen = |sum: &Sum| sum.terms.keys().any(|a| matches!(a, Atom::Choice(..)));
         let ring = |sum: &Sum| sum.remainder().is_some() || chosen(sum);
-        if !ring(yes) && !ring(no) {
+        // What memory decides is told apart by `path/visited.rs`.
+        if condition.reads_memory() || !ring(yes) && !ring(no) {
             return None;
         }
         let side = |condition: &Condition, nothing: Vec<Sum>| {
