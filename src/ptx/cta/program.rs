@@ -10,6 +10,7 @@ use super::gather::gathered;
 use super::peel::peeled;
 use super::reroll::rolled;
 use crate::ptx::operations::answers::Answers;
+use crate::ptx::operations::counters::Widths;
 use crate::ptx::operations::warpgroups::Together;
 use crate::ptx::operations::warpgroups::needed;
 use crate::ptx::operations::warpgroups::paired;
@@ -86,6 +87,7 @@ pub(in crate::ptx) fn follow(
         let mut leveled = false;
         let mut allocated = BTreeSet::new();
         let mut together = Together::default();
+        let mut widths = Widths::default();
         'all: for rank in 0..launch.ranks() {
             for warp in 0..launch.warps() {
                 let mut walker = Walker {
@@ -108,6 +110,7 @@ pub(in crate::ptx) fn follow(
                     counters: &counters,
                     data,
                     waited: BTreeSet::new(),
+                    widths: Widths::default(),
                     arrived: 0,
                     steps,
                     depth: 0,
@@ -131,6 +134,7 @@ pub(in crate::ptx) fn follow(
                 steps = walker.steps;
                 leveled |= walker.machine.leveled;
                 waited.extend(walker.waited);
+                widths.add(walker.widths);
                 allocated.extend(walker.allocated);
                 answers.add(walker.answers);
                 match done {
@@ -169,6 +173,7 @@ pub(in crate::ptx) fn follow(
         }
         answers.agree(&programs)?;
         together.alike()?;
+        widths.alike()?;
         needed(&mut programs, launch, &unknowns)?;
         for program in &mut programs {
             let mut statements = rolled(std::mem::take(&mut program.statements), &mut unknowns);

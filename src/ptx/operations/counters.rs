@@ -1,17 +1,57 @@
 //! Reads and writes of counters in global memory.
 
+use std::collections::BTreeMap;
+
 use super::instruction::Done;
 use crate::ptx::path::walk::Walker;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Operand;
+use crate::ptx::warp::evaluate::bits_of;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::State;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Statement;
 use crate::ptx::warp::term::Sum;
+use crate::ptx::warp::term::Unknown;
 use crate::ptx::warp::value::Integer;
 use crate::ptx::warp::value::Value;
+
+/// In how many bytes what lies behind a pointer is used, and where: words of several sizes may share bytes, which is
+/// not followed.
+#[derive(Debug, Default)]
+pub(in crate::ptx) struct Widths(BTreeMap<Unknown, BTreeMap<u32, usize>>);
+
+impl Widths {
+    pub fn note(&mut self, pointer: Unknown, bytes: u32, at: usize) {
+        self.0
+            .entry(pointer)
+            .or_default()
+            .entry(bytes)
+            .or_insert(at);
+    }
+
+    pub fn add(&mut self, others: Widths) {
+        for (pointer, widths) in others.0 {
+            for (bytes, at) in widths {
+                self.note(pointer, bytes, at);
+            }
+        }
+    }
+
+    /// Refuses memory that is waited for in words of several sizes, or of other than 4 or 8 bytes.
+    pub fn alike(&self) -> Result<(), Obstacle> {
+        for widths in self.0.values() {
+            let strange = widths.iter().find(|(bytes, _)| !matches!(bytes, 4 | 8));
+            if let Some((_, at)) = strange.or(widths.iter().nth(1)) {
+                let reason = "memory that the kernel waits for is used in words of several sizes, or of other than 4 or 8 \
+                              bytes";
+                return Err(Obstacle::new(*at, reason));
+            }
+        }
+        Ok(())
+    }
+}
 
 impl Walker<'_, '_, '_> {
     /// The address of a counter, if this is one that the kernel waits for.
@@ -49,6 +89,9 @@ impl Walker<'_, '_, '_> {
         if !self.counters.contains(&pointer) {
             return Ok(None);
         }
+        let parts: Vec<&str> = instruction.parts().collect();
+        let bytes = bits_of(&parts).unwrap_or(0) / 8;
+        self.widths.note(pointer, bytes, at);
         self.one(instruction, &integer, state).map(Some)
     }
 
@@ -91,11 +134,15 @@ impl Walker<'_, '_, '_> {
         let reads = reads || parts.contains(&"cas") && swaps(self, state);
         if reads && place == 1 {
             // An atomic operation that changes nothing is a read.
+            let bytes = bits_of(parts).unwrap_or(0) / 8;
             if let Some(Operand::Register(register)) = instruction.operands.first()
                 && let Some(Value::Integer(address)) =
                     address.map(|a| self.machine.value(a, state, instruction.at))
             {
-                let unknown = self.machine.unknowns.fresh(Meaning::Read(address.sum));
+                let unknown = self
+                    .machine
+                    .unknowns
+                    .fresh(Meaning::Read(address.sum, bytes));
                 state.facts.bound(unknown, 0, i128::from(i32::MAX));
                 let value = Value::Integer(Integer::same(Sum::unknown(unknown)));
                 self.machine.write(instruction, *register, value, state);

@@ -23,6 +23,9 @@ use crate::ptx::warp::term::Unknown;
 use crate::ptx::warp::value::Integer;
 use crate::ptx::warp::value::Value;
 
+/// The bytes of the word.
+const WORD: u32 = 4;
+
 /// The highest bit of a word.
 const HIGHEST: i128 = 1 << 31;
 
@@ -59,6 +62,7 @@ impl Walker<'_, '_, '_> {
                 .map(|()| false);
         }
         self.waited.insert(pointer);
+        self.widths.note(pointer, WORD, instruction.at);
         let found = self
             .machine
             .unknowns
@@ -78,7 +82,7 @@ impl Walker<'_, '_, '_> {
             return None;
         };
         match self.machine.unknowns.meaning(*unknown)? {
-            Meaning::Flipped(address, found) => Some(Action::GridWait(address.clone(), *found)),
+            Meaning::Flipped(address, found, _) => Some(Action::GridWait(address.clone(), *found)),
             _ => None,
         }
     }
@@ -91,15 +95,17 @@ impl Machine<'_, '_> {
             (Some((Atom::Unknown(u), 1)), None) => Some((*u, self.unknowns.meaning(*u)?.clone())),
             _ => None,
         };
-        let (found, now, before) = match (one(a)?, one(b)?) {
-            ((found, Meaning::Found(before, _)), (_, Meaning::Read(now)))
-            | ((_, Meaning::Read(now)), (found, Meaning::Found(before, _))) => (found, now, before),
+        let (found, now, before, read) = match (one(a)?, one(b)?) {
+            ((found, Meaning::Found(before, _)), (read, Meaning::Read(now, WORD)))
+            | ((read, Meaning::Read(now, WORD)), (found, Meaning::Found(before, _))) => {
+                (found, now, before, read)
+            }
             _ => return None,
         };
         if now != before {
             return None;
         }
-        let flipped = self.unknowns.fresh(Meaning::Flipped(now, found));
+        let flipped = self.unknowns.fresh(Meaning::Flipped(now, found, read));
         state.facts.bound(flipped, -HIGHEST, HIGHEST - 1);
         Some(Integer::same(Sum::unknown(flipped)))
     }
@@ -152,6 +158,15 @@ fn all_together(added: &Sum, unknowns: &Unknowns) -> Option<Vec<usize>> {
 pub(in crate::ptx) fn found(unknowns: &Unknowns, unknown: Unknown) -> bool {
     matches!(
         unknowns.meaning(unknown),
-        Some(Meaning::Read(_) | Meaning::Found(..) | Meaning::Flipped(..))
+        Some(Meaning::Read(..) | Meaning::Found(..) | Meaning::Flipped(..))
     )
+}
+
+/// Whether an unknown is what memory held before the first of these unknowns was made.
+pub(in crate::ptx) fn found_before(unknowns: &Unknowns, unknown: Unknown, first: Unknown) -> bool {
+    let read = match unknowns.meaning(unknown) {
+        Some(Meaning::Flipped(_, _, read)) => *read,
+        _ => unknown,
+    };
+    found(unknowns, unknown) && read < first
 }

@@ -450,6 +450,7 @@ impl Walker<'_, '_, '_> {
                     barrier,
                     parity,
                     memory,
+                    time: self.steps,
                 }));
                 self.machine.write_all(instruction, &passed, state);
             }

@@ -17,27 +17,28 @@ use crate::ptx::warp::term::Condition;
 use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::term::Unknown;
 
-use super::flips::found;
+use super::flips::found_before;
 
 impl Walker<'_, '_, '_> {
-    /// Waiting until this holds, with the words for its order and scope. `None` where it is not what can be waited for.
-    pub fn wait_until(&self, until: &Condition) -> Option<(Action, &'static str)> {
+    /// Waiting until this holds, with the words for its order and scope and how many bytes of memory are looked at. `None`
+    /// where it is not what can be waited for.
+    pub fn wait_until(&self, until: &Condition) -> Option<(Action, &'static str, u32)> {
         let unknowns = &self.machine.unknowns;
         let read = |u: Unknown| match unknowns.meaning(u) {
-            Some(Meaning::Read(address)) => Some(address.clone()),
+            Some(Meaning::Read(address, bytes)) => Some((address.clone(), *bytes)),
             _ => None,
         };
         if let Some(wait) = self.turned_over(until) {
-            return Some((wait, ""));
+            return Some((wait, "", 0));
         }
         match until {
-            Condition::Passed(test) => Some((test.wait(), test.memory)),
+            Condition::Passed(test) => Some((test.wait(), test.memory, 0)),
             Condition::Zero(sum) | Condition::Negative(sum) => {
                 let mut reads = sum.terms.iter().filter_map(|(atom, factor)| match atom {
                     Atom::Unknown(u) => Some((*u, *factor, read(*u)?)),
                     _ => None,
                 });
-                let (unknown, factor, address) = reads.next()?;
+                let (unknown, factor, (address, bytes)) = reads.next()?;
                 if reads.next().is_some() {
                     return None;
                 }
@@ -50,7 +51,7 @@ impl Walker<'_, '_, '_> {
                     (false, -1) => rest.plus_constant(1),
                     _ => return None,
                 };
-                Some((Action::CounterWait(address, exact, value), ""))
+                Some((Action::CounterWait(address, exact, value), "", bytes))
             }
             Condition::Not(inner) => {
                 // What is never negative and not 0 is at least 1.
@@ -60,8 +61,8 @@ impl Walker<'_, '_, '_> {
                 let (Atom::Unknown(unknown), 1 | -1) = sum.single()? else {
                     return None;
                 };
-                let address = read(*unknown)?;
-                Some((Action::CounterWait(address, false, Sum::of(1)), ""))
+                let (address, bytes) = read(*unknown)?;
+                Some((Action::CounterWait(address, false, Sum::of(1)), "", bytes))
             }
             _ => None,
         }
@@ -70,7 +71,7 @@ impl Walker<'_, '_, '_> {
     /// The wait that a branch is, of which one side waits for what the condition says and the other goes on.
     /// Unknowns from `looked` on were read right before the branch.
     pub fn peeked(
-        &self,
+        &mut self,
         condition: &Condition,
         looked: Unknown,
         above: &[Statement],
@@ -81,11 +82,15 @@ impl Walker<'_, '_, '_> {
             ([one], []) => (condition.negated(), one),
             _ => return None,
         };
-        let stale = |u: Unknown| found(self.machine.unknowns, u) && u < looked;
+        let stale = |u: Unknown| found_before(self.machine.unknowns, u, looked);
         if until.mentions(&stale) {
             return None;
         }
-        let (action, memory) = self.wait_until(&until)?;
+        let (action, memory, bytes) = self.wait_until(&until)?;
+        if let Action::CounterWait(address, ..) = &action {
+            let pointer = self.pointer(address)?;
+            self.widths.note(pointer, bytes, one.at);
+        }
         (one.action == action && one.memory == memory).then(|| one.clone())
     }
 }

@@ -12,6 +12,7 @@ use super::forms::closed_forms;
 use super::forms::trips;
 use super::walk::Walker;
 use crate::ptx::operations::flips::found;
+use crate::ptx::operations::flips::found_before;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Operand;
 use crate::ptx::syntax::ast::Register;
@@ -555,13 +556,14 @@ impl Walker<'_, '_, '_> {
             .find(|i| i.has("try_wait") || i.has("test_wait") || i.opcode.starts_with("ld."))
             .map_or((at, location), |i| (i.at, i.location));
         let until = again.negated();
-        if until.mentions(&|u| found(self.machine.unknowns, u) && u < first) {
+        if until.mentions(&|u| found_before(self.machine.unknowns, u, first)) {
             return None;
         }
-        let (action, memory) = self.wait_until(&until)?;
+        let (action, memory, bytes) = self.wait_until(&until)?;
         if let Action::CounterWait(address, ..) = &action {
             let pointer = self.pointer(address)?;
             self.waited.insert(pointer);
+            self.widths.note(pointer, bytes, at);
         }
         let carried = self.written(&one.blocks);
         let own = |u: Unknown| match self.machine.unknowns.meaning(u) {
@@ -571,8 +573,9 @@ impl Walker<'_, '_, '_> {
         let moves = match &action {
             Action::WaitOwn(a) => a.mentions(&own),
             Action::Wait(a, b) | Action::CounterWait(a, _, b) => {
-                let reads =
-                    |u: Unknown| matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(_)));
+                let reads = |u: Unknown| {
+                    matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(..)))
+                };
                 a.mentions(&own) || b.mentions(&own) || b.mentions(&reads)
             }
             _ => false,

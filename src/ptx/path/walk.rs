@@ -13,6 +13,7 @@ use super::meeting::Meeting;
 use crate::ptx::cta::program::numbered;
 use crate::ptx::operations::access::accesses;
 use crate::ptx::operations::answers::Answers;
+use crate::ptx::operations::counters::Widths;
 use crate::ptx::operations::flips::found;
 use crate::ptx::operations::instruction::touches;
 use crate::ptx::operations::instruction::watches;
@@ -63,6 +64,8 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     pub data: bool,
     /// Those met on this walk.
     pub waited: BTreeSet<Unknown>,
+    /// In how many bytes they are used.
+    pub widths: Widths,
     /// How many arrivals have been met.
     pub arrived: u32,
     pub steps: usize,

@@ -137,7 +137,7 @@ impl Machine<'_, '_> {
         // Counters that are waited for are taken not to wrap around.
         let read = |sum: &Sum| {
             let bare = sum.constant == 0 && sum.terms.len() == 1;
-            let meets = |u: Unknown| matches!(self.unknowns.meaning(u), Some(Meaning::Read(_)));
+            let meets = |u: Unknown| matches!(self.unknowns.meaning(u), Some(Meaning::Read(..)));
             bare && sum.mentions(&meets)
         };
         if read(&a.sum) || read(&b.sum) {

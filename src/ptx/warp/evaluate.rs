@@ -237,10 +237,11 @@ impl Machine<'_, '_> {
                     let cell = Atom::Cell(Rc::new(address), Cell::of(signed, bits));
                     return Value::Integer(Integer::same(Sum::atom(cell)));
                 }
-                if !matches!(bits_of(parts), Some(32 | 64)) {
+                let Some(bits @ (32 | 64)) = bits_of(parts) else {
                     return lost();
-                }
-                let unknown = self.unknowns.fresh(Meaning::Read(address.sum.clone()));
+                };
+                let read = Meaning::Read(address.sum.clone(), bits / 8);
+                let unknown = self.unknowns.fresh(read);
                 state.facts.bound(unknown, 0, i128::from(i32::MAX));
                 return Value::Integer(Integer::same(Sum::unknown(unknown)));
             }

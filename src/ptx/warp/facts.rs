@@ -552,6 +552,7 @@ impl Facts {
                 barrier: self.replaced(&test.barrier, with),
                 parity: test.parity.as_ref().map(|p| self.replaced(p, with)),
                 memory: test.memory,
+                time: test.time,
             }),
             Condition::Negative(sum) => Condition::about(self.replaced(sum, with), false),
             Condition::Zero(sum) => Condition::about(self.replaced(sum, with), true),

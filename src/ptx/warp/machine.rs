@@ -49,12 +49,12 @@ pub(in crate::ptx) enum Meaning {
     Carried(u32),
     /// The number of a warp among those that are one role.
     Member,
-    /// What was read from memory: the address.
-    Read(Sum),
+    /// What was read from memory: the address, and how many bytes.
+    Read(Sum, u32),
     /// What an arrival of the whole CTA found at an address, and the axes of the grid that all arrive along.
     Found(Sum, Vec<usize>),
-    /// The bits in which the word at an address is now other than what was found there.
-    Flipped(Sum, Unknown),
+    /// The bits in which what was read at an address is other than what was found there, and what was read.
+    Flipped(Sum, Unknown, Unknown),
     /// A special register that the driver defines.
     Environment(u32),
     /// What was read where an answer to a request for work may be: the address, and the iteration.

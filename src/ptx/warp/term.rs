@@ -83,6 +83,8 @@ pub(in crate::ptx) struct Test {
     pub parity: Option<Sum>,
     /// How it orders memory, as the language writes it.
     pub memory: &'static str,
+    /// Which test it is of those that the warp makes: a later one may succeed where this one failed.
+    pub time: usize,
 }
 
 impl Test {

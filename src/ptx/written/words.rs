@@ -99,7 +99,7 @@ impl Writer<'_, '_> {
             }
             Some(Meaning::Granted) => Ok("granted".to_owned()),
             Some(
-                Meaning::Read(_)
+                Meaning::Read(..)
                 | Meaning::Answer(..)
                 | Meaning::Found(..)
                 | Meaning::Flipped(..)
