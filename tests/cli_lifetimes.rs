@@ -44,7 +44,7 @@ fn data_is_used_between_the_two() {
     insta::assert_snapshot!(shown(ACCUMULATOR, "resources", &["T=2"]), @"
     exit 0
     --- stdout
-    p.wlk: resources: PROVED for every T >= 1 and schedule: all 19 obligations of the cut rule hold
+    p.wlk: resources: PROVED for every T >= 1 and schedule: all 18 obligations of the cut rule hold
     --- stderr
 
     exit 0

@@ -636,3 +636,149 @@ fn consumers_that_alternate_are_proved() {
     proves(&alternating("t / 2 % 2"));
     does_not_prove(&alternating("t % 2"));
 }
+
+/// Four CTAs in a ring, each with roles of its own: a loader that waits until both neighbours and its own
+/// CTA have read a stage, and two workers that read it and tell one of the neighbours and the loader's CTA.
+fn ring_of_ctas(right: usize, arrivals: u32) -> String {
+    let mut text = format!(
+        "protocol ring_of_ctas
+        param N in 0..
+        mbarrier full[4, 2] {{ arrivals: 1 }}
+        mbarrier empty[4, 2] {{ arrivals: {arrivals} }}
+        named meet[4]\n"
+    );
+    for cta in 0..4 {
+        let (after, before, told) = ((cta + 1) % 4, (cta + 3) % 4, (cta + right) % 4);
+        text += &format!(
+            "role loader{cta} {{
+                for i in 0..N {{
+                    wait empty[{cta}, i % 2] (i / 2 + 1) % 2
+                    arrive_expect_tx full[{cta}, i % 2] 512
+                    async copy a completes full[{before}, i % 2] 256
+                    async copy a completes full[{after}, i % 2] 256
+                }}
+            }}
+            role first{cta} warp {{
+                for i in 0..N {{
+                    wait full[{cta}, i % 2] i / 2 % 2
+                    sync meet[{cta}] 64
+                    arrive empty[{before}, i % 2]
+                    arrive empty[{cta}, i % 2]
+                }}
+            }}
+            role second{cta} warp {{
+                for i in 0..N {{
+                    wait full[{cta}, i % 2] i / 2 % 2
+                    sync meet[{cta}] 64
+                    arrive empty[{told}, i % 2]
+                }}
+            }}\n"
+        );
+    }
+    text
+}
+
+#[test]
+fn ctas_with_roles_of_their_own_are_the_same_but_for_a_number() {
+    let source = ring_of_ctas(1, 3);
+    let Argument::Cut(good) = proposal(&source).unwrap() else {
+        panic!("not a cut");
+    };
+    accepted(&source, Argument::Cut(good.clone())).unwrap();
+    // The cut of the last CTA's loader is that of the first one's under other names, or is asked for.
+    let mut bad = good;
+    let hold = bad.cases[0]
+        .holds
+        .iter_mut()
+        .rfind(|h| h.class == 9)
+        .unwrap();
+    hold.stops[10].clear();
+    accepted(&source, Argument::Cut(bad)).unwrap_err();
+    does_not_prove(&ring_of_ctas(0, 3));
+    does_not_prove(&ring_of_ctas(1, 4));
+}
+
+/// Warps of different roles that do the same, one of them in a role of its own.
+fn warps_that_do_the_same(expected: u32) -> String {
+    let both = |cta: usize, plain: u32| {
+        let other = 1 - cta;
+        let round = |arrives: &str| {
+            format!(
+                "for i in 0..N {{
+                    {arrives}
+                    wait halo[{cta}, (i + 1) % 2] i / 2 % 2
+                    sync meet[{cta}] {expected}
+                }}"
+            )
+        };
+        let still = round("");
+        format!(
+            "role one{cta} warp {{ {still} }}
+            role more{cta}[w in 0..{plain}] warp {{ {still} }}
+            role sends{cta} warp {{ {} }}\n",
+            round(&format!("arrive halo[{other}, (i + 1) % 2]"))
+        )
+    };
+    format!(
+        "protocol halo
+        param N in 0..
+        mbarrier halo[2, 2] {{ arrivals: 1 }}
+        named meet[2]
+        {}{}",
+        both(0, 2),
+        both(1, 2)
+    )
+}
+
+#[test]
+fn warps_of_different_roles_that_do_the_same_are_at_one_place() {
+    proves(&warps_that_do_the_same(128));
+    does_not_prove(&warps_that_do_the_same(160));
+}
+
+/// A split-phase barrier: arrivals before a loop and at its end, waits at its top and behind it.
+fn split_phase(first: &str, last: &str, inside: &str) -> String {
+    format!(
+        "protocol split_phase
+        param N in 0..
+        barrier halves {{ arrivals: 4 }}
+        named meet[2]
+        role warps[cta in 0..2][w in 0..2] warp {{
+            {first}
+            for i in 0..N {{
+                if i % 2 == 0 {{
+                    wait halves
+                    sync meet[cta] 64
+                    {last}
+                }} else {{
+                    wait halves
+                    {inside}
+                    arrive halves
+                }}
+            }}
+            wait halves
+        }}"
+    )
+}
+
+#[test]
+fn arrivals_before_a_loop_are_waited_for_in_it() {
+    proves(&split_phase(
+        "arrive halves",
+        "arrive halves",
+        "sync meet[cta] 64",
+    ));
+    does_not_prove(&split_phase("arrive halves", "", "sync meet[cta] 64"));
+    does_not_prove(&split_phase("", "arrive halves", "sync meet[cta] 64"));
+    does_not_prove(&split_phase(
+        "arrive halves",
+        "arrive halves",
+        "if w == 0 { sync meet[cta] 64 }",
+    ));
+    // Whoever leaves the loop does not come to the arrival at its end.
+    does_not_prove(&split_phase(
+        "arrive halves",
+        "arrive halves",
+        "if i == 5 { break }",
+    ));
+}

@@ -61,7 +61,7 @@ fn data_that_is_handed_on() {
     handover.ptx:relay_writes_late: race: REFUTED at param_2 = 1: the write by warp1 at line 29 and the read by warp2 at line 37 of smem_tile[0] are not ordered: an arrival of warp1 after line 29 that warp2 waits for before line 37 would order them
     handover.ptx:stencil: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 40 obligations of the cut rule hold
     handover.ptx:stencil_reads_late: race: REFUTED at param_2 = 2: the read by warps1_3[0] at line 30 and the write by warp0 at line 15 of smem_tile_0 are not ordered: an arrival of warps1_3[0] after line 30 that warp0 waits for before line 15 would order them
-    handover.ptx:sum: race: PROVED for every schedule: all 131 obligations of the cut rule hold
+    handover.ptx:sum: race: PROVED for every schedule: all 109 obligations of the cut rule hold
     handover.ptx:sum_lacks_a_barrier: race: REFUTED the read by warp0 at line 16 and the write by warp1 at line 41 of smem_part[1] are not ordered: an arrival of warp0 after line 16 that warp1 waits for before line 41 would order them
     --- stderr
     ");
@@ -493,7 +493,7 @@ fn lanes_that_are_behind() {
     insta::assert_snapshot!(race(64, 1, &code("bar.warp.sync -1;")), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 12 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all 11 obligations of the cut rule hold
     --- stderr
     ");
 }
@@ -549,7 +549,7 @@ fn groups_of_copies() {
     insta::assert_snapshot!(race(64, 1, &code("cp.async.wait_group 0;")), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 20 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all 18 obligations of the cut rule hold
     --- stderr
     ");
     insta::assert_snapshot!(race(64, 1, &code("cp.async.wait_group 1;")), @"
@@ -561,7 +561,7 @@ fn groups_of_copies() {
     insta::assert_snapshot!(race(64, 1, &code("cp.async.wait_all;")), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 20 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all 18 obligations of the cut rule hold
     --- stderr
     ");
 }

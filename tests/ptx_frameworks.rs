@@ -195,7 +195,7 @@ fn dynamic_shared_memory() {
     insta::assert_snapshot!(check("race", multiplies("")), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 14 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all 10 obligations of the cut rule hold
     --- stderr
     ");
     let folder = Folder::new();

@@ -257,6 +257,74 @@ fn copies_to_several_ctas() {
     ");
 }
 
+/// Each of two CTAs copies a tile of its own, and half of another one to both.
+#[test]
+fn copies_with_unequal_shares() {
+    let kernel = |arrivals: u32| {
+        let code = "@%p1 bra WAIT;
+            mbarrier.arrive.expect_tx.shared.b64 _, [b], 4096;
+            mov.u32 %r2, %cluster_ctarank;
+            mul.lo.u32 %r3, %r2, 1024;
+            mov.u32 %r4, tile;
+            add.u32 %r5, %r4, %r3;
+            mov.u32 %r6, b;
+            mov.u16 %rs1, 3;
+            mov.u32 %r7, 0;
+            cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r4], [%rd9, {%r7, %r7}], [%r6];
+            cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%r5], [%rd9, {%r7, %r7}], [%r6], %rs1;
+            WAIT:
+            mbarrier.try_wait.parity.shared.b64 %p2, [b], 0;
+            @!%p2 bra WAIT;
+            barrier.cluster.arrive;
+            barrier.cluster.wait;";
+        entry(32, arrivals, ".reqnctapercluster 2, 1, 1", code)
+    };
+    insta::assert_snapshot!(run(kernel(1), &["lift"]), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `kernel` of a PTX 8.6 text for sm_100a.
+    //! 32 x 1 x 1 threads per CTA, clusters of 2 CTAs.
+    //! Tensor copies whose bytes the launch decides, or whose shares are not known, are counted in copies: they are taken to fill what their mbarriers expect.
+    protocol kernel
+
+    mbarrier b_bar[2] { arrivals: 1 }
+    barrier cluster_bar { arrivals: 2 }
+
+    role cta0_warp0 warp {
+        sync cluster_bar                      // line 21
+        arrive_expect_tx b_bar[0] 3           // line 24
+        async copy tile completes b_bar[0] 1  // line 32
+        async copy tile completes b_bar[0] 1  // line 33
+        async copy tile completes b_bar[1] 1  // line 33
+        wait b_bar[0] 0                       // line 35
+        sync cluster_bar                      // line 37
+    }
+
+    role cta1_warp0 warp {
+        sync cluster_bar                      // line 21
+        arrive_expect_tx b_bar[1] 3           // line 24
+        async copy tile completes b_bar[1] 1  // line 32
+        async copy tile completes b_bar[0] 1  // line 33
+        async copy tile completes b_bar[1] 1  // line 33
+        wait b_bar[1] 0                       // line 35
+        sync cluster_bar                      // line 37
+    }
+    --- stderr
+    ");
+    insta::assert_snapshot!(run(kernel(1), &["check", "-q"]), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 41 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(run(kernel(2), &["check", "-q"]), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED cta0_warp0 waits for b_bar[0] to leave phase 0, but b_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (cta1_warp0 did and will not again)
+    --- stderr
+    ");
+}
+
 #[test]
 fn registers_that_move_between_warps() {
     let code = |more: u32| {

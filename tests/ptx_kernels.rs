@@ -89,7 +89,7 @@ fn two_ctas_of_a_cluster() {
     insta::assert_snapshot!(check("jacobi.ptx", &[]), @"
     exit 1
     --- stdout
-    jacobi.ptx:jacobi: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    jacobi.ptx:jacobi: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all 29 obligations of the cut rule hold
     jacobi.ptx:jacobi_fixed_phase: deadlock: REFUTED at param_1 = 2: cta1_warps1_3[2] waits for bar_bar[1] to leave phase 0, but bar_bar[1] is in phase 0 with 8 arrivals pending and nothing changes that: nobody who is left arrives at it (cta0_warp0, cta0_warps1_3[0], cta0_warps1_3[1] and 4 more did and will not again)
     jacobi.ptx:jacobi_one_way: deadlock: REFUTED at param_1 = 1: cta0_warp0 waits for bar_bar[0] to leave phase 0, but bar_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody who is left arrives at it (cta0_warps1_3[0], cta0_warps1_3[1] and cta0_warps1_3[2] did and will not again)
     --- stderr
@@ -159,7 +159,7 @@ fn loops_that_the_compiler_wrote_out() {
     insta::assert_snapshot!(check("unrolled.ptx", &[]), @"
     exit 1
     --- stdout
-    unrolled.ptx:unrolled_meet: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    unrolled.ptx:unrolled_meet: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all 29 obligations of the cut rule hold
     unrolled.ptx:unrolled_meet_fixed_phase: deadlock: REFUTED at param_1 = 2: cta0_warp0 waits for bar_bar[0] to leave phase 0, but bar_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody who is left arrives at it (cta0_warp1, cta1_warp0 and cta1_warp1 did and will not again)
     unrolled.ptx:unrolled_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
     unrolled.ptx:unrolled_ring_fixed_phase: deadlock: REFUTED at param_2 = 3: warp1 waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
@@ -206,7 +206,7 @@ fn a_hopper_gemm() {
     insta::assert_snapshot!(check("hopper_gemm.ptx", &["--entry", "hopper_gemm", "--timeout", "300"]), @"
     exit 0
     --- stdout
-    hopper_gemm.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, param_3_per_cta in 0..=1073741823 and schedule: all 88 obligations of the cut rule hold
+    hopper_gemm.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, param_3_per_cta in 0..=1073741823 and schedule: all 83 obligations of the cut rule hold
     --- stderr
     ");
 }

@@ -381,7 +381,7 @@ fn a_test_that_is_not_fresh() {
     insta::assert_snapshot!(hand_written(&race, 64, shared, &late), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 27 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all 26 obligations of the cut rule hold
     --- stderr
     ");
     insta::assert_snapshot!(hand_written(&race, 64, shared, &early), @"

@@ -73,7 +73,7 @@ fn accumulators_in_tensor_memory() {
     insta::assert_snapshot!(check(name, "tmem_gemm", "race"), @"
     exit 0
     --- stdout
-    tmem_gemm.ptx: race: PROVED for every param_5_over_64 in 0..=16777215, param_4_per_cta in 0..=1073741823 and schedule: all 195 obligations of the cut rule hold
+    tmem_gemm.ptx: race: PROVED for every param_5_over_64 in 0..=16777215, param_4_per_cta in 0..=1073741823 and schedule: all 190 obligations of the cut rule hold
     --- stderr
     ");
     insta::assert_snapshot!(check(name, "tmem_gemm_releases_unread", "race"), @"
@@ -92,7 +92,7 @@ fn attention() {
     exit 0
     --- stdout
     attention.ptx: deadlock: PROVED for every param_4 in 0..=1073741823 and schedule: all 103 obligations of the cut rule hold
-    attention.ptx: race: PROVED for every param_4 in 0..=1073741823 and schedule: all 176 obligations of the cut rule hold
+    attention.ptx: race: PROVED for every param_4 in 0..=1073741823 and schedule: all 170 obligations of the cut rule hold
     --- stderr
     ");
     insta::assert_snapshot!(check(name, "attention_multiplies_early", "race"), @"

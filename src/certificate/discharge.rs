@@ -38,7 +38,7 @@ pub enum Answer {
 }
 
 /// Has one obligation decided within a time limit: without its products if that will do, as a whole
-/// if that is soon done, and otherwise part by part where it says how to split it.
+/// if that is soon done, and otherwise part by part: what must follow, and then where it says how to split it.
 pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> Answer {
     let deadline = Instant::now() + limit;
     if *solver == Solver::BuiltIn && ground::truth(&obligation.goal) == Some(true) {
@@ -54,6 +54,11 @@ pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> A
         let answer = first(obligation, solver, left(deadline));
         if !matches!(answer, Answer::Unknown(_)) {
             return answer;
+        }
+        // Part by part, each has a reason of its own that the solver need not tell from the others'.
+        let conjuncts = obligation.conjuncts();
+        if conjuncts.len() > 1 {
+            return all_of(&conjuncts, solver, deadline);
         }
     }
     if obligation.split.is_empty() {
@@ -80,6 +85,23 @@ pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> A
             return Answer::Unknown("timeout".to_owned());
         }
         let answer = discharge(&part, solver, left);
+        if answer != Answer::Discharged {
+            return answer;
+        }
+    }
+    Answer::Discharged
+}
+
+/// Has obligations decided that together say what one does, those first that are soon decided.
+fn all_of(parts: &[Obligation], solver: &Solver, deadline: Instant) -> Answer {
+    let soon = at_once(&parts.iter().collect::<Vec<_>>());
+    let open = parts.iter().zip(soon).filter(|(_, soon)| !soon);
+    for (part, _) in open {
+        let left = left(deadline);
+        if left.is_zero() {
+            return Answer::Unknown("timeout".to_owned());
+        }
+        let answer = discharge(part, solver, left);
         if answer != Answer::Discharged {
             return answer;
         }

@@ -1,5 +1,6 @@
 //! An obligation: a statement that has to be valid, as a standalone SMT-LIB script.
 
+use super::sexpr::Sexpr;
 use super::term;
 use super::term::Term;
 
@@ -56,6 +57,24 @@ impl Obligation {
             .map(|value| part(term::eq(integer, &term::int(value)), Some(value)))
             .chain([part(term::not(outside), None)])
             .collect()
+    }
+
+    /// The obligations that together say the same, one for each part of a conjunction that must
+    /// follow; empty if it is none.
+    pub fn conjuncts(&self) -> Vec<Obligation> {
+        let Some(Sexpr::List(parts)) = Sexpr::of(&self.goal) else {
+            return Vec::new();
+        };
+        match parts.split_first() {
+            Some((Sexpr::Word(word), parts)) if word == "and" => {
+                let part = |part: &Sexpr| Obligation {
+                    goal: part.term(),
+                    ..self.clone()
+                };
+                parts.iter().map(part).collect()
+            }
+            _ => Vec::new(),
+        }
     }
 
     /// The script. A solver that answers `unsat` has discharged the obligation.

@@ -144,6 +144,7 @@ pub fn ite(condition: &Term, a: &Term, b: &Term) -> Term {
     match condition.0.as_str() {
         "true" => a.clone(),
         "false" => b.clone(),
+        _ if a == b => a.clone(),
         _ => apply("ite", &[condition.clone(), a.clone(), b.clone()]),
     }
 }

@@ -18,6 +18,9 @@ pub const KERNELS: Kernels = Kernels {
         ("arrivals: 2", &["arrivals: 1", "arrivals: 3"]),
         ("(c + 1) % 3", &["(c + 2) % 3", "c", "0", "2 - c"]),
         ("0..3", &["0..2"]),
+        ("math1 {", &["math1[w in 0..2] {"]),
+        ("arrive both", &["wait both", ""]),
+        ("wait both", &["arrive both", ""]),
         (
             "for i in 0..N",
             &["for i in c..N", "for i in 0..N + c", "for i in 0..N - c"],
@@ -99,5 +102,65 @@ wait go[c] i % 2
 arrive done
 }
 }
+}",
+    // CTAs with roles of their own, one with its workers in two.
+    "param N in 0..
+mbarrier full[2, 2] { arrivals: 1 }
+mbarrier empty[2, 2] { arrivals: 3 }
+role load0 {
+for i in 0..N {
+wait empty[0, i % 2] (i / 2 + 1) % 2
+arrive full[0, i % 2]
+}
+}
+role load1 {
+for i in 0..N {
+wait empty[1, i % 2] (i / 2 + 1) % 2
+arrive full[1, i % 2]
+}
+}
+role math0[w in 0..2] {
+for i in 0..N {
+wait full[0, i % 2] i / 2 % 2
+arrive empty[0, i % 2]
+}
+}
+role math1 {
+for i in 0..N {
+wait full[1, i % 2] i / 2 % 2
+arrive empty[1, i % 2]
+}
+}
+role more1 {
+for i in 0..N {
+wait full[1, i % 2] i / 2 % 2
+arrive empty[1, i % 2]
+}
+}
+role tell0 {
+for i in 0..N {
+wait full[0, i % 2] i / 2 % 2
+arrive empty[1, i % 2]
+}
+}
+role tell1 {
+for i in 0..N {
+wait full[1, i % 2] i / 2 % 2
+arrive empty[0, i % 2]
+}
+}",
+    // A split-phase barrier whose arrivals are made before a loop and at its end.
+    "param N in 0..
+mbarrier full[2] { arrivals: 1 }
+barrier both { arrivals: 2 }
+role cta[c in 0..2] {
+arrive both
+for i in 0..N {
+wait both
+arrive full[1 - c]
+wait full[c] i % 2
+arrive both
+}
+wait both
 }",
 ];

@@ -132,6 +132,7 @@ fn covered(
         prefix,
         all: Vec::new(),
         missing: Vec::new(),
+        renamed: super::symmetric::Renamed::default(),
     };
     rule.assumptions()?;
     let mut setting = rule.setting()?;

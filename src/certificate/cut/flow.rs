@@ -19,6 +19,7 @@ use super::leave;
 use super::lengths;
 use super::own::Own;
 use super::polynomial::Polynomial;
+use super::split_phase;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::BufferId;
@@ -571,6 +572,11 @@ impl Builder<'_> {
         for (nth, stmt) in body.iter().enumerate() {
             if let Some(mut rest) = leave::unfolded(stmt)? {
                 rest.extend_from_slice(&body[nth + 1..]);
+                nodes.extend(self.block(&rest, values, path)?);
+                break;
+            }
+            if let Some(moved) = split_phase::moved(&body[nth..]) {
+                let rest = [&moved[..], &body[nth + 2..]].concat();
                 nodes.extend(self.block(&rest, values, path)?);
                 break;
             }

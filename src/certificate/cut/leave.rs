@@ -166,7 +166,7 @@ fn first(condition: &Expr, var: VarId, lo: &Expr, hi: &Expr) -> Option<(Expr, Ex
 }
 
 /// The first statement that leaves the loop of this body, or the program from inside it.
-fn leaving(body: &[Stmt]) -> Option<(&'static str, Span)> {
+pub fn leaving(body: &[Stmt]) -> Option<(&'static str, Span)> {
     body.iter().find_map(|stmt| match &stmt.kind {
         StmtKind::Break => Some(("break", stmt.span)),
         StmtKind::Return => Some(("return", stmt.span)),
@@ -179,7 +179,7 @@ fn leaving(body: &[Stmt]) -> Option<(&'static str, Span)> {
 }
 
 /// The variables a block assigns to.
-fn changed(body: &[Stmt]) -> Vec<VarId> {
+pub fn changed(body: &[Stmt]) -> Vec<VarId> {
     let mut all = Vec::new();
     for stmt in body {
         match &stmt.kind {

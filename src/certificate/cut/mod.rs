@@ -101,7 +101,8 @@
 //! Refused with the construct named: conditions on patterns and entries of rows that synchronization
 //! depends on, resets that do not directly follow the only member's wait (`epochs.rs`),
 //! ways of leaving a loop that `leave.rs` does not cover, arrivals of more than one, a wait at a
-//! split-phase barrier that does not follow its arrival in the same block, indices that move in
+//! split-phase barrier that does not follow its arrival in the same block, as written or once
+//! `split_phase.rs` has moved the arrival, indices that move in
 //! ways other than `x`, `x % m` with `x` the number of the iteration up to a constant, index values
 //! of unknown extent used otherwise than in comparisons with values over parameters, unless they
 //! number copies.
@@ -132,8 +133,9 @@ pub mod races;
 mod rooms;
 mod rule;
 pub mod sharing;
+mod split_phase;
 mod state;
-mod symmetric;
+pub mod symmetric;
 mod values;
 pub mod visible;
 
@@ -220,6 +222,7 @@ pub fn one_case(
         prefix,
         all: Vec::new(),
         missing: Vec::new(),
+        renamed: symmetric::Renamed::default(),
     };
     rule.derive()?;
     Ok(rule.all)
@@ -248,6 +251,7 @@ pub fn missing(protocol: &Protocol, cut: &Cut, obligation: &str) -> Option<Strin
             prefix,
             all: Vec::new(),
             missing: Vec::new(),
+            renamed: symmetric::Renamed::default(),
         };
         rule.derive().ok()?;
         let found = rule
@@ -343,8 +347,34 @@ pub fn unreachable(
         prefix: String::new(),
         all: Vec::new(),
         missing: Vec::new(),
+        renamed: symmetric::Renamed::default(),
     };
     rule.unreachable(class, site)?;
     let none = || Unsupported::whole("an operation whose reachability is not stated");
     rule.all.pop().ok_or_else(none)
+}
+
+/// Where each class goes, for every way that is found of renaming classes and elements such that the
+/// protocol stays the same.
+pub fn renamings(
+    view: &View<'_>,
+    fixed: &[(ParamId, i64)],
+    classes: &[class::Class],
+    case: &artefact::Case,
+) -> Vec<Vec<usize>> {
+    let rule = rule::Rule {
+        protocol: view.protocol(),
+        fixed: fixed.to_vec(),
+        classes,
+        shadows: &[],
+        ordered: view.ordered.as_ref(),
+        copies: view.copies(),
+        case,
+        shows: Shows::Nothing,
+        prefix: String::new(),
+        all: Vec::new(),
+        missing: Vec::new(),
+        renamed: symmetric::Renamed::default(),
+    };
+    rule.renamings().to_vec()
 }

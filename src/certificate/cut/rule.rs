@@ -30,6 +30,8 @@ use super::state::Resource;
 use super::state::Setting;
 use super::state::Spot;
 use super::state::Tag;
+use super::symmetric::Renamed;
+use crate::certificate::ground;
 use crate::certificate::obligation::Obligation;
 use crate::certificate::obligation::Split;
 use crate::certificate::program::Unsupported;
@@ -63,6 +65,7 @@ pub struct Rule<'a> {
     pub all: Vec<Obligation>,
     /// Per obligation, by name, what it lacks, where that is known without asking a solver.
     pub missing: Vec<(String, String)>,
+    pub renamed: Renamed,
 }
 
 /// A member that is kept from going on: its class, its place, and its iterations there.
@@ -82,6 +85,11 @@ pub fn all_needed(needed: Vec<Requirement>) -> Term {
         let given = term::and(r.given);
         term::or([term::not(given), r.needed])
     }))
+}
+
+/// A condition on numbers as its truth: it occurs wherever arrivals are counted.
+fn decided(condition: Term) -> Term {
+    ground::truth(&condition).map_or(condition, term::boolean)
 }
 
 impl<'a> Rule<'a> {
@@ -1042,16 +1050,16 @@ impl<'a> Rule<'a> {
             .ok_or_else(|| state::uncounted(this, stop))?;
         let done = setting.terms.expr(&done, at.env)?;
         let Counted::Iteration(level) = clock else {
-            return Ok(term::lt(iteration, &done));
+            return Ok(decided(term::lt(iteration, &done)));
         };
         let path = this.flow.path(at.place);
         let inside = path.is_some_and(|path| path.loops.contains(&level));
         let same = inside && this.flow.comes_after(at.place, stop);
-        Ok(if same {
+        Ok(decided(if same {
             term::le(iteration, &done)
         } else {
             term::lt(iteration, &done)
-        })
+        }))
     }
 
     /// While a member is held before an operation, its element does not complete the generation
@@ -1120,6 +1128,9 @@ impl<'a> Rule<'a> {
         let hold = self.held(class, site).ok_or_else(|| {
             Unsupported::at(at.span, "an operation for which the certificate has no cut")
         })?;
+        if self.follows_by_renaming(hold, above) {
+            return Ok(());
+        }
         let mut setting = self.setting_of(class)?;
         let env = setting.member_at(this, site, "held")?;
         let mut groups = vec![Group {
@@ -1436,7 +1447,7 @@ impl<'a> Rule<'a> {
             term::not(term::within(&term::int(0), &clock, &total)),
             term::and(inside.into_iter().chain([term::eq(&own, &clock)])),
         ]));
-        let exists = term::within(&term::int(0), &clock, &total);
+        let exists = decided(term::within(&term::int(0), &clock, &total));
         let there = term::and([exists].into_iter().chain(conditions));
         Ok(Spot {
             when: there,

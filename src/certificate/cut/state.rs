@@ -538,7 +538,8 @@ impl<'p> Setting<'p> {
     /// that equal products cancel before they are multiplied with anything.
     pub fn weighted(&mut self, parts: Vec<(Polynomial, Term)>) -> Result<Term, Unsupported> {
         let mut gathered: Vec<(Vec<Expr>, Vec<Term>)> = Vec::new();
-        for (polynomial, times) in &parts {
+        let zero = term::int(0);
+        for (polynomial, times) in parts.iter().filter(|(_, times)| *times != zero) {
             for (coefficient, factors) in polynomial.terms() {
                 let coefficient = i64::try_from(coefficient)
                     .map_err(|_| Unsupported::whole("numbers beyond 64 bits"))?;

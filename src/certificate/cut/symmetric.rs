@@ -1,22 +1,40 @@
-//! Classes that are the same but for a number: the CTAs of a cluster, each with barriers of its own and all
-//! with arrivals at those of the others.
+//! Classes that are at one place wherever nobody can go on: those that run one program, such as the warps of
+//! several roles, and those that are the same but for a number, such as the CTAs of a cluster, each with barriers
+//! of its own and all with arrivals at those of the others.
 //!
-//! Take a permutation of the values of some indices with a known extent, applied to members by their role's
-//! indices and to elements by positions of their objects. If it turns the program of every class into that of
-//! another one, with equally many members, up to the order in which operations that block nobody follow
-//! each other, then it is an automorphism of the unwrapped protocol, as far as places are concerned at which
-//! members block or have finished: whoever is at such a place has made the same arrivals, at the
+//! Exchanging two members that run the same program changes nothing, whichever roles they are of. So
+//! classes whose programs are the same, up to the order in which operations that block nobody follow each
+//! other, make up one *group*.
+//!
+//! Take a permutation of the values of some positions of objects, applied to elements. If it turns the program of
+//! every group into that of another one, with equally many members, up to that order, then there is a permutation
+//! of members that goes with it. It is an automorphism of the unwrapped protocol, as far as places are
+//! concerned at which members block or have finished: whoever is at such a place has made the same arrivals, at the
 //! permuted elements. The vectors of places at which everybody is blocked or finished are mapped to
 //! such vectors, so the least one is mapped to itself. In it, a class and its image are at the same
 //! place. That is all that the rule's last condition is about, and the only one that makes use of it.
 //!
+//! # Cuts
+//!
+//! Where the programs are turned into each other operation by operation, and each class into one of the
+//! same size, the permutation renames classes and elements throughout. The obligation for a cut of a class,
+//! with its stops renamed, is then that for a cut of the image, under other names: if one is shown, so is the other.
+//! Only one of the two is asked for. Other copies than that of the held member do not occur in it.
+//!
 //! # Side conditions
 //!
-//! A position of an object is permuted where it has as many elements as the index has values, and every
-//! operation there has a number at this position. What an element expects or starts with does not
-//! depend on which one it is. Waits and registrations are for the same generations, loops and
-//! conditions are the same to the letter. Not looked for where pools are used or where copies go in order.
+//! A position of an object is permuted where it has as many elements as there are values, and every
+//! operation there has a number at this position; one that numbers copies is not. What an element expects or
+//! starts with does not depend on which one it is. Waits and registrations are for the same generations, loops and
+//! conditions are the same to the letter. Members are counted: classes whose sizes are numbers from 1 are put
+//! together, and others where the size is the same to the letter, so that either all of a group's classes have members or
+//! none has. Classes of copies are put together with others of their role and kind only. Not looked for where pools are used or
+//! where copies go in order.
 
+use std::cell::OnceCell;
+
+use super::artefact::Hold;
+use super::artefact::Quantity;
 use super::class::Class;
 use super::flow::Flow;
 use super::flow::Node;
@@ -27,11 +45,11 @@ use crate::protocol::Expr;
 /// The largest extent whose values are permuted.
 const MAX_EXTENT: i64 = 16;
 
-/// A permutation of the values `0..extent` of indices.
+/// A permutation of the values `0..extent` at positions of objects.
 struct Action {
     /// Where each value goes.
     images: Vec<i64>,
-    /// Only the indices and positions of objects with this number, or all.
+    /// Only this position of objects, or all.
     only: Option<usize>,
 }
 
@@ -49,6 +67,77 @@ impl Action {
         let at = usize::try_from(*value).ok()?;
         self.images.get(at).map(|image| Expr::Int(*image))
     }
+}
+
+/// In which order operations that block nobody have to follow each other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Order {
+    /// In the same one.
+    Exact,
+    /// In any.
+    Free,
+}
+
+/// How elements are permuted.
+struct Permuted<'a> {
+    /// How values are, or not at all.
+    action: Option<&'a Action>,
+    /// Per object, which positions are.
+    positions: Vec<Vec<bool>>,
+}
+
+impl Permuted<'_> {
+    fn element(&self, site: &Site) -> Option<Vec<Expr>> {
+        let index = site.index.iter().zip(&self.positions[site.object.0]);
+        let index = index.map(|(e, permuted)| match (self.action, permuted) {
+            (Some(action), true) => action.image(e),
+            _ => Some(e.clone()),
+        });
+        index.collect()
+    }
+}
+
+/// Classes that run the same program, from the first.
+struct Alike {
+    classes: Vec<usize>,
+    /// How many members they have: a sum of numbers, or so many times a size.
+    members: (i64, Option<Expr>),
+}
+
+/// Classes that are the same but for a number, and the cuts that are asked for.
+#[derive(Default)]
+pub struct Renamed {
+    /// Where each class goes, for every way of renaming classes and elements.
+    classes: OnceCell<Vec<Vec<usize>>>,
+    /// Class, operation, and what its element must not have completed, of cuts that are asked for or follow.
+    shown: Vec<(usize, usize, Option<i64>)>,
+}
+
+/// A cut with its classes renamed; `None` if it speaks of some that do not exist.
+pub fn renamed(hold: &Hold, classes: &[usize]) -> Option<Hold> {
+    let mut stops = vec![Vec::new(); hold.stops.len()];
+    for (class, old) in hold.stops.iter().enumerate() {
+        let mut new = old.clone();
+        for quantity in new
+            .iter_mut()
+            .flat_map(|stop| &mut stop.clock.0)
+            .flat_map(|p| &mut p.of)
+        {
+            match quantity {
+                Quantity::Trips(of, _)
+                | Quantity::Sum { of, .. }
+                | Quantity::Quotient { of: (of, _), .. } => *of = *classes.get(*of)?,
+                Quantity::Param(_) | Quantity::Clock(_) | Quantity::Share { .. } => {}
+            }
+        }
+        *stops.get_mut(*classes.get(class)?)? = new;
+    }
+    Some(Hold {
+        class: *classes.get(hold.class)?,
+        site: hold.site,
+        stops,
+        elsewhere: hold.elsewhere.clone(),
+    })
 }
 
 /// Permutations of so many values: those that clusters of one or two dimensions have.
@@ -71,19 +160,29 @@ fn permutations(extent: i64) -> Vec<Vec<i64>> {
 }
 
 impl Rule<'_> {
-    /// For every class one that is at the same place wherever nobody can go on: the first of those.
+    /// For every class one that is at the same place wherever nobody can go on: the first of those. Both
+    /// have members or none has.
     pub(super) fn at_one_place(&self) -> Vec<usize> {
         let mut first: Vec<usize> = (0..self.classes.len()).collect();
         let pools = (0..self.classes.len()).any(|class| self.uses_pools(class));
         if self.ordered.is_some() || pools {
             return first;
         }
+        let groups = self.alike();
+        for group in &groups {
+            for class in &group.classes {
+                first[*class] = group.classes[0];
+            }
+        }
         for action in self.actions() {
-            let Some(images) = self.images(&action) else {
+            let Some(images) = self.images(&action, &groups) else {
                 continue;
             };
-            for (class, image) in images.into_iter().enumerate() {
-                let (one, other) = (first[class], first[image]);
+            for (group, image) in images.into_iter().enumerate() {
+                let (one, other) = (
+                    first[groups[group].classes[0]],
+                    first[groups[image].classes[0]],
+                );
                 for known in &mut first {
                     if *known == one.max(other) {
                         *known = one.min(other);
@@ -94,11 +193,96 @@ impl Rule<'_> {
         first
     }
 
+    /// Where each class goes, for every way of renaming classes and elements that is found.
+    pub fn renamings(&self) -> &[Vec<usize>] {
+        self.renamed.classes.get_or_init(|| {
+            let copied = |class: &Class| class.copies.is_some() || class.number.is_some();
+            let pools = (0..self.classes.len()).any(|class| self.uses_pools(class));
+            if self.ordered.is_some() || pools || self.classes.iter().any(copied) {
+                return Vec::new();
+            }
+            let actions = self.actions();
+            actions
+                .iter()
+                .filter_map(|action| self.renaming(action))
+                .collect()
+        })
+    }
+
+    fn renaming(&self, action: &Action) -> Option<Vec<usize>> {
+        let permuted = self.permuted(action)?;
+        let mut left: Vec<usize> = (0..self.classes.len()).collect();
+        let images = (0..self.classes.len()).map(|class| {
+            let found = left.iter().position(|image| {
+                let same_size = self.classes[class].size == self.classes[*image].size;
+                same_size && self.becomes(class, *image, &permuted, Order::Exact)
+            })?;
+            Some(left.remove(found))
+        });
+        images.collect()
+    }
+
+    /// Whether a cut follows from that of another class, which is asked for; if not, this one is.
+    pub fn follows_by_renaming(&mut self, hold: &Hold, above: Option<i64>) -> bool {
+        let (class, site) = (hold.class, hold.site);
+        let follows = hold.elsewhere.is_empty()
+            && self.renamings().iter().any(|classes| {
+                let before = classes.iter().position(|image| *image == class);
+                before.is_some_and(|before| {
+                    self.renamed.shown.contains(&(before, site, above))
+                        && self
+                            .held(before, site)
+                            .is_some_and(|other| renamed(other, classes).as_ref() == Some(hold))
+                })
+            });
+        self.renamed.shown.push((class, site, above));
+        follows
+    }
+
+    /// The classes by the programs that they run.
+    fn alike(&self) -> Vec<Alike> {
+        let still = Permuted {
+            action: None,
+            positions: self
+                .protocol
+                .objects
+                .iter()
+                .map(|o| vec![false; o.extents.len()])
+                .collect(),
+        };
+        let mut groups: Vec<Alike> = Vec::new();
+        for (class, this) in self.classes.iter().enumerate() {
+            let (number, size) = match &this.size {
+                Expr::Int(number) => (*number, None),
+                size => (1, Some(size.clone())),
+            };
+            let same = groups.iter_mut().find(|group| {
+                group.members.1 == size
+                    && self.becomes(class, group.classes[0], &still, Order::Free)
+            });
+            let counted = match &size {
+                None => number >= 1,
+                Some(_) => true,
+            };
+            match same {
+                Some(group) if counted => {
+                    group.classes.push(class);
+                    group.members.0 = group.members.0.saturating_add(number);
+                }
+                _ => groups.push(Alike {
+                    classes: vec![class],
+                    members: (number, size),
+                }),
+            }
+        }
+        groups
+    }
+
     fn actions(&self) -> Vec<Action> {
         let mut shapes: Vec<(i64, Option<usize>)> = Vec::new();
-        for role in &self.protocol.roles {
-            for (nth, index) in role.indices.iter().enumerate() {
-                if let Expr::Int(extent @ 2..=MAX_EXTENT) = self.fix(&index.extent) {
+        for object in &self.protocol.objects {
+            for (nth, extent) in object.extents.iter().enumerate() {
+                if let Expr::Int(extent @ 2..=MAX_EXTENT) = self.fix(extent) {
                     shapes.extend([(extent, None), (extent, Some(nth))]);
                 }
             }
@@ -112,52 +296,52 @@ impl Rule<'_> {
         actions.collect()
     }
 
-    /// Which class each one becomes, if that is an automorphism.
-    fn images(&self, action: &Action) -> Option<Vec<usize>> {
-        // Per object, which positions are permuted.
+    /// How an action permutes elements, if it does.
+    fn permuted<'s>(&self, action: &'s Action) -> Option<Permuted<'s>> {
         let objects = self.protocol.objects.iter().enumerate();
-        let permuted = objects.map(|(object, declared)| {
+        let positions = objects.map(|(object, declared)| {
             let extents = declared.extents.iter().enumerate();
             let permuted = extents.map(|(at, extent)| {
                 let mut sites = self.classes.iter().flat_map(|class| &class.flow.sites);
                 let literal = |site: &Site| matches!(site.index[at], Expr::Int(_));
                 action.applies(at, &self.fix(extent))
+                    && self.copies.objects.get(&object) != Some(&at)
                     && sites.all(|site| site.object.0 != object || literal(site))
             });
             permuted.collect()
         });
-        let permuted: Vec<Vec<bool>> = permuted.collect();
-        let all = 0..self.classes.len();
-        let images = all.map(|class| {
-            let image = self.image_of(class, action)?;
-            self.becomes(class, image, action, &permuted)
-                .then_some(image)
+        let permuted = Permuted {
+            action: Some(action),
+            positions: positions.collect(),
+        };
+        let any = permuted
+            .positions
+            .iter()
+            .flatten()
+            .any(|permuted| *permuted);
+        any.then_some(permuted)
+    }
+
+    /// Which group each one becomes, if that is an automorphism.
+    fn images(&self, action: &Action, groups: &[Alike]) -> Option<Vec<usize>> {
+        let permuted = self.permuted(action)?;
+        let images = groups.iter().map(|group| {
+            groups.iter().position(|image| {
+                group.members == image.members
+                    && self.becomes(group.classes[0], image.classes[0], &permuted, Order::Free)
+            })
         });
         images.collect()
     }
 
-    /// The class whose indices have the permuted values.
-    fn image_of(&self, class: usize, action: &Action) -> Option<usize> {
-        let this = &self.classes[class];
-        let mut known = this.known.clone();
-        let indices = &self.protocol.roles[this.role].indices;
-        for (nth, index) in indices.iter().enumerate() {
-            if action.applies(nth, &self.fix(&index.extent))
-                && let Some(value) = known.get_mut(&index.var)
-            {
-                *value = action.image(value)?;
-            }
-        }
-        let same = |other: &Class| {
-            other.role == this.role && other.known == known && other.compared == this.compared
-        };
-        self.classes.iter().position(same)
-    }
-
-    /// Whether a class becomes another one.
-    fn becomes(&self, class: usize, image: usize, action: &Action, permuted: &[Vec<bool>]) -> bool {
+    /// Whether the program of a class becomes that of another one.
+    fn becomes(&self, class: usize, image: usize, permuted: &Permuted<'_>, order: Order) -> bool {
         let (a, b) = (&self.classes[class], &self.classes[image]);
-        let alike = a.size == b.size && a.copies == b.copies && a.kind == b.kind;
+        let copied = a.copies.is_some() || a.number.is_some();
+        let alike = a.copies == b.copies
+            && a.kind == b.kind
+            && a.number == b.number
+            && (!copied || a.role == b.role);
         let loops = a.flow.loops.len() == b.flow.loops.len()
             && a.flow.loops.iter().zip(&b.flow.loops).all(|(x, y)| {
                 x.var == y.var
@@ -171,41 +355,7 @@ impl Rule<'_> {
             && sites
             && same_nodes(&a.flow.nodes, &b.flow.nodes)
             && self.same_generations(class, image)
-            && self.same_sites(&a.flow, &b.flow, action, permuted)
-    }
-
-    /// Whether operations become the others, in any order where those follow each other that block nobody.
-    fn same_sites(&self, a: &Flow, b: &Flow, action: &Action, permuted: &[Vec<bool>]) -> bool {
-        let image = |site: &Site| -> Option<Vec<Expr>> {
-            let index = site.index.iter().zip(&permuted[site.object.0]);
-            let index = index.map(|(e, permuted)| match permuted {
-                true => action.image(e),
-                false => Some(e.clone()),
-            });
-            index.collect()
-        };
-        let same = |x: &Site, y: &Site| {
-            x.object == y.object
-                && x.kind == y.kind
-                && x.path == y.path
-                && image(x).as_ref() == Some(&y.index)
-        };
-        let mut start = 0;
-        while start < a.sites.len() {
-            let length = run(&a.sites[start..]);
-            if length != run(&b.sites[start..]) {
-                return false;
-            }
-            let mut left: Vec<&Site> = b.sites[start..start + length].iter().collect();
-            for site in &a.sites[start..start + length] {
-                let Some(found) = left.iter().position(|other| same(site, other)) else {
-                    return false;
-                };
-                left.swap_remove(found);
-            }
-            start += length;
-        }
-        true
+            && same_sites(&a.flow, &b.flow, permuted, order)
     }
 
     /// Whether the waits and registrations of two classes are for the same generations.
@@ -225,6 +375,36 @@ impl Rule<'_> {
             generation(a) == generation(b) && registration(a) == registration(b)
         })
     }
+}
+
+/// Whether operations become the others, one by one or in any order where those follow each other that
+/// block nobody.
+fn same_sites(a: &Flow, b: &Flow, permuted: &Permuted<'_>, order: Order) -> bool {
+    let same = |x: &Site, y: &Site| {
+        x.object == y.object
+            && x.kind == y.kind
+            && x.path == y.path
+            && permuted.element(x).as_ref() == Some(&y.index)
+    };
+    if order == Order::Exact {
+        return a.sites.iter().zip(&b.sites).all(|(x, y)| same(x, y));
+    }
+    let mut start = 0;
+    while start < a.sites.len() {
+        let length = run(&a.sites[start..]);
+        if length != run(&b.sites[start..]) {
+            return false;
+        }
+        let mut left: Vec<&Site> = b.sites[start..start + length].iter().collect();
+        for site in &a.sites[start..start + length] {
+            let Some(found) = left.iter().position(|other| same(site, other)) else {
+                return false;
+            };
+            left.swap_remove(found);
+        }
+        start += length;
+    }
+    true
 }
 
 /// How many operations that block nobody follow each other on one path, or one that blocks.

@@ -26,6 +26,8 @@ struct Filling {
     known: Sum,
     /// The CTA of each copy that does not say.
     open: Vec<u32>,
+    /// How many loops and branches are around each statement that expects or copies.
+    around: BTreeSet<(usize, usize)>,
     /// Where each of them begins to write, where accesses are followed.
     begun: Vec<Range>,
 }
@@ -82,7 +84,7 @@ impl Boxes {
             begun: BTreeMap::new(),
         };
         for program in programs {
-            boxes.collect(&program.statements, program, &mut Vec::new(), unknowns);
+            boxes.collect(&program.statements, program, (&mut Vec::new(), 0), unknowns);
         }
         boxes
     }
@@ -96,19 +98,20 @@ impl Boxes {
         &mut self,
         statements: &[Statement],
         program: &Program,
-        loops: &mut Vec<Unknown>,
+        (loops, branches): (&mut Vec<Unknown>, usize),
         unknowns: &Unknowns,
     ) {
         for statement in statements {
             match &statement.action {
                 Action::For(unknown, _, body) => {
                     loops.push(*unknown);
-                    self.collect(body, program, loops, unknowns);
+                    self.collect(body, program, (loops, branches), unknowns);
                     loops.pop();
                 }
                 Action::If(_, yes, no) => {
-                    self.collect(yes, program, loops, unknowns);
-                    self.collect(no, program, loops, unknowns);
+                    for block in [yes, no] {
+                        self.collect(block, program, (loops, branches + 1), unknowns);
+                    }
                 }
                 action => {
                     let Some(address) = barrier(action) else {
@@ -127,7 +130,7 @@ impl Boxes {
                     if let Some(at) = leveled(address, program.rank, loops, unknowns) {
                         let filling = self.at(at);
                         for _ in &program.warps {
-                            filling.add(action, program.rank);
+                            filling.add(action, program.rank, (loops.len(), branches));
                             filling.begun.extend(begun.clone());
                         }
                     }
@@ -144,6 +147,7 @@ impl Boxes {
                 expected: Vec::new(),
                 known: Sum::of(0),
                 open: Vec::new(),
+                around: BTreeSet::new(),
                 begun: Vec::new(),
             });
             self.fillings.len() - 1
@@ -157,6 +161,22 @@ impl Boxes {
         let begun = self.begun.get(&(range.rank, range.base.clone()))?;
         let room = |at: i128| Some(begun.range(at + 1..).next()? - at);
         range.all().filter_map(room).min()
+    }
+
+    /// Whether several CTAs fill an mbarrier.
+    pub fn is_shared(
+        &self,
+        address: &Sum,
+        rank: u32,
+        loops: &[Unknown],
+        unknowns: &Unknowns,
+    ) -> bool {
+        let at = leveled(address, rank, loops, unknowns);
+        let mut found = self
+            .fillings
+            .iter()
+            .filter(|f| Some(&f.place) == at.as_ref());
+        found.any(|f| f.open.iter().any(|other| *other != f.place.rank))
     }
 
     /// The share of a copy to an mbarrier that several CTAs copy to; none where only one does.
@@ -182,13 +202,17 @@ impl Boxes {
     }
 }
 
-/// Where the launch decides how many bytes several copies deliver, they are counted in copies: each delivers
-/// 1 of as many as there are. What is expected and what is delivered is the same multiple of that, as far as
-/// the copies are alike, as they are taken to be where the bytes are known, too. Whether there is such an mbarrier.
+/// Where the launch decides how many bytes several copies deliver, or copies of several CTAs cannot have equal
+/// shares of what is expected (a tile of one's own and parts of one that CTAs send each other), they are counted
+/// in copies: each delivers 1 of as many as there are. What is expected and what is delivered is the same multiple of that, as far as
+/// the copies are alike, as they are taken to be where the bytes are known, too. Where they are not, an mbarrier still
+/// completes when the last of the copies that are to fill it lands, whatever their sizes. Whether there is such an mbarrier.
 pub(in crate::ptx) fn count_copies(programs: &mut [Program], unknowns: &Unknowns) -> bool {
     let boxes = Boxes::of(programs, unknowns);
     let open = |f: &&Filling| match f.expected.as_slice() {
-        [bytes] => bytes.as_constant().is_none() && f.known == Sum::of(0) && f.open.len() > 1,
+        [bytes] if f.known == Sum::of(0) && f.open.len() > 1 => {
+            bytes.as_constant().is_none_or(|bytes| f.is_uneven(bytes))
+        }
         _ => false,
     };
     let counted: Vec<&Filling> = boxes.fillings.iter().filter(open).collect();
@@ -233,15 +257,25 @@ fn count_in(
 }
 
 impl Filling {
-    fn add(&mut self, action: &Action, rank: u32) {
+    fn add(&mut self, action: &Action, rank: u32, around: (usize, usize)) {
         match action {
             Action::ArriveExpectTx(_, bytes) | Action::ExpectTx(_, bytes) => {
                 self.expected.push(bytes.clone());
             }
             Action::Copy(_, Some(bytes), _) => self.known = self.known.plus(bytes),
             Action::Copy(_, None, _) => self.open.push(rank),
-            _ => {}
+            _ => return,
         }
+        self.around.insert(around);
+    }
+
+    /// Whether copies of several CTAs cannot have equal shares of so many bytes, although all of them are
+    /// done whenever the bytes are expected.
+    fn is_uneven(&self, bytes: i128) -> bool {
+        let several = self.open.iter().any(|other| *other != self.place.rank);
+        let count = i128::try_from(self.open.len()).unwrap_or(1);
+        let together = self.around.len() == 1 && self.around.iter().all(|(_, ifs)| *ifs == 0);
+        several && together && bytes >= count && bytes % count != 0
     }
 }
 

@@ -56,9 +56,8 @@ fn uses(followed: &Followed) -> BTreeMap<Unknown, Uses> {
             },
         );
     }
-    for (unknown, uses) in &mut uses {
-        let mut assumed = followed.assumptions.iter();
-        uses.plain |= assumed.any(|(sum, _)| sum.mentions(&|u| u == *unknown));
+    for (sum, _) in &followed.assumptions {
+        look(sum, &mut uses, &followed.unknowns);
     }
     uses
 }
@@ -93,6 +92,10 @@ fn replace(followed: &mut Followed, unknown: Unknown, added: i128, by: i128) {
         quotient: Sum::unknown(quotient),
         facts,
     };
+    let assumptions = std::mem::take(&mut followed.assumptions).into_iter();
+    followed.assumptions = assumptions
+        .map(|(sum, at)| (change.sum(&sum), at))
+        .collect();
     for program in &mut followed.programs {
         let statements = mapped(&program.statements, &|s| change.sum(s), &|c| {
             change.condition(c)
@@ -286,7 +289,8 @@ mod tests {
         plain(Action::For(number, times, vec![wait]))
     }
 
-    /// A parameter divided by 64 and by 256 becomes its quotient by 64; one that is used by itself stays.
+    /// A parameter divided by 64 and by 256 becomes its quotient by 64, in assumptions, too; one that is used by
+    /// itself stays.
     #[test]
     fn only_quotients_are_replaced() {
         for plain in [false, true] {
@@ -298,10 +302,11 @@ mod tests {
             let by = |n| facts.quotient(&Sum::unknown(k), &Sum::of(n)).unwrap();
             let parity = if plain { Sum::unknown(k) } else { by(256) };
             let program = Program::of(0, vec![0], vec![waits(parity, by(64), i)]);
+            let assumed = by(64).scaled(-1).plus_constant(12);
             let mut followed = Followed {
                 programs: vec![program],
                 unknowns,
-                assumptions: BTreeSet::new(),
+                assumptions: BTreeSet::from([(assumed, 0)]),
                 counters: false,
                 tensors: BTreeSet::new(),
                 boxes_out: false,
@@ -319,6 +324,8 @@ mod tests {
             let quotient = Sum::unknown(followed.unknowns.find(&meaning).unwrap());
             let facts = &followed.unknowns.1;
             assert_eq!(facts.range(&quotient), (0, 15));
+            let assumed = quotient.scaled(-1).plus_constant(12);
+            assert_eq!(followed.assumptions, BTreeSet::from([(assumed, 0)]));
             let parity = facts.quotient(&quotient, &Sum::of(4)).unwrap();
             assert_eq!(*after, [waits(parity, quotient, i)]);
         }

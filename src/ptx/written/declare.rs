@@ -94,8 +94,8 @@ impl Writer<'_, '_> {
         }
         if self.followed.counted {
             head.push_str(
-                "//! Tensor copies whose bytes the launch decides are counted in copies: they are taken to fill what \
-                 their mbarriers expect.\n",
+                "//! Tensor copies whose bytes the launch decides, or whose shares are not known, are counted in \
+                 copies: they are taken to fill what their mbarriers expect.\n",
             );
         }
         if !self.boxes.is_empty() {

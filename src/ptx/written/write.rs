@@ -259,8 +259,18 @@ impl Writer<'_, '_> {
             }
             Action::Copy(a, bytes, area) => {
                 let Some(bytes) = bytes.clone().or(sizes) else {
-                    let reason = "how many bytes this copy delivers is not known, and nothing \
-                                  before it expects them";
+                    let unknowns = &self.followed.unknowns;
+                    let reason = match self.boxes.is_shared(a, rank, &self.loops, unknowns) {
+                        true => {
+                            "how many bytes this copy delivers is not known: copies of several \
+                             CTAs fill the mbarrier, and their shares of what is expected there \
+                             are not known"
+                        }
+                        false => {
+                            "how many bytes this copy delivers is not known, and nothing before \
+                             it expects them"
+                        }
+                    };
                     return Err(Obstacle::new(at, reason));
                 };
                 let element = self.element(a, rank, at)?.1;
