@@ -21,7 +21,6 @@ use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Statement;
-use crate::ptx::warp::term::Atom;
 use crate::ptx::warp::term::Condition;
 use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::term::Unknown;
@@ -213,7 +212,7 @@ fn filled_up(
     }
     let mut most = Sum::of(0);
     for count in &counts {
-        if choices(&most) + choices(count) > MOST_CHOICES {
+        if most.choices() + count.choices() > MOST_CHOICES {
             return Err(refused);
         }
         let less = Condition::Negative(most.minus(count));
@@ -256,17 +255,6 @@ fn filled_up(
         followed.programs[number] = Program::of(program.rank, program.warps.clone(), statements);
     }
     Ok(some)
-}
-
-/// How many choices there are in a sum.
-fn choices(sum: &Sum) -> usize {
-    let of = |atom: &Atom| match atom {
-        Atom::Choice(_, a, b) => 1 + choices(a) + choices(b),
-        Atom::Quotient(a, b) => choices(a) + choices(b),
-        Atom::Count(_, _, upto) => choices(upto),
-        Atom::Unknown(_) | Atom::Product(_) | Atom::Cell(..) => 0,
-    };
-    sum.terms.keys().map(of).sum()
 }
 
 /// How often these barriers are come to, where that is a sum.

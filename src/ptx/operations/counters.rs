@@ -162,10 +162,7 @@ impl Walker<'_, '_, '_> {
                 return self.refuse(instruction, "an operand is missing");
             };
             let value = self.uniform(instruction, Some(operand), &mut seen)?;
-            if !state.facts.is_positive(&value) {
-                let reason = "what is added to the counter or put there may be negative";
-                return self.refuse(instruction, reason);
-            }
+            self.countable_word(instruction, &value, state)?;
             let action = if adds {
                 Action::CounterAdd(counter, value.scaled(i128::from(lanes.count_ones())))
             } else {
@@ -184,6 +181,39 @@ impl Walker<'_, '_, '_> {
             self.machine.write(instruction, *register, value, state);
         }
         Ok(())
+    }
+
+    /// What is read there is taken not to be negative, nor more than 2^31 - 1.
+    fn countable_word(&self, instruction: &Instruction<'_>, value: &Sum, state: &State) -> Done {
+        if !state.facts.is_positive(value) {
+            let reason = "what is added to the counter or put there may be negative";
+            return self.refuse(instruction, reason);
+        }
+        if state.facts.range(value).1 > i128::from(i32::MAX) {
+            let reason = "what is added to the counter or put there may be more than 2^31 - 1";
+            return self.refuse(instruction, reason);
+        }
+        Ok(())
+    }
+
+    /// Refuses a bulk copy that may write to a counter.
+    pub fn copied_over(&mut self, instruction: &Instruction<'_>, state: &mut State) -> Done {
+        let Some(operand) = instruction.operands.first() else {
+            return Ok(());
+        };
+        let pointer = match self.machine.value(operand, state, instruction.at) {
+            Value::Integer(integer) => self.pointer(&integer.sum),
+            _ => None,
+        };
+        let reduces = instruction.has("reduce");
+        match pointer {
+            Some(pointer) if !self.counters.contains(&pointer) => Ok(()),
+            None if !reduces => Ok(()),
+            _ => self.refuse(
+                instruction,
+                "it may write to memory that the kernel waits for",
+            ),
+        }
     }
 
     pub fn store(
@@ -206,10 +236,7 @@ impl Walker<'_, '_, '_> {
             return Ok(());
         };
         let value = self.uniform(instruction, instruction.operands.get(1), &mut seen)?;
-        // What is read there is taken not to be negative.
-        if !state.facts.is_positive(&value) {
-            return self.refuse(instruction, "what is stored in the counter may be negative");
-        }
+        self.countable_word(instruction, &value, state)?;
         self.push(out, instruction, Action::CounterSet(counter, value));
         Ok(())
     }

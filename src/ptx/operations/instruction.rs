@@ -33,7 +33,11 @@ pub(in crate::ptx) fn touches(instruction: &Instruction<'_>, counters: bool) -> 
     match first {
         "bar" | "barrier" => true,
         "mbarrier" => true,
-        "cp" => instruction.has("mbarrier") || instruction.opcode.contains("mbarrier::"),
+        "cp" => {
+            instruction.has("mbarrier")
+                || instruction.opcode.contains("mbarrier::")
+                || counters && instruction.has("reduce")
+        }
         "tcgen05" => ["commit", "alloc", "dealloc"]
             .iter()
             .any(|p| instruction.has(p)),
@@ -62,7 +66,7 @@ pub(in crate::ptx) fn watches(instruction: &Instruction<'_>) -> bool {
         Some("ld") => ["volatile", "acquire", "relaxed", "mmio"]
             .iter()
             .any(|p| instruction.has(p)),
-        Some("atom" | "nanosleep") => true,
+        Some("atom" | "nanosleep" | "multimem" | "suld") => true,
         _ => false,
     }
 }

@@ -140,6 +140,10 @@ impl Walker<'_, '_, '_> {
                         .written_through(header, &one.blocks, &state, out)
                         .ok_or(obstacle);
                 }
+                Err(_) if self.endless(&one.blocks) => {
+                    let reason = "nothing in this loop changes when it is left: it may never end";
+                    return Err(Obstacle::new(at, reason));
+                }
                 Err(_) => self.depth = depth,
             }
             let mut after = state;
@@ -167,6 +171,10 @@ impl Walker<'_, '_, '_> {
                 .first()
                 .and_then(|(b, _)| self.last(*b))
                 .map_or(at, |i| i.at);
+            return Err(Obstacle::new(at, reason));
+        }
+        if self.endless(&blocks) {
+            let reason = "nothing in this loop changes when it is left: it may never end";
             return Err(Obstacle::new(at, reason));
         }
         let Some(join) = self.behind_loop(header, &blocks) else {

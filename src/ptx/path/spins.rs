@@ -27,6 +27,19 @@ impl Walker<'_, '_, '_> {
         })
     }
 
+    /// Whether nothing that decides when a loop is left is written in it: it is left at once, or never.
+    pub fn endless(&self, blocks: &BTreeSet<usize>) -> bool {
+        let written = self.written(blocks);
+        let leaves = |block: &&usize| {
+            let next = self.flow.next(**block);
+            next.iter().any(|b| !blocks.contains(b))
+        };
+        let guards = blocks.iter().filter(leaves);
+        let guards = guards.filter_map(|block| self.last(*block)?.guard);
+        let mut guards = guards.peekable();
+        guards.peek().is_some() && !guards.any(|(guard, _)| written.contains(&guard))
+    }
+
     /// Whether a loop around does nothing but look at one place by weak loads: what decides when it is left depends on
     /// nothing that it carries from round to round.
     pub fn stares(&self, instruction: &Instruction<'_>, block: usize) -> bool {

@@ -1,6 +1,5 @@
 //! The body of a function: instructions, registers, labels and operands.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use super::ast::Function;
@@ -23,7 +22,6 @@ impl<'a> Parser<'a, '_> {
             scopes: Vec::new(),
             open: Vec::new(),
             location: None,
-            tables: HashMap::new(),
             wanted: Vec::new(),
         };
         loop {
@@ -81,7 +79,9 @@ impl<'a> Parser<'a, '_> {
                     (Some(Token::Word), ".branchtargets") => {
                         self.advance();
                         let labels = self.labels()?;
-                        body.tables.insert(word, labels);
+                        if let Some(scope) = body.scope() {
+                            scope.tables.insert(word, labels);
+                        }
                     }
                     (Some(Token::Word), ".callprototype" | ".calltargets") => {
                         self.skip_past(Token::Semicolon, "`;`")?;
@@ -270,7 +270,7 @@ fn choose<'a>(branch: &Instruction<'a>, body: &mut Body<'a>) -> bool {
         return false;
     };
     let name = body.wanted.get(*table as usize).map(|(_, name, _)| *name);
-    let labels = name.and_then(|name| body.tables.get(name)).cloned();
+    let labels = name.and_then(|name| body.table(name));
     let (Some(mut labels), None, true) =
         (labels, branch.guard, branch.opcode.starts_with("brx.idx"))
     else {

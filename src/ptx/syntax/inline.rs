@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::ast::Function;
 use super::ast::Instruction;
@@ -12,6 +13,7 @@ use super::ast::Module;
 use super::ast::Operand;
 use super::ast::Parameter;
 use super::ast::Register;
+use crate::ptx::warp::evaluate::bits_of;
 
 /// The most instructions of a kernel with everything that it calls.
 const MOST_INSTRUCTIONS: usize = 1 << 20;
@@ -106,11 +108,14 @@ fn expanded<'a>(
     let mut memory = Memory::default();
     // Where each instruction went.
     let mut places = Vec::with_capacity(function.code.len() + 1);
-    for instruction in &function.code {
+    for (index, instruction) in function.code.iter().enumerate() {
         places.push(whole.code.len());
         match called(module, instruction) {
             None => whole.code.push(instruction.clone()),
             Some(other) => {
+                if !agreed(function, index, other) {
+                    return None;
+                }
                 let inside = expanded(module, other, open)?;
                 written_out(&mut whole, &inside, instruction, &mut memory)?;
             }
@@ -135,6 +140,69 @@ fn expanded<'a>(
     whole.code = code;
     open.pop();
     Some(whole)
+}
+
+/// Whether what is passed to a function and given back is read in the pieces in which it was written, and does not
+/// have the name of a parameter of the caller.
+fn agreed(caller: &Function<'_>, call: usize, other: &Function<'_>) -> bool {
+    let Some(instruction) = caller.code.get(call) else {
+        return false;
+    };
+    let calls = |i: &&Instruction<'_>| i.parts().next() != Some("call");
+    let before = caller.code.iter().take(call).rev().take_while(calls);
+    let before: Vec<&Instruction<'_>> = before.collect();
+    let behind = caller.code.iter().skip(call + 1).take_while(calls);
+    let behind: Vec<&Instruction<'_>> = behind.collect();
+    let inside: Vec<&Instruction<'_>> = other.code.iter().collect();
+    let at = instruction
+        .operands
+        .iter()
+        .position(|o| matches!(o, Operand::Name(_)));
+    let at = at.unwrap_or(0);
+    let lists = (
+        listed(instruction.operands.first().filter(|_| at > 0)),
+        listed(instruction.operands.get(at + 1)),
+    );
+    let (Some(results), Some(given)) = lists else {
+        return false;
+    };
+    let name = |operand: &Operand<'_>| match operand {
+        Operand::Name(name) => Some((*name).to_owned()),
+        _ => None,
+    };
+    let own = |name: &str| caller.parameters.iter().any(|p| p.name == name);
+    let within =
+        |read: BTreeSet<(i64, u32)>, written: BTreeSet<(i64, u32)>| read.is_subset(&written);
+    let given = given
+        .iter()
+        .zip(&other.parameters)
+        .all(|(operand, parameter)| {
+            name(operand).is_none_or(|name| {
+                let read = pieces(&inside, "ld.param", parameter.name);
+                !own(&name) && within(read, pieces(&before, "st.param", &name))
+            })
+        });
+    let taken = results.iter().zip(&other.results).all(|(operand, result)| {
+        name(operand).is_none_or(|name| {
+            let written = pieces(&inside, "st.param", result.name);
+            !own(&name) && within(pieces(&behind, "ld.param", &name), written)
+        })
+    });
+    given && taken
+}
+
+/// Where parts of a parameter are read or written, and in how many bits.
+fn pieces(code: &[&Instruction<'_>], verb: &str, name: &str) -> BTreeSet<(i64, u32)> {
+    let place = usize::from(verb.starts_with("ld"));
+    let of_it = code.iter().filter(|i| i.opcode.starts_with(verb));
+    let piece = |i: &&Instruction<'_>| match i.operands.get(place)? {
+        Operand::Address { base, offset, .. } if **base == Operand::Name(name) => {
+            let parts: Vec<&str> = i.parts().collect();
+            Some((*offset, bits_of(&parts)?))
+        }
+        _ => None,
+    };
+    of_it.filter_map(piece).collect()
 }
 
 /// Registers in the place of parameters, by name and offset; and the names.

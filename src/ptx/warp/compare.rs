@@ -140,10 +140,14 @@ impl Machine<'_, '_> {
             let meets = |u: Unknown| matches!(self.unknowns.meaning(u), Some(Meaning::Read(..)));
             bare && sum.mentions(&meets)
         };
-        if read(&a.sum) || read(&b.sum) {
+        if (read(&a.sum) || read(&b.sum))
+            && let Some(x) = self.read(a, signed, bits, state, at)
+            && let Some(y) = self.read(b, signed, bits, state, at)
+        {
+            let difference = x.plus_times(&y, -1).sum;
             return Some(match relation {
-                "eq" => Condition::Zero(difference.sum),
-                _ => Condition::Negative(difference.sum),
+                "eq" => Condition::Zero(difference),
+                _ => Condition::Negative(difference),
             });
         }
         if relation == "eq" {

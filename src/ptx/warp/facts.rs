@@ -663,7 +663,7 @@ pub(in crate::ptx) fn alike(a: &Condition, b: &Condition, facts: &Facts) -> bool
                 (Some(a), Some(b)) => facts.same(a, b),
                 (a, b) => a == b,
             };
-            parity && a.memory == b.memory && facts.same(&a.barrier, &b.barrier)
+            parity && a.memory == b.memory && a.time == b.time && facts.same(&a.barrier, &b.barrier)
         }
         (Condition::Not(a), Condition::Not(b)) => alike(a, b, facts),
         (a, b) => a == b,

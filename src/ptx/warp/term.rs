@@ -99,6 +99,9 @@ const LARGEST: i128 = 1 << 80;
 /// Sums of more terms are not followed.
 const MOST_TERMS: usize = 48;
 
+/// Nor are sums of more choices: what is done with one is done in each case.
+const MOST_CHOICES: usize = 6;
+
 impl Sum {
     pub fn of(constant: i128) -> Sum {
         Sum {
@@ -129,9 +132,21 @@ impl Sum {
         (self.constant == 0 && terms.next().is_none()).then_some((atom, *factor))
     }
 
+    /// How many choices there are in it.
+    pub fn choices(&self) -> usize {
+        let of = |atom: &Atom| match atom {
+            Atom::Choice(_, a, b) => 1 + a.choices() + b.choices(),
+            Atom::Quotient(a, b) => a.choices() + b.choices(),
+            Atom::Count(_, _, upto) => upto.choices(),
+            Atom::Unknown(_) | Atom::Product(_) | Atom::Cell(..) => 0,
+        };
+        self.terms.keys().map(of).sum()
+    }
+
     /// Whether it is so large that it is better given up.
     pub fn excessive(&self) -> bool {
         self.terms.len() > MOST_TERMS
+            || self.choices() > MOST_CHOICES
             || self.constant.abs() > LARGEST
             || self.terms.values().any(|c| c.abs() > LARGEST)
     }
