@@ -184,7 +184,7 @@ fn flags_of_neighbours() {
     --- stdout
     flags.ptx:look_back: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_param_1[0] >= 1, but at_param_1[0] is 0 and stays 0: cta[0], which still adds to it, cannot start: cta[1] holds the only place
     flags.ptx:look_ahead: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_param_1[1] >= 1, but at_param_1[1] is 0 and stays 0: nobody else adds to it
-    flags.ptx:look_back_negative: deadlock: UNKNOWN line 208, `st.release.gpu.global.s32 [%rd9], %r4`: `st.release.gpu.global.s32`: what is stored in the counter may be negative
+    flags.ptx:look_back_negative: deadlock: UNKNOWN line 208, `st.release.gpu.global.s32 [%rd9], %r4`: `st.release.gpu.global.s32`: what is added to the counter or put there may be negative
     --- stderr
     ");
 }

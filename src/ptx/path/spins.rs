@@ -27,17 +27,40 @@ impl Walker<'_, '_, '_> {
         })
     }
 
-    /// Whether nothing that decides when a loop is left is written in it: it is left at once, or never.
+    /// Whether what decides when a loop is left is the same in each round: it is left at once, or never.
     pub fn endless(&self, blocks: &BTreeSet<usize>) -> bool {
-        let written = self.written(blocks);
-        let leaves = |block: &&usize| {
-            let next = self.flow.next(**block);
-            next.iter().any(|b| !blocks.contains(b))
+        let deciding = self.deciding(blocks);
+        let constant = |one: &&Instruction<'_>| {
+            let written = destinations(one);
+            !written.iter().flatten().any(|r| deciding.contains(r)) || computes(one)
         };
-        let guards = blocks.iter().filter(leaves);
-        let guards = guards.filter_map(|block| self.last(*block)?.guard);
-        let mut guards = guards.peekable();
-        guards.peek().is_some() && !guards.any(|(guard, _)| written.contains(&guard))
+        let mut code = blocks.iter().flat_map(|b| self.code(*b));
+        let carried = |r: &Register| self.carries(*r, blocks);
+        !deciding.is_empty() && code.all(|one| constant(&one)) && !deciding.iter().any(carried)
+    }
+
+    /// What decides when a loop is left, and what that is computed from in the loop.
+    fn deciding(&self, blocks: &BTreeSet<usize>) -> BTreeSet<Register> {
+        let mut deciding = BTreeSet::new();
+        for block in blocks {
+            let leaves = self.flow.next(*block).iter().any(|b| !blocks.contains(b));
+            let guard = self.last(*block).and_then(|i| i.guard);
+            deciding.extend(guard.filter(|_| leaves).map(|(guard, _)| guard));
+        }
+        loop {
+            let before = deciding.len();
+            for one in blocks.iter().flat_map(|b| self.code(*b)) {
+                let written: BTreeSet<Register> = destinations(one).into_iter().flatten().collect();
+                if !written.is_disjoint(&deciding) {
+                    let read = one.operands.iter().skip(1);
+                    deciding.extend(read.flat_map(registers));
+                    deciding.extend(one.guard.map(|(guard, _)| guard));
+                }
+            }
+            if deciding.len() == before {
+                return deciding;
+            }
+        }
     }
 
     /// Whether a loop around does nothing but look at one place by weak loads: what decides when it is left depends on
@@ -70,32 +93,11 @@ impl Walker<'_, '_, '_> {
         if code.any(|one| writes(&one) && !apart(one)) {
             return false;
         }
-        // What decides when the loop is left, and what that is computed from in the loop.
-        let mut deciding = BTreeSet::new();
-        for block in blocks {
-            let leaves = self.flow.next(*block).iter().any(|b| !blocks.contains(b));
-            let guard = self.last(*block).and_then(|i| i.guard);
-            deciding.extend(guard.filter(|_| leaves).map(|(guard, _)| guard));
-        }
-        let first = deciding.clone();
-        loop {
-            let before = deciding.len();
-            for one in blocks.iter().flat_map(|b| self.code(*b)) {
-                let written: BTreeSet<Register> = destinations(one).into_iter().flatten().collect();
-                if !written.is_disjoint(&deciding) {
-                    let read = one.operands.iter().skip(1);
-                    deciding.extend(read.flat_map(registers));
-                    deciding.extend(one.guard.map(|(guard, _)| guard));
-                }
-            }
-            if deciding.len() == before {
-                break;
-            }
-        }
+        let deciding = self.deciding(blocks);
         let written = self.written(blocks);
         let carried = |r: &Register| written.contains(r) && self.carries(*r, blocks);
         let mut read = destinations(load).into_iter().flatten();
-        !first.is_empty() && read.any(|r| deciding.contains(&r)) && !deciding.iter().any(carried)
+        read.any(|r| deciding.contains(&r)) && !deciding.iter().any(carried)
     }
 
     /// Whether what a register holds in a round of a loop may depend on what it held in the round before.
@@ -153,6 +155,18 @@ impl Walker<'_, '_, '_> {
         let guard = self.last(block).and_then(|i| i.guard);
         ways > 1 && guard.is_some_and(|(g, _)| known.contains(&g))
     }
+}
+
+/// Whether an instruction makes the same of the same registers, whenever it is carried out.
+fn computes(instruction: &Instruction<'_>) -> bool {
+    let plain = [
+        "mov", "add", "sub", "mul", "mad", "neg", "not", "and", "or", "xor", "shl", "shr", "min",
+        "max", "setp", "selp", "set", "slct", "cvt", "cvta", "lop3", "prmt", "bfe", "bfi", "abs",
+        "div", "rem",
+    ];
+    let special = |o: &Operand<'_>| matches!(o, Operand::Name(name) if name.starts_with("%clock") || name.starts_with("%globaltimer"));
+    let first = instruction.parts().next();
+    first.is_some_and(|f| plain.contains(&f)) && !instruction.operands.iter().any(special)
 }
 
 fn registers(operand: &Operand<'_>) -> Vec<Register> {
