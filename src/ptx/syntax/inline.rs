@@ -1,7 +1,8 @@
 //! Calls of functions of the same text, written out: what a function does is followed where it is called.
 //! Its registers, labels and shared variables are its own; parameters, which are memory of their own in
 //! PTX, become registers, where they are not registers anyway. Calls that go round in a circle, through a register, under a predicate or
-//! with parameters in pieces are left as they are, and refused where they are met.
+//! with parameters in pieces of less than 4 bytes are left as they are, and refused where they are met. A parameter
+//! is a register for each offset and size: what is written in one size is not known in another.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -123,8 +124,13 @@ fn expanded<'a>(
     for (target, old) in whole.targets.iter_mut().zip(&function.targets) {
         *target = places.get(*old).copied().unwrap_or(*old);
     }
+    // By its name alone what is passed is not told apart from a parameter of the caller's own.
+    let mut own = function.parameters.iter().chain(&function.results);
+    if own.any(|p| memory.1.contains(&p.name)) {
+        return None;
+    }
     // What is passed to functions, and what they give back.
-    let own: Vec<&str> = memory.0.keys().map(|(name, _)| *name).collect();
+    let own: Vec<&str> = memory.0.keys().map(|(name, ..)| *name).collect();
     let passed: Vec<&str> = memory.1.iter().copied().chain(own).collect();
     let mut code = std::mem::take(&mut whole.code);
     for instruction in &mut code {
@@ -133,20 +139,71 @@ fn expanded<'a>(
         })?;
     }
     whole.code = code;
+    in_pieces(&mut whole, &memory);
     open.pop();
     Some(whole)
 }
 
-/// Registers in the place of parameters, by name and offset; and the names.
+/// What a parameter that is read in another size than it was written in is taken to be computed by.
+const IN_PIECES: &str = "a parameter in pieces of several sizes";
+
+/// Loses, where some of a parameter is written, what is read of it in other sizes.
+fn in_pieces<'a>(whole: &mut Function<'a>, memory: &Memory<'a>) {
+    let lost: BTreeMap<Register, Vec<Register>> = memory
+        .0
+        .values()
+        .map(|register| (*register, memory.overlapping(*register)))
+        .filter(|(_, others)| !others.is_empty())
+        .collect();
+    if lost.is_empty() {
+        return;
+    }
+    let mut places = Vec::with_capacity(whole.code.len() + 1);
+    let mut code = Vec::with_capacity(whole.code.len());
+    for instruction in std::mem::take(&mut whole.code) {
+        places.push(code.len());
+        let others = match instruction.operands.as_slice() {
+            [Operand::Register(to), _] => lost.get(to).cloned(),
+            _ => None,
+        };
+        let losing = others.into_iter().flatten().map(|other| Instruction {
+            opcode: IN_PIECES,
+            operands: vec![Operand::Register(other)],
+            ..instruction.clone()
+        });
+        let losing: Vec<Instruction<'a>> = losing.collect();
+        code.push(instruction);
+        code.extend(losing);
+    }
+    places.push(code.len());
+    for target in &mut whole.targets {
+        *target = places.get(*target).copied().unwrap_or(*target);
+    }
+    whole.code = code;
+}
+
+/// Registers in the place of parameters, by name, offset and size; and the names.
 #[derive(Default)]
-struct Memory<'a>(BTreeMap<(&'a str, i64), Register>, Vec<&'a str>);
+struct Memory<'a>(BTreeMap<(&'a str, i64, i64), Register>, Vec<&'a str>);
 
 impl<'a> Memory<'a> {
-    fn register(&mut self, name: &'a str, offset: i64, whole: &mut Function<'a>) -> Register {
-        *self.0.entry((name, offset)).or_insert_with(|| {
-            whole.registers.push(name);
+    fn register(&mut self, part: (&'a str, i64, i64), whole: &mut Function<'a>) -> Register {
+        *self.0.entry(part).or_insert_with(|| {
+            whole.registers.push(part.0);
             Register(u32::try_from(whole.registers.len() - 1).unwrap_or(u32::MAX))
         })
+    }
+
+    /// The other registers in which there is some of what lies in this one.
+    fn overlapping(&self, register: Register) -> Vec<Register> {
+        let own = self.0.iter().find(|(_, r)| **r == register);
+        let Some(((name, from, size), _)) = own else {
+            return Vec::new();
+        };
+        let others = self.0.iter().filter(|((other, start, bytes), r)| {
+            **r != register && other == name && *start < from + size && *from < start + bytes
+        });
+        others.map(|(_, r)| *r).collect()
     }
 }
 
@@ -175,12 +232,13 @@ fn moved<'a>(
     if matches!(value, Operand::Vector(_)) {
         return None;
     }
-    let register = Operand::Register(memory.register(name, offset, whole));
-    instruction.opcode = match instruction.opcode.rsplit('.').next()? {
-        "b32" | "u32" | "s32" | "f32" => "mov.b32",
-        "b64" | "u64" | "s64" | "f64" => "mov.b64",
+    let (opcode, size) = match instruction.opcode.rsplit('.').next()? {
+        "b32" | "u32" | "s32" | "f32" => ("mov.b32", 4),
+        "b64" | "u64" | "s64" | "f64" => ("mov.b64", 8),
         _ => return None,
     };
+    let register = Operand::Register(memory.register((name, offset, size), whole));
+    instruction.opcode = opcode;
     instruction.operands = if loads {
         vec![value, register]
     } else {

@@ -21,6 +21,9 @@ pub(in crate::ptx) struct Scope<'a> {
     pub labels: HashMap<&'a str, usize>,
 }
 
+/// The scope of a list of labels, and the labels.
+pub(in crate::ptx) type Table<'a> = (usize, Vec<(&'a str, Range<usize>)>);
+
 /// What is known of a function while its body is read.
 pub(in crate::ptx) struct Body<'a> {
     pub function: Function<'a>,
@@ -28,8 +31,8 @@ pub(in crate::ptx) struct Body<'a> {
     pub open: Vec<usize>,
     /// The source line that comes next: where it was called from, and where it is written.
     pub location: Option<(Location, Location)>,
-    /// Lists of labels that branches choose from.
-    pub tables: HashMap<&'a str, Vec<(&'a str, Range<usize>)>>,
+    /// Lists of labels that branches choose from, with the scope each is of. Two of one name are none.
+    pub tables: HashMap<&'a str, Option<Table<'a>>>,
     /// Branches to be resolved at the end: the scope and the name of each target.
     pub wanted: Vec<(usize, &'a str, Range<usize>)>,
 }
