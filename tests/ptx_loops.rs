@@ -178,6 +178,154 @@ fn local_memory_that_is_not_followed() {
     ");
 }
 
+/// Of two pointers that a register may hold, or that are stored together, each may be written through: the local
+/// variables that they point to stay in memory.
+#[test]
+fn several_pointers_to_local_memory() {
+    let code = |between: &str| {
+        format!(
+            ".local .align 8 .b8 other[64];\n.local .align 16 .b8 both[16];\nmov.b64 %rd1, other;\nmov.b64 %rd2, own;\n\
+             mov.b64 %rd3, both;\nmov.u32 %r3, 0;\nst.local.u32 [%rd2], %r3;\nshr.u32 %r2, %r1, 5;\n\
+             setp.eq.u32 %p3, %r2, 0;\n{between}\nld.local.u32 %r4, [%rd2];\nsetp.eq.u32 %p2, %r4, 0;\n\
+             @%p2 bra OUT;\nbar.sync 1, 64;\nOUT:"
+        )
+    };
+    let chosen = "@%p3 mov.b64 %rd1, own;\nst.local.u32 [%rd1], 1;";
+    insta::assert_snapshot!(hand_written(64, &code(chosen)), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 31, `@%p2 bra OUT`: a branch decides about synchronization, but %p2 is not known here: it is read from memory (line 29, `ld.local.u32 %r4, [%rd2]`)
+    --- stderr
+    ");
+    let together = "st.local.v2.b64 [%rd3], {%rd1, %rd2};\nld.local.v2.b64 {%rd4, %rd5}, [%rd3];\n\
+                    st.local.u32 [%rd5], %r2;";
+    insta::assert_snapshot!(hand_written(64, &code(together)), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 32, `@%p2 bra OUT`: a branch decides about synchronization, but %p2 is not known here: it is read from memory (line 30, `ld.local.u32 %r4, [%rd2]`)
+    --- stderr
+    ");
+}
+
+/// A loop is left on one side of a branch on data, or of one that each lane takes differently: whether it is, is not known.
+#[test]
+fn loops_that_are_left_below_a_branch_that_is_not_followed() {
+    let code = |skips: &str| {
+        format!(
+            "mov.u32 %r3, 0;\nLOOP:\nbar.sync 1, 64;\n{skips}\n@%p2 bra SKIP;\nsetp.eq.u32 %p3, %r3, %r61;\n\
+             @%p3 bra OUT;\nSKIP:\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %p4, %r3, %r60;\n@%p4 bra LOOP;\nOUT:"
+        )
+    };
+    let data = ".reg .f32 %f1;\nld.global.f32 %f1, [%rd14];\nsetp.gt.f32 %p2, %f1, 0f00000000;";
+    insta::assert_snapshot!(hand_written(64, &code(data)), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 26, `@%p3 bra OUT`: where this loop is left is not known: it is written on one side of a branch that is not followed: `ld.global.f32` is not followed (line 22, `ld.global.f32 %f1, [%rd14]`)
+    --- stderr
+    ");
+    let lanes = "rem.u32 %r5, %r1, 3;\nmul.lo.u32 %r5, %r5, %r60;\nsetp.gt.u32 %p2, %r5, %r61;";
+    insta::assert_snapshot!(hand_written(64, &code(lanes)), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 26, `@%p3 bra OUT`: where this loop is left is not known: it is written on one side of a branch that is not followed: `mul.lo.u32` of these values is not followed, or may wrap around (line 22, `mul.lo.u32 %r5, %r5, %r60`)
+    --- stderr
+    ");
+    let inner = ".reg .f32 %f1;\nmov.f32 %f1, 0f00000000;\nIN:\nadd.f32 %f1, %f1, 0f3F800000;\n\
+                 setp.gt.f32 %p2, %f1, 0f42C80000;\n@%p2 bra SKIP;\nsetp.lt.f32 %p2, %f1, 0f42C80000;\n@%p2 bra IN;";
+    insta::assert_snapshot!(hand_written(64, &code(inner)), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 31, `@%p3 bra OUT`: where this loop is left is not known: it changes in a loop that is not followed (line 24, `add.f32 %f1, %f1, 0f3F800000`)
+    --- stderr
+    ");
+}
+
+/// What lies before a pointer is no element of a pattern: it may be other than 0.
+#[test]
+fn memory_before_its_pointer() {
+    let code = |index: &str| {
+        format!(
+            "setp.gt.u32 %p6, %r1, 31;\n@%p6 bra OUT;\nmov.u32 %r7, %ctaid.x;\n{index}\ncvt.s64.s32 %rd1, %r7;\n\
+             add.u64 %rd2, %rd14, %rd1;\nld.global.nc.u8 %r4, [%rd2];\nsetp.eq.u32 %p4, %r4, 0;\n@%p4 bra OUT;\n\
+             bar.sync 1, 64;\nOUT:"
+        )
+    };
+    insta::assert_snapshot!(hand_written(64, &code("")), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at ctaid_x = 0, nctaid_x = 1, at_p_p = {(0, 0)}: warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(64, &code("mov.u32 %r7, -1;")), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 26, `@%p4 bra OUT`: what is read here may lie before where its pointer points to
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(64, &code("add.s32 %r7, %r7, -1;")), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 26, `@%p4 bra OUT`: what is read here may lie before where its pointer points to
+    --- stderr
+    ");
+    let behind = "setp.eq.u32 %p3, %r7, 0;\n@%p3 bra OUT;\nadd.s32 %r7, %r7, -1;";
+    insta::assert_snapshot!(hand_written(64, &code(behind)), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at ctaid_x = 1, nctaid_x = 2, at_p_p = {(0, 0)}: warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    --- stderr
+    ");
+}
+
+/// Two warps go over a row as the offsets say: where they read these in other ways, or before their pointer, the rows
+/// are not the same.
+#[test]
+fn rows_that_are_read_in_two_ways() {
+    let code = |first: [&str; 2], second: [&str; 2], by: u32, before: &str| {
+        let row = |[begin, end]: [&str; 2], to: &str| {
+            format!(
+                "ld.global.nc.{begin} %r4, [%rd2{before}];\nld.global.nc.{end} %r5, [%rd2{before}+{by}];\n\
+                 setp.ge.s32 %p3, %r4, %r5;\n@%p3 bra END;\n{to}:\nbar.sync 1, 64;\nadd.u32 %r4, %r4, 1;\n\
+                 setp.lt.s32 %p5, %r4, %r5;\n@%p5 bra {to};\nbra END;"
+            )
+        };
+        hand_written(
+            64,
+            &format!(
+                "setp.gt.u32 %p6, %r1, 31;\nmov.u32 %r7, %ctaid.x;\nmul.wide.u32 %rd1, %r7, {by};\n\
+                 add.u64 %rd2, %rd14, %rd1;\n@%p6 bra OTHER;\n{}\nOTHER:\n{}\nEND:",
+                row(first, "A"),
+                row(second, "B")
+            ),
+        )
+    };
+    let words = ["u32"; 2];
+    insta::assert_snapshot!(code(words, words, 4, ""), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, columns_p_p in 0..=1073741823, pattern rows_p_p, row order and schedule, assuming ctaid_x < nctaid_x: all 4 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(code(words, ["u32", "u8"], 4, ""), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 39, `bar.sync 1, 64`: the beginning and the end of a row are read in two sizes
+    --- stderr
+    ");
+    insta::assert_snapshot!(code(["u16"; 2], ["s16"; 2], 2, ""), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 39, `bar.sync 1, 64`: a sparse matrix is read in two sizes
+    --- stderr
+    ");
+    insta::assert_snapshot!(code(words, words, 4, "+-4"), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 28, `bar.sync 1, 64`: what is read here may lie before where its pointer points to
+    --- stderr
+    ");
+}
+
 /// A loop that is left where the launch says, in the middle or at the end.
 #[test]
 fn loops_that_are_left_in_two_places() {

@@ -14,6 +14,7 @@ use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Statement;
 use crate::ptx::warp::term::Atom;
+use crate::ptx::warp::term::Cell;
 use crate::ptx::warp::term::Condition;
 use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::term::Unknown;
@@ -26,9 +27,9 @@ pub(in crate::ptx) struct Memory {
     semaphores: BTreeMap<String, Vec<String>>,
     /// Patterns with their extents, and the bytes of an element.
     patterns: BTreeMap<String, ([String; 2], u32)>,
-    /// Sparse matrices: the name of the pattern, its rows, and the parameter that says how many
-    /// columns there are.
-    matrices: BTreeMap<String, [String; 2]>,
+    /// Sparse matrices: the name of the pattern, its rows, the parameter that says how many
+    /// columns there are, and how its rows and columns are read.
+    matrices: BTreeMap<String, ([String; 2], [Option<Cell>; 2])>,
     /// What a row lists, wherever a loop goes over a row, with the number of columns.
     entries: Vec<(Unknown, String)>,
 }
@@ -77,6 +78,11 @@ fn single(programs: &[Program], pointer: Unknown) -> bool {
     single
 }
 
+/// Whether an index may lie before the first element.
+fn before((facts, index): &(Facts, Sum)) -> bool {
+    !facts.is_positive(&facts.rewritten(index))
+}
+
 /// The number of an iteration, counted down from the last one.
 fn from_the_end(times: &Sum, variable: Unknown) -> Sum {
     times.plus_constant(-1).minus(&Sum::unknown(variable))
@@ -95,16 +101,16 @@ fn length(times: &Sum) -> &Sum {
     }
 }
 
-/// What is read at the position of a row that a loop has come to, and says which counter is meant; and
-/// the pointer to it.
+/// What is read at the position of a row that a loop has come to, and says which counter is meant; the
+/// pointer to it, and how it is read.
 fn listed_in(
     body: &[Statement],
     variable: Unknown,
     first: &Atom,
     unknowns: &Unknowns,
-) -> Vec<(Atom, Unknown)> {
+) -> Vec<(Atom, Unknown, Cell)> {
     let position = Sum::atom(first.clone()).plus(&Sum::unknown(variable));
-    let mut listed: Vec<(Atom, Unknown)> = Vec::new();
+    let mut listed: Vec<(Atom, Unknown, Cell)> = Vec::new();
     each(body, &mut |s| {
         let (Action::CounterAdd(address, _)
         | Action::CounterSet(address, _)
@@ -116,9 +122,9 @@ fn listed_in(
             if let Atom::Cell(place, cell) = atom
                 && let Some((pointer, offset)) = based(place, unknowns)
                 && offset.exactly_over(i128::from(cell.bytes)).as_ref() == Some(&position)
-                && !listed.iter().any(|(other, _)| other == atom)
+                && !listed.iter().any(|(other, ..)| other == atom)
             {
-                listed.push((atom.clone(), pointer));
+                listed.push((atom.clone(), pointer, *cell));
             }
         }
     });
@@ -143,17 +149,9 @@ impl Writer<'_, '_> {
             self.memory.semaphores.entry(name.clone()).or_default();
             return Ok(name);
         }
-        let mut facts = self.followed.unknowns.1.clone();
-        for condition in &self.conditions {
-            facts.assume(condition);
-        }
-        for (number, times) in self.loops.iter().zip(&self.times) {
-            facts.assume_positive(&times.minus(&Sum::unknown(*number)).plus_constant(-1));
-        }
-        let Some(cases) = facts.in_cases(&index) else {
+        let Some(cases) = self.known_here().in_cases(&index) else {
             return refuse("which counter this is depends on too many conditions");
         };
-        let before = |(facts, index): &(Facts, Sum)| !facts.is_positive(&facts.rewritten(index));
         if listed.is_none() && cases.iter().any(before) {
             return refuse("this counter may lie before where its pointer points to");
         }
@@ -171,6 +169,29 @@ impl Writer<'_, '_> {
         }
         let index = self.sum(&index, at)?;
         Ok(format!("{name}[{index}]"))
+    }
+
+    /// What holds where this is written: the conditions around, and the bounds of the loops.
+    fn known_here(&self) -> Facts {
+        let mut facts = self.followed.unknowns.1.clone();
+        for condition in &self.conditions {
+            facts.assume(condition);
+        }
+        for (number, times) in self.loops.iter().zip(&self.times) {
+            // What a row lists is no position in it.
+            if number.0 < FIRST_ENTRY {
+                facts.assume_positive(&Sum::unknown(*number));
+                facts.assume_positive(&times.minus(&Sum::unknown(*number)).plus_constant(-1));
+            }
+        }
+        facts
+    }
+
+    /// Whether an index is certain not to lie before the first element. There the memory may be anything, and a
+    /// pattern has nothing.
+    fn never_before(&self, index: &Sum) -> bool {
+        let cases = self.known_here().in_cases(index);
+        cases.is_some_and(|cases| !cases.iter().any(before))
     }
 
     /// One more than the most that an index can be, over parameters.
@@ -285,6 +306,9 @@ impl Writer<'_, '_> {
                 ["1".to_owned(), self.extent(&index, at)?],
             ),
         };
+        if !self.never_before(&row) || !self.never_before(&column) {
+            return refuse("what is read here may lie before where its pointer points to");
+        }
         let name = format!("at_{}", self.unknown(pointer, at)?);
         match self.memory.patterns.get(&name) {
             Some(other) if *other != (extents.clone(), cell.bytes) => {
@@ -350,7 +374,7 @@ impl Writer<'_, '_> {
                 _ => {}
             }
         }
-        let (Some((first, begin, cell)), Some((end, _)), 2, 0) =
+        let (Some((first, begin, cell)), Some((end, other)), 2, 0) =
             (begins, ends, times.terms.len(), times.constant)
         else {
             return refuse("how often this loop runs depends on memory that is read");
@@ -361,6 +385,12 @@ impl Writer<'_, '_> {
         let (Some((offsets, row)), true) = (row, end.minus(begin) == Sum::of(size)) else {
             return refuse("how often this loop runs is no length of a row");
         };
+        if cell != other {
+            return refuse("the beginning and the end of a row are read in two sizes");
+        }
+        if !self.never_before(&row) {
+            return refuse("what is read here may lie before where its pointer points to");
+        }
         // What is listed at this position, as the counters' index has it, here or where others go over the rows.
         let mut all = listed_in(body, variable, first, unknowns);
         let own = all.len();
@@ -369,17 +399,21 @@ impl Writer<'_, '_> {
                 if let Action::For(variable, other, body) = &s.action
                     && length(other) == times
                 {
-                    for (atom, pointer) in listed_in(body, *variable, first, unknowns) {
-                        if !all.iter().any(|(_, other)| *other == pointer) {
-                            all.push((atom, pointer));
+                    for one in listed_in(body, *variable, first, unknowns) {
+                        if !all.iter().any(|(_, p, c)| (*p, *c) == (one.1, one.2)) {
+                            all.push(one);
                         }
                     }
                 }
             });
         }
-        let (listed, columns) = match all.as_slice() {
-            [] => (None, None),
-            [(listed, columns)] => (Some(listed).filter(|_| own > 0), Some(*columns)),
+        let (listed, columns, read) = match all.as_slice() {
+            [] => (None, None, None),
+            [(listed, columns, read)] => (
+                Some(listed).filter(|_| own > 0),
+                Some(*columns),
+                Some(*read),
+            ),
             _ => {
                 return refuse(
                     "what the rows of this loop list does not say which counter is meant",
@@ -408,15 +442,19 @@ impl Writer<'_, '_> {
             None => (format!("rows_{offsets}"), format!("columns_{offsets}")),
         };
         let rows = self.extent(&row, at)?;
+        let cells = [Some(*cell), read];
         match self.memory.matrices.get(&name) {
-            Some([other, _]) if *other != rows => {
+            Some(([other, _], _)) if *other != rows => {
                 return refuse("a sparse matrix is read with two numbers of rows");
+            }
+            Some((_, other)) if *other != cells => {
+                return refuse("a sparse matrix is read in two sizes");
             }
             _ => {}
         }
         self.memory
             .matrices
-            .insert(name.clone(), [rows, width.clone()]);
+            .insert(name.clone(), ([rows, width.clone()], cells));
         self.memory.entries.retain(|(other, _)| *other != entry);
         self.memory.entries.push((entry, width));
         let head = format!("row({name}, {})", self.sum(&row, at)?);
@@ -426,7 +464,7 @@ impl Writer<'_, '_> {
     /// The declarations of patterns and semaphores.
     pub fn memory_words(&self) -> String {
         let mut words = String::new();
-        for (name, [rows, columns]) in &self.memory.matrices {
+        for (name, ([rows, columns], _)) in &self.memory.matrices {
             words.push_str(&format!(
                 "param {columns} in 0..={MOST_PARAMETER}\n\
                  // what each row lists, every column at most once\n\

@@ -67,7 +67,7 @@ pub(in crate::ptx) fn follow(
     launch: &Launch,
     data: bool,
 ) -> Result<Followed, Obstacle> {
-    let function = &*in_registers(inlined(module, function))?;
+    let function = &*in_registers(module, inlined(module, function))?;
     let flow = Rc::new(Flow::of(function)?);
     let shared = module.shared.iter().chain(&function.shared);
     let shared: Vec<Variable<'_>> = shared.cloned().collect();

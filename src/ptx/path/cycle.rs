@@ -147,12 +147,9 @@ impl Walker<'_, '_, '_> {
                 Err(_) => self.depth = depth,
             }
             let mut after = state;
-            self.give_up(
-                &one.blocks,
-                at,
-                "it changes in a loop that is not followed",
-                &mut after,
-            );
+            let reason = "it changes in a loop that is not followed";
+            self.none_leaves(&one.blocks, at, reason)?;
+            self.give_up(&one.blocks, at, reason, &mut after);
             return Ok((one.outside, after));
         }
         if touching {
@@ -189,12 +186,9 @@ impl Walker<'_, '_, '_> {
             return Err(Obstacle::new(at, reason));
         }
         let mut after = state;
-        self.give_up(
-            &between,
-            at,
-            "it changes in a loop that is not followed",
-            &mut after,
-        );
+        let reason = "it changes in a loop that is not followed";
+        self.none_leaves(&between, at, reason)?;
+        self.give_up(&between, at, reason, &mut after);
         Ok((join, after))
     }
 

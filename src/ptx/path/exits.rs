@@ -2,6 +2,9 @@
 //! followed with these cut away, and what keeps it inside is noted: the loop begins again as long as all of that
 //! holds. The last iteration is followed by itself, with the ways back cut away: one of the ways out is taken in it.
 //! Whichever it is, that is a branch behind the loop.
+//!
+//! That is the whole condition only if each of the ways out is come to on the way through the iteration. A branch or a
+//! loop inside that is not followed, because nothing in it seems to matter, must have none of them.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -171,6 +174,28 @@ impl Walker<'_, '_, '_> {
             inside.stays = inside.stays.clone().and(left.negated());
         }
         Ok(())
+    }
+
+    /// Refuses blocks that are not followed where a loop is left from one of them: the way out is cut away, so they
+    /// look as if they came back.
+    pub fn none_leaves(
+        &self,
+        blocks: &BTreeSet<usize>,
+        from: usize,
+        why: &str,
+    ) -> Result<(), Obstacle> {
+        let found = self.inside.iter().find_map(|inside| {
+            let mut exits = inside.exits.keys();
+            exits.find(|block| blocks.contains(block))
+        });
+        let Some(block) = found else {
+            return Ok(());
+        };
+        let at = self.last(*block).map_or(from, |i| i.at);
+        let reason = format!("where this loop is left is not known: {why}");
+        let mut obstacle = Obstacle::new(at, reason);
+        obstacle.from = Some(from);
+        Err(obstacle)
     }
 
     /// Follows the last iteration, up to where all ways out meet.

@@ -94,6 +94,9 @@ impl<'m> Walker<'_, 'm, '_> {
         if state.vague {
             return None;
         }
+        for side in [&yes_blocks, &no_blocks] {
+            self.none_leaves(side, instruction.at, "").ok()?;
+        }
         let parts = seen.parts()?;
         let certain = Condition::Constant(holds);
         if !parts

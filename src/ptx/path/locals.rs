@@ -5,7 +5,8 @@
 //!
 //! What is written is cut off as the type of the store says, and what is read is extended as that of the load does.
 //! A part that is read or written in pieces of several sizes stays in memory, and so does a variable with an address
-//! that is not known, or of whose name there is another one: what is read there is not followed.
+//! that is not known, or whose name is declared a second time anywhere in the text, as that of a shared variable, a
+//! parameter or another function's: what is read there is not followed.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,6 +15,7 @@ use std::collections::BTreeSet;
 use super::flow::Flow;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Instruction;
+use crate::ptx::syntax::ast::Module;
 use crate::ptx::syntax::ast::Operand;
 use crate::ptx::syntax::ast::Register;
 use crate::ptx::warp::evaluate::destinations;
@@ -33,6 +35,7 @@ type Part<'a> = (&'a str, i64, i64);
 
 /// The function with its local variables in registers, as far as that is certain.
 pub(in crate::ptx) fn in_registers<'f, 'a>(
+    module: &Module<'a>,
     function: Cow<'f, Function<'a>>,
 ) -> Result<Cow<'f, Function<'a>>, Obstacle> {
     if function.local.is_empty() {
@@ -40,7 +43,8 @@ pub(in crate::ptx) fn in_registers<'f, 'a>(
     }
     let flow = Flow::of(&function)?;
     let names = function.local.iter().map(|v| v.name);
-    let twice = |name: &&str| function.local.iter().filter(|v| v.name == *name).count() > 1;
+    // By its name alone it is not told apart from what else has it.
+    let twice = |name: &&str| module.declared.iter().filter(|n| *n == name).count() > 1;
     let mut look = Look {
         function: &function,
         kept: names.filter(twice).collect(),
@@ -218,16 +222,33 @@ impl<'a> Look<'_, 'a> {
             Operand::Address { base, offset, .. } => {
                 let pointer = self.pointer(base, pointers)?;
                 Some(Pointer {
-                    offset: pointer.offset.map(|o| o + offset),
+                    offset: pointer.offset.and_then(|o| o.checked_add(*offset)),
                     ..pointer
                 })
             }
-            Operand::Vector(all) => all.iter().find_map(|o| self.pointer(o, pointers)),
-            Operand::Pair(two) => self
-                .pointer(&two.0, pointers)
-                .or_else(|| self.pointer(&two.1, pointers)),
+            // Several at once go nowhere that is followed.
+            Operand::Vector(_) | Operand::Pair(_) => None,
             Operand::Integer(_) | Operand::Float | Operand::Target(_) => None,
         }
+    }
+
+    /// The variables of all pointers that stand together in an operand, or as coordinates behind one.
+    fn together(&self, operand: &Operand<'a>, pointers: &Pointers<'a>) -> Vec<&'a str> {
+        let mut found = Vec::new();
+        let parts = match operand {
+            Operand::Vector(all) => all.iter().collect(),
+            Operand::Pair(two) => vec![&two.0, &two.1],
+            Operand::Address { base, rest, .. } => {
+                found = self.together(base, pointers);
+                rest.iter().collect()
+            }
+            _ => Vec::new(),
+        };
+        for part in parts {
+            found.extend(self.together(part, pointers));
+            found.extend(self.pointer(part, pointers).map(|p| p.variable));
+        }
+        found
     }
 
     fn step(&mut self, index: usize, pointers: &mut Pointers<'a>) {
@@ -238,6 +259,10 @@ impl<'a> Look<'_, 'a> {
         let name = instruction.parts().next().unwrap_or_default();
         let read = instruction.operands.get(usize::from(!written.is_empty())..);
         let read = read.unwrap_or_default();
+        for operand in read {
+            let all = self.together(operand, pointers);
+            self.kept.extend(all);
+        }
         // A register that comes from elsewhere and may hold something else is no certain pointer.
         for operand in read {
             if let Some(pointer) = self.pointer(operand, pointers)
@@ -259,7 +284,7 @@ impl<'a> Look<'_, 'a> {
             }
             ("add", [_, Operand::Integer(by)]) => {
                 made = found.first().copied().flatten().map(|pointer| Pointer {
-                    offset: pointer.offset.map(|o| o + by),
+                    offset: pointer.offset.and_then(|o| o.checked_add(*by)),
                     ..pointer
                 });
             }
@@ -283,7 +308,8 @@ impl<'a> Look<'_, 'a> {
             if instruction.guard.is_some() {
                 let old = pointers.get(&register).copied();
                 if old != made {
-                    self.kept.extend(old.or(made).map(|p| p.variable));
+                    self.kept
+                        .extend([old, made].into_iter().flatten().map(|p| p.variable));
                 }
             }
             self.here.insert(register);
@@ -309,7 +335,7 @@ impl<'a> Look<'_, 'a> {
         let mut parts = Vec::new();
         for size in sizes {
             parts.push((pointer.variable, from, size));
-            from += size;
+            from = from.saturating_add(size);
         }
         // Where a place is come to with several pointers, the variable stays in memory.
         let other = self.accesses.insert(index, parts.clone());
@@ -325,7 +351,10 @@ impl<'a> Look<'_, 'a> {
             let mut others = all
                 .iter()
                 .filter(|other| *other != part && other.0 == part.0);
-            others.all(|other| other.1 + other.2 <= part.1 || part.1 + part.2 <= other.1)
+            others.all(|other| {
+                other.1.saturating_add(other.2) <= part.1
+                    || part.1.saturating_add(part.2) <= other.1
+            })
         };
         let mut whole: BTreeSet<Part<'a>> = all.iter().copied().filter(apart).collect();
         whole.retain(|part| !self.kept.contains(part.0));

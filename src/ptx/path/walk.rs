@@ -412,6 +412,7 @@ impl<'m> Walker<'_, 'm, '_> {
                     return Ok((join, after));
                 }
                 let reason = "lanes of a warp take a branch differently before";
+                self.none_leaves(&blocks, at, reason)?;
                 self.give_up(&blocks, at, reason, &mut state);
                 Ok((join, state))
             }
@@ -452,6 +453,7 @@ impl<'m> Walker<'_, 'm, '_> {
                     Value::Lost(loss) => (loss.at, format!("{SIDE}: {}", loss.why)),
                     _ => (at, SIDE.to_owned()),
                 };
+                self.none_leaves(&blocks, from, &reason)?;
                 self.give_up(&blocks, from, &reason, &mut state);
                 Ok((join, state))
             }

@@ -16,6 +16,8 @@ pub struct Module<'a> {
     pub files: Vec<(u32, &'a str)>,
     /// Shared variables outside functions.
     pub shared: Vec<Variable<'a>>,
+    /// The names of functions, variables and parameters, each as often as it is declared.
+    pub declared: Vec<&'a str>,
     /// Entries and functions with a body.
     pub functions: Vec<Function<'a>>,
 }

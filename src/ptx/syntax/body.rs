@@ -1,5 +1,6 @@
 //! The body of a function: instructions, registers, labels and operands.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::ast::Function;
@@ -22,6 +23,7 @@ impl<'a> Parser<'a, '_> {
             scopes: Vec::new(),
             open: Vec::new(),
             location: None,
+            tables: HashMap::new(),
             wanted: Vec::new(),
         };
         loop {
@@ -79,9 +81,10 @@ impl<'a> Parser<'a, '_> {
                     (Some(Token::Word), ".branchtargets") => {
                         self.advance();
                         let labels = self.labels()?;
-                        if let Some(scope) = body.scope() {
-                            scope.tables.insert(word, labels);
-                        }
+                        let scope = body.open.last().copied();
+                        let table = scope.map(|scope| (scope, labels));
+                        let again = body.tables.contains_key(word);
+                        body.tables.insert(word, table.filter(|_| !again));
                     }
                     (Some(Token::Word), ".callprototype" | ".calltargets") => {
                         self.skip_past(Token::Semicolon, "`;`")?;
@@ -110,7 +113,7 @@ impl<'a> Parser<'a, '_> {
                     body.function.local.extend(found);
                     return Ok(());
                 }
-                _ if word.starts_with('.') => return self.skip_past(Token::Semicolon, "`;`"),
+                _ if word.starts_with('.') => return self.declaration(),
                 _ => {}
             }
         }
@@ -270,13 +273,19 @@ fn choose<'a>(branch: &Instruction<'a>, body: &mut Body<'a>) -> bool {
         return false;
     };
     let name = body.wanted.get(*table as usize).map(|(_, name, _)| *name);
-    let labels = name.and_then(|name| body.table(name));
-    let (Some(mut labels), None, true) =
-        (labels, branch.guard, branch.opcode.starts_with("brx.idx"))
-    else {
+    let table = name.and_then(|name| body.tables.get(name)).cloned();
+    let (Some((scope, mut labels)), None, true) = (
+        table.flatten(),
+        branch.guard,
+        branch.opcode.starts_with("brx.idx"),
+    ) else {
         return false;
     };
-    let (Some(last), Some(scope)) = (labels.pop(), body.open.last().copied()) else {
+    // Elsewhere the labels may be others.
+    if body.open.last() != Some(&scope) {
+        return false;
+    }
+    let Some(last) = labels.pop() else {
         return false;
     };
     let here = body.fresh("%chosen");

@@ -1,11 +1,11 @@
 //! Calls of functions of the same text, written out: what a function does is followed where it is called.
 //! Its registers, labels and shared variables are its own; parameters, which are memory of their own in
 //! PTX, become registers, where they are not registers anyway. Calls that go round in a circle, through a register, under a predicate or
-//! with parameters in pieces are left as they are, and refused where they are met.
+//! with parameters in pieces of less than 4 bytes are left as they are, and refused where they are met. A parameter
+//! is a register for each offset and size: what is written in one size is not known in another.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 use super::ast::Function;
 use super::ast::Instruction;
@@ -13,7 +13,6 @@ use super::ast::Module;
 use super::ast::Operand;
 use super::ast::Parameter;
 use super::ast::Register;
-use crate::ptx::warp::evaluate::bits_of;
 
 /// The most instructions of a kernel with everything that it calls.
 const MOST_INSTRUCTIONS: usize = 1 << 20;
@@ -108,14 +107,11 @@ fn expanded<'a>(
     let mut memory = Memory::default();
     // Where each instruction went.
     let mut places = Vec::with_capacity(function.code.len() + 1);
-    for (index, instruction) in function.code.iter().enumerate() {
+    for instruction in &function.code {
         places.push(whole.code.len());
         match called(module, instruction) {
             None => whole.code.push(instruction.clone()),
             Some(other) => {
-                if !agreed(function, index, other) {
-                    return None;
-                }
                 let inside = expanded(module, other, open)?;
                 written_out(&mut whole, &inside, instruction, &mut memory)?;
             }
@@ -128,8 +124,13 @@ fn expanded<'a>(
     for (target, old) in whole.targets.iter_mut().zip(&function.targets) {
         *target = places.get(*old).copied().unwrap_or(*old);
     }
+    // By its name alone what is passed is not told apart from a parameter of the caller's own.
+    let mut own = function.parameters.iter().chain(&function.results);
+    if own.any(|p| memory.1.contains(&p.name)) {
+        return None;
+    }
     // What is passed to functions, and what they give back.
-    let own: Vec<&str> = memory.0.keys().map(|(name, _)| *name).collect();
+    let own: Vec<&str> = memory.0.keys().map(|(name, ..)| *name).collect();
     let passed: Vec<&str> = memory.1.iter().copied().chain(own).collect();
     let mut code = std::mem::take(&mut whole.code);
     for instruction in &mut code {
@@ -138,83 +139,71 @@ fn expanded<'a>(
         })?;
     }
     whole.code = code;
+    in_pieces(&mut whole, &memory);
     open.pop();
     Some(whole)
 }
 
-/// Whether what is passed to a function and given back is read in the pieces in which it was written, and does not
-/// have the name of a parameter of the caller.
-fn agreed(caller: &Function<'_>, call: usize, other: &Function<'_>) -> bool {
-    let Some(instruction) = caller.code.get(call) else {
-        return false;
-    };
-    let calls = |i: &&Instruction<'_>| i.parts().next() != Some("call");
-    let before = caller.code.iter().take(call).rev().take_while(calls);
-    let before: Vec<&Instruction<'_>> = before.collect();
-    let behind = caller.code.iter().skip(call + 1).take_while(calls);
-    let behind: Vec<&Instruction<'_>> = behind.collect();
-    let inside: Vec<&Instruction<'_>> = other.code.iter().collect();
-    let at = instruction
-        .operands
-        .iter()
-        .position(|o| matches!(o, Operand::Name(_)));
-    let at = at.unwrap_or(0);
-    let lists = (
-        listed(instruction.operands.first().filter(|_| at > 0)),
-        listed(instruction.operands.get(at + 1)),
-    );
-    let (Some(results), Some(given)) = lists else {
-        return false;
-    };
-    let name = |operand: &Operand<'_>| match operand {
-        Operand::Name(name) => Some((*name).to_owned()),
-        _ => None,
-    };
-    let own = |name: &str| caller.parameters.iter().any(|p| p.name == name);
-    let within =
-        |read: BTreeSet<(i64, u32)>, written: BTreeSet<(i64, u32)>| read.is_subset(&written);
-    let given = given
-        .iter()
-        .zip(&other.parameters)
-        .all(|(operand, parameter)| {
-            name(operand).is_none_or(|name| {
-                let read = pieces(&inside, "ld.param", parameter.name);
-                !own(&name) && within(read, pieces(&before, "st.param", &name))
-            })
+/// What a parameter that is read in another size than it was written in is taken to be computed by.
+const IN_PIECES: &str = "a parameter in pieces of several sizes";
+
+/// Loses, where some of a parameter is written, what is read of it in other sizes.
+fn in_pieces<'a>(whole: &mut Function<'a>, memory: &Memory<'a>) {
+    let lost: BTreeMap<Register, Vec<Register>> = memory
+        .0
+        .values()
+        .map(|register| (*register, memory.overlapping(*register)))
+        .filter(|(_, others)| !others.is_empty())
+        .collect();
+    if lost.is_empty() {
+        return;
+    }
+    let mut places = Vec::with_capacity(whole.code.len() + 1);
+    let mut code = Vec::with_capacity(whole.code.len());
+    for instruction in std::mem::take(&mut whole.code) {
+        places.push(code.len());
+        let others = match instruction.operands.as_slice() {
+            [Operand::Register(to), _] => lost.get(to).cloned(),
+            _ => None,
+        };
+        let losing = others.into_iter().flatten().map(|other| Instruction {
+            opcode: IN_PIECES,
+            operands: vec![Operand::Register(other)],
+            ..instruction.clone()
         });
-    let taken = results.iter().zip(&other.results).all(|(operand, result)| {
-        name(operand).is_none_or(|name| {
-            let written = pieces(&inside, "st.param", result.name);
-            !own(&name) && within(pieces(&behind, "ld.param", &name), written)
-        })
-    });
-    given && taken
+        let losing: Vec<Instruction<'a>> = losing.collect();
+        code.push(instruction);
+        code.extend(losing);
+    }
+    places.push(code.len());
+    for target in &mut whole.targets {
+        *target = places.get(*target).copied().unwrap_or(*target);
+    }
+    whole.code = code;
 }
 
-/// Where parts of a parameter are read or written, and in how many bits.
-fn pieces(code: &[&Instruction<'_>], verb: &str, name: &str) -> BTreeSet<(i64, u32)> {
-    let place = usize::from(verb.starts_with("ld"));
-    let of_it = code.iter().filter(|i| i.opcode.starts_with(verb));
-    let piece = |i: &&Instruction<'_>| match i.operands.get(place)? {
-        Operand::Address { base, offset, .. } if **base == Operand::Name(name) => {
-            let parts: Vec<&str> = i.parts().collect();
-            Some((*offset, bits_of(&parts)?))
-        }
-        _ => None,
-    };
-    of_it.filter_map(piece).collect()
-}
-
-/// Registers in the place of parameters, by name and offset; and the names.
+/// Registers in the place of parameters, by name, offset and size; and the names.
 #[derive(Default)]
-struct Memory<'a>(BTreeMap<(&'a str, i64), Register>, Vec<&'a str>);
+struct Memory<'a>(BTreeMap<(&'a str, i64, i64), Register>, Vec<&'a str>);
 
 impl<'a> Memory<'a> {
-    fn register(&mut self, name: &'a str, offset: i64, whole: &mut Function<'a>) -> Register {
-        *self.0.entry((name, offset)).or_insert_with(|| {
-            whole.registers.push(name);
+    fn register(&mut self, part: (&'a str, i64, i64), whole: &mut Function<'a>) -> Register {
+        *self.0.entry(part).or_insert_with(|| {
+            whole.registers.push(part.0);
             Register(u32::try_from(whole.registers.len() - 1).unwrap_or(u32::MAX))
         })
+    }
+
+    /// The other registers in which there is some of what lies in this one.
+    fn overlapping(&self, register: Register) -> Vec<Register> {
+        let own = self.0.iter().find(|(_, r)| **r == register);
+        let Some(((name, from, size), _)) = own else {
+            return Vec::new();
+        };
+        let others = self.0.iter().filter(|((other, start, bytes), r)| {
+            **r != register && other == name && *start < from + size && *from < start + bytes
+        });
+        others.map(|(_, r)| *r).collect()
     }
 }
 
@@ -243,12 +232,13 @@ fn moved<'a>(
     if matches!(value, Operand::Vector(_)) {
         return None;
     }
-    let register = Operand::Register(memory.register(name, offset, whole));
-    instruction.opcode = match instruction.opcode.rsplit('.').next()? {
-        "b32" | "u32" | "s32" | "f32" => "mov.b32",
-        "b64" | "u64" | "s64" | "f64" => "mov.b64",
+    let (opcode, size) = match instruction.opcode.rsplit('.').next()? {
+        "b32" | "u32" | "s32" | "f32" => ("mov.b32", 4),
+        "b64" | "u64" | "s64" | "f64" => ("mov.b64", 8),
         _ => return None,
     };
+    let register = Operand::Register(memory.register((name, offset, size), whole));
+    instruction.opcode = opcode;
     instruction.operands = if loads {
         vec![value, register]
     } else {

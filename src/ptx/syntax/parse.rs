@@ -49,6 +49,7 @@ pub fn parse<'a>(
         span: 0..0,
         bad: None,
         told: 0,
+        declared: Vec::new(),
         progress,
     };
     parser.advance();
@@ -65,6 +66,8 @@ pub(in crate::ptx) struct Parser<'a, 'p> {
     /// Where a character is that begins no token.
     bad: Option<Range<usize>>,
     told: usize,
+    /// The names that have been declared.
+    declared: Vec<&'a str>,
     progress: &'p dyn Fn(usize),
 }
 
@@ -181,6 +184,18 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
+    /// A declaration of which only the names matter. An initial value may name others: that is no harm.
+    pub fn declaration(&mut self) -> Parsed<()> {
+        let start = self.span.start;
+        self.skip_past(Token::Semicolon, "`;`")?;
+        let text = self.source.get(start..self.span.start).unwrap_or_default();
+        let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || "_$%.:".contains(c)));
+        let names = words
+            .filter(|w| !w.is_empty() && !w.starts_with(|c: char| c == '.' || c.is_ascii_digit()));
+        self.declared.extend(names);
+        Ok(())
+    }
+
     fn module(&mut self) -> Parsed<Module<'a>> {
         let mut module = Module {
             source: self.source,
@@ -222,7 +237,7 @@ impl<'a> Parser<'a, '_> {
                     module.shared.extend(found);
                 }
                 ".global" | ".const" | ".pragma" | ".alias" | ".tex" | ".texref"
-                | ".samplerref" | ".surfref" => self.skip_past(Token::Semicolon, "`;`")?,
+                | ".samplerref" | ".surfref" => self.declaration()?,
                 _ => {
                     let found = format!("`{}` is no directive of a module", word.escape_debug());
                     let end = self.span.start;
@@ -243,6 +258,7 @@ impl<'a> Parser<'a, '_> {
         if self.bad.is_some() {
             return self.error("a directive", "PTX is ASCII text");
         }
+        module.declared = std::mem::take(&mut self.declared);
         Ok(module)
     }
 
@@ -314,6 +330,7 @@ impl<'a> Parser<'a, '_> {
                 bytes = bytes.saturating_mul(u64::try_from(extent).unwrap_or(0));
                 self.expect(Token::CloseBracket, "`]`")?;
             }
+            self.declared.push(word);
             found.push(Variable {
                 name: word,
                 bytes,
@@ -373,6 +390,7 @@ impl<'a> Parser<'a, '_> {
                     _ => return self.error("`,` or `)`", "parameters are `.param .u32 name`"),
                 }
             }
+            self.declared.push(parameter.name);
             found.push(parameter);
         }
         Ok(found)
@@ -402,6 +420,7 @@ impl<'a> Parser<'a, '_> {
             results,
             ..Function::default()
         };
+        self.declared.push(function.name);
         if self.eat(Token::OpenParen) {
             function.parameters = self.parameters()?;
         }

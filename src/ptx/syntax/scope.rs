@@ -19,9 +19,10 @@ pub(in crate::ptx) struct Scope<'a> {
     /// Prefixes with how many numbered registers each has.
     pub families: Vec<(&'a str, u64)>,
     pub labels: HashMap<&'a str, usize>,
-    /// Lists of labels that branches choose from.
-    pub tables: HashMap<&'a str, Vec<(&'a str, Range<usize>)>>,
 }
+
+/// The scope of a list of labels, and the labels.
+pub(in crate::ptx) type Table<'a> = (usize, Vec<(&'a str, Range<usize>)>);
 
 /// What is known of a function while its body is read.
 pub(in crate::ptx) struct Body<'a> {
@@ -30,6 +31,8 @@ pub(in crate::ptx) struct Body<'a> {
     pub open: Vec<usize>,
     /// The source line that comes next: where it was called from, and where it is written.
     pub location: Option<(Location, Location)>,
+    /// Lists of labels that branches choose from, with the scope each is of. Two of one name are none.
+    pub tables: HashMap<&'a str, Option<Table<'a>>>,
     /// Branches to be resolved at the end: the scope and the name of each target.
     pub wanted: Vec<(usize, &'a str, Range<usize>)>,
 }
@@ -81,15 +84,6 @@ impl<'a> Body<'a> {
             }
         }
         None
-    }
-
-    /// The list of labels of this name that is seen here.
-    pub fn table(&self, name: &str) -> Option<Vec<(&'a str, Range<usize>)>> {
-        let inner = self.open.iter().rev();
-        inner
-            .filter_map(|index| self.scopes.get(*index)?.tables.get(name))
-            .next()
-            .cloned()
     }
 
     pub fn named(&mut self, name: &'a str, span: Range<usize>) -> Parsed<Operand<'a>> {
