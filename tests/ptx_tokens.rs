@@ -203,6 +203,35 @@ fn a_warp_that_drops_out() {
     ");
 }
 
+/// What is expected sinks by the arrival that drops out only, so that the part before it is missing from then on.
+#[test]
+fn a_warp_that_drops_out_in_two_parts() {
+    let code = |count: u32, part: &str| {
+        format!(
+            "{}setp.ge.u32 %p3, %r1, 32;\n@%p3 bra B;\n@%p9 bra END;\n\
+             L: mbarrier.arrive.shared.b64 %rd1, [%r2];\n\
+             W: mbarrier.try_wait.shared.b64 %p2, [%r2], %rd1;\n@!%p2 bra W;\n\
+             add.u32 %r5, %r5, 1;\nsetp.lt.s32 %p4, %r5, %r9;\n@%p4 bra L;\nbra END;\n\
+             B: {part}\nmbarrier.arrive_drop.shared.b64 _, [%r2]{};\nEND:\n",
+            initialised(&[count]),
+            if part.is_empty() { ", 3" } else { "" }
+        )
+    };
+    let part = "mbarrier.arrive.noComplete.shared.b64 %rd3, [%r2], 2;";
+    insta::assert_snapshot!(check(64, &code(128, part)), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 31, `mbarrier.arrive_drop.shared.b64 _, [%r2]`: `mbarrier.arrive_drop.shared.b64`: an arrival in two parts that then drops out is not followed
+    --- stderr
+    ");
+    insta::assert_snapshot!(check(64, &code(128, "")), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 14 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
 /// An arrival that must not complete the phase, and the one right behind it that may.
 #[test]
 fn arrivals_in_two_parts() {
@@ -268,6 +297,82 @@ fn lives_that_end() {
     ");
 }
 
+/// What stands between the last use and the end of a life has to be there whatever the launch.
+#[test]
+fn lives_that_end_behind_a_barrier() {
+    let code = |before: &str, between: &str| {
+        format!(
+            "{}{before}mbarrier.arrive.shared.b64 %rd1, [%r2];\n\
+             W: mbarrier.try_wait.shared.b64 %p2, [%r2], %rd1;\n@!%p2 bra W;\n{between}\
+             @%p1 bra B;\nmbarrier.inval.shared.b64 [%r2];\nB:\n",
+            initialised(&[64])
+        )
+    };
+    let looped = "@%p9 bra E;\nL: bar.sync 0;\nadd.u32 %r5, %r5, 1;\n\
+                  setp.lt.s32 %p4, %r5, %r9;\n@%p4 bra L;\nE:\n";
+    insta::assert_snapshot!(check(64, &code("", looped)), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 30, `mbarrier.inval.shared.b64 [%r2]`: the mbarrier may be used behind this: no barrier of all threads stands between (line 20, `mbarrier.arrive.shared.b64 %rd1, [%r2]`)
+    --- stderr
+    ");
+    insta::assert_snapshot!(check(64, &code("", "@%p9 bra E;\nbar.sync 0;\nE:\n")), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 27, `mbarrier.inval.shared.b64 [%r2]`: the mbarrier may be used behind this: no barrier of all threads stands between (line 20, `mbarrier.arrive.shared.b64 %rd1, [%r2]`)
+    --- stderr
+    ");
+    // Behind the loop there is one in any case.
+    insta::assert_snapshot!(check(64, &code("", &format!("{looped}bar.sync 0;\n"))), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 44 obligations of the order rule hold
+    --- stderr
+    ");
+    let (arrive, wait) = (
+        "barrier.cluster.arrive.aligned;\n",
+        "barrier.cluster.wait.aligned;\n",
+    );
+    insta::assert_snapshot!(check(64, &code("", &format!("{arrive}{wait}"))), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 6 obligations of the order rule hold
+    --- stderr
+    ");
+    // Whoever still waits has arrived at the cluster barrier before.
+    insta::assert_snapshot!(check(64, &code(arrive, wait)), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 26, `mbarrier.inval.shared.b64 [%r2]`: the mbarrier may be used behind this: no barrier of all threads stands between (line 21, `mbarrier.arrive.shared.b64 %rd1, [%r2]`)
+    --- stderr
+    ");
+}
+
+/// Of a cluster barrier the initialisation has to come before the arrival.
+#[test]
+fn lives_that_begin_before_a_cluster_barrier() {
+    let code = |before: &str, between: &str| {
+        format!(
+            "{before}@%p1 bra A;\nmbarrier.init.shared.b64 [%r2], 64;\nA:\n{between}\
+             barrier.cluster.wait.aligned;\nmbarrier.arrive.shared.b64 %rd1, [%r2];\n\
+             W: mbarrier.try_wait.shared.b64 %p2, [%r2], %rd1;\n@!%p2 bra W;\n"
+        )
+    };
+    let arrive = "barrier.cluster.arrive.aligned;\n";
+    insta::assert_snapshot!(check(64, &code("", arrive)), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 4 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(check(64, &code(arrive, "")), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 23, `mbarrier.try_wait.shared.b64 %p2, [%r2], %rd1`: waiting by a phase token is followed only where the mbarrier is initialised before a barrier of all threads, who waits so does it after each arrival there, all who arrive are no more than it expects, and others arrive at most once more often
+    --- stderr
+    ");
+}
+
 /// Between two tests it sleeps for as long as a clock says.
 #[test]
 fn waits_that_sleep() {
@@ -292,6 +397,14 @@ fn waits_that_sleep() {
     exit 1
     --- stdout
     kernel.ptx: deadlock: REFUTED warp0 waits for the others at bar_bar, but bar_bar lacks 1 arrival (warp0 and warp1 came) and nothing changes that: nobody who is left arrives at it (warp1 did and will not again)
+    --- stderr
+    ");
+    // It waits for lanes that may be gone.
+    let exchanges = "shfl.sync.idx.b32 %r8|%p5, %r7, 0, 31, -1;";
+    insta::assert_snapshot!(check(64, &code(64, exchanges)), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 32, `@%p4 bra S`: a branch decides about synchronization, but %p4 is not known here: `%globaltimer` is not followed (line 29, `mov.u64 %rd4, %globaltimer`)
     --- stderr
     ");
     // What some of the rounds do is seen by others.

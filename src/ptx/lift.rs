@@ -228,7 +228,8 @@ pub(super) fn launch(function: &Function<'_>, options: &Options) -> Result<Launc
 }
 
 /// Decides which mbarriers are there from the beginning: those that one warp initialises once,
-/// before a barrier of all that comes before any use.
+/// before a barrier of all that comes before any use. Of a cluster barrier, that is before the arrival: whoever has only come
+/// that far no longer holds the others up at their waits.
 pub(super) fn settle(
     families: &mut [Family],
     followed: &Followed,
@@ -252,6 +253,7 @@ pub(super) fn settle(
         }
         for program in &followed.programs {
             let mut before = true;
+            let (mut arrived, mut late) = (false, false);
             for statement in &program.statements {
                 let meets = if remote {
                     matches!(statement.action, Action::ClusterWait)
@@ -265,8 +267,12 @@ pub(super) fn settle(
                         ids.insert(Some(id.clone()));
                     } else {
                         ids.insert(None);
+                        ready &= !late;
                     }
                 }
+                each(std::slice::from_ref(statement), &mut |s| {
+                    arrived |= s.action == Action::ClusterArrive;
+                });
                 let mut failed = None;
                 each(std::slice::from_ref(statement), &mut |s| {
                     let Some(address) = barrier(&s.action) else {
@@ -287,6 +293,7 @@ pub(super) fn settle(
                                     && top
                                     && program.warps.len() == 1
                                     && !initialised.contains(&(place.rank, offset));
+                                late |= arrived;
                                 initialised.push((place.rank, offset));
                             } else {
                                 ready &= !before;

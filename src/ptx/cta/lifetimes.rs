@@ -2,6 +2,10 @@
 //! whatever the schedule: behind a barrier of all threads that follows the use. Being behind it in the same warp is not enough, as
 //! other lanes may still be there.
 //!
+//! That barrier has to stand in no branch and no loop, which might have no rounds, and both programs have to have the same barriers up to
+//! it, so that it is the same one. Of a cluster barrier the use has to come before the arrival, and the end of the life behind
+//! the wait that follows: between the two nobody is held up.
+//!
 //! Then it tells nobody anything and is left out. That no copy is still under way to the mbarrier is taken to be so and
 //! said in the text.
 
@@ -26,7 +30,7 @@ struct Event<'s> {
     at: usize,
     ends: bool,
     program: usize,
-    /// How many statements of the program with barriers of all threads come before, or around.
+    /// How many statements of the program with barriers of all threads, or halves of one, come before, or around.
     stage: usize,
     looped: bool,
 }
@@ -37,7 +41,7 @@ pub(in crate::ptx) fn end_lives(
     launch: &Launch,
 ) -> Result<bool, Obstacle> {
     let meets = |action: &Action| match action {
-        Action::ClusterWait => true,
+        Action::ClusterArrive | Action::ClusterWait => true,
         action => launch.ranks() == 1 && of_all(action, launch),
     };
     let mut events = Vec::new();
@@ -65,11 +69,12 @@ pub(in crate::ptx) fn end_lives(
                 let kept = program.map(|p| skeleton(&p.statements, &meets));
                 numbered(&kept.unwrap_or_default())
             };
-            let before = other.stage < end.stage && {
-                let (mine, theirs) = (stages(end.program), stages(other.program));
-                let next = mine.get(..=other.stage);
-                next.is_some() && next == theirs.get(..=other.stage)
-            };
+            let (mine, theirs) = (stages(end.program), stages(other.program));
+            let before = (other.stage..end.stage).any(|from| {
+                let length = holds(mine.get(from..end.stage).unwrap_or_default());
+                let same = |length| mine.get(..from + length) == theirs.get(..from + length);
+                length.is_some_and(same)
+            });
             if !before {
                 let mut obstacle = Obstacle::new(
                     end.at,
@@ -96,6 +101,16 @@ pub(in crate::ptx) fn end_lives(
         }
     }
     Ok(flying)
+}
+
+/// How many statements at the beginning are a barrier of all threads, whatever happens.
+fn holds(statements: &[Statement]) -> Option<usize> {
+    let mut actions = statements.iter().map(|s| &s.action);
+    match (actions.next()?, actions.next()) {
+        (Action::Sync(..), _) => Some(1),
+        (Action::ClusterArrive, Some(Action::ClusterWait)) => Some(2),
+        _ => None,
+    }
 }
 
 fn rank(event: &Event<'_>, followed: &Followed) -> u32 {

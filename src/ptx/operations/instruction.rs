@@ -405,6 +405,11 @@ impl Walker<'_, '_, '_> {
                     let action = if parts.contains(&"noComplete") {
                         Action::ArrivePart(barrier.clone(), times, lanes)
                     } else if part > 0 {
+                        // What is expected then sinks by this arrival only.
+                        if kind == "arrive_drop" {
+                            let why = "an arrival in two parts that then drops out is not followed";
+                            return self.refuse(instruction, why);
+                        }
                         out.pop();
                         Action::Arrive(barrier.clone(), times + part)
                     } else if raised(out, &barrier, times) {

@@ -2,7 +2,8 @@
 //! `try_wait`: how long they sleep depends on clocks and on how often they have tested.
 //!
 //! Such a loop is left by a test that succeeds and in no other way, and what it does between two tests ends by itself and
-//! tells nobody anything. So whichever of its branches are taken, it waits.
+//! tells nobody anything. So whichever of its branches are taken, it waits. Instructions that lanes carry out together are refused:
+//! they wait for lanes that may have taken another branch, or have left.
 
 use std::collections::BTreeSet;
 
@@ -38,6 +39,7 @@ impl Walker<'_, '_, '_> {
                 if looks(instruction) && way.contains(block) && instruction.guard.is_none() {
                     tests.push(instruction);
                 } else if self.touches(instruction)
+                    || together(instruction)
                     || watches(instruction) && !instruction.has("nanosleep")
                 {
                     return None;
@@ -77,4 +79,11 @@ impl Walker<'_, '_, '_> {
         };
         Some((start, statement))
     }
+}
+
+/// Whether lanes of a warp, or warps, carry an instruction out together, or see who else is there.
+fn together(instruction: &Instruction<'_>) -> bool {
+    let first = instruction.parts().next().unwrap_or_default();
+    let names = ["shfl", "vote", "match", "redux", "activemask", "elect"];
+    names.contains(&first) || instruction.has("sync") || instruction.has("aligned")
 }
