@@ -272,6 +272,10 @@ pub(super) fn settle(
                 }
                 each(std::slice::from_ref(statement), &mut |s| {
                     arrived |= s.action == Action::ClusterArrive;
+                    // A barrier in a branch or a loop may be the one that another warp comes to first.
+                    let inside = !std::ptr::eq(s, statement);
+                    let barrier = of_all(&s.action, launch) || s.action == Action::ClusterWait;
+                    ready &= !(before && inside && barrier);
                 });
                 let mut failed = None;
                 each(std::slice::from_ref(statement), &mut |s| {

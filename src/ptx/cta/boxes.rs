@@ -26,8 +26,10 @@ struct Filling {
     known: Sum,
     /// The CTA of each copy that does not say.
     open: Vec<u32>,
-    /// How many loops and branches are around each statement that expects or copies.
-    around: BTreeSet<(usize, usize)>,
+    /// How often the loops around each statement run that expects or copies, and how many branches are around it.
+    around: BTreeSet<(Vec<Sum>, usize)>,
+    /// The loops around them, warp by warp.
+    loops: BTreeMap<(u32, u32), BTreeSet<Vec<Unknown>>>,
     /// Where each of them begins to write, where accesses are followed.
     begun: Vec<Range>,
 }
@@ -84,7 +86,12 @@ impl Boxes {
             begun: BTreeMap::new(),
         };
         for program in programs {
-            boxes.collect(&program.statements, program, (&mut Vec::new(), 0), unknowns);
+            boxes.collect(
+                &program.statements,
+                program,
+                (&mut Vec::new(), &mut Vec::new(), 0),
+                unknowns,
+            );
         }
         boxes
     }
@@ -98,19 +105,21 @@ impl Boxes {
         &mut self,
         statements: &[Statement],
         program: &Program,
-        (loops, branches): (&mut Vec<Unknown>, usize),
+        (loops, times, branches): (&mut Vec<Unknown>, &mut Vec<Sum>, usize),
         unknowns: &Unknowns,
     ) {
         for statement in statements {
             match &statement.action {
-                Action::For(unknown, _, body) => {
+                Action::For(unknown, rounds, body) => {
                     loops.push(*unknown);
-                    self.collect(body, program, (loops, branches), unknowns);
+                    times.push(rounds.clone());
+                    self.collect(body, program, (loops, times, branches), unknowns);
                     loops.pop();
+                    times.pop();
                 }
                 Action::If(_, yes, no) => {
                     for block in [yes, no] {
-                        self.collect(block, program, (loops, branches + 1), unknowns);
+                        self.collect(block, program, (loops, times, branches + 1), unknowns);
                     }
                 }
                 action => {
@@ -129,8 +138,10 @@ impl Boxes {
                     }
                     if let Some(at) = leveled(address, program.rank, loops, unknowns) {
                         let filling = self.at(at);
-                        for _ in &program.warps {
-                            filling.add(action, program.rank, (loops.len(), branches));
+                        for warp in &program.warps {
+                            filling.add(action, program.rank, (times, branches));
+                            let own = filling.loops.entry((program.rank, *warp)).or_default();
+                            own.insert(loops.clone());
                             filling.begun.extend(begun.clone());
                         }
                     }
@@ -148,6 +159,7 @@ impl Boxes {
                 known: Sum::of(0),
                 open: Vec::new(),
                 around: BTreeSet::new(),
+                loops: BTreeMap::new(),
                 begun: Vec::new(),
             });
             self.fillings.len() - 1
@@ -196,6 +208,9 @@ impl Boxes {
         let [expected] = filling.expected.as_slice() else {
             return Some(None);
         };
+        if !filling.is_together() {
+            return Some(None);
+        }
         let count = i128::try_from(filling.open.len()).unwrap_or(1);
         let share = expected.minus(&filling.known).exactly_over(count);
         Some(share.filter(|s| s.as_constant().is_some_and(|bytes| bytes > 0)))
@@ -210,7 +225,7 @@ impl Boxes {
 pub(in crate::ptx) fn count_copies(programs: &mut [Program], unknowns: &Unknowns) -> bool {
     let boxes = Boxes::of(programs, unknowns);
     let open = |f: &&Filling| match f.expected.as_slice() {
-        [bytes] if f.known == Sum::of(0) && f.open.len() > 1 => {
+        [bytes] if f.known == Sum::of(0) && f.open.len() > 1 && f.is_together() => {
             bytes.as_constant().is_none_or(|bytes| f.is_uneven(bytes))
         }
         _ => false,
@@ -257,7 +272,7 @@ fn count_in(
 }
 
 impl Filling {
-    fn add(&mut self, action: &Action, rank: u32, around: (usize, usize)) {
+    fn add(&mut self, action: &Action, rank: u32, (times, branches): (&[Sum], usize)) {
         match action {
             Action::ArriveExpectTx(_, bytes) | Action::ExpectTx(_, bytes) => {
                 self.expected.push(bytes.clone());
@@ -266,7 +281,13 @@ impl Filling {
             Action::Copy(_, None, _) => self.open.push(rank),
             _ => return,
         }
-        self.around.insert(around);
+        self.around.insert((times.to_vec(), branches));
+    }
+
+    /// Whether all copies are done whenever bytes are expected, as far as loops and branches tell: those of a warp stand
+    /// in one loop, and all loops run equally often.
+    fn is_together(&self) -> bool {
+        self.around.len() == 1 && self.loops.values().all(|own| own.len() == 1)
     }
 
     /// Whether copies of several CTAs cannot have equal shares of so many bytes, although all of them are
@@ -274,7 +295,7 @@ impl Filling {
     fn is_uneven(&self, bytes: i128) -> bool {
         let several = self.open.iter().any(|other| *other != self.place.rank);
         let count = i128::try_from(self.open.len()).unwrap_or(1);
-        let together = self.around.len() == 1 && self.around.iter().all(|(_, ifs)| *ifs == 0);
+        let together = self.around.iter().all(|(_, ifs)| *ifs == 0);
         several && together && bytes >= count && bytes % count != 0
     }
 }
