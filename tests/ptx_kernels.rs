@@ -144,6 +144,13 @@ fn rings_that_the_compiler_wrote_out() {
     bulk_ring_unrolled.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
     --- stderr
     ");
+    insta::assert_snapshot!(check("lookahead_unrolled.ptx", &[]), @"
+    exit 4
+    --- stdout
+    lookahead_unrolled.ptx:lookahead: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the order rule hold
+    lookahead_unrolled.ptx:lookahead_at_this_stage: deadlock: UNKNOWN line 1271, `@%p11 bra $L__BB1_26`: a branch depends on a single test of an mbarrier
+    --- stderr
+    ");
 }
 
 /// Sixteen or eight copies of a round, with a tree of branches for the rest, are one loop.

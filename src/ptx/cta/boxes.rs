@@ -139,9 +139,8 @@ impl Boxes {
                     if let Some(at) = leveled(address, program.rank, loops, unknowns) {
                         let filling = self.at(at);
                         for warp in &program.warps {
-                            filling.add(action, program.rank, (times, branches));
-                            let own = filling.loops.entry((program.rank, *warp)).or_default();
-                            own.insert(loops.clone());
+                            let whose = (program.rank, *warp);
+                            filling.add(action, whose, loops, (times, branches));
                             filling.begun.extend(begun.clone());
                         }
                     }
@@ -272,7 +271,14 @@ fn count_in(
 }
 
 impl Filling {
-    fn add(&mut self, action: &Action, rank: u32, (times, branches): (&[Sum], usize)) {
+    fn add(
+        &mut self,
+        action: &Action,
+        whose: (u32, u32),
+        loops: &[Unknown],
+        (times, branches): (&[Sum], usize),
+    ) {
+        let rank = whose.0;
         match action {
             Action::ArriveExpectTx(_, bytes) | Action::ExpectTx(_, bytes) => {
                 self.expected.push(bytes.clone());
@@ -282,12 +288,14 @@ impl Filling {
             _ => return,
         }
         self.around.insert((times.to_vec(), branches));
+        self.loops.entry(whose).or_default().insert(loops.to_vec());
     }
 
     /// Whether all copies are done whenever bytes are expected, as far as loops and branches tell: those of a warp stand
-    /// in one loop, and all loops run equally often.
+    /// in one loop and under no condition, and all loops run equally often.
     fn is_together(&self) -> bool {
-        self.around.len() == 1 && self.loops.values().all(|own| own.len() == 1)
+        let plain = self.around.iter().all(|(_, branches)| *branches == 0);
+        plain && self.around.len() == 1 && self.loops.values().all(|own| own.len() == 1)
     }
 
     /// Whether copies of several CTAs cannot have equal shares of so many bytes, although all of them are
@@ -295,8 +303,7 @@ impl Filling {
     fn is_uneven(&self, bytes: i128) -> bool {
         let several = self.open.iter().any(|other| *other != self.place.rank);
         let count = i128::try_from(self.open.len()).unwrap_or(1);
-        let together = self.around.iter().all(|(_, ifs)| *ifs == 0);
-        several && together && bytes >= count && bytes % count != 0
+        several && bytes >= count && bytes % count != 0
     }
 }
 

@@ -126,6 +126,7 @@ pub(in crate::ptx) fn follow(
                     multiplier: None,
                     allocated: BTreeSet::new(),
                     hints: Vec::new(),
+                    current: 0,
                     looked: Unknown(0),
                     around: Vec::new(),
                     inside: Vec::new(),

@@ -459,7 +459,7 @@ impl Walker<'_, '_, '_> {
                     barrier,
                     parity,
                     memory,
-                    time: self.steps,
+                    time: self.moment(),
                 }));
                 self.machine.write_all(instruction, &passed, state);
             }

@@ -611,7 +611,13 @@ impl Walker<'_, '_, '_> {
             start.facts = facts.clone();
             for register in &written {
                 let value = match closed.get(register) {
-                    Some(form) => Value::Integer(form.at(&index, facts)),
+                    Some(form) => {
+                        let begun = form.at(&index, facts);
+                        Value::Integer(Integer {
+                            sum: begun.sum.earlier(),
+                            ..begun
+                        })
+                    }
                     None => {
                         Value::lost(place, "it changes in a loop in a way that is not followed")
                     }

@@ -3,6 +3,9 @@
 //! understood, and what reaches it is an obstacle.
 
 use std::collections::BTreeSet;
+use std::hash::DefaultHasher;
+use std::hash::Hash as _;
+use std::hash::Hasher as _;
 use std::rc::Rc;
 
 use super::exits::Inside;
@@ -91,6 +94,8 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     pub allocated: BTreeSet<Sum>,
     /// How many cases of lanes that go different ways have been followed.
     pub cases: usize,
+    /// The instruction that is carried out, by its number in the function.
+    pub current: usize,
     /// Unknowns from here on are of this block, and were read after the last statement.
     pub looked: Unknown,
     /// Bounds of what loops carry, learnt from the loops inside.
@@ -181,7 +186,9 @@ impl<'m> Walker<'_, 'm, '_> {
         out: &mut Vec<Statement>,
     ) -> Result<(), Obstacle> {
         self.looked = self.machine.unknowns.next();
-        for instruction in self.code(block) {
+        let first = self.flow.blocks.get(block).map_or(0, |b| b.code.start);
+        for (index, instruction) in self.code(block).iter().enumerate() {
+            self.current = first + index;
             self.steps += 1;
             if self.steps > MOST_STEPS {
                 let reason = "the kernel is too large to follow";
@@ -196,6 +203,14 @@ impl<'m> Walker<'_, 'm, '_> {
             self.forget_tests(state, new);
         }
         Ok(())
+    }
+
+    /// What tells a test that is made here from others: where it stands, and in which round of loops that are followed
+    /// round by round. What a loop carries from the round before is made to differ (`Sum::earlier`).
+    pub fn moment(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.current, &self.unrolling).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Where a condition on the launch guards synchronization, the statement is conditional. Lanes with a

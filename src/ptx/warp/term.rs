@@ -84,7 +84,7 @@ pub(in crate::ptx) struct Test {
     /// How it orders memory, as the language writes it.
     pub memory: &'static str,
     /// Which test it is of those that the warp makes: a later one may succeed where this one failed.
-    pub time: usize,
+    pub time: u64,
 }
 
 impl Test {
