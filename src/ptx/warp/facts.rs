@@ -426,7 +426,7 @@ impl Facts {
             return self.choice(&Condition::Zero((*zero).clone()), &first, &later);
         }
         if let Condition::Zero(sum) = condition
-            && let Some(written) = self.wrapped(sum, yes, no)
+            && let Some(written) = self.wrapped(sum, yes, no, false)
         {
             return written;
         }
@@ -434,8 +434,8 @@ impl Facts {
         if let Condition::Negative(sum) = condition {
             let (least, most) = self.range(sum);
             let written = match (least, most) {
-                (-1, _) => self.wrapped(&sum.plus_constant(1), yes, no),
-                (_, 0) => self.wrapped(sum, no, yes),
+                (-1, _) => self.wrapped(&sum.plus_constant(1), yes, no, false),
+                (_, 0) => self.wrapped(sum, no, yes, false),
                 _ => None,
             };
             if let Some(written) = written {
@@ -463,6 +463,11 @@ impl Facts {
         }
         if let Some(met) = self.met(condition, yes, no) {
             return met;
+        }
+        if let Condition::Zero(sum) = condition
+            && let Some(written) = self.wrapped(sum, yes, no, true)
+        {
+            return written;
         }
         // What both have in common is there in any case.
         let mut common = Sum::of(0);
@@ -569,12 +574,12 @@ impl Facts {
     }
 
     /// Of what `x % k - (k - 1)` is 0 in the last place of a ring: `x` and `k`. What is in another place, `x % k == c`, is
-    /// in the last one `k - 1 - c` further on. What lies between 0 and `k - 1` is its own remainder.
-    fn last_place(&self, zero: &Sum) -> Option<(Rc<Sum>, i128)> {
+    /// in the last one `k - 1 - c` further on, if `anywhere` is asked for. What lies between 0 and `k - 1` is its own remainder.
+    fn last_place(&self, zero: &Sum, anywhere: bool) -> Option<(Rc<Sum>, i128)> {
         if let Some((dividend, size, 1, left)) = zero.remainder() {
             let place = -left.as_constant()?;
             let further = size - 1 - place;
-            let inside = (0..size).contains(&place);
+            let inside = further == 0 || anywhere && (0..size).contains(&place);
             return inside.then(|| (Rc::new(dividend.plus_constant(further)), size));
         }
         let place = zero.plus_constant(-zero.constant);
@@ -588,10 +593,10 @@ impl Facts {
     }
 
     /// `x % k == k - 1` holds exactly where `(x + 1) / k` is one more than `x / k`.
-    fn wrapped(&self, zero: &Sum, yes: &Sum, no: &Sum) -> Option<Sum> {
+    fn wrapped(&self, zero: &Sum, yes: &Sum, no: &Sum, anywhere: bool) -> Option<Sum> {
         for sign in [1, -1] {
             let zero = zero.scaled(sign);
-            let Some((dividend, divisor)) = self.last_place(&zero) else {
+            let Some((dividend, divisor)) = self.last_place(&zero, anywhere) else {
                 continue;
             };
             // What stands for a place may also be a place behind the last: then nothing comes around.
