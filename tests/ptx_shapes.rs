@@ -589,3 +589,65 @@ LEFT:";
     --- stderr
     ");
 }
+
+/// A ring of three stages whose phase turns where the next stage is the first. One that turns at the second is not
+/// followed.
+#[test]
+fn a_phase_that_turns_by_the_next_stage() {
+    let code = |first: u32| {
+        format!(
+            "ld.param.u32 %r9, [n];\nmov.u32 %r2, bar;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra READY;\n\
+             mbarrier.init.shared.b64 [%r2], 32;\nmbarrier.init.shared.b64 [%r2+8], 32;\n\
+             mbarrier.init.shared.b64 [%r2+16], 32;\nmbarrier.init.shared.b64 [%r2+24], 32;\n\
+             mbarrier.init.shared.b64 [%r2+32], 32;\nmbarrier.init.shared.b64 [%r2+40], 32;\nREADY:\nbar.sync 0;\n\
+             setp.lt.u32 %p2, %r1, 32;\nselp.b32 %r3, 1, 0, %p2;\nselp.b32 %r8, 24, 0, %p2;\nsub.u32 %r10, 24, %r8;\n\
+             add.u32 %r8, %r8, %r2;\nadd.u32 %r10, %r10, %r2;\nmov.u32 %r4, 0;\nmov.u32 %r5, 0;\nROUND:\n\
+             setp.ge.s32 %p3, %r4, %r9;\n@%p3 bra DONE;\nmad.lo.u32 %r6, %r5, 8, %r8;\nmad.lo.u32 %r7, %r5, 8, %r10;\n\
+             W:\nmbarrier.try_wait.parity.shared.b64 %p4, [%r6], %r3;\n@!%p4 bra W;\n\
+             mbarrier.arrive.shared.b64 _, [%r7];\nadd.u32 %r5, %r5, 1;\nrem.u32 %r5, %r5, 3;\n\
+             setp.eq.u32 %p5, %r5, {first};\nselp.b32 %r11, 1, 0, %p5;\nxor.b32 %r3, %r3, %r11;\n\
+             add.s32 %r4, %r4, 1;\nbra ROUND;\nDONE:"
+        )
+    };
+    let shared = ".shared .align 8 .b8 bar[48];";
+    insta::assert_snapshot!(hand_written(&[], 64, shared, &code(0)), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(&[], 64, shared, &code(1)), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 39, `mbarrier.try_wait.parity.shared.b64 %p4, [%r6], %r3`: `mbarrier.try_wait.parity.shared.b64`: %r3 is not known here: it changes in a loop in a way that is not followed (line 34, `setp.ge.s32 %p3, %r4, %r9`)
+    --- stderr
+    ");
+}
+
+/// Two tests of one mbarrier, one after the other: the second may pass where the first has failed, so they are not
+/// equal.
+#[test]
+fn two_tests_of_one_mbarrier() {
+    let code = |second: &str| {
+        format!(
+            "mov.u32 %r2, bar;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra READY;\nmbarrier.init.shared.b64 [%r2], 1;\nREADY:\n\
+             bar.sync 0;\nmbarrier.test_wait.parity.shared.b64 %p2, [%r2], 0;\n{second}\n\
+             selp.b32 %r3, 1, 0, %p2;\nselp.b32 %r4, 1, 0, %p3;\nsetp.eq.s32 %p4, %r3, %r4;\n@%p4 bra SAME;\n\
+             bar.sync 1, 96;\nSAME:"
+        )
+    };
+    let shared = ".shared .align 8 .b8 bar[8];";
+    let again = code("mbarrier.test_wait.parity.shared.b64 %p3, [%r2], 0;");
+    insta::assert_snapshot!(hand_written(&[], 64, shared, &again), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 24, `@%p4 bra SAME`: a branch depends on a single test of an mbarrier
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(&[], 64, shared, &code("mov.pred %p3, %p2;")), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 2 obligations of the order rule hold
+    --- stderr
+    ");
+}

@@ -190,3 +190,88 @@ fn a_weak_load_of_one_place() {
     "
     );
 }
+
+/// The first look is in the register that the loop compares, which nothing changes: it may never end. The same goes for
+/// what is made of it anew in each round.
+#[test]
+fn a_loop_that_nothing_ends() {
+    let code = |body: &str| {
+        check(
+            &[],
+            &format!(
+                "ld.acquire.gpu.global.s32 %r4, [%rd2];\nsetp.ne.s32 %p2, %r4, 0;\nAGAIN:\n{body}\n@%p2 bra AGAIN;\n{ADD}"
+            ),
+        )
+    };
+    insta::assert_snapshot!(code(""), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 22, `@%p2 bra AGAIN`: nothing in this loop changes when it is left: it may never end
+    --- stderr
+    ");
+    insta::assert_snapshot!(code("add.s32 %r5, %r4, 1;\nsetp.ne.s32 %p2, %r5, 1;"), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 21, `add.s32 %r5, %r4, 1`: nothing in this loop changes when it is left: it may never end
+    --- stderr
+    ");
+}
+
+/// Words of 4 and 8 bytes share bytes; numbers of 2^31 and more would be negative for who compares.
+#[test]
+fn words_that_are_not_followed() {
+    let code = |write: &str| {
+        check(
+            &["--launch", "ascending"],
+            &format!(
+                "setp.eq.u32 %p2, %r2, 0;\n@%p2 bra FIRST;\nAGAIN:\nld.acquire.gpu.global.s32 %r4, [%rd2];\n\
+                 setp.eq.s32 %p3, %r4, 0;\n@%p3 bra AGAIN;\nFIRST:\nmov.u64 %rd5, 1;\n{write}"
+            ),
+        )
+    };
+    insta::assert_snapshot!(code("st.release.gpu.global.u64 [%rd2], %rd5;"), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 26, `st.release.gpu.global.u64 [%rd2], %rd5`: memory that the kernel waits for is used in words of several sizes, or of other than 4 or 8 bytes
+    --- stderr
+    ");
+    insta::assert_snapshot!(code("st.release.gpu.global.u8 [%rd2], 1;"), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 26, `st.release.gpu.global.u8 [%rd2], 1`: memory that the kernel waits for is used in words of several sizes, or of other than 4 or 8 bytes
+    --- stderr
+    ");
+    insta::assert_snapshot!(code("st.release.gpu.global.u32 [%rd2], 2147483648;"), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 26, `st.release.gpu.global.u32 [%rd2], 2147483648`: `st.release.gpu.global.u32`: what is added to the counter or put there may be more than 2^31 - 1
+    --- stderr
+    ");
+    insta::assert_snapshot!(
+        code("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd2], [%r6], 16;"),
+        @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 26, `cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [%rd2], [%r6], 16`: `cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32`: it may write to memory that the kernel waits for
+    --- stderr
+    "
+    );
+}
+
+/// A word that is read is compared with a number as its type says: 2^32 - 2^30 and more.
+#[test]
+fn a_word_compared_without_sign() {
+    insta::assert_snapshot!(
+        check(
+            &[],
+            "ld.global.u32 %r4, [%rd2];\nadd.u32 %r5, %r2, -1073741824;\nsetp.lt.u32 %p2, %r4, %r5;\n@!%p2 bra DONE;\n\
+             bar.sync 1, 64;"
+        ),
+        @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    --- stderr
+    "
+    );
+}
