@@ -335,34 +335,20 @@ pub fn unreachable(
     site: usize,
 ) -> Result<Obligation, Unsupported> {
     let case = artefact::Case::default();
-    let mut rule = rule::Rule {
-        protocol: view.protocol(),
-        fixed: fixed.to_vec(),
-        classes,
-        shadows: &[],
-        ordered: view.ordered.as_ref(),
-        copies: view.copies(),
-        case: &case,
-        shows: Shows::Nothing,
-        prefix: String::new(),
-        all: Vec::new(),
-        missing: Vec::new(),
-        renamed: symmetric::Renamed::default(),
-    };
+    let mut rule = stated(view, fixed, classes, &case);
     rule.unreachable(class, site)?;
     let none = || Unsupported::whole("an operation whose reachability is not stated");
     rule.all.pop().ok_or_else(none)
 }
 
-/// Where each class goes, for every way that is found of renaming classes and elements such that the
-/// protocol stays the same.
-pub fn renamings(
-    view: &View<'_>,
+/// The rule over these classes where nothing is to be shown of them all: for questions about one place or their shape.
+fn stated<'a>(
+    view: &'a View<'_>,
     fixed: &[(ParamId, i64)],
-    classes: &[class::Class],
-    case: &artefact::Case,
-) -> Vec<Vec<usize>> {
-    let rule = rule::Rule {
+    classes: &'a [class::Class],
+    case: &'a artefact::Case,
+) -> rule::Rule<'a> {
+    rule::Rule {
         protocol: view.protocol(),
         fixed: fixed.to_vec(),
         classes,
@@ -375,6 +361,16 @@ pub fn renamings(
         all: Vec::new(),
         missing: Vec::new(),
         renamed: symmetric::Renamed::default(),
-    };
-    rule.renamings().to_vec()
+    }
+}
+
+/// Where each class goes, for every way that is found of renaming classes and elements such that the
+/// protocol stays the same.
+pub fn renamings(
+    view: &View<'_>,
+    fixed: &[(ParamId, i64)],
+    classes: &[class::Class],
+    case: &artefact::Case,
+) -> Vec<Vec<usize>> {
+    stated(view, fixed, classes, case).renamings().to_vec()
 }

@@ -94,8 +94,7 @@ impl Walker<'_, '_, '_> {
             return false;
         }
         let deciding = self.deciding(blocks);
-        let written = self.written(blocks);
-        let carried = |r: &Register| written.contains(r) && self.carries(*r, blocks);
+        let carried = |r: &Register| self.carries(*r, blocks);
         let mut read = destinations(load).into_iter().flatten();
         read.any(|r| deciding.contains(&r)) && !deciding.iter().any(carried)
     }
@@ -183,13 +182,5 @@ fn registers(operand: &Operand<'_>) -> Vec<Register> {
 }
 
 fn mentions(operand: &Operand<'_>, known: &BTreeSet<Register>) -> bool {
-    match operand {
-        Operand::Register(r) | Operand::Not(r) => known.contains(r),
-        Operand::Address { base, rest, .. } => {
-            mentions(base, known) || rest.iter().any(|o| mentions(o, known))
-        }
-        Operand::Vector(all) => all.iter().any(|o| mentions(o, known)),
-        Operand::Pair(two) => mentions(&two.0, known) || mentions(&two.1, known),
-        Operand::Integer(_) | Operand::Float | Operand::Name(_) | Operand::Target(_) => false,
-    }
+    registers(operand).iter().any(|r| known.contains(r))
 }
