@@ -1,5 +1,7 @@
 //! Ctrl-C: work is told to end, and the program ends within a second whether or not it does.
 
+use std::io;
+use std::io::Write;
 use std::panic;
 use std::panic::AssertUnwindSafe;
 use std::process;
@@ -16,11 +18,17 @@ use crate::failure::Failure;
 /// Becomes true at the first signal.
 pub static CANCEL: AtomicBool = AtomicBool::new(false);
 
+/// Whether it has been said how far the work got.
+static TOLD: AtomicBool = AtomicBool::new(false);
+
 /// How often a waiting thread looks at [`CANCEL`].
 pub const POLL: Duration = Duration::from_millis(20);
 
 /// How long whoever waits may take to print what there is.
 const GRACE: Duration = Duration::from_millis(700);
+
+/// How long a last line may take, to a reader that may not read.
+const LAST_LINE: Duration = Duration::from_millis(100);
 
 /// The stack of a worker: solvers recurse deeply.
 const STACK: usize = 64 << 20;
@@ -31,6 +39,14 @@ pub fn install() -> Result<(), Failure> {
         if !CANCEL.swap(true, Ordering::SeqCst) {
             thread::spawn(|| {
                 thread::sleep(GRACE);
+                if !TOLD.load(Ordering::SeqCst) {
+                    // From a thread of its own: whoever is late may hold stderr.
+                    thread::spawn(|| {
+                        let late = b"interrupted; how far this got could not be said in time\n";
+                        let _ = io::stderr().write_all(late);
+                    });
+                    thread::sleep(LAST_LINE);
+                }
                 process::exit(i32::from(exit::INTERRUPTED));
             });
             return;
@@ -44,6 +60,11 @@ pub fn install() -> Result<(), Failure> {
 /// Whether a signal has come.
 pub fn requested() -> bool {
     CANCEL.load(Ordering::SeqCst)
+}
+
+/// It has been said how far the work got.
+pub fn told() {
+    TOLD.store(true, Ordering::SeqCst);
 }
 
 /// Starts a worker that sends what comes of its work; a panic is a failure like any other.

