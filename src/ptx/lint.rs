@@ -2,7 +2,6 @@
 //! a place worth looking at, not a verdict: `check` says whether it matters.
 
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 
 use super::cta::program::of_all;
 use super::lift::Failure;
@@ -119,57 +118,30 @@ impl Search<'_, '_> {
 
     /// The statements of a program that are about a family, with how often the loops around run.
     fn uses<'p>(&self, program: &'p Program, family: &Family) -> Vec<Use<'p>> {
-        fn collect<'p>(
-            statements: &'p [Statement],
-            times: &mut Vec<Sum>,
-            inside: bool,
-            visit: &mut dyn FnMut(&'p Statement, &[Sum], bool),
-        ) {
-            for statement in statements {
-                visit(statement, times, inside);
-                match &statement.action {
-                    Action::For(_, count, body) => {
-                        times.push(count.clone());
-                        collect(body, times, true, visit);
-                        times.pop();
-                    }
-                    Action::If(_, yes, no) => {
-                        collect(yes, times, true, visit);
-                        collect(no, times, true, visit);
-                    }
-                    _ => {}
-                }
-            }
-        }
         let mut found = Vec::new();
-        collect(
-            &program.statements,
-            &mut Vec::new(),
-            false,
-            &mut |s, times, inside| {
-                let Some(address) = barrier(&s.action) else {
-                    return;
-                };
-                let Ok(place) = place(address, program.rank, &self.followed.unknowns, s.at) else {
-                    return;
-                };
-                let offset = place.offset.as_constant();
-                // An index that varies begins at an element of its own family.
-                let low = self.followed.unknowns.1.range(&place.offset).0;
-                let (first, last) = (family.elements.first(), family.elements.last());
-                let near = first.is_some_and(|f| *f <= low) && last.is_some_and(|l| low <= *l);
-                let mine = offset.map_or(near, |o| family.elements.contains(&o));
-                if place.base == family.base && mine {
-                    found.push(Use {
-                        statement: s,
-                        rank: place.rank,
-                        constant: offset.is_some(),
-                        times: times.to_vec(),
-                        inside,
-                    });
-                }
-            },
-        );
+        visited(&program.statements, &mut |s, times, branch| {
+            let Some(address) = barrier(&s.action) else {
+                return;
+            };
+            let Ok(place) = place(address, program.rank, &self.followed.unknowns, s.at) else {
+                return;
+            };
+            let offset = place.offset.as_constant();
+            // An index that varies begins at an element of its own family.
+            let low = self.followed.unknowns.1.range(&place.offset).0;
+            let (first, last) = (family.elements.first(), family.elements.last());
+            let near = first.is_some_and(|f| *f <= low) && last.is_some_and(|l| low <= *l);
+            let mine = offset.map_or(near, |o| family.elements.contains(&o));
+            if place.base == family.base && mine {
+                found.push(Use {
+                    statement: s,
+                    rank: place.rank,
+                    constant: offset.is_some(),
+                    times: times.to_vec(),
+                    inside: branch || !times.is_empty(),
+                });
+            }
+        });
         found
     }
 
@@ -295,14 +267,13 @@ impl Search<'_, '_> {
         }
     }
 
-    /// Whether as many threads come to each named barrier as it counts.
+    /// Whether as many threads come to each named barrier as it counts, all of them equally often.
     fn named(&mut self) {
-        let mut all: BTreeMap<(u32, i128), (i128, i128, Statement)> = BTreeMap::new();
+        let mut all: BTreeMap<(u32, i128), Vec<Coming>> = BTreeMap::new();
         let mut vague = false;
         for program in &self.followed.programs {
             let threads = 32 * i128::try_from(program.warps.len()).unwrap_or(0);
-            let mut own = BTreeSet::new();
-            each(&program.statements, &mut |s| {
+            visited(&program.statements, &mut |s, times, branch| {
                 let (Action::Sync(id, count, _) | Action::ArriveNamed(id, count)) = &s.action
                 else {
                     return;
@@ -311,25 +282,59 @@ impl Search<'_, '_> {
                     vague = true;
                     return;
                 };
-                let key = (program.rank, id);
-                let entry = all.entry(key).or_insert((0, count, s.clone()));
-                // A barrier with several counts serves several purposes.
-                entry.1 = entry.1.min(count);
-                if own.insert(id) {
-                    entry.0 += threads;
-                }
+                all.entry((program.rank, id)).or_default().push(Coming {
+                    warps: program.warps.clone(),
+                    threads,
+                    count,
+                    times: times.to_vec(),
+                    branch,
+                    statement: s.clone(),
+                });
             });
         }
         if vague {
             return;
         }
-        for ((_, id), (come, count, statement)) in all {
-            if come < count && !matches!(statement.action, Action::Sync(_, _, false)) {
+        for ((_, id), comings) in all {
+            let Some(first) = comings.first() else {
+                continue;
+            };
+            let statement = first.statement.clone();
+            // A barrier with several counts serves several purposes.
+            let count = comings.iter().map(|c| c.count).min().unwrap_or(0);
+            let own: BTreeMap<_, _> = comings.iter().map(|c| (&c.warps, c.threads)).collect();
+            let come: i128 = own.values().sum();
+            if comings
+                .iter()
+                .any(|c| matches!(c.statement.action, Action::Sync(_, _, false)))
+            {
+                continue;
+            }
+            // Whoever comes at several places, or not always, may come as often as is right.
+            let plain =
+                own.len() == comings.len() && comings.iter().all(|c| !c.branch && c.count == count);
+            let even = plain && comings.iter().all(|c| c.times == first.times);
+            if come < count || even && come > count {
+                let only = if come < count { "only " } else { "" };
                 self.add(
                     "arrival-count",
                     &statement,
-                    format!("barrier {id} counts {count} threads, but only {come} come to it"),
+                    format!("barrier {id} counts {count} threads, but {only}{come} come to it"),
                     "count the threads of the warps that use the barrier",
+                );
+            }
+            let looped = comings.iter().all(|c| !c.times.is_empty());
+            let other = comings.iter().find(|c| c.times != first.times);
+            if let Some(other) = other.filter(|_| plain && looped) {
+                let there = source(self.module, other.statement.at, other.statement.location);
+                self.add(
+                    "trip-counts",
+                    &statement,
+                    format!(
+                        "the loops around this use of barrier {id} do not run as often as those around the one at \
+                         {there}"
+                    ),
+                    "let both roles compute their trip counts from the same bounds",
                 );
             }
         }
@@ -432,6 +437,45 @@ impl Search<'_, '_> {
             );
         }
     }
+}
+
+/// Warps that come to a named barrier at one place.
+struct Coming {
+    warps: Vec<u32>,
+    threads: i128,
+    count: i128,
+    /// How often the loops around run.
+    times: Vec<Sum>,
+    /// Whether there is a branch around.
+    branch: bool,
+    statement: Statement,
+}
+
+/// Calls something for every statement, with how often the loops around it run and whether there is a branch around it.
+fn visited<'p>(statements: &'p [Statement], visit: &mut dyn FnMut(&'p Statement, &[Sum], bool)) {
+    fn collect<'p>(
+        statements: &'p [Statement],
+        times: &mut Vec<Sum>,
+        branch: bool,
+        visit: &mut dyn FnMut(&'p Statement, &[Sum], bool),
+    ) {
+        for statement in statements {
+            visit(statement, times, branch);
+            match &statement.action {
+                Action::For(_, count, body) => {
+                    times.push(count.clone());
+                    collect(body, times, branch, visit);
+                    times.pop();
+                }
+                Action::If(_, yes, no) => {
+                    collect(yes, times, true, visit);
+                    collect(no, times, true, visit);
+                }
+                _ => {}
+            }
+        }
+    }
+    collect(statements, &mut Vec::new(), false, visit);
 }
 
 /// A statement about a family.
