@@ -59,6 +59,7 @@ pub fn environment(protocol: &Protocol, property: Property) -> Vec<String> {
             .iter()
             .map(|assumption| assumption.text.clone()),
     );
+    all.extend(protocol.assumed().map(str::to_owned));
     all.push("a resident CTA that can go on eventually does".to_owned());
     all.push("semaphore operations are atomic and seen in one order by everyone".to_owned());
     if property == Property::StaleRead {

@@ -75,6 +75,19 @@ pub struct Protocol {
     pub stmt_count: usize,
 }
 
+/// How a comment line begins that says in words what the text takes for granted.
+pub const ASSUMED: &str = "//! Assumed:";
+
+impl Protocol {
+    /// What the comments at the head of the text take for granted, in words.
+    pub fn assumed(&self) -> impl Iterator<Item = &str> {
+        let head = self.source.lines().map(str::trim);
+        let head = head.take_while(|line| line.is_empty() || line.starts_with("//"));
+        head.filter_map(|line| Some(line.strip_prefix(ASSUMED)?.trim()))
+            .filter(|words| !words.is_empty())
+    }
+}
+
 /// A parameter and the values it ranges over.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Param {

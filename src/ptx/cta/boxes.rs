@@ -96,11 +96,6 @@ impl Boxes {
         boxes
     }
 
-    /// Whether every copy says how much it delivers.
-    pub fn is_empty(&self) -> bool {
-        self.fillings.iter().all(|f| f.open.is_empty())
-    }
-
     fn collect(
         &mut self,
         statements: &[Statement],
@@ -418,6 +413,16 @@ fn local(statements: &[Statement], index: usize) -> Option<Sum> {
         .rev()
         .find(|k| expects(&statements[*k]).is_some())?;
     let mut left = expects(&statements[from])?;
+    // What is expected in several steps is expected together, if nothing is copied in between.
+    for statement in statements[..from].iter().rev() {
+        match (&statement.action, expects(statement)) {
+            (_, Some(more)) => left = left.plus(&more),
+            (Action::Copy(b, ..), _) if b == barrier => break,
+            (Action::Wait(b, _) | Action::WaitOwn(b), _) if b == barrier => break,
+            (Action::For(..) | Action::If(..), _) => break,
+            _ => {}
+        }
+    }
     let (mut open, mut last) = (0i128, index);
     for (number, statement) in statements.iter().enumerate().skip(from + 1) {
         if expects(statement).is_some() {

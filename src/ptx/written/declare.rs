@@ -8,13 +8,16 @@ use super::words::visible;
 use super::write::AXES;
 use super::write::Writer;
 use super::write::bracketed;
+use crate::protocol::ASSUMED;
 use crate::ptx::cta::program::each;
 use crate::ptx::operations::descriptor::LARGEST_ATOM;
 use crate::ptx::operations::warpgroups::WARPS;
 use crate::ptx::syntax::ast::Instruction;
+use crate::ptx::syntax::ast::Operand;
 use crate::ptx::warp::machine::MOST_PARAMETER;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::most_blocks;
+use crate::ptx::warp::machine::most_given;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Pool;
@@ -40,11 +43,23 @@ impl Writer<'_, '_> {
         } else {
             String::new()
         };
-        let most = match (self.function.reqntid, self.given) {
-            (None, false) => ", the most that .maxntid allows",
-            _ => "",
-        };
-        let _ = writeln!(head, "//! {x} x {y} x {z} threads per CTA{most}{clusters}.");
+        let _ = writeln!(head, "//! {x} x {y} x {z} threads per CTA{clusters}.");
+        if self.function.reqntid.is_none() && !self.given {
+            // The shape matters to who asks for it only.
+            let shaped = self
+                .function
+                .code
+                .iter()
+                .any(|i| i.operands.iter().any(shape));
+            let all = match shaped {
+                true => format!("{x} x {y} x {z}"),
+                false => self.launch.count().to_string(),
+            };
+            assumed(
+                &mut head,
+                &format!("the launch has {all} threads per CTA, as many as .maxntid allows"),
+            );
+        }
         let registers = |a: &Action| matches!(a, Action::Acquire(Pool::Registers, _));
         let mut given = self.covered;
         for program in &self.followed.programs {
@@ -56,7 +71,10 @@ impl Writer<'_, '_> {
                 Some(_) => "as .maxnreg says",
                 None => "as many as fit",
             };
-            let _ = writeln!(head, "//! {each} registers per thread at launch, {why}.");
+            assumed(
+                &mut head,
+                &format!("{each} registers per thread at launch, {why}"),
+            );
         }
         if self.covered {
             head.push_str(
@@ -70,15 +88,19 @@ impl Writer<'_, '_> {
             );
         }
         if self.ended {
-            head.push_str(
-                "//! Nothing is taken to be under way to an mbarrier any more where `mbarrier.inval` ends its life.\n",
+            assumed(
+                &mut head,
+                "nothing is under way to an mbarrier any more where `mbarrier.inval` ends its life",
             );
         }
         if self.followed.unknowns.find(&Meaning::Granted).is_some() {
             head.push_str(
-                "//! Of the requests for work of CTAs that have not been launched, `granted` are granted. Their \
-                 answers are\n//! taken to be read in turn, each once it has landed and before the next one \
-                 lands there.\n",
+                "//! Of the requests for work of CTAs that have not been launched, `granted` are granted.\n",
+            );
+            assumed(
+                &mut head,
+                "answers to requests for work are read in turn, each once it has landed and before the next one \
+                 lands there",
             );
         }
         let mut multiplies = false;
@@ -93,29 +115,39 @@ impl Writer<'_, '_> {
             );
         }
         if self.followed.counted {
-            head.push_str(
-                "//! Tensor copies whose bytes the launch decides, or whose shares are not known, are counted in \
-                 copies: they are taken to fill what their mbarriers expect.\n",
+            assumed(
+                &mut head,
+                "tensor copies whose bytes the launch decides, or whose shares are not known, fill what their \
+                 mbarriers expect: they are counted in copies",
             );
         }
-        if !self.boxes.is_empty() {
-            head.push_str("//! Tensor copies are taken to fill what their mbarriers expect.\n");
+        for (barrier, bytes) in &self.delivered {
+            let bytes: Vec<&str> = bytes.iter().map(String::as_str).collect();
+            let bytes = bytes.join(" or ");
+            assumed(
+                &mut head,
+                &format!(
+                    "each tensor copy that completes {barrier} delivers {bytes} bytes, its share of what is expected \
+                     there"
+                ),
+            );
         }
         if self.followed.boxes_out {
-            head.push_str(
-                "//! Tensor copies out of shared memory are taken to take what threads have written, up to where the \
-                 next begins.\n",
+            assumed(
+                &mut head,
+                "tensor copies out of shared memory take what threads have written, up to where the next begins",
             );
         }
         if self.followed.leveled {
-            let _ = writeln!(
-                head,
-                "//! Dynamic shared memory is taken to begin at a multiple of {LARGEST_ATOM} bytes."
+            assumed(
+                &mut head,
+                &format!("dynamic shared memory begins at a multiple of {LARGEST_ATOM} bytes"),
             );
         }
         if self.buffers.is_some_and(|all| all.iter().any(|b| b.tensor)) {
-            head.push_str(
-                "//! Where tensor memory lies is taken to be read where and when the allocation has said it.\n",
+            assumed(
+                &mut head,
+                "where tensor memory lies is read where and when the allocation has said it",
             );
         }
         if self.buffers.is_some() {
@@ -126,11 +158,11 @@ impl Writer<'_, '_> {
         let counters = self.followed.counters;
         if counters && self.ctas == Ctas::One {
             head.push_str(
-                "//! Of one CTA, whose waits for other CTAs are taken to end: whether they do, is asked of the text \
-                 without data.\n",
+                "//! Of one CTA: whether its waits for other CTAs end, is asked of the text without data.\n",
             );
+            assumed(&mut head, "waits for other CTAs end");
         } else if counters {
-            head.push_str("//! Counters in memory are taken not to wrap around.\n");
+            assumed(&mut head, "counters in memory do not wrap around");
         }
         let mut assumptions = Vec::new();
         for (sum, at) in &self.followed.assumptions {
@@ -153,7 +185,7 @@ impl Writer<'_, '_> {
             match self.followed.unknowns.meaning(*unknown) {
                 Some(Meaning::Parameter(index, _)) => {
                     let bytes = self.function.parameters.get(*index).map_or(4, |p| p.bytes);
-                    let most = if bytes == 8 { 1 << 62 } else { MOST_PARAMETER };
+                    let most = most_given(bytes);
                     let name = self.unknown(*unknown, 0)?;
                     let _ = writeln!(head, "param {name} in 0..={most}");
                 }
@@ -302,6 +334,12 @@ impl Writer<'_, '_> {
                 "pool {} = {all}  // of a thread of each warp",
                 own("registers", &[])
             );
+            let _ = writeln!(
+                head,
+                "barrier {} {{ arrivals: {} }}  // every warp has its registers at launch",
+                own("launch_bar", &[]),
+                self.launch.warps()
+            );
         }
         head.push_str(&self.memory_words());
         for buffer in self.buffers.unwrap_or_default() {
@@ -321,4 +359,17 @@ impl Writer<'_, '_> {
         head.push('\n');
         Ok(head)
     }
+}
+
+/// Whether an operand says where a thread is along the second or third axis of its CTA, or how long these are.
+fn shape(operand: &Operand<'_>) -> bool {
+    matches!(
+        operand,
+        Operand::Name("%tid.y" | "%tid.z" | "%ntid.y" | "%ntid.z")
+    )
+}
+
+/// A line that every verdict about the protocol lists with its assumptions.
+fn assumed(head: &mut String, what: &str) {
+    let _ = writeln!(head, "{ASSUMED} {what}");
 }

@@ -125,7 +125,14 @@ impl Writer<'_, '_> {
     pub fn sum(&mut self, sum: &Sum, at: usize) -> Result<String, Obstacle> {
         let mut terms = Vec::new();
         let mut left = sum.clone();
-        while let Some((dividend, divisor, factor, rest)) = left.remainder() {
+        while let Some((dividend, divisor, mut factor, mut rest)) = left.remainder() {
+            let mut dividend = (*dividend).clone();
+            // What is not this one of two is the next one: proofs follow what goes on, not what is taken away.
+            if divisor == 2 && factor < 0 && rest.constant >= -factor {
+                rest.constant += factor;
+                dividend = dividend.plus_constant(1);
+                factor = -factor;
+            }
             let dividend = self.sum(&dividend, at)?;
             terms.push((factor, format!("({dividend}) % {divisor}"), true));
             left = rest;

@@ -26,6 +26,7 @@ use crate::ptx::warp::term::Atom;
 use crate::ptx::warp::term::Condition;
 use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::term::Unknown;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -54,6 +55,8 @@ pub(in crate::ptx) struct Writer<'w, 'a> {
     pub left: bool,
     /// Whether lives of mbarriers end to which copies go.
     pub ended: bool,
+    /// How many bytes tensor copies are taken to deliver, in words, by the mbarriers that they complete.
+    pub delivered: BTreeMap<String, BTreeSet<String>>,
     pub out: String,
     pub loops: Vec<Unknown>,
     /// How often each of these loops runs.
@@ -258,6 +261,7 @@ impl Writer<'_, '_> {
                 )
             }
             Action::Copy(a, bytes, area) => {
+                let says = bytes.is_some();
                 let Some(bytes) = bytes.clone().or(sizes) else {
                     let unknowns = &self.followed.unknowns;
                     let reason = match self.boxes.is_shared(a, rank, &self.loops, unknowns) {
@@ -273,7 +277,11 @@ impl Writer<'_, '_> {
                     };
                     return Err(Obstacle::new(at, reason));
                 };
-                let element = self.element(a, rank, at)?.1;
+                let (family, element) = self.element(a, rank, at)?;
+                if !says {
+                    let bytes = self.sum(&bytes, at)?;
+                    self.delivered.entry(family.name).or_default().insert(bytes);
+                }
                 let cells = area.as_ref().map_or(&[][..], |area| area.cells.as_slice());
                 match cells {
                     [] => {
@@ -397,11 +405,18 @@ impl Writer<'_, '_> {
                     Pool::Columns => "tensor_columns",
                     Pool::Registers => "registers",
                 };
-                format!(
+                let words = format!(
                     "{verb} {} {}",
                     self.of_cta(name, rank, &[]),
                     self.sum(n, at)?
-                )
+                );
+                // What a warp has at launch nobody takes from it before it starts.
+                if *pool == Pool::Registers && at == self.function.at.start {
+                    let launched = format!("sync {}", self.of_cta("launch_bar", rank, &[]));
+                    self.lines(&[words, launched], statement);
+                    return Ok(());
+                }
+                words
             }
             Action::For(variable, times, body) => {
                 if self.counting((*variable, times, body), statement, rank)? {
