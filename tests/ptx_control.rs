@@ -273,3 +273,23 @@ fn rings_in_loops_that_are_written_out() {
     --- stderr
     ");
 }
+
+/// A parameter of one byte decides, as `bool` does.
+#[test]
+fn a_flag_of_the_launch() {
+    let flag = |code: &str| {
+        let folder = Folder::new();
+        folder.file(
+            "kernel.ptx",
+            format!(
+                ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry kernel(.param .u8 f)\n\
+                 .reqntid 64, 1, 1\n{{\n.reg .pred %p<8>;\n.reg .b16 %rs<4>;\n.reg .b32 %r<8>;\n\
+                 ld.param.s8 %rs1, [f];\nsetp.eq.s16 %p1, %rs1, 0;\nmov.u32 %r1, %tid.x;\n\
+                 setp.gt.u32 %p2, %r1, 31;\n{code}\nret;\n}}\n"
+            ),
+        );
+        folder.run(&["check", "-q", "kernel.ptx"])
+    };
+    insta::assert_snapshot!(flag("@%p1 bra END;\nbar.sync 1, 64;\nEND:"), @"");
+    insta::assert_snapshot!(flag("or.pred %p3, %p1, %p2;\n@%p3 bra END;\nbar.sync 1, 64;\nEND:"), @"");
+}

@@ -232,3 +232,8 @@ fn many_instructions() {
         "{shown}"
     );
 }
+
+#[test]
+fn a_text_that_ends_before_its_kernels() {
+    insta::assert_snapshot!(lift(HEAD, &["--threads", "32"]), @"");
+}

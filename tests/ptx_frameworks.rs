@@ -205,7 +205,7 @@ fn dynamic_shared_memory() {
     --- stdout
     //! Recovered from the entry `kernel` of a PTX 8.7 text for sm_90a.
     //! 128 x 1 x 1 threads per CTA.
-    //! Dynamic shared memory is taken to begin at a multiple of 1024 bytes.
+    //! Assumed: dynamic shared memory begins at a multiple of 1024 bytes
     //! With what is read and written in shared memory; global memory is left out.
     protocol kernel
 

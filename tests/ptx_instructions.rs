@@ -284,7 +284,7 @@ fn copies_with_unequal_shares() {
     --- stdout
     //! Recovered from the entry `kernel` of a PTX 8.6 text for sm_100a.
     //! 32 x 1 x 1 threads per CTA, clusters of 2 CTAs.
-    //! Tensor copies whose bytes the launch decides, or whose shares are not known, are counted in copies: they are taken to fill what their mbarriers expect.
+    //! Assumed: tensor copies whose bytes the launch decides, or whose shares are not known, fill what their mbarriers expect: they are counted in copies
     protocol kernel
 
     mbarrier b_bar[2] { arrivals: 1 }
@@ -440,4 +440,33 @@ fn any_number_of_threads() {
        │ Help: leave --symbolic-threads out, or --threads if that gives the number
     ───╯
     ");
+}
+
+/// Nobody takes the registers of warps that have not started yet: a CTA has all of them at launch.
+#[test]
+fn registers_at_launch() {
+    let kernel = |less: u32| {
+        entry(
+            384,
+            1,
+            ".maxnreg 168",
+            &format!(
+                "setp.ge.u32 %p2, %r1, 128;\nsetp.ge.u32 %p3, %r1, 256;\n@%p3 bra LAST;\n@%p2 bra TAKE;\n\
+                 bar.sync 1, 256;\nsetmaxnreg.dec.sync.aligned.u32 {less};\nbra END;\n\
+                 TAKE:\nsetmaxnreg.inc.sync.aligned.u32 232;\nbra END;\nLAST:\nbar.sync 1, 256;\nEND:"
+            ),
+        )
+    };
+    insta::assert_snapshot!(run(kernel(104), &["check", "-q"]), @"");
+    insta::assert_snapshot!(run(kernel(112), &["check", "-q"]), @"");
+}
+
+/// How a CTA is laid out is said where the kernel looks.
+#[test]
+fn the_shape_of_a_cta() {
+    let kernel = "setp.eq.u32 %p2, %r1, 0;\nmov.u32 %r2, %tid.y;\nsetp.ne.u32 %p3, %r2, 0;\n@%p3 bra END;\n\
+                  bar.sync 1, 128;\nEND:";
+    let text = entry(128, 1, "", kernel).replace(".reqntid", ".maxntid");
+    insta::assert_snapshot!(run(text.clone(), &["check"]).replace(char::is_numeric, "#"), @"");
+    insta::assert_snapshot!(run(text, &["check", "-q", "--threads", "32,4,1"]), @"");
 }

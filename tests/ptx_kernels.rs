@@ -128,7 +128,7 @@ fn ctas_with_rings_that_take_turns() {
     insta::assert_snapshot!(decided("backward_reads_late", "race"), @"
     exit 1
     --- stdout
-    backward.ptx: race: REFUTED at param_4 = 3: the read by warp0 at line 19 and the asynchronous write that warp4 starts at line 41 of smem_tile[0] are not ordered: an arrival of warp0 after line 19 that warp4 waits for before line 41 would order them
+    backward.ptx: race: REFUTED at param_4 = 3: the read by warp0 at line 21 and the asynchronous write that warp4 starts at line 43 of smem_tile[0] are not ordered: an arrival of warp0 after line 21 that warp4 waits for before line 43 would order them
     --- stderr
     ");
 }
@@ -304,8 +304,9 @@ fn the_protocol_of_a_sparse_matrix() {
     exit 0
     --- stdout
     //! Recovered from the entry `rows_take_turns_by_block` of a PTX 9.5 text for sm_90a.
-    //! 128 x 1 x 1 threads per CTA, the most that .maxntid allows.
-    //! Counters in memory are taken not to wrap around.
+    //! 128 x 1 x 1 threads per CTA.
+    //! Assumed: the launch has 128 threads per CTA, as many as .maxntid allows
+    //! Assumed: counters in memory do not wrap around
     protocol rows_take_turns_by_block
 
     param nctaid_x in 1..=1073741823
@@ -336,8 +337,8 @@ fn the_report_of_a_stencil() {
     exit 1
     --- stdout
     stencil.ptx: deadlock: REFUTED at param_2 = 1: warp0 waits for 128 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
-        --> stencil.ptx:11
-      11 |         sync cta_bar[1] 128    // stencil.cu:17
+        --> stencil.ptx:12
+      12 |         sync cta_bar[1] 128    // stencil.cu:17
       element     start  now                                                waited for                          changed by                          completes
       cta_bar[1]  -      32 threads: warp0                                  warp0 128 threads (never)           warps1_3[0..3] 128 threads (never)  no
       cta_bar[2]  -      0 threads                                          warp0 128 threads (never)           warps1_3[0..3] 128 threads (never)  no
@@ -348,11 +349,11 @@ fn the_report_of_a_stencil() {
         warps1_3[0] waits for 128 threads at cta_bar[3], but 96 threads are there (warps1_3[0], warps1_3[1] and warps1_3[2]) and nothing changes that: warp0, which still comes to it, itself waits for 128 threads at cta_bar[1]
         which closes a cycle at warp0
       blocked:
-        warp0 at line 11: cta_bar[1] 128 threads, found 32 threads: warp0: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
-        warps1_3[0..3] at line 20: cta_bar[3] 128 threads, found 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]: warp0, which still comes to it, itself waits for 128 threads at cta_bar[1]
+        warp0 at line 12: cta_bar[1] 128 threads, found 32 threads: warp0: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
+        warps1_3[0..3] at line 21: cta_bar[3] 128 threads, found 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]: warp0, which still comes to it, itself waits for 128 threads at cta_bar[1]
       trace:
-          1  warp0           comes to cta_bar[1]: 32 threads: warp0  (line 11)
-        2-4  warps1_3[0..3]  comes to cta_bar[3]: 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]  (line 20)
+          1  warp0           comes to cta_bar[1]: 32 threads: warp0  (line 12)
+        2-4  warps1_3[0..3]  comes to cta_bar[3]: 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]  (line 21)
       minimal:
         smallest by (param_2) among param_2 in 0..=4; the only smaller one was explored exhaustively
       notes:
@@ -360,6 +361,7 @@ fn the_report_of_a_stencil() {
         lines are those of the protocol that `warplock lift` prints
       assumptions:
         0 <= param_2 <= 1073741823
+        the launch has 128 threads per CTA, as many as .maxntid allows
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
       decided by adversarial schedules in [time]
@@ -375,7 +377,8 @@ fn the_protocol_of_a_ring() {
     exit 0
     --- stdout
     //! Recovered from the entry `ring_of_4` of a PTX 9.5 text for sm_90a.
-    //! 128 x 1 x 1 threads per CTA, the most that .maxntid allows.
+    //! 128 x 1 x 1 threads per CTA.
+    //! Assumed: the launch has 128 threads per CTA, as many as .maxntid allows
     protocol ring_of_4
 
     param param_2 in 0..=1073741823
@@ -411,7 +414,8 @@ fn the_protocol_of_a_persistent_kernel() {
     exit 0
     --- stdout
     //! Recovered from the entry `bulk_ring` of a PTX 9.5 text for sm_90a.
-    //! 160 x 1 x 1 threads per CTA, the most that .maxntid allows.
+    //! 160 x 1 x 1 threads per CTA.
+    //! Assumed: the launch has 160 threads per CTA, as many as .maxntid allows
     protocol bulk_ring
 
     param param_3 in 0..=1073741823
@@ -454,8 +458,9 @@ fn the_protocol_of_a_grid() {
     exit 0
     --- stdout
     //! Recovered from the entry `grid_barrier_reset` of a PTX 9.5 text for sm_90a.
-    //! 256 x 1 x 1 threads per CTA, the most that .maxntid allows.
-    //! Counters in memory are taken not to wrap around.
+    //! 256 x 1 x 1 threads per CTA.
+    //! Assumed: the launch has 256 threads per CTA, as many as .maxntid allows
+    //! Assumed: counters in memory do not wrap around
     protocol grid_barrier_reset
 
     param param_2 in 0..=1073741823

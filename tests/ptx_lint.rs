@@ -197,3 +197,26 @@ fn a_kernel_that_is_not_recovered() {
     kernel.ptx:kernel: UNKNOWN line 16, `bar.sync %r9, 64`: `bar.sync`: the barrier may be other than 0 to 15
     ");
 }
+
+#[test]
+fn barriers_to_which_roles_come_unequally_often() {
+    let rounds = |last: &str| {
+        rules(&format!(
+            "mov.u32 %r2, 0;\nadd.u32 %r3, %r9, 1;\n@%p2 bra OTHER;\nL:\nsetp.ge.u32 %p4, %r2, %r9;\n@%p4 bra END;\n\
+             bar.sync 1, 64;\nadd.u32 %r2, %r2, 1;\nbra L;\nOTHER:\nM:\nsetp.ge.u32 %p5, %r2, {last};\n\
+             @%p5 bra END;\nbar.arrive 1, 64;\nadd.u32 %r2, %r2, 1;\nbra M;\nEND:\n"
+        ))
+    };
+    assert_eq!(rounds("%r9"), ["nothing found"]);
+    assert_eq!(rounds("%r3"), ["trip-counts"]);
+}
+
+#[test]
+fn barriers_to_which_too_many_come() {
+    assert_eq!(rules("bar.sync 1, 64;\n"), ["nothing found"]);
+    assert_eq!(rules("bar.sync 1, 32;\n"), ["arrival-count"]);
+    assert_eq!(
+        rules("@%p2 bra E;\nbar.sync 1, 32;\nE:\n"),
+        ["nothing found"]
+    );
+}

@@ -372,3 +372,46 @@ fn loops_that_are_left_in_two_places() {
     --- stderr
     ");
 }
+
+/// A loop whose first thing is to wait begins where the loop of the wait begins.
+#[test]
+fn a_wait_where_another_loop_begins() {
+    let turns = |phase: &str, pause: &str| {
+        hand_written(
+            64,
+            &format!(
+                "mov.u32 %r2, bar;\n@!%p1 bra READY;\nmbarrier.init.shared.b64 [%r2], 64;\nREADY:\nbar.sync 0;\n\
+                 setp.eq.u32 %p2, %r60, 0;\n@%p2 bra END;\nmov.u32 %r3, 0;\nmov.u32 %r4, %r60;\n\
+                 mbarrier.arrive.shared.b64 _, [%r2];\n\
+                 AGAIN:\nmbarrier.try_wait.parity.shared.b64 %p3, [%r2], %r3;\n@%p3 bra DONE;\n{pause}\n\
+                 bra AGAIN;\nDONE:\nmbarrier.arrive.shared.b64 _, [%r2];\n{phase}\nsub.u32 %r4, %r4, 1;\n\
+                 setp.ne.u32 %p4, %r4, 0;\n@%p4 bra AGAIN;\nEND:"
+            ),
+        )
+    };
+    insta::assert_snapshot!(turns("xor.b32 %r3, %r3, 1;", ""), @"");
+    insta::assert_snapshot!(turns("xor.b32 %r3, %r3, 1;", "nanosleep.u32 20;"), @"");
+    insta::assert_snapshot!(turns("bar.sync 0;", ""), @"");
+}
+
+/// What is written out altogether is a loop, too.
+#[test]
+fn a_hundred_barriers_in_a_row() {
+    let many = "bar.sync 0;\n".repeat(100);
+    insta::assert_snapshot!(hand_written(1024, &many), @"");
+    let ring = "mbarrier.arrive.shared.b64 _, [%r2];\n\
+                W0_#:\nmbarrier.try_wait.parity.shared.b64 %p3, [%r2], 0;\n@!%p3 bra W0_#;\n\
+                mbarrier.arrive.shared.b64 _, [%r2];\n\
+                W1_#:\nmbarrier.try_wait.parity.shared.b64 %p3, [%r2], 1;\n@!%p3 bra W1_#;\n";
+    let rings = |count: u32| {
+        let all: String = (0..count)
+            .map(|k| ring.replace('#', &k.to_string()))
+            .collect();
+        let code = format!(
+            "mov.u32 %r2, bar;\n@!%p1 bra READY;\nmbarrier.init.shared.b64 [%r2], 64;\nREADY:\nbar.sync 0;\n{all}"
+        );
+        code
+    };
+    insta::assert_snapshot!(hand_written(64, &rings(30)), @"");
+    insta::assert_snapshot!(hand_written(96, &rings(30)), @"");
+}

@@ -97,7 +97,7 @@ fn waits_for_every_stage_at_the_end() {
     --- stdout
     //! Recovered from the entry `kernel` of a PTX 8.0 text for sm_90a.
     //! 64 x 1 x 1 threads per CTA.
-    //! Tensor copies whose bytes the launch decides, or whose shares are not known, are counted in copies: they are taken to fill what their mbarriers expect.
+    //! Assumed: tensor copies whose bytes the launch decides, or whose shares are not known, fill what their mbarriers expect: they are counted in copies
     protocol kernel
 
     param p_args_128 in 0..=1073741823

@@ -85,7 +85,7 @@ fn tiles_of_two_sizes() {
     insta::assert_snapshot!(race("tiles_read_late"), @"
     exit 1
     --- stdout
-    tensor_gemm.ptx: race: REFUTED at param_3 = 4: the read by warp0 at line 20 and the asynchronous write that warp4 starts at line 40 of smem_memory[0][1] are not ordered: an arrival of warp0 after line 20 that warp4 waits for before line 40 would order them
+    tensor_gemm.ptx: race: REFUTED at param_3 = 4: the read by warp0 at line 21 and the asynchronous write that warp4 starts at line 41 of smem_memory[0][1] are not ordered: an arrival of warp0 after line 21 that warp4 waits for before line 41 would order them
     --- stderr
     ");
 }
@@ -161,11 +161,12 @@ fn the_protocol_of_a_gemm() {
     exit 0
     --- stdout
     //! Recovered from the entry `tensor_gemm` of a PTX 9.5 text for sm_90a.
-    //! 384 x 1 x 1 threads per CTA, the most that .maxntid allows.
-    //! 168 registers per thread at launch, as many as fit.
+    //! 384 x 1 x 1 threads per CTA.
+    //! Assumed: the launch has 384 threads per CTA, as many as .maxntid allows
+    //! Assumed: 168 registers per thread at launch, as many as fit
     //! What `setmaxnreg` takes has been given back before, and is left out.
     //! No multiplication of a warpgroup is done before its four warps have issued it.
-    //! Tensor copies are taken to fill what their mbarriers expect.
+    //! Assumed: each tensor copy that completes full_bar delivers 16384 bytes, its share of what is expected there
     protocol tensor_gemm
 
     param param_3_over_64 in 0..=16777215  // param_3 / 64
@@ -232,9 +233,10 @@ fn the_protocol_of_a_gemm() {
     exit 0
     --- stdout
     //! Recovered from the entry `takeover_kernel` of a PTX 9.5 text for sm_100a.
-    //! 128 x 1 x 1 threads per CTA, the most that .maxntid allows.
-    //! Of the requests for work of CTAs that have not been launched, `granted` are granted. Their answers are
-    //! taken to be read in turn, each once it has landed and before the next one lands there.
+    //! 128 x 1 x 1 threads per CTA.
+    //! Assumed: the launch has 128 threads per CTA, as many as .maxntid allows
+    //! Of the requests for work of CTAs that have not been launched, `granted` are granted.
+    //! Assumed: answers to requests for work are read in turn, each once it has landed and before the next one lands there
     protocol takeover_kernel
 
     param granted in 0..=1073741823
@@ -267,8 +269,9 @@ fn the_protocol_of_a_gemm() {
     exit 0
     --- stdout
     //! Recovered from the entry `steps_kernel` of a PTX 9.5 text for sm_100a.
-    //! 128 x 1 x 1 threads per CTA, the most that .maxntid allows.
-    //! Tensor copies are taken to fill what their mbarriers expect.
+    //! 128 x 1 x 1 threads per CTA.
+    //! Assumed: the launch has 128 threads per CTA, as many as .maxntid allows
+    //! Assumed: each tensor copy that completes full_bar delivers 16384 bytes, its share of what is expected there
     protocol steps_kernel
 
     param param_3_over_64 in 0..=16777215  // param_3 / 64
@@ -648,6 +651,173 @@ fn two_tests_of_one_mbarrier() {
     exit 0
     --- stdout
     kernel.ptx: deadlock: PROVED for every schedule: all 2 obligations of the order rule hold
+    --- stderr
+    ");
+}
+
+#[test]
+fn tiles_that_are_loaded_one_ahead() {
+    insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead"), @"
+    exit 0
+    --- stdout
+    persistent.ptx: deadlock: PROVED for every param_1_per_cta in 0..=1073741823 and schedule: all 146 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead_no_first"), @"
+    exit 1
+    --- stdout
+    persistent.ptx: deadlock: REFUTED at param_1_per_cta = 1: warp0 waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+    insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead_late_phase"), @"
+    exit 1
+    --- stdout
+    persistent.ptx: deadlock: REFUTED at param_1_per_cta = 2: warp0 waits for full_bar[1] to leave phase 1, but full_bar[1] is in phase 1 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+}
+
+#[test]
+fn rows_that_are_handed_on() {
+    insta::assert_snapshot!(check("persistent.ptx", "rows_handed_on"), @"
+    exit 0
+    --- stdout
+    persistent.ptx: deadlock: PROVED for every param_2_per_cta in 0..=1073741823 and schedule: all 259 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(check("persistent.ptx", "rows_handed_on_one_more"), @"
+    exit 1
+    --- stdout
+    persistent.ptx: deadlock: REFUTED at param_2_per_cta = 0: warps0_3[0] waits for 160 threads at cta_bar[6], but 128 threads are there (warps0_3[0], warps0_3[1], warps0_3[2] and 1 more) and nothing changes that: nobody who is left comes to it (warps0_3[1], warps0_3[2] and warps0_3[3] did and will not again)
+    --- stderr
+    ");
+}
+
+#[test]
+fn lines_in_two_buffers_written_out() {
+    insta::assert_snapshot!(check("persistent.ptx", "lines_in_turn"), @"
+    exit 0
+    --- stdout
+    persistent.ptx: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 39 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(check("persistent.ptx", "lines_in_turn_no_first"), @"
+    exit 1
+    --- stdout
+    persistent.ptx: deadlock: REFUTED at param_2 = 1: warp0 waits for 160 threads at cta_bar[3], but 32 threads are there (warp0) and nothing changes that: warps1_4[0], which still comes to it, itself waits for 160 threads at cta_bar[1]
+    --- stderr
+    ");
+    insta::assert_snapshot!(check("persistent.ptx", "lines_in_turn_one_more"), @"
+    exit 1
+    --- stdout
+    persistent.ptx: deadlock: REFUTED at param_2 = 0: warps1_4[0] waits for 160 threads at cta_bar[1], but 128 threads are there (warps1_4[0], warps1_4[1], warps1_4[2] and 1 more) and nothing changes that: nobody who is left comes to it (warps1_4[1], warps1_4[2] and warps1_4[3] did and will not again)
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_barrier_of_the_grid_that_one_thread_keeps() {
+    let resident = |entry: &str| {
+        let assumed = ["--assume", "R >= nctaid_x"];
+        let arguments = [
+            &["check", "-q", "persistent.ptx", "--entry", entry],
+            &assumed[..],
+        ];
+        compiled(&arguments.concat(), "persistent.ptx")
+    };
+    insta::assert_snapshot!(resident("stages_of_the_grid"), @"
+    exit 0
+    --- stdout
+    persistent.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 5 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(resident("stages_of_the_grid_one_more"), @"
+    exit 1
+    --- stdout
+    persistent.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_param_1 >= 2, but at_param_1 is 1 and stays 1: nobody else adds to it
+    --- stderr
+    ");
+    insta::assert_snapshot!(resident("stages_of_the_grid_count_less"), @"
+    exit 1
+    --- stdout
+    persistent.ptx: deadlock: REFUTED at nctaid_x = 2, R = 2: cta[1] waits for at_param_1 >= 6, but at_param_1 is 5 and stays 5: nobody who is left adds to it (cta[0] did and will not again)
+    --- stderr
+    ");
+    // Not all CTAs fit.
+    insta::assert_snapshot!(check("persistent.ptx", "stages_of_the_grid"), @"
+    exit 1
+    --- stdout
+    persistent.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[0] waits for at_param_1 >= 2, but at_param_1 is 1 and stays 1: cta[1], which still adds to it, cannot start: cta[0] holds the only place
+    --- stderr
+    ");
+}
+
+/// What lanes hold that have nothing in common is known where one of them looks alone.
+#[test]
+fn numbers_of_one_lane() {
+    let looks = |who: &str| {
+        hand_written(
+            &[],
+            64,
+            ".shared .align 8 .b64 bar[2];",
+            &format!(
+                "ld.param.u32 %r2, [n];\nmov.u32 %r3, bar;\nsetp.eq.u32 %p1, %r1, 0;\n\
+                 @%p1 mbarrier.init.shared.b64 [%r3], 1;\nbar.sync 0;\n\
+                 mov.u32 %r4, 0;\nsetp.eq.u32 %p2, %r1, 32;\n@!%p2 bra OVER;\n\
+                 mov.u32 %r4, %r2;\nOVER:\nbar.sync 0;\nsetp.eq.u32 %p3, %r1, {who};\n@!%p3 bra END;\n\
+                 setp.eq.u32 %p4, %r4, 0;\n@%p4 bra END;\n\
+                 mbarrier.arrive.shared.b64 %rd1, [%r3];\nEND:\n\
+                 setp.ne.u32 %p5, %r1, 0;\nsetp.eq.u32 %p6, %r2, 0;\nor.pred %p7, %p5, %p6;\n@%p7 bra OUT;\n\
+                 WAIT:\nmbarrier.try_wait.parity.shared.b64 %p8, [%r3], 0;\n@!%p8 bra WAIT;\nOUT:"
+            ),
+        )
+    };
+    insta::assert_snapshot!(looks("32"), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 22 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(looks("33"), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 waits for bar_bar to leave phase 0, but bar_bar is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+}
+
+/// `(a | b) == 0`, as compilers write that both are 0.
+#[test]
+fn the_first_thread_of_the_first_block() {
+    let first = |other: &str| {
+        let code = format!(
+            "ld.param.u64 %rd1, [n];\nmov.u32 %r2, %ctaid.x;\n{other}\nor.b32 %r4, %r2, %r3;\n\
+             setp.ne.s32 %p1, %r4, 0;\n@%p1 bra OVER;\nred.release.gpu.global.add.u32 [%rd1], 1;\nOVER:\n\
+             setp.ne.s32 %p2, %r1, 0;\n@%p2 bra OUT;\nSPIN:\nld.acquire.gpu.global.u32 %r5, [%rd1];\n\
+             setp.ne.u32 %p3, %r5, 1;\n@%p3 bra SPIN;\nOUT:"
+        );
+        let folder = Folder::new();
+        let text = entry(32, "", &code).replace(".param .u32 n", ".param .u64 n");
+        folder.file("kernel.ptx", text);
+        folder.run(&["check", "-q", "kernel.ptx", "--assume", "R >= nctaid_x"])
+    };
+    insta::assert_snapshot!(first("mov.u32 %r3, %tid.x;"), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 5 obligations of the cut rule hold
+    --- stderr
+    ");
+    // The second thread of each block is the first of none.
+    insta::assert_snapshot!(first("mov.u32 %r3, %tid.x;\nadd.u32 %r3, %r3, 1;"), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 19, `@%p1 bra OVER`: a branch decides about synchronization, but %p1 is not known here: `or.b32` of these values is not followed, or may wrap around (line 17, `or.b32 %r4, %r2, %r3`)
+    --- stderr
+    ");
+    insta::assert_snapshot!(first("mov.u32 %r6, %tid.x;\nadd.u32 %r3, %r6, 1;"), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 25, `ld.acquire.gpu.global.u32 %r5, [%rd1]`: the kernel waits for memory that it never writes itself
     --- stderr
     ");
 }

@@ -55,13 +55,13 @@ fn stages_given_back_too_early() {
     insta::assert_snapshot!(check(name, "flight_gemm_releases_early", "race"), @"
     exit 1
     --- stdout
-    flight_gemm.ptx: race: REFUTED at param_3_over_64 = 3: the asynchronous read that warp0 starts at line 20 and the asynchronous write that warp8 starts at line 63 of smem_memory[0] are not ordered: a `wait_group` of warp0 that covers it, and an arrival after it that warp8 waits for, before line 63 would order them
+    flight_gemm.ptx: race: REFUTED at param_3_over_64 = 3: the asynchronous read that warp0 starts at line 21 and the asynchronous write that warp8 starts at line 64 of smem_memory[0] are not ordered: a `wait_group` of warp0 that covers it, and an arrival after it that warp8 waits for, before line 64 would order them
     --- stderr
     ");
     insta::assert_snapshot!(check(name, "flight_gemm_waits_too_little", "race"), @"
     exit 1
     --- stdout
-    flight_gemm.ptx: race: REFUTED at param_3_over_64 = 3: the asynchronous read that warp0 starts at line 20 and the asynchronous write that warp8 starts at line 63 of smem_memory[0] are not ordered: a `wait_group` of warp0 that covers it, and an arrival after it that warp8 waits for, before line 63 would order them
+    flight_gemm.ptx: race: REFUTED at param_3_over_64 = 3: the asynchronous read that warp0 starts at line 21 and the asynchronous write that warp8 starts at line 64 of smem_memory[0] are not ordered: a `wait_group` of warp0 that covers it, and an arrival after it that warp8 waits for, before line 64 would order them
     --- stderr
     ");
 }
@@ -79,7 +79,7 @@ fn accumulators_in_tensor_memory() {
     insta::assert_snapshot!(check(name, "tmem_gemm_releases_unread", "race"), @"
     exit 1
     --- stdout
-    tmem_gemm.ptx: race: REFUTED at param_5_over_64 = 1, param_4_per_cta = 3: the read by warps4_7[0] at line 72 and the asynchronous write that warp1 starts at line 43 of tensor_memory[0] are not ordered: an arrival of warps4_7[0] after line 72 that warp1 waits for before line 43 would order them
+    tmem_gemm.ptx: race: REFUTED at param_5_over_64 = 1, param_4_per_cta = 3: the read by warps4_7[0] at line 73 and the asynchronous write that warp1 starts at line 44 of tensor_memory[0] are not ordered: an arrival of warps4_7[0] after line 73 that warp1 waits for before line 44 would order them
     --- stderr
     ");
 }
@@ -98,19 +98,19 @@ fn attention() {
     insta::assert_snapshot!(check(name, "attention_multiplies_early", "race"), @"
     exit 1
     --- stdout
-    attention.ptx: race: REFUTED at param_4 = 1: the asynchronous read that warp1 starts at line 56 and the write by warps4_7[0] at line 85 of tensor_memory_0[0] are not ordered: a wait of warps4_7[0] before line 85 for a phase of empty_v_bar[0] that only its completion completes would order them
+    attention.ptx: race: REFUTED at param_4 = 1: the asynchronous read that warp1 starts at line 59 and the write by warps4_7[0] at line 88 of tensor_memory_0[0] are not ordered: a wait of warps4_7[0] before line 88 for a phase of empty_v_bar[0] that only its completion completes would order them
     --- stderr
     ");
     insta::assert_snapshot!(check(name, "attention_reads_early", "race"), @"
     exit 1
     --- stdout
-    attention.ptx: race: REFUTED at param_4 = 1: the read by warps4_7[0] at line 91 and the asynchronous write that warp1 starts at line 58 of tensor_memory_512 are not ordered: an arrival of warps4_7[0] after line 91 that warp1 waits for before line 58 would order them
+    attention.ptx: race: REFUTED at param_4 = 1: the read by warps4_7[0] at line 94 and the asynchronous write that warp1 starts at line 61 of tensor_memory_512 are not ordered: an arrival of warps4_7[0] after line 94 that warp1 waits for before line 61 would order them
     --- stderr
     ");
     insta::assert_snapshot!(check(name, "attention_scores_overwritten", "race"), @"
     exit 1
     --- stdout
-    attention.ptx: race: REFUTED at param_4 = 1: the write by warps4_7[0] at line 87 and the asynchronous read that warp1 starts at line 57 of tensor_memory_0[0] are not ordered: an arrival of warps4_7[0] after line 87 that warp1 waits for before line 57 would order them
+    attention.ptx: race: REFUTED at param_4 = 1: the write by warps4_7[0] at line 90 and the asynchronous read that warp1 starts at line 60 of tensor_memory_0[0] are not ordered: an arrival of warps4_7[0] after line 90 that warp1 waits for before line 60 would order them
     --- stderr
     ");
     insta::assert_snapshot!(check(name, "attention_store_not_waited", "race"), @"
@@ -130,10 +130,11 @@ fn the_protocol_of_a_gemm() {
     exit 0
     --- stdout
     //! Recovered from the entry `tmem_gemm` of a PTX 9.5 text for sm_100a.
-    //! 256 x 1 x 1 threads per CTA, the most that .maxntid allows.
-    //! Tensor copies are taken to fill what their mbarriers expect.
-    //! Tensor copies out of shared memory are taken to take what threads have written, up to where the next begins.
-    //! Where tensor memory lies is taken to be read where and when the allocation has said it.
+    //! 256 x 1 x 1 threads per CTA.
+    //! Assumed: the launch has 256 threads per CTA, as many as .maxntid allows
+    //! Assumed: each tensor copy that completes full_bar delivers 16384 bytes, its share of what is expected there
+    //! Assumed: tensor copies out of shared memory take what threads have written, up to where the next begins
+    //! Assumed: where tensor memory lies is read where and when the allocation has said it
     //! With what is read and written in shared memory; global memory is left out.
     protocol tmem_gemm
 

@@ -1,6 +1,7 @@
 //! The recovered protocol as text of our language, with the source line of every statement behind
 //! it. What is checked is this text, read like any other.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::threads::lift_for_all_threads;
@@ -23,6 +24,7 @@ use crate::ptx::cta::program::each;
 use crate::ptx::cta::program::follow;
 use crate::ptx::cta::program::of_all;
 use crate::ptx::cta::program::skeleton;
+use crate::ptx::cta::repeats::put_together;
 use crate::ptx::cta::rounds::count_rounds;
 use crate::ptx::cta::settled::settle_waits;
 use crate::ptx::cta::tokens::count_phases;
@@ -133,6 +135,7 @@ pub(super) fn written(
     count_phases(&mut followed, &families, options.data);
     splits(&mut families, &followed.programs, &followed.unknowns)?;
     allocations(&followed)?;
+    put_together(&mut followed.programs, &mut followed.unknowns);
     // How much is written has to be known where accesses are followed.
     followed.counted = !options.data && count_copies(&mut followed.programs, &followed.unknowns);
     let boxes = Boxes::of(&followed.programs, &followed.unknowns);
@@ -151,6 +154,7 @@ pub(super) fn written(
         covered,
         left,
         ended,
+        delivered: BTreeMap::new(),
         out: String::new(),
         loops: Vec::new(),
         times: Vec::new(),

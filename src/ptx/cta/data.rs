@@ -12,6 +12,7 @@ use super::engines_apart::only_told;
 use super::engines_apart::told_apart;
 use super::family::Family;
 use super::family::clean_symbol;
+use super::family::near;
 use super::family::place;
 use super::gather::gathered;
 use super::layout::Bytes;
@@ -474,7 +475,11 @@ fn spot(
 ) -> Result<(String, Spot), Obstacle> {
     let place = place(&area.address, rank, unknowns, at)?;
     let by = place.offset.constant;
-    let bytes = area.bytes.iter().map(|b| (b.0 + by, b.1 + by)).collect();
+    let bytes = area.bytes.iter().map(|b| {
+        let first = near(b.0 + by);
+        (first, first + b.1 - b.0)
+    });
+    let bytes = bytes.collect();
     let moves = place.offset.plus_constant(-by);
     Ok((place.base, Spot { moves, bytes }))
 }

@@ -92,6 +92,7 @@ pub(in crate::ptx) fn place(
             _ => offset = offset.plus_times(&Sum::atom(atom.clone()), *factor),
         }
     }
+    offset.constant = near(offset.constant);
     match base {
         Some(base) => Ok(Place { rank, base, offset }),
         None => Err(Obstacle::new(
@@ -99,6 +100,11 @@ pub(in crate::ptx) fn place(
             "the address of this mbarrier is not based on a shared variable",
         )),
     }
+}
+
+/// A number of 32 bits nearest to 0: what is taken away from an address may have been added as its complement.
+pub(in crate::ptx) fn near(offset: i128) -> i128 {
+    (offset + (1 << 31)).rem_euclid(1 << 32) - (1 << 31)
 }
 
 fn elements(place: &Place, unknowns: &Unknowns, at: usize) -> Result<Vec<i128>, Obstacle> {

@@ -360,6 +360,11 @@ impl Round {
                 if !facts.is_positive(times) {
                     return None;
                 }
+                if let Some(after) = self.one_by_one(*number, times, body, &done, facts) {
+                    done = after;
+                    left = rest;
+                    continue;
+                }
                 let number = Sum::unknown(*number);
                 let mut inside = facts.clone();
                 inside.assume_positive(&number);
@@ -377,6 +382,36 @@ impl Round {
             }
             left = self.without(left, &done, facts)?;
             done = done.plus_constant(1);
+        }
+        Some(done)
+    }
+
+    /// How many rounds are done behind a loop that runs a known number of times, each of them compared by itself: the
+    /// compiler may have written what it does as something that is the same for these few only.
+    fn one_by_one(
+        &self,
+        number: Unknown,
+        times: &Sum,
+        body: &[Statement],
+        before: &Sum,
+        facts: &Facts,
+    ) -> Option<Sum> {
+        let times = facts.rewritten(times).as_constant()?;
+        if times > MOST_COPIES as i128 {
+            return None;
+        }
+        let mut done = before.clone();
+        for value in 0..times {
+            let with = |u: Unknown| (u == number).then(|| Sum::of(value));
+            let found = simplified(&replaced(body, facts, &with), facts);
+            let mut left = found.as_slice();
+            if left.is_empty() {
+                return None;
+            }
+            while !left.is_empty() {
+                left = self.without(left, &done, facts)?;
+                done = done.plus_constant(1);
+            }
         }
         Some(done)
     }

@@ -19,6 +19,7 @@ pub mod members;
 pub mod memory;
 pub mod peel;
 pub mod program;
+pub mod repeats;
 pub mod reroll;
 pub mod rounds;
 pub mod settled;

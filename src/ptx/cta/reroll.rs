@@ -96,51 +96,21 @@ fn one_loop(first: &Statement, second: &Statement, unknowns: &mut Unknowns) -> O
     else {
         return None;
     };
-    let copies = body.len().checked_div(single.len())?;
-    if !(2..=MOST_COPIES).contains(&copies) || copies * single.len() != body.len() {
-        return None;
-    }
     // Loops inside have numbers of their own, which differ from copy to copy.
     let mut inner = false;
-    each(body, &mut |s| {
-        inner |= matches!(s.action, Action::For(..) | Action::If(..));
-    });
-    if inner {
-        return None;
+    for block in [body, single] {
+        each(block, &mut |s| inner |= matches!(s.action, Action::For(..)));
     }
-    let by = i128::try_from(copies).ok()?;
-    let index = Sum::unknown(*number);
-    let written = times.scaled(by);
     let facts = unknowns.1.clone();
     // A loop that would run less often than not at all does not shorten the other.
-    if !facts.is_positive(times) || !facts.is_positive(left) {
+    if inner || single.is_empty() || !facts.is_positive(times) || !facts.is_positive(left) {
         return None;
     }
-    // What is done in a round, from what the rest does in those behind the others, or from what the
-    // first copy does in every fourth.
-    let before = |u: Unknown| (u == *number).then(|| index.minus(&written));
-    let open = Facts::default();
-    let candidates = [
-        Some(replaced(single, &open, &before)),
-        divided(body.get(..single.len())?, *k, &index, by),
-        evenly(body, single.len(), *k, &index, by, &open),
-    ];
-    let round = Sum::unknown(*k).scaled(by);
-    // What is done once may still name its number, or not any more.
-    let mut rests = vec![index.clone()];
-    if facts.range(&index) == (0, 0) {
-        rests.push(Sum::of(0));
-    }
-    let general = candidates.into_iter().flatten().find(|general| {
-        let same = |found: &[Statement], at: &Sum| {
-            let with = |u: Unknown| (u == *number).then(|| at.clone());
-            parities(&replaced(general, &facts, &with), &facts)
-                == parities(&replaced(found, &facts, &|_| None), &facts)
-        };
-        let mut chunks = (0..).zip(body.chunks(single.len()));
-        chunks.all(|(copy, found)| same(found, &round.plus_constant(copy)))
-            && rests.iter().any(|rest| same(single, &written.plus(rest)))
+    let (by, general) = (2..=MOST_COPIES).rev().find_map(|copies| {
+        let general = copied(body, single, copies, (*k, *number), times, &facts)?;
+        Some((i128::try_from(copies).ok()?, general))
     })?;
+    let written = times.scaled(by);
     let total = facts.rewritten(&written.plus(left));
     let most = facts.range(&total).1;
     let fresh = unknowns.fresh(Meaning::Iteration(0));
@@ -151,6 +121,53 @@ fn one_loop(first: &Statement, second: &Statement, unknowns: &mut Unknowns) -> O
         action: Action::For(fresh, total, body),
         ..first.clone()
     })
+}
+
+/// What a round does of which the first loop does so many in each of its own and the second the rest, if that is so.
+fn copied(
+    body: &[Statement],
+    single: &[Statement],
+    copies: usize,
+    (k, number): (Unknown, Unknown),
+    times: &Sum,
+    facts: &Facts,
+) -> Option<Vec<Statement>> {
+    let by = i128::try_from(copies).ok()?;
+    let index = Sum::unknown(number);
+    let written = times.scaled(by);
+    // What is done in a round, from what the rest does in those behind the others, or from what the
+    // first copy does in every fourth.
+    let open = Facts::default();
+    let before = |u: Unknown| (u == number).then(|| index.minus(&written));
+    let mut candidates = vec![replaced(single, &open, &before)];
+    if copies * single.len() == body.len() && bare(body) && bare(single) {
+        candidates.extend(divided(body.get(..single.len())?, k, &index, by));
+        candidates.extend(evenly(body, single.len(), k, &index, by, &open));
+    }
+    let round = Sum::unknown(k).scaled(by);
+    // What is done once may still name its number, or not any more.
+    let mut rests = vec![index.clone()];
+    if facts.range(&index) == (0, 0) {
+        rests.push(Sum::of(0));
+    }
+    // The compiler has decided some branches of a copy; a round is compared as it is there.
+    let plain = |found: &[Statement]| parities(&simplified(found, facts), facts);
+    let (all, last) = (plain(body), plain(single));
+    candidates.into_iter().find(|general| {
+        let at = |at: &Sum| {
+            let with = |u: Unknown| (u == number).then(|| at.clone());
+            plain(&replaced(general, facts, &with))
+        };
+        let chunks = (0..by).flat_map(|copy| at(&round.plus_constant(copy)));
+        all.iter().cloned().eq(chunks) && rests.iter().any(|rest| at(&written.plus(rest)) == last)
+    })
+}
+
+/// Whether there are no branches.
+fn bare(statements: &[Statement]) -> bool {
+    !statements
+        .iter()
+        .any(|s| matches!(s.action, Action::If(..)))
 }
 
 /// The statements with every parity as a remainder by 2: it is 0 or 1 in any case.

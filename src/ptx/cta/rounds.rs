@@ -3,6 +3,9 @@
 //! the parameter. It may be any number that `tiles` may be, as one CTA shows that does all of them, and it is never
 //! negative, since a CTA's index is below their number. So the protocol is the same, and proofs need no division.
 //!
+//! Conditions on which round it is are the same without the three: `blockIdx.x + i * gridDim.x < tiles` says that `i` is less than
+//! the number of rounds, whatever `i` is, and `i * gridDim.x == 0` that `i` is 0.
+//!
 //! The same is done with the quotient of two parameters, `n / tile`, which may be any number that `n` may be.
 
 use std::collections::BTreeSet;
@@ -29,18 +32,31 @@ pub(in crate::ptx) fn count_rounds(followed: &mut Followed) {
         let Some(rounds) = Rounds::of(&atom, &followed.unknowns) else {
             continue;
         };
+        let most = followed.unknowns.1.range(&Sum::unknown(rounds.parameter)).1;
+        let unknown = followed.unknowns.of(rounds.meaning.clone());
+        followed.unknowns.1.bound(unknown, 0, most);
+        let instead = Sum::unknown(unknown).plus_constant(-rounds.more);
+        let before: Vec<_> = followed
+            .programs
+            .iter()
+            .map(|p| p.statements.clone())
+            .collect();
+        for program in &mut followed.programs {
+            program.statements = mapped(&program.statements, &Sum::clone, &|condition| {
+                rounds.by_number(condition, &Sum::unknown(unknown))
+            });
+        }
         let mut elsewhere = false;
         visit(followed, &mut |sum| elsewhere |= rounds.beside(sum));
         let mut assumed = followed.assumptions.iter().map(|(sum, _)| sum);
         let other = |sum: &Sum| rounds.granted.as_ref() != Some(sum);
         if elsewhere || assumed.any(|s| other(s) && s.mentions(&|u| rounds.takes(u))) {
+            for (program, statements) in followed.programs.iter_mut().zip(before) {
+                program.statements = statements;
+            }
             continue;
         }
-        let most = followed.unknowns.1.range(&Sum::unknown(rounds.parameter)).1;
-        let unknown = followed.unknowns.of(rounds.meaning.clone());
-        followed.unknowns.1.bound(unknown, 0, most);
         let facts = followed.unknowns.1.clone();
-        let instead = Sum::unknown(unknown).plus_constant(-rounds.more);
         for program in &mut followed.programs {
             let sum = |sum: &Sum| rounds.replaced(sum, &instead, &facts);
             let statements = mapped(&program.statements, &sum, &|condition| {
@@ -141,6 +157,8 @@ struct Rounds {
     more: i128,
     /// What may be assumed of these beside.
     granted: Option<Sum>,
+    /// The index of the CTA and the size of the grid, where these are the others.
+    steps: Option<(Unknown, Atom)>,
 }
 
 impl Rounds {
@@ -183,6 +201,7 @@ impl Rounds {
             meaning: Meaning::Rounds(parameter, axis),
             more: 1,
             granted: None,
+            steps: divisor.single().map(|(atom, _)| (block, atom.clone())),
         })
     }
 
@@ -200,7 +219,67 @@ impl Rounds {
             meaning: Meaning::Ratio(one, by),
             more: 0,
             granted: Some(Sum::unknown(by).plus_constant(-1)),
+            steps: None,
         })
+    }
+
+    /// A condition on the place where a round works as one on the round's number.
+    fn by_number(&self, condition: &Condition, rounds: &Sum) -> Condition {
+        let deep = |condition: &Condition| self.by_number(condition, rounds);
+        match condition {
+            Condition::Negative(sum) => {
+                // `block + blocks * e < parameter`, or `parameter <= block + blocks * e`.
+                if let Some(number) = self.number(sum) {
+                    return Condition::Negative(number.minus(rounds));
+                }
+                match self.number(&sum.plus_constant(1).scaled(-1)) {
+                    Some(number) => Condition::Negative(number.minus(rounds)).negated(),
+                    None => condition.clone(),
+                }
+            }
+            Condition::Zero(sum) => match self.steps_in(sum) {
+                Some(number) => Condition::Zero(number),
+                None => condition.clone(),
+            },
+            Condition::Not(inner) => deep(inner).negated(),
+            Condition::And(a, b) => deep(a).and(deep(b)),
+            Condition::Or(a, b) => deep(a).or(deep(b)),
+            other => other.clone(),
+        }
+    }
+
+    /// The `e` of `block + blocks * e - parameter`.
+    fn number(&self, sum: &Sum) -> Option<Sum> {
+        let (block, _) = self.steps.as_ref()?;
+        let rest = sum
+            .minus(&Sum::unknown(*block))
+            .plus(&Sum::unknown(self.parameter));
+        self.steps_in(&rest)
+    }
+
+    /// The `e` of `blocks * e`, in which nothing else is of the three.
+    fn steps_in(&self, sum: &Sum) -> Option<Sum> {
+        let (_, blocks) = self.steps.as_ref()?;
+        if sum.constant != 0 {
+            return None;
+        }
+        let mut number = Sum::of(0);
+        for (atom, factor) in &sum.terms {
+            let one = match atom {
+                atom if atom == blocks => Sum::of(1),
+                Atom::Product(parts) => {
+                    let at = parts.iter().position(|part| part == blocks)?;
+                    let others = parts.iter().enumerate().filter(|(k, _)| *k != at);
+                    others.fold(Sum::of(1), |product, (_, part)| {
+                        product.times(&Sum::atom(part.clone()))
+                    })
+                }
+                _ => return None,
+            };
+            number = number.plus_times(&one, *factor);
+        }
+        let open = !number.mentions(&|u| self.takes(u));
+        open.then_some(number)
     }
 
     fn takes(&self, unknown: Unknown) -> bool {

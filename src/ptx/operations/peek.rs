@@ -132,6 +132,9 @@ pub(in crate::ptx) fn forget(state: &mut State, at: usize, which: &dyn Fn(&Test,
             Value::Parted(parts) => parts
                 .iter()
                 .any(|(_, c)| c.tests_some(&|test| which(test, facts))),
+            Value::Apart(groups, _) => groups
+                .iter()
+                .any(|(_, integer)| integer.sum.tests(&|test| which(test, facts))),
             Value::Mask(_) | Value::Token(_) | Value::Lost(_) => false,
         };
         if stale {

@@ -754,6 +754,9 @@ impl Walker<'_, '_, '_> {
                 Some(Value::Same(c)) if c.mentions(&|u| u == number) => {
                     Value::Same(after.facts.replaced_in(c, &last))
                 }
+                Some(Value::Apart(..)) => {
+                    Value::lost(self.place(one.header).0, "it is left behind by a loop")
+                }
                 Some(value) => value.clone(),
                 None => continue,
             };
@@ -802,7 +805,7 @@ impl Walker<'_, '_, '_> {
                 Value::Same(condition) if condition.mentions(&|u| u == number) => {
                     *condition = facts.replaced_in(condition, &last);
                 }
-                Value::Parted(_) => {
+                Value::Parted(_) | Value::Apart(..) => {
                     *slot = Value::lost(self.place(one.header).0, "it is left behind by a loop");
                 }
                 _ => {}

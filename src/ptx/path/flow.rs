@@ -137,7 +137,7 @@ impl Flow {
             joins: Vec::new(),
             loops: BTreeMap::new(),
         };
-        flow.part_spins();
+        flow.part_spins(function);
         flow.analyse(function)?;
         Ok(flow)
     }
@@ -171,24 +171,37 @@ impl Flow {
         Ok(flow)
     }
 
-    /// A block that repeats itself and is where another loop begins gets an empty block before it, so
-    /// that the two loops have headers of their own.
-    fn part_spins(&mut self) {
-        let mut before = vec![0usize; self.exit() + 1];
+    /// A block that is repeated, by itself or behind a pause, and is where another loop begins gets an empty block before
+    /// it, so that the two loops have headers of their own.
+    fn part_spins(&mut self, function: &Function<'_>) {
+        let mut before = vec![BTreeSet::new(); self.exit() + 1];
         for block in 0..self.exit() {
             for to in self.next(block) {
-                before[to] += 1;
+                before[to].insert(block);
             }
         }
-        let spins = 1..self.exit();
-        let spins = spins.filter(|b| before[*b] > 2 && self.next(*b).contains(b));
-        for spin in spins.collect::<Vec<_>>() {
+        let pauses = |block: usize| {
+            let code = self.blocks.get(block).map(|b| b.code.clone());
+            let code = code.and_then(|range| function.code.get(range));
+            code.is_some_and(|all| all.iter().all(|i| i.parts().next() == Some("nanosleep")))
+        };
+        let own = |spin: usize| -> BTreeSet<usize> {
+            let all = self.next(spin).into_iter();
+            let again = all.filter(|next| {
+                let behind = || before[*next].len() == 1 && self.next(*next) == [spin];
+                *next == spin || behind() && pauses(*next)
+            });
+            again.collect()
+        };
+        let spins = (1..self.exit()).map(|spin| (spin, own(spin)));
+        let spins = spins.filter(|(b, own)| !own.is_empty() && before[*b].len() > own.len() + 1);
+        for (spin, own) in spins.collect::<Vec<_>>() {
             let exit = self.exit();
             let start = self.blocks[spin].code.start;
             for (number, block) in self.blocks.iter_mut().enumerate() {
                 let moved = |to: usize| match to {
                     to if to == exit => exit + 1,
-                    to if to == spin && number != spin => exit,
+                    to if to == spin && !own.contains(&number) => exit,
                     to => to,
                 };
                 block.end = match block.end {

@@ -440,7 +440,7 @@ impl<'m> Walker<'_, 'm, '_> {
                 let after = self.fork(condition, (yes, no, join), state, instruction, out)?;
                 Ok((join, after))
             }
-            Value::Lost(_) | Value::Integer(_) | Value::Token(_) => {
+            Value::Lost(_) | Value::Integer(_) | Value::Apart(..) | Value::Token(_) => {
                 let mut blocks = self.flow.between(yes, join);
                 blocks.extend(self.flow.between(no, join));
                 if self.touching(&blocks) {

@@ -149,8 +149,11 @@ impl Machine<'_, '_> {
         if parts.iter().any(|p| matches!(*p, "f32" | "f64" | "f16")) {
             return vec![Value::lost(at, "floating-point numbers are not followed"); count];
         }
-        if !matches!(width, 4 | 8) {
-            return vec![Value::lost(at, "small parameters are not followed"); count];
+        let whole = self.function.parameters.get(index);
+        let whole = whole.is_some_and(|p| p.bytes == u64::from(width) && offset == 0 && count == 1);
+        if !(matches!(width, 4 | 8) || matches!(width, 1 | 2) && whole) {
+            let why = "parts of parameters of less than 4 bytes are not followed";
+            return vec![Value::lost(at, why); count];
         }
         (0..count)
             .map(|k| {
@@ -583,7 +586,7 @@ fn select(condition: &Value, yes: &Value, no: &Value, state: &State, at: usize) 
         }
         Value::Same(condition) => Value::choice(condition, yes, no, &state.facts, at),
         Value::Lost(_) => condition.clone(),
-        Value::Integer(_) | Value::Token(_) => {
+        Value::Integer(_) | Value::Apart(..) | Value::Token(_) => {
             Value::lost(at, "an integer stands where a predicate is needed")
         }
     }

@@ -19,6 +19,17 @@ use crate::ptx::syntax::ast::Variable;
 /// two does not wrap around.
 pub(in crate::ptx) const MOST_PARAMETER: i128 = (1 << 30) - 1;
 
+/// The most that is taken to be given for a parameter of so many bytes, with or without a sign.
+pub(in crate::ptx) fn most_given(bytes: u64) -> i128 {
+    match bytes {
+        1 => i128::from(i8::MAX),
+        2 => i128::from(i16::MAX),
+        // A pointer is about as large as addresses get.
+        8 => 1 << 62,
+        _ => MOST_PARAMETER,
+    }
+}
+
 /// The most CTAs along an axis of a grid: PTX allows no more along the second and third.
 pub(in crate::ptx) fn most_blocks(axis: usize) -> i128 {
     if axis == 0 { MOST_PARAMETER } else { 0xffff }
@@ -297,7 +308,7 @@ impl Machine<'_, '_> {
 
     fn register(&self, register: Register, state: &State) -> Value {
         match state.registers.get(register.0 as usize) {
-            Some(value) => value.clone(),
+            Some(value) => value.read(state.active),
             None => Value::lost(0, "it is not declared"),
         }
     }
@@ -313,9 +324,7 @@ impl Machine<'_, '_> {
     pub fn parameter(&mut self, index: usize, offset: i64, state: &mut State) -> Sum {
         let unknown = self.unknowns.of(Meaning::Parameter(index, offset));
         let bytes = self.function.parameters.get(index).map_or(4, |p| p.bytes);
-        // A pointer is about as large as addresses get.
-        let most = if bytes == 8 { 1 << 62 } else { MOST_PARAMETER };
-        self.unknowns.bound(unknown, 0, most, state);
+        self.unknowns.bound(unknown, 0, most_given(bytes), state);
         Sum::unknown(unknown)
     }
 
@@ -656,6 +665,12 @@ impl Machine<'_, '_> {
                 at,
                 reason: self.because(operand, &loss),
                 from: Some(loss.at),
+                rule: None,
+            }),
+            Value::Apart(_, from) => Err(Obstacle {
+                at,
+                reason: "it differs between the lanes of a warp".to_owned(),
+                from: Some(from),
                 rule: None,
             }),
             Value::Token(_) => Err(Obstacle {

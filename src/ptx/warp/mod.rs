@@ -5,6 +5,7 @@ pub mod aligned;
 pub mod bits;
 pub mod cases;
 pub mod compare;
+mod either;
 pub mod evaluate;
 pub mod facts;
 pub mod low;

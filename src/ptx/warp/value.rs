@@ -9,6 +9,11 @@ use super::term::Sum;
 /// The lanes of a warp.
 pub(in crate::ptx) const LANES: usize = 32;
 
+/// How many groups of lanes may hold integers that have nothing in common.
+const MOST_APART: usize = 4;
+
+const DIFFERS: &str = "it differs between the lanes of a warp";
+
 /// The value of a register.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::ptx) enum Value {
@@ -20,6 +25,9 @@ pub(in crate::ptx) enum Value {
     Mask(u32),
     /// A predicate with a condition for each of several groups of lanes: every lane is in one.
     Parted(Rc<[(u32, Condition)]>),
+    /// An integer for each of several groups of lanes, which have no more in common, and where that came about: every
+    /// lane is in one.
+    Apart(Rc<[(u32, Integer)]>, usize),
     /// The phase of an mbarrier that an arrival took part in, by the number of the arrival.
     Token(u32),
     /// Nothing that is followed.
@@ -128,10 +136,18 @@ impl Value {
         }
         match (yes, no) {
             (Value::Lost(loss), _) | (_, Value::Lost(loss)) => Value::Lost(Rc::clone(loss)),
+            (Value::Apart(..), Value::Integer(_) | Value::Apart(..))
+            | (Value::Integer(_), Value::Apart(..)) => {
+                let (yes, no) = (yes.groups(), no.groups());
+                let yes = yes.into_iter().map(|(lanes, value)| (lanes & mask, value));
+                let no = no.into_iter().map(|(lanes, value)| (lanes & !mask, value));
+                Value::grouped(yes.chain(no).collect(), at)
+            }
             (Value::Integer(a), Value::Integer(b)) => {
                 let difference = a.sum.minus(&b.sum);
                 let Some(constant) = difference.as_constant() else {
-                    return Value::lost(at, "it differs between the lanes of a warp");
+                    let groups = vec![(mask, a.clone()), (!mask, b.clone())];
+                    return Value::grouped(groups, at);
                 };
                 let mut lanes = [0; LANES];
                 for (lane, value) in lanes.iter_mut().enumerate() {
@@ -153,8 +169,45 @@ impl Value {
                     let b = b.into_iter().map(|(lanes, c)| (lanes & !mask, c));
                     Value::parted(a.chain(b).collect())
                 }
-                _ => Value::lost(at, "it differs between the lanes of a warp"),
+                _ => Value::lost(at, DIFFERS),
             },
+        }
+    }
+
+    /// Integers of groups of lanes. A group is told by its numbers in its own lanes.
+    fn grouped(groups: Vec<(u32, Integer)>, at: usize) -> Value {
+        let mut merged: Vec<(u32, Integer)> = Vec::new();
+        for (lanes, value) in groups.into_iter().filter(|(lanes, _)| *lanes != 0) {
+            match merged.iter_mut().find(|(_, other)| *other == value) {
+                Some((all, _)) => *all |= lanes,
+                None => merged.push((lanes, value)),
+            }
+        }
+        match merged.as_slice() {
+            [(_, value)] => Value::Integer(value.clone()),
+            groups if groups.len() <= MOST_APART => Value::Apart(merged.into(), at),
+            _ => Value::lost(at, DIFFERS),
+        }
+    }
+
+    /// The groups of lanes of an integer.
+    fn groups(&self) -> Vec<(u32, Integer)> {
+        match self {
+            Value::Integer(value) => vec![(u32::MAX, value.clone())],
+            Value::Apart(groups, _) => groups.to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The value as these lanes see it: one integer, if they are all in one group.
+    pub fn read(&self, lanes: u32) -> Value {
+        let Value::Apart(groups, at) = self else {
+            return self.clone();
+        };
+        let mut seen = groups.iter().filter(|(group, _)| group & lanes != 0);
+        match (seen.next(), seen.next()) {
+            (Some((_, value)), None) => Value::Integer(value.clone()),
+            _ => Value::lost(*at, DIFFERS),
         }
     }
 
@@ -176,6 +229,20 @@ impl Value {
         }
         match (yes, no) {
             (Value::Lost(loss), _) | (_, Value::Lost(loss)) => Value::Lost(Rc::clone(loss)),
+            (Value::Apart(..), Value::Integer(_) | Value::Apart(..))
+            | (Value::Integer(_), Value::Apart(..)) => {
+                let mut groups = Vec::new();
+                for (lanes, a) in yes.groups() {
+                    for (others, b) in no.groups() {
+                        let (a, b) = (Value::Integer(a.clone()), Value::Integer(b));
+                        match Value::choice(condition, &a, &b, facts, at) {
+                            Value::Integer(one) => groups.push((lanes & others, one)),
+                            lost => return lost,
+                        }
+                    }
+                }
+                Value::grouped(groups, at)
+            }
             (Value::Integer(a), Value::Integer(b)) if a.lanes == b.lanes => {
                 let sum = facts.choice(condition, &a.sum, &b.sum);
                 if sum.excessive() {
@@ -216,7 +283,7 @@ impl Value {
                 (!mask, Condition::Constant(false)),
             ]),
             Value::Parted(parts) => Some(parts.to_vec()),
-            Value::Integer(_) | Value::Token(_) | Value::Lost(_) => None,
+            Value::Integer(_) | Value::Apart(..) | Value::Token(_) | Value::Lost(_) => None,
         }
     }
 
