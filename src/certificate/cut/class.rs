@@ -12,6 +12,7 @@ use super::algebra;
 pub use super::algebra::mentions;
 use super::copies;
 use super::copies::Copies;
+use super::domain;
 use super::epochs;
 use super::flow;
 use super::flow::Flow;
@@ -104,8 +105,10 @@ fn built(
     let mut found = Vec::new();
     for (position, role) in protocol.roles.iter().enumerate() {
         for mut part in parts(protocol, role, copies, fixed)? {
-            part.size = flow::in_domain(protocol, &part.size);
-            part.copies = part.copies.map(|copies| flow::in_domain(protocol, &copies));
+            part.size = domain::in_domain(protocol, &part.size);
+            part.copies = part
+                .copies
+                .map(|copies| domain::in_domain(protocol, &copies));
             let nobody = |size: &Expr| matches!(size, Expr::Int(size) if *size <= 0);
             if nobody(&part.size) || part.copies.as_ref().is_some_and(nobody) {
                 continue;
@@ -234,7 +237,7 @@ fn parts(
 }
 
 fn at_least_0(protocol: &Protocol, extent: &Expr) -> Expr {
-    if flow::never_negative(protocol, extent) {
+    if domain::never_negative(protocol, extent) {
         extent.clone()
     } else {
         algebra::max(Expr::Int(0), extent.clone())
@@ -563,7 +566,7 @@ fn taken(
                 otherwise,
             } => {
                 let value = flow::at_fixed(&algebra::substitute(condition, known), fixed);
-                match flow::in_domain(protocol, &value) {
+                match domain::in_domain(protocol, &value) {
                     Expr::Bool(true) => otherwise.clear(),
                     Expr::Bool(false) => then.clear(),
                     _ => {}

@@ -116,6 +116,7 @@ pub mod class;
 pub mod copies;
 pub mod count;
 pub mod deferred;
+mod domain;
 mod epochs;
 mod exits;
 pub mod flow;
