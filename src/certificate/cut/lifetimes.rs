@@ -121,16 +121,8 @@ impl<'a> Rule<'a> {
         };
         for (buffer, position) in copies::buffers(self.protocol)? {
             let buffer = &self.protocol.buffers[buffer];
-            let mut setting = self.setting()?;
-            let copies = setting.terms.expr(&self.fix(&extent), &Env::new())?;
-            let elements = self.fix(&buffer.extents[position]);
-            let elements = setting.terms.expr(&elements, &Env::new())?;
-            self.conclude(
-                format!("copies_of_{}", buffer.name),
-                format!("`{}` has elements for every copy", buffer.name),
-                setting,
-                term::le(&copies, &elements),
-            )?;
+            let (name, elements) = (&buffer.name, &buffer.extents[position]);
+            self.enough_for_copies("copies_of", name, &extent, elements)?;
         }
         Ok(())
     }
@@ -187,7 +179,7 @@ impl<'a> Rule<'a> {
         }
         let mut goals = vec![all_needed(needed)];
         for (extent, e) in buffer.extents.iter().zip(index) {
-            let extent = setting.terms.expr(&self.fix(extent), &Env::new())?;
+            let extent = self.value(&mut setting, extent)?;
             let index = setting.terms.expr(e, &env)?;
             goals.push(term::within(&term::int(0), &index, &extent));
         }

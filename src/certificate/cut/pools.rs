@@ -179,8 +179,7 @@ impl<'a> Rule<'a> {
         }
         let bound = self.most_held(class, object)?;
         let after = algebra::add(self.holding(class, site)?, amount.clone());
-        let mut setting = self.setting_of(class)?;
-        let env = setting.member_at(this, site, "at")?;
+        let (mut setting, env) = self.at_operation(class, site)?;
         let after = setting.terms.expr(&after, &env)?;
         let bound = setting.terms.expr(&bound, &env)?;
         let what = self.quote(at.span);
@@ -226,21 +225,13 @@ impl<'a> Rule<'a> {
             setting
                 .facts
                 .push(term::or([term::eq(&members, &zero), term::and(conditions)]));
-            spots.push(Spot {
-                when: term::boolean(true),
-                place: Place::Site(at),
-                env: Env::new(),
-            });
+            spots.push(Spot::always(Place::Site(at), Env::new()));
             spread.push(members);
         }
         let done = setting.terms.constant(&format!("members_{position}_end"));
         setting.facts.push(term::le(&zero, &done));
         let open = term::or(spread.iter().map(|members| term::lt(&zero, members)));
-        spots.push(Spot {
-            when: term::boolean(true),
-            place: Place::End,
-            env: Env::new(),
-        });
+        spots.push(Spot::always(Place::End, Env::new()));
         spread.push(done);
         let size = setting.terms.expr(&class.size, &Env::new())?;
         let size = term::ite(&term::le(&zero, &size), &size, &zero);
@@ -359,8 +350,7 @@ impl<'a> Rule<'a> {
             return Ok(());
         };
         let holds = self.holding(class, site)?;
-        let mut setting = self.setting_of(class)?;
-        let env = setting.member_at(this, site, "at")?;
+        let (mut setting, env) = self.at_operation(class, site)?;
         let holds = setting.terms.expr(&holds, &env)?;
         let amount = setting.terms.expr(amount, &env)?;
         let what = self.quote(at.span);

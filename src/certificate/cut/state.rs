@@ -77,20 +77,22 @@ pub struct Group<'c> {
 }
 
 impl<'c> Group<'c> {
-    /// Members that have all finished.
-    pub fn at_end(class: &'c Class, copy: Option<Copy>) -> Group<'c> {
+    /// So many members that are where exactly one of the spots' conditions holds.
+    pub fn new(class: &'c Class, size: Expr, spots: Vec<Spot>, copy: Option<Copy>) -> Group<'c> {
         Group {
             class,
-            size: class.size.clone(),
-            spots: vec![Spot {
-                when: term::boolean(true),
-                place: Place::End,
-                env: Env::new(),
-            }],
+            size,
+            spots,
             spread: None,
             withheld: None,
             copy,
         }
+    }
+
+    /// Members that have all finished.
+    pub fn at_end(class: &'c Class, copy: Option<Copy>) -> Group<'c> {
+        let spots = vec![Spot::always(Place::End, Env::new())];
+        Group::new(class, class.size.clone(), spots, copy)
     }
 }
 
@@ -125,6 +127,17 @@ pub struct Spot {
     pub when: Term,
     pub place: Place,
     pub env: Env,
+}
+
+impl Spot {
+    /// A place where somebody is in any case.
+    pub fn always(place: Place, env: Env) -> Spot {
+        Spot {
+            when: term::boolean(true),
+            place,
+            env,
+        }
+    }
 }
 
 /// An element of an object.
@@ -774,7 +787,7 @@ pub fn named_count(class: &Class, site: usize) -> Result<Expr, Unsupported> {
         .ok_or_else(|| Unsupported::at(this.span, "a thread count that differs between iterations"))
 }
 
-fn moves(class: &Class, site: usize) -> Unsupported {
+pub fn moves(class: &Class, site: usize) -> Unsupported {
     let span = class.flow.sites[site].span;
     Unsupported::at(span, "the way the element of this operation moves")
 }
