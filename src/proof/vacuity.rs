@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use super::cut::copies::numbered;
 use super::cut::points::draw;
-use super::cut::split_in_order;
+use super::cut::splitting::split_in_order;
 use super::cut::trace;
 use crate::certificate::cut;
 use crate::certificate::cut::View;
