@@ -389,26 +389,7 @@ impl<'a> Rule<'a> {
         let extents: Vec<Expr> = declared.extents.iter().map(|e| self.fix(e)).collect();
         let mut setting = self.setting_of(class)?;
         let element = setting.any_element(object, &extents)?;
-        let mut held = Expr::Int(0);
-        for (nth, site) in this.flow.sites.iter().enumerate() {
-            let (amount, taken) = match &site.kind {
-                Kind::Acquire { amount } => (amount, true),
-                Kind::Release { amount } => (amount, false),
-                _ => continue,
-            };
-            if site.object != object {
-                continue;
-            }
-            pools::steady_amount(&this.flow, site, amount)?;
-            let visits = this.flow.visits(nth, &element.index, Place::End);
-            let visits = visits.ok_or_else(|| state::uncounted(this, nth))?;
-            let all = algebra::mul(amount.clone(), visits);
-            held = if taken {
-                algebra::add(held, all)
-            } else {
-                algebra::sub(held, all)
-            };
-        }
+        let held = pools::held(this, (object, &element.index), Place::End)?;
         let held = setting.terms.expr(&held, &element.env)?;
         self.conclude(
             format!("given_back_c{class}_{}", declared.name),

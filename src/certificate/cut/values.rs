@@ -483,14 +483,9 @@ impl<'a> Rule<'a> {
         values.extend(element.env.iter().map(|(v, t)| (*v, t.clone())));
         let mut holds = Vec::new();
         for (nth, site) in this.flow.sites.iter().enumerate() {
-            let (amount, taken) = match &site.kind {
-                Kind::Acquire { amount } => (amount, true),
-                Kind::Release { amount } => (amount, false),
-                _ => continue,
-            };
-            if site.object != element.object {
+            let Some((amount, taken)) = site.pooled(element.object) else {
                 continue;
-            }
+            };
             let loops = site.path.loops.iter();
             let mut vars = loops.map(|l| this.flow.loops[*l].var);
             let visits = this.flow.visits(nth, &element.index, at.place);

@@ -11,7 +11,7 @@ use super::builder::Builder;
 use super::builder::Values;
 use super::builder::returns;
 use crate::certificate::cut::algebra;
-use crate::certificate::cut::class;
+use crate::certificate::cut::comparisons;
 use crate::certificate::cut::domain::in_domain;
 use crate::certificate::cut::domain::never_negative;
 use crate::certificate::cut::lengths;
@@ -151,7 +151,7 @@ impl Builder<'_> {
         };
         let declared = &self.protocol.patterns[pattern.0];
         let extent = declared.extents.last();
-        let (Some(extent), false) = (extent, class::used(body, var).any()) else {
+        let (Some(extent), false) = (extent, comparisons::used(body, var).any()) else {
             let what = "an entry of a row that synchronization depends on";
             return Err(Unsupported::at(stmt.span, what));
         };

@@ -6,7 +6,7 @@ use super::Path;
 use super::builder::Builder;
 use super::builder::Values;
 use crate::certificate::cut::algebra;
-use crate::certificate::cut::class;
+use crate::certificate::cut::statements;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Cell;
@@ -101,6 +101,15 @@ impl Site {
         let differ = |pair: (&Expr, &Expr)| matches!(pair, (Expr::Int(a), Expr::Int(b)) if a != b);
         self.object == other.object && !self.index.iter().zip(&other.index).any(differ)
     }
+
+    /// How much it takes from a pool or gives back to it, and whether it takes.
+    pub fn pooled(&self, pool: ObjectId) -> Option<(&Expr, bool)> {
+        match &self.kind {
+            Kind::Acquire { amount } if self.object == pool => Some((amount, true)),
+            Kind::Release { amount } if self.object == pool => Some((amount, false)),
+            _ => None,
+        }
+    }
 }
 
 impl Kind {
@@ -140,7 +149,7 @@ impl Builder<'_> {
         path: &Path,
         nodes: &mut Vec<Node>,
     ) -> Result<(), Unsupported> {
-        let Some(cell) = class::cell_of(stmt) else {
+        let Some(cell) = statements::cell_of(stmt) else {
             return Ok(());
         };
         if let StmtKind::Add { .. } | StmtKind::Set { .. } | StmtKind::Wait { .. } = stmt.kind
