@@ -35,11 +35,7 @@ impl Search<'_> {
             match &flow.loops[*at].trips {
                 Expr::Param(id) => trips.push(Quantity::Param(id.0)),
                 Expr::Int(_) => {}
-                trip if !flow
-                    .loops
-                    .iter()
-                    .any(|l| crate::certificate::cut::class::mentions(trip, l.var)) =>
-                {
+                trip if !flow.loops.iter().any(|l| class::mentions(trip, l.var)) => {
                     trips.push(Quantity::Trips(other, *at));
                 }
                 _ => {}

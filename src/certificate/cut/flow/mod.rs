@@ -139,8 +139,9 @@ impl Flow {
 }
 
 /// Derives the program of a class from a role's statements. `known` are the values of indices, and which
-/// of them numbers copies, which stays as it is where data is named; `fixed` those of parameters, `own` the variables that stand for semaphores. `any_length`: whether
-/// loops whose length depends on a loop around are as long as they may be.
+/// of them numbers copies, which stays as it is where data is named; `fixed` those of parameters, `own` the
+/// variables that stand for semaphores. `any_length`: whether loops whose length depends on a loop around are
+/// as long as they may be.
 pub fn flow(
     protocol: &Protocol,
     body: &[Stmt],

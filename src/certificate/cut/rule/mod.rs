@@ -8,7 +8,8 @@
 //! | `numbers.rs` | which generation an operation is about; 3 is one of the `operands` |
 //! | `behind.rs`, `supports.rs` | 4: nobody is behind |
 //! | `cuts.rs` | 5: nobody is overtaken |
-//! | `crowds.rs`, `stops.rs`, `forms.rs`, `lacking.rs` | what 5 is made of: who is around, where they stop, and what their elements lack there |
+//! | `crowds.rs`, `stops.rs`, `forms.rs` | what 5 is made of: who is around, and where they stop |
+//! | `lacking.rs` | what 5 and 6 say of an element: that it lacks what a wait needs |
 //! | `progress.rs` | 6: nobody is stuck |
 //!
 //! What other properties and kinds of objects ask for beyond that is in files of their own in the folder
