@@ -32,9 +32,9 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde::Serialize;
 
-use super::cut::class;
 use super::cut::copies;
 use super::cut::sharing;
+use super::cut::statements;
 use super::manifest::Argument;
 use super::obligation::Obligation;
 use super::program::Unsupported;
@@ -117,17 +117,20 @@ pub fn parts(protocol: &Protocol) -> Result<Parts, Unsupported> {
         order: LaunchOrder::Any,
         resident: Resident::All,
     });
-    restrict(&mut turns, &|stmt| match class::cell_of(stmt) {
+    restrict(&mut turns, &|stmt| match statements::cell_of(stmt) {
         Some(cell) => keep(cell),
         None => !matches!(stmt.kind, StmtKind::Access { .. }),
     });
     let mut own = protocol.clone();
-    restrict(&mut own, &|stmt| match (class::cell_of(stmt), &stmt.kind) {
-        (Some(cell), _) => !keep(cell),
-        // What is claimed may be about shared objects.
-        (None, StmtKind::Access { work, .. }) => !matches!(work, Work::Assert(_)),
-        (None, _) => true,
-    });
+    restrict(
+        &mut own,
+        &|stmt| match (statements::cell_of(stmt), &stmt.kind) {
+            (Some(cell), _) => !keep(cell),
+            // What is claimed may be about shared objects.
+            (None, StmtKind::Access { work, .. }) => !matches!(work, Work::Assert(_)),
+            (None, _) => true,
+        },
+    );
     for role in &mut own.roles {
         role.body = by_rows(protocol, &role.body);
     }
@@ -243,7 +246,7 @@ fn alive(body: &[Stmt], live: &mut BTreeSet<VarId>) {
         {
             continue;
         }
-        class::visit_exprs(stmt, &mut |e| names(e, live));
+        statements::visit_exprs(stmt, &mut |e| names(e, live));
         match &stmt.kind {
             StmtKind::If {
                 then, otherwise, ..
@@ -276,40 +279,13 @@ fn renumber(body: &mut [Stmt], order: &[ObjectId]) {
             }
             StmtKind::For { body, .. } => renumber(body, order),
             kind => {
-                if let Some(cell) = cell_of(kind)
+                if let Some(cell) = statements::cell_mut(kind)
                     && let Ok(at) = order.binary_search(&cell.object)
                 {
                     cell.object = ObjectId(at);
                 }
             }
         }
-    }
-}
-
-fn cell_of(kind: &mut StmtKind) -> Option<&mut Cell> {
-    match kind {
-        StmtKind::Wait { cell, .. }
-        | StmtKind::Set { cell, .. }
-        | StmtKind::Add { cell, .. }
-        | StmtKind::Arrive { cell, .. }
-        | StmtKind::Sync { cell, .. }
-        | StmtKind::BarArrive { cell, .. }
-        | StmtKind::ExpectTx { cell, .. }
-        | StmtKind::CompleteTx { cell, .. }
-        | StmtKind::Copy { cell, .. }
-        | StmtKind::Acquire { cell, .. }
-        | StmtKind::Release { cell, .. }
-        | StmtKind::Commit { cell }
-        | StmtKind::Init { cell }
-        | StmtKind::BarrierArrive { cell }
-        | StmtKind::BarrierWait { cell }
-        | StmtKind::WaitParity { cell, .. } => Some(cell),
-        StmtKind::If { .. }
-        | StmtKind::For { .. }
-        | StmtKind::Assign { .. }
-        | StmtKind::Access { .. }
-        | StmtKind::Return
-        | StmtKind::Break => None,
     }
 }
 
@@ -393,7 +369,7 @@ fn row(
 /// Adds every name that statements mention.
 fn mentioned(body: &[Stmt], into: &mut BTreeSet<VarId>) {
     for stmt in body {
-        class::visit_exprs(stmt, &mut |e| names(e, into));
+        statements::visit_exprs(stmt, &mut |e| names(e, into));
         match &stmt.kind {
             StmtKind::If {
                 then, otherwise, ..

@@ -39,19 +39,15 @@
 //! Ranks are compared lexicographically; their components are read off a wait: its turn, an index
 //! of its element, an index of its CTA, each ascending or descending ([`Component`]).
 
-use std::ops::Deref;
-use std::ops::DerefMut;
-
 use serde::Deserialize;
 use serde::Serialize;
 
 use super::grid;
-use super::grid::Frame;
 use super::grid::Occurrence;
+use super::grid::Over;
 use super::grid::Residency;
 use super::grid::Setting;
 use super::obligation::Obligation;
-use super::program;
 use super::program::Event;
 use super::program::EventKind;
 use super::program::Unsupported;
@@ -101,45 +97,16 @@ pub enum Reading {
 ///
 /// Refuses a protocol outside the rule's side conditions and an artefact that does not fit it.
 pub fn obligations(protocol: &Protocol, turns: &Turns) -> Result<Vec<Obligation>, Unsupported> {
-    let role = grid::the_grid(protocol)?;
-    let program = program::summarize(protocol, role)?;
-    let mut all = Vec::new();
-    for (nth, fixed) in grid::combinations(protocol, turns.split)
-        .into_iter()
-        .enumerate()
-    {
-        let frame = Frame::new(protocol, role, &program, fixed, nth);
-        let mut rule = Rule { frame, turns };
-        rule.derive()?;
-        all.append(&mut rule.frame.all);
-    }
-    Ok(all)
+    grid::derived(protocol, turns.split, turns, |rule| rule.derive())
 }
 
-struct Rule<'a> {
-    frame: Frame<'a>,
-    turns: &'a Turns,
-}
-
-impl<'a> Deref for Rule<'a> {
-    type Target = Frame<'a>;
-
-    fn deref(&self) -> &Frame<'a> {
-        &self.frame
-    }
-}
-
-impl<'a> DerefMut for Rule<'a> {
-    fn deref_mut(&mut self) -> &mut Frame<'a> {
-        &mut self.frame
-    }
-}
+type Rule<'a> = Over<'a, Turns>;
 
 impl<'a> Rule<'a> {
     fn derive(&mut self) -> Result<(), Unsupported> {
         self.everything_well_defined()?;
         self.some_resident()?;
-        if self.turns.residency == Residency::WholeGrid {
+        if self.artefact.residency == Residency::WholeGrid {
             self.whole_grid()?;
         }
         for add in self.adds() {
@@ -388,7 +355,7 @@ impl<'a> Rule<'a> {
                 let lower = self.rank(&mut setting, blocking, &p, &at_block)?;
                 let higher = self.rank(&mut setting, wait, &c, &at_c)?;
                 let mut goal = vec![lexicographic(&lower, &higher)];
-                if self.turns.residency == Residency::LaunchOrder {
+                if self.artefact.residency == Residency::LaunchOrder {
                     goal.push(self.starts_before(&p, &c)?);
                 }
                 let meaning = format!(
@@ -413,7 +380,7 @@ impl<'a> Rule<'a> {
         at: &Occurrence,
     ) -> Result<Vec<Term>, Unsupported> {
         let mut rank = Vec::new();
-        for component in &self.turns.rank {
+        for component in &self.artefact.rank {
             let reading = match component.of {
                 Reading::Turn => self.turn(setting, wait, &at.env, &at.element)?,
                 Reading::Element(index) => at

@@ -11,13 +11,13 @@ use std::time::Instant;
 
 use super::cut::copies::numbered;
 use super::cut::points::draw;
-use super::cut::split_in_order;
+use super::cut::splitting::split_in_order;
 use super::cut::trace;
 use crate::certificate::cut;
 use crate::certificate::cut::View;
 use crate::certificate::cut::artefact::Order;
-use crate::certificate::cut::class;
 use crate::certificate::cut::class::Class;
+use crate::certificate::cut::statements;
 use crate::certificate::discharge;
 use crate::certificate::discharge::Answer;
 use crate::certificate::discharge::Solver;
@@ -141,7 +141,7 @@ fn synchronizing(body: &[Stmt], into: &mut BTreeMap<StmtId, Span>) {
                 synchronizing(otherwise, into);
             }
             StmtKind::For { body, .. } => synchronizing(body, into),
-            _ if class::cell_of(stmt).is_some() => {
+            _ if statements::cell_of(stmt).is_some() => {
                 into.insert(stmt.id, stmt.span);
             }
             _ => {}

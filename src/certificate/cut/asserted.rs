@@ -185,7 +185,7 @@ impl<'a> Rule<'a> {
         }
         goals.push(super::rule::all_needed(needed));
         for (extent, e) in self.protocol.objects[object.0].extents.iter().zip(index) {
-            let extent = setting.terms.expr(&self.fix(extent), &Env::new())?;
+            let extent = self.value(setting, extent)?;
             let index = setting.terms.expr(e, env)?;
             goals.push(term::within(&term::int(0), &index, &extent));
         }
@@ -282,7 +282,7 @@ impl<'a> Rule<'a> {
         let mut env = Env::new();
         for index in &invariant.indices {
             let value = setting.unknown("index");
-            let extent = setting.terms.expr(&self.fix(&index.extent), &Env::new())?;
+            let extent = self.value(setting, &index.extent)?;
             let inside = term::within(&term::int(0), &value, &extent);
             setting.facts.push(inside);
             env.insert(index.var, value);

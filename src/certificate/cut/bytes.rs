@@ -32,6 +32,7 @@ use super::count::Place;
 use super::flow::Kind;
 use super::flow::Site;
 use super::rule::Rule;
+use super::state;
 use super::state::Group;
 use super::state::Resource;
 use super::state::Setting;
@@ -411,7 +412,7 @@ impl<'a> Rule<'a> {
         if self.with_arrivals(class, at)?.is_some() {
             return Ok(());
         }
-        let moves = || Unsupported::at(at.span, "the way the element of this operation moves");
+        let moves = || state::moves(this, site);
         let arrive = |k: &Kind| matches!(k, Kind::Arrive { .. });
         let arrived = self.visits_of(this, site, arrive).ok_or_else(moves)?;
         let mut rounds = self.rounds(class, at.object).into_iter();
@@ -423,8 +424,7 @@ impl<'a> Rule<'a> {
                 made = super::algebra::add(made, visits.ok_or_else(moves)?);
             }
         }
-        let mut setting = self.setting_of(class)?;
-        let env = setting.member_at(this, site, "at")?;
+        let (mut setting, env) = self.at_operation(class, site)?;
         let arrived = setting.terms.expr(&arrived, &env)?;
         let made = setting.terms.expr(&made, &env)?;
         let what = self.quote(at.span);

@@ -6,6 +6,7 @@
 //! obligation says that there are no other values: whatever satisfies the domain and the assumptions has
 //! the values of one of the cases.
 
+use super::View;
 use super::artefact::Case;
 use super::artefact::Cut;
 use super::rule::Rule;
@@ -120,20 +121,9 @@ fn covered(
     prefix: String,
 ) -> Result<Vec<Obligation>, Unsupported> {
     let none = Case::default();
-    let mut rule = Rule {
-        protocol,
-        fixed: pairs(&cut.split, &cases[0].values),
-        classes: &[],
-        copies: super::copies::copies(protocol),
-        shadows: &[],
-        ordered: None,
-        case: &none,
-        shows: cut.shows,
-        prefix,
-        all: Vec::new(),
-        missing: Vec::new(),
-        renamed: super::symmetric::Renamed::default(),
-    };
+    let view = View::new(protocol, None)?;
+    let fixed = pairs(&cut.split, &cases[0].values);
+    let mut rule = Rule::new(&view, fixed, [&[], &[]], &none, cut.shows, prefix);
     rule.assumptions()?;
     let mut setting = rule.setting()?;
     let mut ways = Vec::new();

@@ -10,26 +10,26 @@ use std::collections::HashMap;
 
 use super::algebra;
 pub use super::algebra::mentions;
+use super::comparisons;
+use super::comparisons::Uses;
 use super::copies;
 use super::copies::Copies;
+use super::domain;
 use super::epochs;
 use super::flow;
 use super::flow::Flow;
 use super::own;
 use super::own::Members;
+use super::statements;
 use crate::certificate::program::Unsupported;
-use crate::protocol::BinaryOp;
-use crate::protocol::Cell;
 use crate::protocol::Expr;
 use crate::protocol::Index;
-use crate::protocol::Iteration;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
 use crate::protocol::Role;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
-use crate::protocol::Work;
 
 /// The largest extent that is enumerated.
 const MAX_ENUMERATED: i64 = 64;
@@ -104,8 +104,10 @@ fn built(
     let mut found = Vec::new();
     for (position, role) in protocol.roles.iter().enumerate() {
         for mut part in parts(protocol, role, copies, fixed)? {
-            part.size = flow::in_domain(protocol, &part.size);
-            part.copies = part.copies.map(|copies| flow::in_domain(protocol, &copies));
+            part.size = domain::in_domain(protocol, &part.size);
+            part.copies = part
+                .copies
+                .map(|copies| domain::in_domain(protocol, &copies));
             let nobody = |size: &Expr| matches!(size, Expr::Int(size) if *size <= 0);
             if nobody(&part.size) || part.copies.as_ref().is_some_and(nobody) {
                 continue;
@@ -205,8 +207,7 @@ fn parts(
             continue;
         }
         let extent = flow::at_fixed(&index.extent, fixed);
-        let mut uses = Uses::default();
-        uses.block(&role.body, index.var);
+        let uses = comparisons::used(&role.body, index.var);
         let name = &protocol.vars[index.var.0].name;
         let mut split = Vec::new();
         for part in parts {
@@ -234,7 +235,7 @@ fn parts(
 }
 
 fn at_least_0(protocol: &Protocol, extent: &Expr) -> Expr {
-    if flow::never_negative(protocol, extent) {
+    if domain::never_negative(protocol, extent) {
         extent.clone()
     } else {
         algebra::max(Expr::Int(0), extent.clone())
@@ -269,13 +270,14 @@ fn split_by_comparisons(
                 algebra::not(c.clone())
             }
         }));
-        let size = members(&condition, index.var, extent).ok_or_else(|| uncounted(role, name))?;
+        let size = comparisons::members(&condition, index.var, extent)
+            .ok_or_else(|| uncounted(role, name))?;
         let mut part = part.clone();
         let texts: Vec<String> = uses
             .comparisons
             .iter()
             .enumerate()
-            .map(|(nth, c)| comparison_name(c, holds(nth), name))
+            .map(|(nth, c)| comparisons::comparison_name(c, holds(nth), name))
             .collect();
         part.name = format!("{}[{}]", part.name, texts.join(", "));
         part.size = algebra::mul(part.size, size);
@@ -311,7 +313,7 @@ fn split_by_kinds(
             let count = if kind.is_empty() {
                 Some(at_least_0(protocol, &extent))
             } else {
-                members(&condition, index.var, &extent)
+                comparisons::members(&condition, index.var, &extent)
             };
             let mut part = part.clone();
             part.copies = Some(flow::at_fixed(
@@ -321,7 +323,7 @@ fn split_by_kinds(
             if !kind.is_empty() {
                 let texts = kind
                     .iter()
-                    .map(|(c, holds)| comparison_name(c, *holds, name));
+                    .map(|(c, holds)| comparisons::comparison_name(c, *holds, name));
                 let texts: Vec<String> = texts.collect();
                 part.name = format!("{}[{}]", part.name, texts.join(", "));
             }
@@ -344,207 +346,12 @@ fn uncounted(role: &Role, name: &str) -> Unsupported {
     )
 }
 
-fn comparison_name(comparison: &Expr, holds: bool, name: &str) -> String {
-    let Expr::Binary(op, _, b) = comparison else {
-        return String::new();
-    };
-    use BinaryOp as B;
-    let word = match (op, holds) {
-        (B::Eq, true) | (B::Ne, false) => "=",
-        (B::Eq, false) | (B::Ne, true) => "!=",
-        (B::Lt, true) | (B::Ge, false) => "<",
-        (B::Lt, false) | (B::Ge, true) => ">=",
-        (B::Le, true) | (B::Gt, false) => "<=",
-        _ => ">",
-    };
-    match &**b {
-        Expr::Int(value) => format!("{name} {word} {value}"),
-        _ => format!("{name} {word} ..."),
-    }
-}
-
-/// How many values of `0..extent` satisfy a conjunction of comparisons and their negations.
-fn members(condition: &Expr, var: VarId, extent: &Expr) -> Option<Expr> {
-    let mut equal = None;
-    let mut unequal = Vec::new();
-    let mut order = Vec::new();
-    conjuncts(condition, &mut |c| match c {
-        Expr::Binary(BinaryOp::Eq, _, b) => equal = Some((**b).clone()),
-        Expr::Binary(BinaryOp::Ne, _, b) => unequal.push((**b).clone()),
-        other => order.push(other.clone()),
-    });
-    let inside = Expr::all([
-        Expr::binary(BinaryOp::Ge, Expr::Var(var), Expr::Int(0)),
-        Expr::binary(BinaryOp::Lt, Expr::Var(var), extent.clone()),
-    ]);
-    if let Some(value) = equal {
-        // One member at most: the one with this value, if it fits everything else.
-        let all = algebra::at(&Expr::all([condition.clone(), inside]), var, &value);
-        return Some(algebra::choose(all, Expr::Int(1), Expr::Int(0)));
-    }
-    let bounded = Expr::all(order.iter().cloned());
-    let mut size = algebra::count(&bounded, var, &algebra::max(Expr::Int(0), extent.clone()))?;
-    for (nth, value) in unequal.iter().enumerate() {
-        // Taken out once, even if two comparisons name the same value.
-        let new = unequal[..nth]
-            .iter()
-            .map(|earlier| algebra::binary(BinaryOp::Ne, value.clone(), earlier.clone()));
-        let there = algebra::at(&Expr::all([inside.clone(), bounded.clone()]), var, value);
-        let counts = Expr::all(new.chain([there]));
-        size = algebra::sub(size, algebra::choose(counts, Expr::Int(1), Expr::Int(0)));
-    }
-    Some(size)
-}
-
-fn conjuncts(condition: &Expr, visit: &mut dyn FnMut(&Expr)) {
-    match condition {
-        Expr::Bool(true) => {}
-        Expr::Binary(BinaryOp::And, a, b) => {
-            conjuncts(a, visit);
-            conjuncts(b, visit);
-        }
-        Expr::Not(inner) => match &**inner {
-            Expr::Binary(op, a, b) => {
-                let op = match op {
-                    BinaryOp::Eq => BinaryOp::Ne,
-                    BinaryOp::Ne => BinaryOp::Eq,
-                    BinaryOp::Lt => BinaryOp::Ge,
-                    BinaryOp::Le => BinaryOp::Gt,
-                    BinaryOp::Gt => BinaryOp::Le,
-                    BinaryOp::Ge => BinaryOp::Lt,
-                    other => *other,
-                };
-                visit(&Expr::Binary(op, a.clone(), b.clone()));
-            }
-            _ => visit(condition),
-        },
-        other => visit(other),
-    }
-}
-
-/// How a block uses an index.
-pub(super) fn used(body: &[Stmt], var: VarId) -> Uses {
-    let mut uses = Uses::default();
-    uses.block(body, var);
-    uses
-}
-
-/// How a role's program uses one of its indices.
-#[derive(Default)]
-pub(super) struct Uses {
-    /// Comparisons `index op value`, the value over parameters.
-    pub comparisons: Vec<Expr>,
-    /// Whether it is used in any other way.
-    pub otherwise: bool,
-}
-
-impl Uses {
-    pub fn any(&self) -> bool {
-        self.otherwise || !self.comparisons.is_empty()
-    }
-
-    fn block(&mut self, body: &[Stmt], var: VarId) {
-        for stmt in body {
-            visit_exprs(stmt, &mut |e| self.expr(e, var));
-            match &stmt.kind {
-                StmtKind::If {
-                    then, otherwise, ..
-                } => {
-                    self.block(then, var);
-                    self.block(otherwise, var);
-                }
-                StmtKind::For { body, .. } => self.block(body, var),
-                _ => {}
-            }
-        }
-    }
-
-    pub fn expr(&mut self, expr: &Expr, var: VarId) {
-        if !algebra::mentions(expr, var) {
-            return;
-        }
-        if let Some(comparison) = comparison(expr, var) {
-            if !self.comparisons.contains(&comparison) {
-                self.comparisons.push(comparison);
-            }
-            return;
-        }
-        match expr {
-            Expr::Not(e) => self.expr(e, var),
-            Expr::Binary(BinaryOp::And | BinaryOp::Or, a, b) => {
-                self.expr(a, var);
-                self.expr(b, var);
-            }
-            Expr::If(c, a, b) => {
-                self.expr(c, var);
-                self.expr(a, var);
-                self.expr(b, var);
-            }
-            _ => self.otherwise = true,
-        }
-    }
-}
-
-/// The comparison with the index on its left, if the other side is over parameters.
-fn comparison(expr: &Expr, var: VarId) -> Option<Expr> {
-    use BinaryOp as B;
-    let Expr::Binary(op, a, b) = expr else {
-        return None;
-    };
-    let (op, value) = match (&**a, &**b) {
-        (Expr::Var(v), value) if *v == var => (*op, value),
-        (value, Expr::Var(v)) if *v == var => {
-            let turned = match op {
-                B::Lt => B::Gt,
-                B::Le => B::Ge,
-                B::Gt => B::Lt,
-                B::Ge => B::Le,
-                other => *other,
-            };
-            (turned, value)
-        }
-        _ => return None,
-    };
-    let order = matches!(op, B::Eq | B::Ne | B::Lt | B::Le | B::Gt | B::Ge);
-    (order && parameters_only(value)).then(|| Expr::binary(op, Expr::Var(var), value.clone()))
-}
-
-fn parameters_only(expr: &Expr) -> bool {
-    match expr {
-        Expr::Int(_) | Expr::Param(_) => true,
-        Expr::Neg(e) => parameters_only(e),
-        Expr::Binary(_, a, b) => parameters_only(a) && parameters_only(b),
-        _ => false,
-    }
-}
-
 /// A block with the comparisons of the decided indices replaced by their outcomes.
 fn decided(body: &[Stmt], outcomes: &[(Expr, bool)]) -> Vec<Stmt> {
     if outcomes.is_empty() {
         return body.to_vec();
     }
-    replaced(body, &|e| decide(e, outcomes))
-}
-
-/// A block with its expressions replaced, except for those that only name data.
-pub(super) fn replaced(body: &[Stmt], replace: &dyn Fn(&Expr) -> Expr) -> Vec<Stmt> {
-    body.iter()
-        .map(|stmt| {
-            let mut stmt = stmt.clone();
-            map_exprs(&mut stmt, replace);
-            match &mut stmt.kind {
-                StmtKind::If {
-                    then, otherwise, ..
-                } => {
-                    *then = replaced(then, replace);
-                    *otherwise = replaced(otherwise, replace);
-                }
-                StmtKind::For { body, .. } => *body = replaced(body, replace),
-                _ => {}
-            }
-            stmt
-        })
-        .collect()
+    statements::replaced(body, &|e| comparisons::decide(e, outcomes))
 }
 
 /// A block without what stands in branches that these members never take.
@@ -563,7 +370,7 @@ fn taken(
                 otherwise,
             } => {
                 let value = flow::at_fixed(&algebra::substitute(condition, known), fixed);
-                match flow::in_domain(protocol, &value) {
+                match domain::in_domain(protocol, &value) {
                     Expr::Bool(true) => otherwise.clear(),
                     Expr::Bool(false) => then.clear(),
                     _ => {}
@@ -576,118 +383,4 @@ fn taken(
         }
     }
     body
-}
-
-fn decide(expr: &Expr, outcomes: &[(Expr, bool)]) -> Expr {
-    for (known, outcome) in outcomes {
-        let Expr::Binary(_, own, _) = known else {
-            continue;
-        };
-        let Expr::Var(var) = **own else { continue };
-        if comparison(expr, var).as_ref() == Some(known) {
-            return Expr::Bool(*outcome);
-        }
-    }
-    let go = |e: &Expr| decide(e, outcomes);
-    match expr {
-        Expr::Neg(e) => Expr::Neg(Box::new(go(e))),
-        Expr::Not(e) => algebra::not(go(e)),
-        Expr::Binary(op, a, b) => algebra::binary(*op, go(a), go(b)),
-        Expr::If(c, a, b) => algebra::choose(go(c), go(a), go(b)),
-        other => other.clone(),
-    }
-}
-
-/// Every expression of a statement, without those of the blocks inside it.
-pub fn visit_exprs(stmt: &Stmt, visit: &mut dyn FnMut(&Expr)) {
-    let mut copy = stmt.clone();
-    // One list of a statement's expressions serves looking and replacing.
-    for_each_expr(&mut copy, &mut |e| visit(e));
-}
-
-fn map_exprs(stmt: &mut Stmt, map: &dyn Fn(&Expr) -> Expr) {
-    for_each_expr(stmt, &mut |e| *e = map(e));
-}
-
-/// The element a statement works on.
-pub fn cell_of(stmt: &Stmt) -> Option<&Cell> {
-    match &stmt.kind {
-        StmtKind::Wait { cell, .. }
-        | StmtKind::Set { cell, .. }
-        | StmtKind::Add { cell, .. }
-        | StmtKind::Arrive { cell, .. }
-        | StmtKind::Sync { cell, .. }
-        | StmtKind::BarArrive { cell, .. }
-        | StmtKind::ExpectTx { cell, .. }
-        | StmtKind::CompleteTx { cell, .. }
-        | StmtKind::Copy { cell, .. }
-        | StmtKind::Acquire { cell, .. }
-        | StmtKind::Release { cell, .. }
-        | StmtKind::Commit { cell }
-        | StmtKind::Init { cell }
-        | StmtKind::BarrierArrive { cell }
-        | StmtKind::BarrierWait { cell }
-        | StmtKind::WaitParity { cell, .. } => Some(cell),
-        StmtKind::If { .. }
-        | StmtKind::For { .. }
-        | StmtKind::Assign { .. }
-        | StmtKind::Access { .. }
-        | StmtKind::Return
-        | StmtKind::Break => None,
-    }
-}
-
-fn for_each_expr(stmt: &mut Stmt, visit: &mut dyn FnMut(&mut Expr)) {
-    match &mut stmt.kind {
-        StmtKind::Wait { cell, value, .. } | StmtKind::Set { cell, value } => {
-            cell.index.iter_mut().for_each(&mut *visit);
-            visit(value);
-        }
-        StmtKind::Add { cell, amount } => {
-            cell.index.iter_mut().for_each(&mut *visit);
-            visit(amount);
-        }
-        StmtKind::Arrive { cell, count }
-        | StmtKind::Sync { cell, count }
-        | StmtKind::BarArrive { cell, count } => {
-            cell.index.iter_mut().for_each(&mut *visit);
-            visit(count);
-        }
-        StmtKind::ExpectTx { cell, bytes }
-        | StmtKind::CompleteTx { cell, bytes }
-        | StmtKind::Copy { cell, bytes, .. } => {
-            cell.index.iter_mut().for_each(&mut *visit);
-            visit(bytes);
-        }
-        StmtKind::Acquire { cell, amount } | StmtKind::Release { cell, amount } => {
-            cell.index.iter_mut().for_each(&mut *visit);
-            visit(amount);
-        }
-        StmtKind::Commit { cell }
-        | StmtKind::Init { cell }
-        | StmtKind::BarrierArrive { cell }
-        | StmtKind::BarrierWait { cell } => cell.index.iter_mut().for_each(&mut *visit),
-        StmtKind::WaitParity { cell, parity } => {
-            cell.index.iter_mut().for_each(&mut *visit);
-            visit(parity);
-        }
-        StmtKind::If { condition, .. } => visit(condition),
-        StmtKind::For { over, .. } => match over {
-            Iteration::Range { lo, hi, .. } => {
-                visit(lo);
-                visit(hi);
-            }
-            Iteration::Row { row, .. } => row.iter_mut().for_each(&mut *visit),
-        },
-        StmtKind::Assign { value, .. } => visit(value),
-        StmtKind::Access { work, .. } => match work {
-            Work::WaitGroup { most, .. } => visit(most),
-            // The elements may tell members apart that do the same otherwise: `Class::free`.
-            Work::Now(_) | Work::Async(_) | Work::Lifetime { .. } => {}
-            // Claims are made of members whose indices stay open, and none in copies.
-            Work::Assert(_) => {}
-            Work::CommitGroup | Work::Fence(_) => {}
-        },
-        StmtKind::Return | StmtKind::Break => {}
-    }
 }

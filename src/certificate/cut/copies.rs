@@ -13,9 +13,9 @@
 use std::collections::BTreeMap;
 
 use super::algebra;
-use super::class;
 use super::polynomial::Polynomial;
 use super::sharing;
+use super::statements;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BufferId;
 use crate::protocol::Cell;
@@ -151,14 +151,14 @@ fn separates(body: &[Stmt], var: VarId, objects: &mut BTreeMap<usize, usize>) ->
             _ => true,
         };
         let mut uses = 0;
-        class::visit_exprs(stmt, &mut |e| {
+        statements::visit_exprs(stmt, &mut |e| {
             uses += usize::from(algebra::mentions(e, var))
         });
-        let own = match class::cell_of(stmt) {
+        let own = match statements::cell_of(stmt) {
             Some(cell) => usize::from(own_element(cell, var, objects)),
             None => 0,
         };
-        let needs_one = class::cell_of(stmt).is_some();
+        let needs_one = statements::cell_of(stmt).is_some();
         inside && uses == own && (!needs_one || own == 1)
     })
 }

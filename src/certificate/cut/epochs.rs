@@ -18,9 +18,9 @@
 use std::collections::BTreeSet;
 
 use super::algebra;
-use super::class;
 use super::own::Members;
 use super::own::Own;
+use super::statements;
 use crate::protocol::BinaryOp;
 use crate::protocol::Cell;
 use crate::protocol::Comparison;
@@ -101,7 +101,7 @@ impl Looked {
                 StmtKind::For { body, .. } => self.block(body),
                 _ => {}
             }
-            let Some(cell) = class::cell_of(stmt).filter(|c| c.object == self.object) else {
+            let Some(cell) = statements::cell_of(stmt).filter(|c| c.object == self.object) else {
                 continue;
             };
             if !self.elements.contains(&cell.index) {

@@ -51,8 +51,7 @@ impl<'a> Rule<'a> {
         let classes = self.classes;
         let this = &classes[class];
         let at = &this.flow.sites[site];
-        let mut setting = self.setting_of(class)?;
-        let env = setting.member_at(this, site, "at")?;
+        let (mut setting, env) = self.at_operation(class, site)?;
         let mut total = Vec::new();
         let mut goals = Vec::new();
         let (zero, one) = (term::int(0), term::int(1));
@@ -123,8 +122,7 @@ impl<'a> Rule<'a> {
         if !this.flow.sites.iter().any(|s| initialises(s, at)) {
             return Ok(());
         }
-        let mut setting = self.setting_of(class)?;
-        let env = setting.member_at(this, site, "at")?;
+        let (mut setting, env) = self.at_operation(class, site)?;
         let place = (class, site);
         let so_far = self.initialisations(&mut setting, place, &env, this, Place::Site(site))?;
         let ever = self.initialisations(&mut setting, place, &env, this, Place::End)?;

@@ -14,7 +14,6 @@
 
 use super::algebra;
 use super::algebra::Interval;
-use super::class;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
@@ -56,7 +55,7 @@ pub fn unfolded(stmt: &Stmt) -> Result<Option<Vec<Stmt>>, Unsupported> {
         return refuse("beside another one in one loop");
     }
     let changed = changed(body);
-    let looks = |e: &Expr| changed.iter().any(|v| class::mentions(e, *v));
+    let looks = |e: &Expr| changed.iter().any(|v| algebra::mentions(e, *v));
     if looks(&exit.condition) || looks(lo) || looks(hi) {
         return refuse("that depends on what the loop changes");
     }
@@ -154,7 +153,7 @@ fn exit(stmt: &Stmt) -> Option<Exit<'_>> {
 /// there on.
 fn first(condition: &Expr, var: VarId, lo: &Expr, hi: &Expr) -> Option<(Expr, Expr, bool)> {
     let below = |a: Expr, b: Expr| algebra::binary(BinaryOp::Lt, a, b);
-    if !class::mentions(condition, var) {
+    if !algebra::mentions(condition, var) {
         let leaves = Expr::all([condition.clone(), below(lo.clone(), hi.clone())]);
         return Some((lo.clone(), leaves, false));
     }

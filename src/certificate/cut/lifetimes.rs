@@ -121,16 +121,8 @@ impl<'a> Rule<'a> {
         };
         for (buffer, position) in copies::buffers(self.protocol)? {
             let buffer = &self.protocol.buffers[buffer];
-            let mut setting = self.setting()?;
-            let copies = setting.terms.expr(&self.fix(&extent), &Env::new())?;
-            let elements = self.fix(&buffer.extents[position]);
-            let elements = setting.terms.expr(&elements, &Env::new())?;
-            self.conclude(
-                format!("copies_of_{}", buffer.name),
-                format!("`{}` has elements for every copy", buffer.name),
-                setting,
-                term::le(&copies, &elements),
-            )?;
+            let (name, elements) = (&buffer.name, &buffer.extents[position]);
+            self.enough_for_copies("copies_of", name, &extent, elements)?;
         }
         Ok(())
     }
@@ -187,7 +179,7 @@ impl<'a> Rule<'a> {
         }
         let mut goals = vec![all_needed(needed)];
         for (extent, e) in buffer.extents.iter().zip(index) {
-            let extent = setting.terms.expr(&self.fix(extent), &Env::new())?;
+            let extent = self.value(&mut setting, extent)?;
             let index = setting.terms.expr(e, &env)?;
             goals.push(term::within(&term::int(0), &index, &extent));
         }
@@ -397,26 +389,7 @@ impl<'a> Rule<'a> {
         let extents: Vec<Expr> = declared.extents.iter().map(|e| self.fix(e)).collect();
         let mut setting = self.setting_of(class)?;
         let element = setting.any_element(object, &extents)?;
-        let mut held = Expr::Int(0);
-        for (nth, site) in this.flow.sites.iter().enumerate() {
-            let (amount, taken) = match &site.kind {
-                Kind::Acquire { amount } => (amount, true),
-                Kind::Release { amount } => (amount, false),
-                _ => continue,
-            };
-            if site.object != object {
-                continue;
-            }
-            pools::steady_amount(&this.flow, site, amount)?;
-            let visits = this.flow.visits(nth, &element.index, Place::End);
-            let visits = visits.ok_or_else(|| state::uncounted(this, nth))?;
-            let all = algebra::mul(amount.clone(), visits);
-            held = if taken {
-                algebra::add(held, all)
-            } else {
-                algebra::sub(held, all)
-            };
-        }
+        let held = pools::held(this, (object, &element.index), Place::End)?;
         let held = setting.terms.expr(&held, &element.env)?;
         self.conclude(
             format!("given_back_c{class}_{}", declared.name),

@@ -54,6 +54,8 @@
 //! place per class, one for several where the protocol is symmetric, and some member is blocked in it (it
 //! lies at or below `X`). That contradicts 6.
 //!
+//! The obligations of 1 to 6 are derived in `rule`, in a file for each condition.
+//!
 //! The stops of 5 are named by an iteration number. Iterations of a loop nest are numbered without
 //! gaps, so a number between 0 and the total names one, and a number beyond it the end.
 //!
@@ -113,9 +115,11 @@ pub mod asserted;
 mod bytes;
 pub mod cases;
 pub mod class;
+mod comparisons;
 pub mod copies;
 pub mod count;
 pub mod deferred;
+mod domain;
 mod epochs;
 mod exits;
 pub mod flow;
@@ -135,6 +139,7 @@ mod rule;
 pub mod sharing;
 mod split_phase;
 mod state;
+pub mod statements;
 pub mod symmetric;
 mod values;
 pub mod visible;
@@ -142,6 +147,7 @@ pub mod visible;
 use artefact::Cut;
 use artefact::Order;
 use artefact::Shows;
+use rule::Rule;
 
 use super::claims;
 use super::obligation::Obligation;
@@ -210,20 +216,7 @@ pub fn one_case(
     } else {
         view.classes(&fixed)?
     };
-    let mut rule = rule::Rule {
-        protocol: view.protocol(),
-        fixed,
-        classes: &classes,
-        shadows: &shadows,
-        ordered: view.ordered.as_ref(),
-        copies: view.copies(),
-        case,
-        shows: cut.shows,
-        prefix,
-        all: Vec::new(),
-        missing: Vec::new(),
-        renamed: symmetric::Renamed::default(),
-    };
+    let mut rule = Rule::new(&view, fixed, [&classes, &shadows], case, cut.shows, prefix);
     rule.derive()?;
     Ok(rule.all)
 }
@@ -239,20 +232,7 @@ pub fn missing(protocol: &Protocol, cut: &Cut, obligation: &str) -> Option<Strin
         let fixed = cases::fixed(&cut.split, case);
         let view = View::new(protocol, cut.order).ok()?;
         let [classes, shadows] = view.classes(&fixed).ok()?;
-        let mut rule = rule::Rule {
-            protocol: view.protocol(),
-            fixed,
-            classes: &classes,
-            shadows: &shadows,
-            ordered: view.ordered.as_ref(),
-            copies: view.copies(),
-            case,
-            shows: cut.shows,
-            prefix,
-            all: Vec::new(),
-            missing: Vec::new(),
-            renamed: symmetric::Renamed::default(),
-        };
+        let mut rule = Rule::new(&view, fixed, [&classes, &shadows], case, cut.shows, prefix);
         rule.derive().ok()?;
         let found = rule
             .missing
@@ -347,21 +327,15 @@ fn stated<'a>(
     fixed: &[(ParamId, i64)],
     classes: &'a [class::Class],
     case: &'a artefact::Case,
-) -> rule::Rule<'a> {
-    rule::Rule {
-        protocol: view.protocol(),
-        fixed: fixed.to_vec(),
-        classes,
-        shadows: &[],
-        ordered: view.ordered.as_ref(),
-        copies: view.copies(),
+) -> Rule<'a> {
+    Rule::new(
+        view,
+        fixed.to_vec(),
+        [classes, &[]],
         case,
-        shows: Shows::Nothing,
-        prefix: String::new(),
-        all: Vec::new(),
-        missing: Vec::new(),
-        renamed: symmetric::Renamed::default(),
-    }
+        Shows::Nothing,
+        String::new(),
+    )
 }
 
 /// Where each class goes, for every way that is found of renaming classes and elements such that the

@@ -28,6 +28,7 @@ use super::algebra;
 use super::artefact::Order;
 use super::class;
 use super::class::Class;
+use super::comparisons;
 use super::copies;
 use super::copies::Copies;
 use super::flow::Kind;
@@ -38,6 +39,7 @@ use super::state::Element;
 use super::state::Resource;
 use super::state::Setting;
 use super::state::Spot;
+use super::statements;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -97,7 +99,7 @@ fn of_extent(protocol: &Protocol, extent: &Expr, order: Order) -> Option<Ordered
     for role in &protocol.roles {
         let mut found = None;
         for index in &role.indices {
-            let used = class::used(&role.body, index.var);
+            let used = comparisons::used(&role.body, index.var);
             let open = sharing::open(protocol, &index.extent);
             if used.any() && open && copies::equal(&index.extent, extent) {
                 otherwise |= used.otherwise;
@@ -176,7 +178,8 @@ fn seen_from(protocol: &Protocol, vars: &[Option<VarId>], number: ParamId) -> Pr
         if let Some(var) = var {
             role.indices.retain(|index| index.var != *var);
             let number = |v: VarId| (v == *var).then_some(Expr::Param(number));
-            role.body = class::replaced(&role.body, &|e| algebra::replace(e, &number, &|_| None));
+            role.body =
+                statements::replaced(&role.body, &|e| algebra::replace(e, &number, &|_| None));
         }
     }
     one

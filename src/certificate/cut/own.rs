@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use std::collections::HashMap;
 
 use super::algebra;
-use super::class;
 use super::flow;
+use super::statements;
 use crate::protocol::Expr;
 use crate::protocol::Initial;
 use crate::protocol::ObjectId;
@@ -101,7 +101,7 @@ pub fn own(
         let mut set = false;
         for (nth, members) in all.iter().enumerate() {
             uses(members.body, &mut |stmt| {
-                let Some(cell) = class::cell_of(stmt) else {
+                let Some(cell) = statements::cell_of(stmt) else {
                     return;
                 };
                 if cell.object != object_id {

@@ -23,6 +23,7 @@
 //! loop.
 
 use super::algebra;
+use super::class::Class;
 use super::count::Place;
 use super::flow::Flow;
 use super::flow::Kind;
@@ -42,13 +43,37 @@ use crate::protocol::ObjectId;
 use crate::protocol::ObjectKind;
 
 /// Refuses an amount that differs between iterations: times how often it was taken says nothing.
-pub(super) fn steady_amount(flow: &Flow, site: &Site, amount: &Expr) -> Result<(), Unsupported> {
+fn steady_amount(flow: &Flow, site: &Site, amount: &Expr) -> Result<(), Unsupported> {
     let mut loops = site.path.loops.iter();
     if loops.any(|l| algebra::mentions(amount, flow.loops[*l].var)) {
         let what = "an amount that differs between iterations";
         return Err(Unsupported::at(site.span, what));
     }
     Ok(())
+}
+
+/// What a member holds of an element of a pool at a place.
+pub(super) fn held(
+    this: &Class,
+    (pool, index): (ObjectId, &[Expr]),
+    place: Place,
+) -> Result<Expr, Unsupported> {
+    let mut holds = Expr::Int(0);
+    for (nth, site) in this.flow.sites.iter().enumerate() {
+        let Some((amount, taken)) = site.pooled(pool) else {
+            continue;
+        };
+        steady_amount(&this.flow, site, amount)?;
+        let visits = this.flow.visits(nth, index, place);
+        let visits = visits.ok_or_else(|| state::uncounted(this, nth))?;
+        let all = algebra::mul(amount.clone(), visits);
+        holds = if taken {
+            algebra::add(holds, all)
+        } else {
+            algebra::sub(holds, all)
+        };
+    }
+    Ok(holds)
 }
 
 impl<'a> Rule<'a> {
@@ -179,8 +204,7 @@ impl<'a> Rule<'a> {
         }
         let bound = self.most_held(class, object)?;
         let after = algebra::add(self.holding(class, site)?, amount.clone());
-        let mut setting = self.setting_of(class)?;
-        let env = setting.member_at(this, site, "at")?;
+        let (mut setting, env) = self.at_operation(class, site)?;
         let after = setting.terms.expr(&after, &env)?;
         let bound = setting.terms.expr(&bound, &env)?;
         let what = self.quote(at.span);
@@ -226,21 +250,13 @@ impl<'a> Rule<'a> {
             setting
                 .facts
                 .push(term::or([term::eq(&members, &zero), term::and(conditions)]));
-            spots.push(Spot {
-                when: term::boolean(true),
-                place: Place::Site(at),
-                env: Env::new(),
-            });
+            spots.push(Spot::always(Place::Site(at), Env::new()));
             spread.push(members);
         }
         let done = setting.terms.constant(&format!("members_{position}_end"));
         setting.facts.push(term::le(&zero, &done));
         let open = term::or(spread.iter().map(|members| term::lt(&zero, members)));
-        spots.push(Spot {
-            when: term::boolean(true),
-            place: Place::End,
-            env: Env::new(),
-        });
+        spots.push(Spot::always(Place::End, Env::new()));
         spread.push(done);
         let size = setting.terms.expr(&class.size, &Env::new())?;
         let size = term::ite(&term::le(&zero, &size), &size, &zero);
@@ -328,27 +344,7 @@ impl<'a> Rule<'a> {
     fn holding(&self, class: usize, site: usize) -> Result<Expr, Unsupported> {
         let this = &self.classes[class];
         let at = &this.flow.sites[site];
-        let mut holds = Expr::Int(0);
-        for (other, there) in this.flow.sites.iter().enumerate() {
-            let (amount, taken) = match &there.kind {
-                Kind::Acquire { amount } => (amount, true),
-                Kind::Release { amount } => (amount, false),
-                _ => continue,
-            };
-            if there.object != at.object {
-                continue;
-            }
-            steady_amount(&this.flow, there, amount)?;
-            let visits = this.flow.visits(other, &at.index, Place::Site(site));
-            let visits = visits.ok_or_else(|| state::uncounted(this, other))?;
-            let all = algebra::mul(amount.clone(), visits);
-            holds = if taken {
-                algebra::add(holds, all)
-            } else {
-                algebra::sub(holds, all)
-            };
-        }
-        Ok(holds)
+        held(this, (at.object, &at.index), Place::Site(site))
     }
 
     /// A member holds what it gives back.
@@ -359,8 +355,7 @@ impl<'a> Rule<'a> {
             return Ok(());
         };
         let holds = self.holding(class, site)?;
-        let mut setting = self.setting_of(class)?;
-        let env = setting.member_at(this, site, "at")?;
+        let (mut setting, env) = self.at_operation(class, site)?;
         let holds = setting.terms.expr(&holds, &env)?;
         let amount = setting.terms.expr(amount, &env)?;
         let what = self.quote(at.span);

@@ -323,7 +323,7 @@ impl<'a> Rule<'a> {
         let mut goals = vec![all_needed(needed)];
         let element = self.element_of(&mut setting, access, &env)?;
         for (extent, index) in buffer.extents.iter().zip(&element) {
-            let extent = setting.terms.expr(&self.fix(extent), &Env::new())?;
+            let extent = self.value(&mut setting, extent)?;
             goals.push(term::within(&term::int(0), index, &extent));
         }
         let what = self.quote(at.span);

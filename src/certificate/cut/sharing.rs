@@ -32,11 +32,11 @@ use std::collections::BTreeMap;
 
 use super::algebra;
 use super::cases::MAX_CASES;
-use super::class;
 use super::class::MAX_COMPARISONS;
-use super::class::Uses;
+use super::comparisons::Uses;
 use super::copies;
 use super::copies::Copies;
+use super::statements;
 use crate::protocol::Domain;
 use crate::protocol::Expr;
 use crate::protocol::ObjectKind;
@@ -161,7 +161,7 @@ impl Private<'_> {
     fn block(&mut self, body: &[Stmt]) -> Option<()> {
         for stmt in body {
             let mut private = false;
-            if let Some(cell) = class::cell_of(stmt) {
+            if let Some(cell) = statements::cell_of(stmt) {
                 let own = cell.index.iter().position(|e| *e == Expr::Var(self.var));
                 if let Some(own) = own {
                     let known = self.objects.entry(cell.object.0).or_insert(own);
@@ -173,7 +173,7 @@ impl Private<'_> {
                 }
             }
             let (uses, var) = (&mut self.uses, self.var);
-            class::visit_exprs(stmt, &mut |e| {
+            statements::visit_exprs(stmt, &mut |e| {
                 // The element comes first, whatever else looks at the number.
                 if private && *e == Expr::Var(var) {
                     private = false;
@@ -199,7 +199,7 @@ impl Private<'_> {
 /// Visits every operation on an object, with the object and its index.
 pub fn cells(body: &[Stmt], visit: &mut dyn FnMut(&Stmt, usize, &[Expr])) {
     for stmt in body {
-        if let Some(cell) = class::cell_of(stmt) {
+        if let Some(cell) = statements::cell_of(stmt) {
             visit(stmt, cell.object.0, &cell.index);
         }
         match &stmt.kind {

@@ -20,7 +20,7 @@
 //! `S` works on one element throughout: its index is the same to the letter, and names no variable that the rewritten
 //! statement changes or goes through. Nothing in it leaves a loop or the program.
 
-use super::class;
+use super::algebra;
 use super::leave;
 use crate::protocol::Cell;
 use crate::protocol::Stmt;
@@ -43,7 +43,7 @@ pub fn moved(body: &[Stmt]) -> Option<[Stmt; 2]> {
     }
     let mut changed = leave::changed(whole);
     variables(whole, &mut changed);
-    let moves = |var: &VarId| cell.index.iter().any(|e| class::mentions(e, *var));
+    let moves = |var: &VarId| cell.index.iter().any(|e| algebra::mentions(e, *var));
     if changed.iter().any(moves) {
         return None;
     }

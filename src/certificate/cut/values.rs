@@ -104,7 +104,7 @@ impl<'a> Rule<'a> {
         let value = &valued.value;
         match &self.protocol.objects[object.0].kind {
             ObjectKind::Pool { capacity, .. } => {
-                let capacity = setting.terms.expr(&self.fix(capacity), &Env::new())?;
+                let capacity = self.value(setting, capacity)?;
                 setting.facts.push(term::le(&term::int(0), value));
                 setting.facts.push(term::le(value, &capacity));
                 return Ok(());
@@ -141,7 +141,7 @@ impl<'a> Rule<'a> {
         match &self.protocol.objects[object.0].kind {
             ObjectKind::Pool { capacity, .. } => {
                 if let Some(holds) = self.holdings(setting, valued, at)? {
-                    let capacity = setting.terms.expr(&self.fix(capacity), &Env::new())?;
+                    let capacity = self.value(setting, capacity)?;
                     let left = term::sub(&capacity, &holds);
                     setting.facts.push(term::le(&valued.value, &left));
                 }
@@ -214,18 +214,12 @@ impl<'a> Rule<'a> {
                     same.push(term::eq(&x, &y));
                 }
                 let one = term::ite(&term::and(same), &term::int(1), &term::int(0));
-                let group = Group {
-                    class: by,
-                    size: whose.size.clone(),
-                    spots: vec![Spot {
-                        when: term::boolean(true),
-                        place: Place::Site(floor.site),
-                        env,
-                    }],
-                    spread: None,
-                    withheld: None,
-                    copy: whose.copy.clone(),
-                };
+                let group = Group::new(
+                    by,
+                    whose.size.clone(),
+                    vec![Spot::always(Place::Site(floor.site), env)],
+                    whose.copy.clone(),
+                );
                 // Those of other copies have nothing to do with what a copy has for itself.
                 let Some(members) = setting.counting(&group, &valued.element) else {
                     continue;
@@ -251,14 +245,12 @@ impl<'a> Rule<'a> {
             itself,
         } in reached
         {
-            let again = Group {
-                class: group.class,
-                size: group.size.clone(),
-                spots: group.spots.clone(),
-                spread: None,
-                withheld: None,
-                copy: group.copy.clone(),
-            };
+            let again = Group::new(
+                group.class,
+                group.size.clone(),
+                group.spots.clone(),
+                group.copy.clone(),
+            );
             let alone = [self.alone(at), again];
             let (given, done) = (vec![when.clone()], vec![itself.clone()]);
             self.at_least(setting, valued, &count, &alone, done, given);
@@ -428,18 +420,12 @@ impl<'a> Rule<'a> {
     }
 
     fn alone(&self, at: Held<'_>) -> Group<'a> {
-        Group {
-            class: &self.classes[at.class],
-            size: Expr::Int(1),
-            spots: vec![Spot {
-                when: term::boolean(true),
-                place: at.place,
-                env: at.env.clone(),
-            }],
-            spread: None,
-            withheld: None,
-            copy: None,
-        }
+        Group::new(
+            &self.classes[at.class],
+            Expr::Int(1),
+            vec![Spot::always(at.place, at.env.clone())],
+            None,
+        )
     }
 
     /// No more is there than these have done.
@@ -497,14 +483,9 @@ impl<'a> Rule<'a> {
         values.extend(element.env.iter().map(|(v, t)| (*v, t.clone())));
         let mut holds = Vec::new();
         for (nth, site) in this.flow.sites.iter().enumerate() {
-            let (amount, taken) = match &site.kind {
-                Kind::Acquire { amount } => (amount, true),
-                Kind::Release { amount } => (amount, false),
-                _ => continue,
-            };
-            if site.object != element.object {
+            let Some((amount, taken)) = site.pooled(element.object) else {
                 continue;
-            }
+            };
             let loops = site.path.loops.iter();
             let mut vars = loops.map(|l| this.flow.loops[*l].var);
             let visits = this.flow.visits(nth, &element.index, at.place);

@@ -18,7 +18,11 @@ pub(super) use events::same_element;
 pub(super) use events::wait_value;
 pub use residency::Residency;
 
+use std::ops::Deref;
+use std::ops::DerefMut;
+
 use super::obligation::Obligation;
+use super::program;
 use super::program::Event;
 use super::program::EventKind;
 use super::program::Program;
@@ -91,6 +95,45 @@ pub(super) struct Frame<'a> {
     /// Which combination.
     nth: usize,
     pub(super) all: Vec<Obligation>,
+}
+
+/// An artefact of a rule, over the grid's program.
+pub(super) struct Over<'a, A> {
+    frame: Frame<'a>,
+    pub(super) artefact: &'a A,
+}
+
+impl<'a, A> Deref for Over<'a, A> {
+    type Target = Frame<'a>;
+
+    fn deref(&self) -> &Frame<'a> {
+        &self.frame
+    }
+}
+
+impl<A> DerefMut for Over<'_, A> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.frame
+    }
+}
+
+/// What a rule derives from its artefact, for every combination of the parameters that are split.
+pub(super) fn derived<A>(
+    protocol: &Protocol,
+    split: bool,
+    artefact: &A,
+    derive: impl Fn(&mut Over<'_, A>) -> Result<(), Unsupported>,
+) -> Result<Vec<Obligation>, Unsupported> {
+    let role = the_grid(protocol)?;
+    let program = program::summarize(protocol, role)?;
+    let mut all = Vec::new();
+    for (nth, fixed) in combinations(protocol, split).into_iter().enumerate() {
+        let frame = Frame::new(protocol, role, &program, fixed, nth);
+        let mut rule = Over { frame, artefact };
+        derive(&mut rule)?;
+        all.append(&mut rule.frame.all);
+    }
+    Ok(all)
 }
 
 impl<'a> Frame<'a> {

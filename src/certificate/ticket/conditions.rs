@@ -14,7 +14,7 @@ impl Rule<'_> {
     /// Side condition 7.
     pub(super) fn residency(&mut self) -> Result<(), Unsupported> {
         self.some_resident()?;
-        if self.ticket.residency == Residency::WholeGrid {
+        if self.artefact.residency == Residency::WholeGrid {
             return self.whole_grid();
         }
         let LaunchOrder::Sorted(keys) = &self.launch()?.order else {
@@ -24,7 +24,7 @@ impl Rule<'_> {
             ));
         };
         let order = self
-            .ticket
+            .artefact
             .order
             .iter()
             .map(|key| (key.index, key.descending));

@@ -63,8 +63,6 @@ mod conditions;
 mod tally;
 
 use std::collections::BTreeMap;
-use std::ops::Deref;
-use std::ops::DerefMut;
 
 use serde::Deserialize;
 use serde::Deserializer;
@@ -72,10 +70,9 @@ use serde::Serialize;
 use serde::de::Error;
 
 use super::grid;
-use super::grid::Frame;
+use super::grid::Over;
 use super::grid::Residency;
 use super::obligation::Obligation;
-use super::program;
 use super::program::Event;
 use super::program::Unsupported;
 use super::term;
@@ -152,18 +149,7 @@ pub fn obligations(protocol: &Protocol, ticket: &Ticket) -> Result<Vec<Obligatio
             "the order on CTAs does not name each index of the grid once",
         ));
     }
-    let program = program::summarize(protocol, role)?;
-    let mut all = Vec::new();
-    for (nth, fixed) in grid::combinations(protocol, ticket.split)
-        .into_iter()
-        .enumerate()
-    {
-        let frame = Frame::new(protocol, role, &program, fixed, nth);
-        let mut rule = Rule { frame, ticket };
-        rule.derive()?;
-        all.append(&mut rule.frame.all);
-    }
-    Ok(all)
+    grid::derived(protocol, ticket.split, ticket, |rule| rule.derive())
 }
 
 /// The CTAs that touch one element, and their order.
@@ -186,24 +172,7 @@ pub enum Potential {
     ValueLessOwn,
 }
 
-struct Rule<'a> {
-    frame: Frame<'a>,
-    ticket: &'a Ticket,
-}
-
-impl<'a> Deref for Rule<'a> {
-    type Target = Frame<'a>;
-
-    fn deref(&self) -> &Frame<'a> {
-        &self.frame
-    }
-}
-
-impl<'a> DerefMut for Rule<'a> {
-    fn deref_mut(&mut self) -> &mut Frame<'a> {
-        &mut self.frame
-    }
-}
+type Rule<'a> = Over<'a, Ticket>;
 
 impl Rule<'_> {
     fn derive(&mut self) -> Result<(), Unsupported> {
@@ -238,12 +207,12 @@ impl Rule<'_> {
     fn fibre(&self, event: &Event) -> Result<Fibre, Unsupported> {
         let refused = |reason: &str| Unsupported::at(event.span, reason);
         let counted = self
-            .ticket
+            .artefact
             .counted
             .get(&event.cell.object.0)
             .ok_or_else(|| refused("the artefact names no counted indices for this semaphore"))?;
         let keys: Vec<&Key> = self
-            .ticket
+            .artefact
             .order
             .iter()
             .filter(|key| counted.contains(&key.index))

@@ -16,7 +16,7 @@ use crate::certificate::translate::Env;
 impl<'a> Rule<'a> {
     /// Side condition 4, by the argument that the artefact names.
     pub(super) fn tally(&mut self, wait: &Event) -> Result<(), Unsupported> {
-        let tally = *self.ticket.tallies.get(&wait.stmt.0).ok_or_else(|| {
+        let tally = *self.artefact.tallies.get(&wait.stmt.0).ok_or_else(|| {
             Unsupported::at(wait.span, "the artefact has no argument for this wait")
         })?;
         match tally {

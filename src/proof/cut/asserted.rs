@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use super::HELD_PER_SITE;
-use super::Kept;
 use super::Search;
 use super::fit;
 use super::fit::Observed;
 use super::fit::Point;
+use super::holds::HELD_PER_SITE;
+use super::holds::Kept;
 use super::trace::Mark;
 use crate::certificate::cut::artefact::Exposure;
 use crate::certificate::cut::artefact::Floor;

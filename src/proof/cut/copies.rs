@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::Kept;
-use super::Sample;
 use super::Search;
-use super::Seen;
-use super::sample;
+use super::holds::Kept;
+use super::holds::Seen;
+use super::samples::Sample;
+use super::samples::sample;
 use super::trace;
 use super::trace::Crew;
 use super::trace::Step;
@@ -89,7 +89,7 @@ pub(super) fn with_others(
         let mut params = one.params.clone();
         *params.last_mut()? = number;
         let ops = classes.iter();
-        let ops = ops.map(|class| trace::trace(class, &params, super::MAX_OPS));
+        let ops = ops.map(|class| trace::trace(class, &params, super::samples::MAX_OPS));
         let ops: Option<Vec<_>> = ops.collect();
         let other = sample(protocol, classes, numbers, params, ops?)?;
         one.others.push((number, other.steps));

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::HELD_PER_SITE;
-use super::Kept;
-use super::MAX_OPS;
-use super::Observation;
-use super::Sample;
 use super::Search;
+use super::holds::HELD_PER_SITE;
+use super::holds::Kept;
+use super::holds::Observation;
+use super::samples::MAX_OPS;
+use super::samples::Sample;
 use super::trace;
 use super::trace::Mark;
 use crate::certificate::cut::artefact::Exposure;

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::collections::HashMap;
 
-use super::Sample;
+use super::samples::Sample;
 use super::trace::Element;
 use crate::certificate::cut::artefact::Registration;
 use crate::certificate::cut::class::Class;

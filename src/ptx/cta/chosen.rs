@@ -14,37 +14,17 @@ use crate::ptx::warp::term::Sum;
 const MOST_CHOICES: i128 = 8;
 
 /// The statements with a barrier of its own in each case.
-pub(in crate::ptx) fn told_apart(statements: Vec<Statement>, facts: &Facts) -> Vec<Statement> {
+pub(in crate::ptx) fn told_apart(statements: &[Statement], facts: &Facts) -> Vec<Statement> {
     let mut all = Vec::new();
     for statement in statements {
-        let Statement {
-            at,
-            location,
-            memory,
-            ..
-        } = statement;
-        let with = |action: Action| Statement {
-            action,
-            at,
-            location,
-            memory,
-        };
-        match statement.action {
-            Action::For(unknown, times, body) => {
-                let body = told_apart(body, facts);
-                all.push(with(Action::For(unknown, times, body)));
-            }
-            Action::If(condition, yes, no) => {
-                let (yes, no) = (told_apart(yes, facts), told_apart(no, facts));
-                all.push(with(Action::If(condition, yes, no)));
-            }
-            Action::Sync(id, threads, given) => all.extend(each_of(&id, facts, &|id| {
-                with(Action::Sync(id, threads.clone(), given))
+        match &statement.action {
+            Action::Sync(id, threads, given) => all.extend(each_of(id, facts, &|id| {
+                statement.with(Action::Sync(id, threads.clone(), *given))
             })),
-            Action::ArriveNamed(id, threads) => all.extend(each_of(&id, facts, &|id| {
-                with(Action::ArriveNamed(id, threads.clone()))
+            Action::ArriveNamed(id, threads) => all.extend(each_of(id, facts, &|id| {
+                statement.with(Action::ArriveNamed(id, threads.clone()))
             })),
-            _ => all.push(statement),
+            _ => all.push(statement.with_blocks(&mut |body| told_apart(body, facts))),
         }
     }
     all
@@ -59,10 +39,7 @@ fn each_of(id: &Sum, facts: &Facts, one: &dyn Fn(Sum) -> Statement) -> Vec<State
     let chosen = numbers.map(|number| {
         let this = one(Sum::of(number));
         let here = Condition::Zero(id.plus_constant(-number));
-        Statement {
-            action: Action::If(here, vec![this.clone()], Vec::new()),
-            ..this
-        }
+        this.with(Action::If(here, vec![this.clone()], Vec::new()))
     });
     chosen.collect()
 }

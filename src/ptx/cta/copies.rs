@@ -26,23 +26,13 @@ pub(super) struct Loop<'s> {
 pub(super) fn singly(statements: &[Statement]) -> Vec<Statement> {
     let mut all = Vec::new();
     for statement in statements {
-        let with = |action: Action| Statement {
-            action,
-            ..statement.clone()
-        };
         match &statement.action {
-            Action::For(number, times, body) => {
-                all.push(with(Action::For(*number, times.clone(), singly(body))));
-            }
             Action::If(condition, yes, no) if no.is_empty() && yes.iter().all(bare) => {
                 let one =
                     |s: &Statement| Action::If(condition.clone(), vec![s.clone()], Vec::new());
-                all.extend(yes.iter().map(|s| with(one(s))));
+                all.extend(yes.iter().map(|s| statement.with(one(s))));
             }
-            Action::If(condition, yes, no) => {
-                all.push(with(Action::If(condition.clone(), singly(yes), singly(no))));
-            }
-            _ => all.push(statement.clone()),
+            _ => all.push(statement.with_blocks(&mut singly)),
         }
     }
     all
@@ -118,10 +108,7 @@ pub(super) fn general(of: &Loop<'_>, index: Unknown, facts: &Facts) -> Option<Ve
             let round = Sum::unknown(index).plus_constant(-copy);
             let condition = in_round(condition, of, &round)?;
             let action = Action::If(condition, vec![statement.clone()], Vec::new());
-            *statement = Statement {
-                action,
-                ..statement.clone()
-            };
+            *statement = statement.with(action);
         }
     }
     Some(all)

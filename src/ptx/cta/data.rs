@@ -174,10 +174,7 @@ fn together(statements: &[Statement]) -> Result<Vec<Statement>, Obstacle> {
             other => other.clone(),
         };
         all.extend(united(std::mem::take(&mut run)));
-        all.push(Statement {
-            action,
-            ..statement.clone()
-        });
+        all.push(statement.with(action));
     }
     all.extend(united(run));
     Ok(all)
@@ -256,10 +253,7 @@ fn at_once(unknown: Unknown, times: &Sum, body: &[Statement]) -> Option<Vec<Stat
             bytes: merged(bytes.collect()),
             cells: Vec::new(),
         };
-        all.push(Statement {
-            action: Action::Touch(*how, area),
-            ..statement.clone()
-        });
+        all.push(statement.with(Action::Touch(*how, area)));
     }
     Some(all)
 }

@@ -78,10 +78,6 @@ impl Ring<'_> {
         let mut made = before.clone();
         let mut issued = false;
         for statement in statements {
-            let with = |action: Action| Statement {
-                action,
-                ..statement.clone()
-            };
             match &statement.action {
                 Action::Multiply(_) => issued = true,
                 // A group of nothing is done at once.
@@ -89,7 +85,7 @@ impl Ring<'_> {
                 Action::Grouped(_) => {
                     issued = false;
                     let (place, _) = self.place(&made)?;
-                    all.push(with(Action::Issued(self.group, place, self.size)));
+                    all.push(statement.with(Action::Issued(self.group, place, self.size)));
                     made = made.plus_constant(1);
                 }
                 Action::InFlight(..) | Action::Multiplied(_) => {
@@ -105,11 +101,15 @@ impl Ring<'_> {
                     }
                     let (place, turns) = self.place(&last)?;
                     let parity = self.facts.modulo(&turns, &Sum::of(2))?;
-                    let wait = with(Action::Landed(self.group, place, parity));
+                    let wait = statement.with(Action::Landed(self.group, place, parity));
                     if decided == Some(false) {
                         all.push(wait);
                     } else {
-                        all.push(with(Action::If(none.negated(), vec![wait], Vec::new())));
+                        all.push(statement.with(Action::If(
+                            none.negated(),
+                            vec![wait],
+                            Vec::new(),
+                        )));
                     }
                 }
                 Action::For(unknown, times, body) => {
@@ -122,7 +122,7 @@ impl Ring<'_> {
                     }
                     let (body, _) = self.phases(body, &made.plus(&once.times(&index)))?;
                     made = made.plus(&once.times(times));
-                    all.push(with(Action::For(*unknown, times.clone(), body)));
+                    all.push(statement.with(Action::For(*unknown, times.clone(), body)));
                 }
                 Action::If(condition, yes, no) => {
                     let (yes, first) = self.phases(yes, &made)?;
@@ -131,7 +131,7 @@ impl Ring<'_> {
                         return None;
                     }
                     made = first;
-                    all.push(with(Action::If(condition.clone(), yes, no)));
+                    all.push(statement.with(Action::If(condition.clone(), yes, no)));
                 }
                 _ => all.push(statement.clone()),
             }

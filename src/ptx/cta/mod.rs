@@ -12,6 +12,7 @@ pub mod family;
 mod flags;
 pub mod flights;
 mod gather;
+mod in_place;
 pub mod layout;
 pub mod left;
 pub mod lifetimes;

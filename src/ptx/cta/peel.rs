@@ -16,32 +16,24 @@ use crate::ptx::warp::term::Unknown;
 pub(in crate::ptx) fn peeled(statements: &[Statement], unknowns: &mut Unknowns) -> Vec<Statement> {
     let mut all = Vec::new();
     for statement in statements {
-        let with = |action: Action| Statement {
-            action,
-            ..statement.clone()
-        };
         match &statement.action {
             Action::For(unknown, times, body) => {
                 let body = peeled(body, unknowns);
                 if first_differs(*unknown, &body, unknowns) {
                     let (first, rest) = apart(*unknown, times, &body, unknowns);
                     let mut whole = first;
-                    whole.push(with(rest));
+                    whole.push(statement.with(rest));
                     let runs = Condition::Negative(times.scaled(-1));
                     if unknowns.1.decide(&runs) == Some(true) {
                         all.extend(whole);
                     } else {
-                        all.push(with(Action::If(runs, whole, Vec::new())));
+                        all.push(statement.with(Action::If(runs, whole, Vec::new())));
                     }
                 } else {
-                    all.push(with(Action::For(*unknown, times.clone(), body)));
+                    all.push(statement.with(Action::For(*unknown, times.clone(), body)));
                 }
             }
-            Action::If(condition, yes, no) => {
-                let (yes, no) = (peeled(yes, unknowns), peeled(no, unknowns));
-                all.push(with(Action::If(condition.clone(), yes, no)));
-            }
-            _ => all.push(statement.clone()),
+            _ => all.push(statement.with_blocks(&mut |body| peeled(body, unknowns))),
         }
     }
     all

@@ -182,7 +182,7 @@ pub(in crate::ptx) fn follow(
             if data {
                 statements = peeled(&statements, &mut unknowns);
             }
-            statements = told_apart(statements, &unknowns.1);
+            statements = told_apart(&statements, &unknowns.1);
             *program = Program::of(program.rank, std::mem::take(&mut program.warps), statements);
         }
         raised(&mut programs, &unknowns);

@@ -207,14 +207,10 @@ impl Group<'_> {
                 all.push(statement.clone());
                 continue;
             }
-            let with = |action| Statement {
-                action,
-                ..statement.clone()
-            };
             match &statement.action {
                 Action::For(number, times, body) => {
                     let body = self.round(*number, times, body, rank, at, before, unknowns)?;
-                    all.push(with(Action::For(*number, times.clone(), body)));
+                    all.push(statement.with(Action::For(*number, times.clone(), body)));
                 }
                 Action::If(condition, yes, no) => {
                     let mut other = at.clone();
@@ -227,7 +223,7 @@ impl Group<'_> {
                     if at.counts != other.counts {
                         at.counts = None;
                     }
-                    all.push(with(Action::If(condition.clone(), yes, no)));
+                    all.push(statement.with(Action::If(condition.clone(), yes, no)));
                 }
                 Action::Drop(_) => {
                     let (own, _) = at.open.take()?;
@@ -245,7 +241,7 @@ impl Group<'_> {
                     if own != *address {
                         return None;
                     }
-                    all.push(with(Action::Wait(own, parity)));
+                    all.push(statement.with(Action::Wait(own, parity)));
                 }
                 // One that lands with earlier copies has the token of where it stands: its phase is not complete before.
                 Action::Arrive(address, _)
@@ -384,10 +380,7 @@ impl Group<'_> {
             if !self.used(std::slice::from_ref(statement), rank, unknowns) {
                 all.push(statement.clone());
             } else if matches!(statement.action, Action::WaitOwn(_)) {
-                all.push(Statement {
-                    action: Action::Wait(ring.clone(), parity.clone()),
-                    ..statement.clone()
-                });
+                all.push(statement.with(Action::Wait(ring.clone(), parity.clone())));
             } else {
                 self.arrive(statement, ring, other, &mut all);
             }

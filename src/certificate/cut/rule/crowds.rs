@@ -1,0 +1,163 @@
+//! Who is around a member that is held: everybody of its own copy or of none, the copies of its kind and of
+//! others, and where copies go in order, those before it and after it.
+//!
+//! A group is members that are at one place, and with it comes the condition that there is nobody in it: what
+//! has to be shown of the group is shown unless that holds.
+
+use super::Held;
+use super::Others;
+use super::Rule;
+use crate::certificate::cut::algebra;
+use crate::certificate::cut::artefact::Stop;
+use crate::certificate::cut::ordered::Around;
+use crate::certificate::cut::ordered::Away;
+use crate::certificate::cut::ordered::Upto;
+use crate::certificate::cut::state::Copy;
+use crate::certificate::cut::state::Group;
+use crate::certificate::cut::state::Setting;
+use crate::certificate::cut::state::Tag;
+use crate::certificate::program::Unsupported;
+use crate::certificate::term;
+use crate::certificate::translate::Env;
+use crate::protocol::Expr;
+
+impl<'a> Rule<'a> {
+    /// Everybody else while a member is held: a group for each class, at its stops.
+    pub fn others(
+        &self,
+        setting: &mut Setting<'a>,
+        stops: &[Vec<Stop>],
+        from: Held<'_>,
+    ) -> Result<Others<'a>, Unsupported> {
+        let (mut groups, mut crews) = (Vec::new(), Vec::new());
+        for (position, stop) in stops.iter().enumerate() {
+            let class = &self.classes[position];
+            // Copies of other kinds have nobody in the copy of the member that is held.
+            if class.copies.is_some() && !class.is_kind_of(&self.classes[from.class]) {
+                continue;
+            }
+            // Ordered copies have finished while a member of no copy is held.
+            if self.is_copied(position) && !self.is_copied(from.class) {
+                continue;
+            }
+            let size = if position == from.class {
+                algebra::sub(class.size.clone(), Expr::Int(1))
+            } else {
+                class.size.clone()
+            };
+            if size == Expr::Int(0) {
+                continue;
+            }
+            let spots = self.stops(setting, position, stop, from)?;
+            let count = setting.terms.expr(&size, &Env::new())?;
+            crews.push((position, term::le(&count, &term::int(0))));
+            groups.push(Group::new(class, size, spots, self.marked(position)));
+        }
+        Ok((groups, crews))
+    }
+
+    /// The same in the copies other than that of the member that is held.
+    pub fn elsewhere(
+        &self,
+        setting: &mut Setting<'a>,
+        stops: &[Vec<Stop>],
+        from: Held<'_>,
+    ) -> Result<Others<'a>, Unsupported> {
+        let (mut groups, mut crews) = (Vec::new(), Vec::new());
+        for (position, stop) in stops.iter().enumerate() {
+            let class = &self.classes[position];
+            let Some(copies) = &class.copies else {
+                continue;
+            };
+            let count = if class.is_kind_of(&self.classes[from.class]) {
+                algebra::sub(copies.clone(), Expr::Int(1))
+            } else {
+                copies.clone()
+            };
+            if count == Expr::Int(0) {
+                continue;
+            }
+            let spots = self.stops(setting, position, stop, from)?;
+            let members = setting.terms.expr(&class.size, &Env::new())?;
+            let copies = setting.terms.expr(&count, &Env::new())?;
+            let zero = term::int(0);
+            let nobody = term::or([term::le(&members, &zero), term::le(&copies, &zero)]);
+            crews.push((position, nobody));
+            groups.push(Group::new(
+                class,
+                class.size.clone(),
+                spots,
+                Some(Copy {
+                    tag: Tag::Unmarked,
+                    count,
+                }),
+            ));
+        }
+        Ok((groups, crews))
+    }
+
+    /// The copies after that of the member that is held, where copies go in order: the groups of the
+    /// second symbolic copy. Says what copies do that are not looked at.
+    pub(super) fn away(
+        &self,
+        setting: &mut Setting<'a>,
+        stops: &[Vec<Stop>],
+        from: Held<'_>,
+    ) -> Result<Vec<(usize, Group<'a>)>, Unsupported> {
+        let mut groups = Vec::new();
+        let Some(ordered) = self.ordered else {
+            return Ok(groups);
+        };
+        if !self.is_copied(from.class) {
+            setting.around = Some(Around {
+                finished: Upto::End,
+                away: Vec::new(),
+            });
+            return Ok(groups);
+        }
+        let mut away = Vec::new();
+        for nth in 1..ordered.numbers.len() {
+            let mut all = Vec::new();
+            for (position, stop) in stops.iter().enumerate() {
+                if !self.is_copied(position) {
+                    continue;
+                }
+                let shadow = position + nth * self.classes.len();
+                let spots = self.stops(setting, shadow, stop, from)?;
+                let class = self.class(shadow);
+                if nth == 1 {
+                    let group = Group::new(class, class.size.clone(), spots.clone(), None);
+                    groups.push((shadow, group));
+                }
+                all.push((shadow, spots));
+            }
+            away.push(Away {
+                number: self.is_number(setting, nth)?,
+                spots: all,
+            });
+        }
+        setting.around = Some(Around {
+            finished: Upto::This,
+            away,
+        });
+        Ok(groups)
+    }
+
+    /// The copy of the member that is held, for a class of its kind.
+    pub fn marked(&self, class: usize) -> Option<Copy> {
+        let copies = self.classes[class].copies.as_ref();
+        copies.map(|_| Copy {
+            tag: Tag::Marked,
+            count: Expr::Int(1),
+        })
+    }
+
+    /// All copies of a kind, for a class of theirs.
+    pub(super) fn all_copies(&self, class: usize) -> Option<Copy> {
+        let count = self.classes[class].copies.clone();
+        count.map(|count| Copy {
+            tag: Tag::Unmarked,
+            count,
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! Whether an element lacks what a wait needs, by what has arrived from everybody where they are.
+//!
+//! Where bytes count, a generation lacks an arrival or a byte. Copies that go in order and are not looked
+//! at must not have added anything either, which is said along with it.
+
+use super::Rule;
+use crate::certificate::cut::flow::Kind;
+use crate::certificate::cut::polynomial::Polynomial;
+use crate::certificate::cut::state::Element;
+use crate::certificate::cut::state::Group;
+use crate::certificate::cut::state::Resource;
+use crate::certificate::cut::state::Setting;
+use crate::certificate::cut::state::Tag;
+use crate::certificate::program::Unsupported;
+use crate::certificate::term;
+use crate::certificate::term::Term;
+use crate::certificate::translate::Env;
+use crate::protocol::Expr;
+
+impl<'a> Rule<'a> {
+    /// Whether a wait's element has not got what the wait needs, `above` generations on. Where
+    /// `arrivals_only`, bytes do not count.
+    pub fn lacks(
+        &self,
+        setting: &mut Setting<'a>,
+        groups: &[Group<'_>],
+        at: (usize, usize),
+        env: &Env,
+        above: i64,
+        arrivals_only: bool,
+    ) -> Result<Term, Unsupported> {
+        let copy = Some(Tag::Marked);
+        self.lacks_in(copy, setting, groups, at, env, above, arrivals_only)
+    }
+
+    /// The same for a wait of a member of a certain copy.
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "who waits, for what, and where everybody is"
+    )]
+    pub(super) fn lacks_in(
+        &self,
+        copy: Option<Tag>,
+        setting: &mut Setting<'a>,
+        groups: &[Group<'_>],
+        (class, site): (usize, usize),
+        env: &Env,
+        above: i64,
+        arrivals_only: bool,
+    ) -> Result<Term, Unsupported> {
+        let this = self.class(class);
+        let element: Element = setting.element_of(this, site, env, copy)?;
+        let generation = match &this.flow.sites[site].kind {
+            Kind::WaitValue { .. } => None,
+            _ => Some(self.generation(setting, class, site, env)?),
+        };
+        let fix = |e: &Expr| self.fix(e);
+        let (scale, mut need) = setting.need(this, site, env, generation.clone(), above, &fix)?;
+        let zero = term::int(0);
+        let around = setting.around.clone();
+        let mut idle = Vec::new();
+        if let Some(around) = &around {
+            let arrivals = Resource::Arrivals;
+            need.extend(self.finished(setting, &element, arrivals, scale, around.finished)?);
+            // Seen from the second copy, it is the third one that stands for the others.
+            let other = usize::from(class >= self.classes.len());
+            if let Some(away) = around.away.get(other) {
+                idle.push(self.idle(setting, &element, arrivals, away)?);
+                idle.push(self.idle(setting, &element, Resource::Bytes, away)?);
+            }
+        }
+        let class = self.original(class);
+        let arrived = setting.balance(groups, &element, Resource::Arrivals, scale, need)?;
+        let mut lacking = vec![term::lt(&arrived, &zero)];
+        if let Some(generation) = generation
+            && !arrivals_only
+            && self.has_bytes(class, site)
+        {
+            // What is expected is what is delivered: an obligation of its own.
+            let each = Polynomial::of(&self.landing_bytes(class, site)?);
+            let wanted = term::sum([generation, term::int(above)]);
+            let mut need = vec![(each, wanted)];
+            if let Some(around) = &around {
+                need.extend(self.finished(
+                    setting,
+                    &element,
+                    Resource::Bytes,
+                    1,
+                    around.finished,
+                )?);
+            }
+            let landed = setting.balance(groups, &element, Resource::Bytes, 1, need)?;
+            lacking.push(term::lt(&landed, &zero));
+        }
+        idle.push(term::or(lacking));
+        Ok(term::and(idle))
+    }
+}
