@@ -128,6 +128,10 @@ pub(in crate::ptx) fn forget(state: &mut State, at: usize, which: &dyn Fn(&Test,
     for slot in registers {
         let stale = match slot {
             Value::Integer(integer) => integer.sum.tests(&|test| which(test, facts)),
+            Value::Groups(_, groups) => {
+                let mut sums = groups.iter().map(|(_, integer)| &integer.sum);
+                sums.any(|sum| sum.tests(&|test| which(test, facts)))
+            }
             Value::Same(condition) => condition.tests_some(&|test| which(test, facts)),
             Value::Parted(parts) => parts
                 .iter()

@@ -98,7 +98,8 @@ impl Machine<'_, '_> {
             Some((guard, negated)) => {
                 let guard = self.value(&Operand::Register(guard), state, at);
                 let guard = if negated { guard.negated() } else { guard };
-                select(&guard, &value, &old, state, at)
+                let chosen = select(&guard, &value, &old, state, at);
+                self.kept_apart(chosen)
             }
         };
         // What lanes that went another way hold is in their own state.
@@ -141,7 +142,7 @@ impl Machine<'_, '_> {
         };
         let address = match self.value(address, state, at) {
             Value::Integer(address) => address,
-            lost => return vec![lost; count],
+            lost => return vec![lost.together(); count],
         };
         let Some((index, offset)) = self.in_parameter(&address) else {
             return vec![Value::lost(at, "which parameter it reads is not known"); count];
@@ -173,7 +174,7 @@ impl Machine<'_, '_> {
         };
         let (value, lane, clamp) = (operand(1), operand(2), operand(3));
         let Value::Integer(value) = value else {
-            return value;
+            return value.together();
         };
         if value.lanes.is_none() {
             return Value::Integer(value);
@@ -246,15 +247,19 @@ impl Machine<'_, '_> {
                 return Value::Integer(Integer::same(Sum::unknown(unknown)));
             }
             ("ld", _) => return Value::lost(at, "it is read from memory"),
-            ("selp", [yes, no, condition]) => return select(condition, yes, no, state, at),
+            ("selp", [yes, no, condition]) => {
+                let chosen = select(condition, yes, no, state, at);
+                return self.kept_apart(chosen);
+            }
             ("and" | "or" | "xor" | "not", [first, ..]) if parts.contains(&"pred") => {
                 let second = operands.get(1).unwrap_or(first);
                 return logical(name, first, second, at);
             }
             _ => {}
         }
-        if let Some(lost) = operands.iter().find(|v| matches!(v, Value::Lost(_))) {
-            return lost.clone();
+        let lacking = |v: &&Value| matches!(v, Value::Lost(_) | Value::Groups(..));
+        if let Some(lost) = operands.iter().find(lacking) {
+            return lost.clone().together();
         }
         let integers: Option<Vec<&Integer>> = operands
             .iter()
@@ -583,7 +588,7 @@ fn select(condition: &Value, yes: &Value, no: &Value, state: &State, at: usize) 
         }
         Value::Same(condition) => Value::choice(condition, yes, no, &state.facts, at),
         Value::Lost(_) => condition.clone(),
-        Value::Integer(_) | Value::Token(_) => {
+        Value::Integer(_) | Value::Groups(..) | Value::Token(_) => {
             Value::lost(at, "an integer stands where a predicate is needed")
         }
     }

@@ -10,6 +10,7 @@ use super::term::Unknown;
 use super::value::Integer;
 use super::value::LANES;
 use super::value::Value;
+use crate::ptx::operations::flips::found;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Operand;
 use crate::ptx::syntax::ast::Register;
@@ -53,8 +54,14 @@ pub(in crate::ptx) enum Meaning {
     Read(Sum, u32),
     /// What an arrival of the whole CTA found at an address, and the axes of the grid that all arrive along.
     Found(Sum, Vec<usize>),
+    /// What an arrival of one CTA found at an address, where it counts those who come.
+    Came(Sum),
+    /// A meeting of CTAs that are counted at one address and wait for another one to change.
+    Met(Sum, Sum),
     /// The bits in which what was read at an address is other than what was found there, and what was read.
     Flipped(Sum, Unknown, Unknown),
+    /// What came of a vote of all threads of a CTA, 0 or 1.
+    Voted,
     /// A special register that the driver defines.
     Environment(u32),
     /// What was read where an answer to a request for work may be: the address, and the iteration.
@@ -169,6 +176,8 @@ pub(in crate::ptx) struct State {
     pub arrivals: Vec<(Sum, u32, u32)>,
     /// The registers that each thread has, if that is known.
     pub held: Option<i128>,
+    /// Unknowns before this were read before a fence.
+    pub fenced: Unknown,
 }
 
 impl State {
@@ -176,6 +185,7 @@ impl State {
     pub fn join(&mut self, other: &State) {
         self.apart = both(self.apart, other.apart);
         self.touched |= other.touched;
+        self.fenced = self.fenced.min(other.fenced);
         self.held = self.held.filter(|held| other.held == Some(*held));
         self.arrivals.retain(|a| other.arrivals.contains(a));
     }
@@ -241,6 +251,7 @@ impl Machine<'_, '_> {
             touched: 0,
             arrivals: Vec::new(),
             held: Some(i128::from(self.launch.registers())),
+            fenced: Unknown(0),
         }
     }
 
@@ -286,7 +297,7 @@ impl Machine<'_, '_> {
                     sum: integer.sum.plus_constant(i128::from(*offset)),
                     lanes: integer.lanes,
                 }),
-                other => other,
+                other => other.together(),
             },
             Operand::Float => Value::lost(at, "floating-point numbers are not followed"),
             Operand::Target(_) | Operand::Vector(_) | Operand::Pair(_) => {
@@ -650,7 +661,7 @@ impl Machine<'_, '_> {
         state: &mut State,
         at: usize,
     ) -> Result<Integer, Obstacle> {
-        match self.value(operand, state, at) {
+        match self.value(operand, state, at).together() {
             Value::Integer(integer) => Ok(integer),
             Value::Lost(loss) => Err(Obstacle {
                 at,
@@ -664,12 +675,29 @@ impl Machine<'_, '_> {
                 from: None,
                 rule: None,
             }),
-            Value::Same(_) | Value::Mask(_) | Value::Parted(_) => Err(Obstacle {
-                at,
-                reason: "a predicate stands where an integer is needed".to_owned(),
-                from: None,
-                rule: None,
-            }),
+            Value::Groups(..) | Value::Same(_) | Value::Mask(_) | Value::Parted(_) => {
+                Err(Obstacle {
+                    at,
+                    reason: "a predicate stands where an integer is needed".to_owned(),
+                    from: None,
+                    rule: None,
+                })
+            }
+        }
+    }
+
+    /// Integers of groups of lanes are followed where one of them is what memory held: one lane looks, and all others hold
+    /// what they had before.
+    pub fn kept_apart(&self, value: Value) -> Value {
+        match value {
+            Value::Groups(_, ref groups)
+                if groups
+                    .iter()
+                    .any(|(_, i)| i.sum.mentions(&|u| found(self.unknowns, u))) =>
+            {
+                value
+            }
+            other => other.together(),
         }
     }
 

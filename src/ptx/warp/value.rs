@@ -9,11 +9,16 @@ use super::term::Sum;
 /// The lanes of a warp.
 pub(in crate::ptx) const LANES: usize = 32;
 
+/// Groups of lanes that hold integers of their own.
+const MOST_GROUPS: usize = 4;
+
 /// The value of a register.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::ptx) enum Value {
     /// An integer, congruent to the register's bits modulo two to the width of its use.
     Integer(Integer),
+    /// An integer for each of several groups of lanes, every lane in one, that are no constant apart; and where they met.
+    Groups(usize, Rc<[(u32, Integer)]>),
     /// A predicate with the same value in all lanes.
     Same(Condition),
     /// A predicate that is known in each lane.
@@ -131,7 +136,9 @@ impl Value {
             (Value::Integer(a), Value::Integer(b)) => {
                 let difference = a.sum.minus(&b.sum);
                 let Some(constant) = difference.as_constant() else {
-                    return Value::lost(at, "it differs between the lanes of a warp");
+                    let mut groups = vec![(mask, a.clone()), (!mask, b.clone())];
+                    groups.sort_by_key(|(lanes, _)| *lanes);
+                    return Value::Groups(at, groups.into());
                 };
                 let mut lanes = [0; LANES];
                 for (lane, value) in lanes.iter_mut().enumerate() {
@@ -146,6 +153,23 @@ impl Value {
                     sum: b.sum.plus(&offsets.sum),
                     lanes: offsets.lanes,
                 })
+            }
+            (Value::Groups(..), _) | (_, Value::Groups(..)) => {
+                let (Some(yes), Some(no)) = (yes.groups(), no.groups()) else {
+                    return Value::lost(at, "it differs between the lanes of a warp");
+                };
+                let yes = yes.into_iter().map(|(lanes, i)| (lanes & mask, i));
+                let no = no.into_iter().map(|(lanes, i)| (lanes & !mask, i));
+                let mut groups: Vec<(u32, Integer)> = yes.chain(no).collect();
+                groups.retain(|(lanes, _)| *lanes != 0);
+                groups.sort_by_key(|(lanes, _)| *lanes);
+                match groups.as_slice() {
+                    [(_, one)] => Value::Integer(one.clone()),
+                    _ if groups.len() > MOST_GROUPS => {
+                        Value::lost(at, "it differs between the lanes of a warp")
+                    }
+                    _ => Value::Groups(at, groups.into()),
+                }
             }
             _ => match (yes.parts(), no.parts()) {
                 (Some(a), Some(b)) => {
@@ -216,7 +240,24 @@ impl Value {
                 (!mask, Condition::Constant(false)),
             ]),
             Value::Parted(parts) => Some(parts.to_vec()),
-            Value::Integer(_) | Value::Token(_) | Value::Lost(_) => None,
+            Value::Integer(_) | Value::Groups(..) | Value::Token(_) | Value::Lost(_) => None,
+        }
+    }
+
+    /// The value where it has to be the same in all lanes, but for a constant in each of them.
+    pub fn together(self) -> Value {
+        match self {
+            Value::Groups(at, _) => Value::lost(at, "it differs between the lanes of a warp"),
+            other => other,
+        }
+    }
+
+    /// The integers of groups of lanes.
+    pub fn groups(&self) -> Option<Vec<(u32, Integer)>> {
+        match self {
+            Value::Integer(integer) => Some(vec![(u32::MAX, integer.clone())]),
+            Value::Groups(_, groups) => Some(groups.to_vec()),
+            _ => None,
         }
     }
 
