@@ -159,7 +159,7 @@ fn barriers_of_the_whole_grid() {
     grid_sync.ptx:grid_sync_skipped: deadlock: REFUTED at param_1 = 1, nctaid_x = 2, nctaid_y = 1, nctaid_z = 1: cta[0][0][0] waits for the others at grid_bar, but grid_bar lacks 1 arrival (cta[0][0][0] came) and nothing changes that: nobody else arrives at it
     grid_sync.ptx:highest_bit: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for the others at grid_bar, but grid_bar lacks 1 arrival (cta[0] came) and nothing changes that: cta[1], which still arrives at it, cannot start: cta[0] holds the only place
     grid_sync.ptx:highest_bit_counts_all: deadlock: UNKNOWN line 412, `@%p4 bra $L__BB3_4`: how often this loop runs is not known: what an atomic operation found is not followed (line 400, `atom.add.release.gpu.global.u32 %r14, [%rd2], %r2`)
-    grid_sync.ptx:highest_bit_one_axis: deadlock: UNKNOWN line 487, `ld.acquire.gpu.global.u32 %r16, [%rd2]`: a word by which the whole grid meets may be used in another way here, or CTAs along an axis of the grid are not counted
+    grid_sync.ptx:highest_bit_one_axis: deadlock: UNKNOWN line 480, `atom.add.release.gpu.global.u32 %r14, [%rd2], %r3`: more CTAs come here than the barrier of the grid counts, or not all of them along an axis of the grid
     --- stderr
     ");
 }

@@ -457,8 +457,18 @@ fn registers_at_launch() {
             ),
         )
     };
-    insta::assert_snapshot!(run(kernel(104), &["check", "-q"]), @"");
-    insta::assert_snapshot!(run(kernel(112), &["check", "-q"]), @"");
+    insta::assert_snapshot!(run(kernel(104), &["check", "-q"]), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 50 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(run(kernel(112), &["check", "-q"]), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED warps4_7[3] waits for 64 of registers, but 32 of registers are available and nothing changes that: nobody who is left gives back to it (warp0, warps1_3[0], warps1_3[1] and 1 more did and will not again)
+    --- stderr
+    ");
 }
 
 /// How a CTA is laid out is said where the kernel looks.
@@ -467,6 +477,23 @@ fn the_shape_of_a_cta() {
     let kernel = "setp.eq.u32 %p2, %r1, 0;\nmov.u32 %r2, %tid.y;\nsetp.ne.u32 %p3, %r2, 0;\n@%p3 bra END;\n\
                   bar.sync 1, 128;\nEND:";
     let text = entry(128, 1, "", kernel).replace(".reqntid", ".maxntid");
-    insta::assert_snapshot!(run(text.clone(), &["check"]).replace(char::is_numeric, "#"), @"");
-    insta::assert_snapshot!(run(text, &["check", "-q", "--threads", "32,4,1"]), @"");
+    insta::assert_snapshot!(run(text.clone(), &["check"]).replace(char::is_numeric, "#"), @"
+    exit #
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all # obligations of the order rule hold
+      notes:
+        lines are those of the protocol that `warplock lift` prints
+      assumptions:
+        the launch has ### x # x # threads per CTA, as many as .maxntid allows
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by order rule in [time]
+    --- stderr
+    ");
+    insta::assert_snapshot!(run(text, &["check", "-q", "--threads", "32,4,1"]), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN a run does something undefined: warps1_3[0]: a second initialisation
+    --- stderr
+    ");
 }

@@ -267,7 +267,7 @@ fn a_block_sparse_reduction() {
     insta::assert_snapshot!(check("block_sparse.ptx", &["--assume", "R >= nctaid_x"]), @"
     exit 1
     --- stdout
-    block_sparse.ptx:every_block_takes_its_turn: deadlock: PROVED for every param_3 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming param_3 * nctaid_x < 4294967297, R >= nctaid_x: all 8 obligations of the ticket rule hold
+    block_sparse.ptx:every_block_takes_its_turn: deadlock: PROVED for every param_3 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 8 obligations of the ticket rule hold
     block_sparse.ptx:blocks_skip_what_they_do_not_visit: deadlock: REFUTED at param_3 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: cta[1] waits for at_param_1[0] == 1, but at_param_1[0] is 0 and stays 0: nobody else adds to it
     block_sparse.ptx:blocks_add_twice: deadlock: REFUTED at param_3 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_1[1] == 1, but at_param_1[1] is 2 and never goes down: cta[0] added 2
     block_sparse.ptx:rows_take_turns_by_block: deadlock: REFUTED at nctaid_x = 2, columns_param_1 = 1, R = 2, rows_param_0_param_1 = {(1, 0)}: cta[1] waits for at_param_3[0] == 1, but at_param_3[0] is 0 and stays 0: nobody else adds to it
@@ -283,7 +283,7 @@ fn a_reduction_in_the_order_of_launch() {
         check("block_sparse.ptx", &[&entry[..], &["--launch", "ascending"]].concat()), @"
     exit 0
     --- stdout
-    block_sparse.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule, assuming param_3 * nctaid_x < 4294967297: all 7 obligations of the ticket rule hold
+    block_sparse.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule: all 7 obligations of the ticket rule hold
     --- stderr
     ");
     insta::assert_snapshot!(

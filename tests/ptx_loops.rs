@@ -389,16 +389,36 @@ fn a_wait_where_another_loop_begins() {
             ),
         )
     };
-    insta::assert_snapshot!(turns("xor.b32 %r3, %r3, 1;", ""), @"");
-    insta::assert_snapshot!(turns("xor.b32 %r3, %r3, 1;", "nanosleep.u32 20;"), @"");
-    insta::assert_snapshot!(turns("bar.sync 0;", ""), @"");
+    insta::assert_snapshot!(turns("xor.b32 %r3, %r3, 1;", ""), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 154 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(turns("xor.b32 %r3, %r3, 1;", "nanosleep.u32 20;"), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 154 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(turns("bar.sync 0;", ""), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 2: warp0 waits for bar_bar to leave phase 0, but bar_bar is in phase 0 with 2 arrivals pending and nothing changes that: warp1, which still arrives at it, itself waits for bar_bar to leave phase 0
+    --- stderr
+    ");
 }
 
 /// What is written out altogether is a loop, too.
 #[test]
 fn a_hundred_barriers_in_a_row() {
     let many = "bar.sync 0;\n".repeat(100);
-    insta::assert_snapshot!(hand_written(1024, &many), @"");
+    insta::assert_snapshot!(hand_written(1024, &many), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 3 obligations of the order rule hold
+    --- stderr
+    ");
     let ring = "mbarrier.arrive.shared.b64 _, [%r2];\n\
                 W0_#:\nmbarrier.try_wait.parity.shared.b64 %p3, [%r2], 0;\n@!%p3 bra W0_#;\n\
                 mbarrier.arrive.shared.b64 _, [%r2];\n\
@@ -412,6 +432,16 @@ fn a_hundred_barriers_in_a_row() {
         );
         code
     };
-    insta::assert_snapshot!(hand_written(64, &rings(30)), @"");
-    insta::assert_snapshot!(hand_written(96, &rings(30)), @"");
+    insta::assert_snapshot!(hand_written(64, &rings(30)), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 54 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(hand_written(96, &rings(30)), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED warp0 waits for bar_bar to leave phase 0, but bar_bar is in phase 0 with 1 arrival pending and nothing changes that: warps1_2[0], which still arrives at it, itself waits for bar_bar to leave phase 0
+    --- stderr
+    ");
 }

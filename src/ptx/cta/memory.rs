@@ -41,7 +41,7 @@ const FIRST_ENTRY: u32 = 1 << 31;
 const MOST_COUNTERS: i128 = 1 << 14;
 
 /// The pointer that an address is based on, and the bytes from there.
-pub(super) fn based(address: &Sum, unknowns: &Unknowns) -> Option<(Unknown, Sum)> {
+pub(in crate::ptx) fn based(address: &Sum, unknowns: &Unknowns) -> Option<(Unknown, Sum)> {
     let mut pointers = address
         .terms
         .iter()

@@ -25,4 +25,5 @@ pub mod reroll;
 pub mod rounds;
 pub mod settled;
 pub mod stores;
+pub mod tickets;
 pub mod tokens;

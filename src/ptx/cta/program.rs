@@ -9,13 +9,17 @@ use super::flags::raised;
 use super::gather::gathered;
 use super::peel::peeled;
 use super::reroll::rolled;
+use super::tickets::passed_on;
 use crate::ptx::operations::answers::Answers;
 use crate::ptx::operations::counters::Widths;
 use crate::ptx::operations::warpgroups::Together;
 use crate::ptx::operations::warpgroups::needed;
 use crate::ptx::operations::warpgroups::paired;
+use crate::ptx::path::arrays::Arrays;
 use crate::ptx::path::flow::Flow;
 use crate::ptx::path::locals::in_registers;
+use crate::ptx::path::polls::Polled;
+use crate::ptx::path::polls::settle_polls;
 use crate::ptx::path::walk::Walker;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Module;
@@ -69,6 +73,7 @@ pub(in crate::ptx) fn follow(
 ) -> Result<Followed, Obstacle> {
     let function = &*in_registers(module, inlined(module, function))?;
     let flow = Rc::new(Flow::of(function)?);
+    let arrays = Arrays::of(function);
     let shared = module.shared.iter().chain(&function.shared);
     let shared: Vec<Variable<'_>> = shared.cloned().collect();
     let asks = function.code.iter().any(|i| i.has("try_cancel"));
@@ -88,6 +93,7 @@ pub(in crate::ptx) fn follow(
         let mut allocated = BTreeSet::new();
         let mut together = Together::default();
         let mut widths = Widths::default();
+        let mut polled = Vec::new();
         'all: for rank in 0..launch.ranks() {
             for warp in 0..launch.warps() {
                 let mut walker = Walker {
@@ -107,6 +113,7 @@ pub(in crate::ptx) fn follow(
                     },
                     flow: Rc::clone(&flow),
                     whole: &flow,
+                    arrays: &arrays,
                     counters: &counters,
                     data,
                     waited: BTreeSet::new(),
@@ -128,6 +135,12 @@ pub(in crate::ptx) fn follow(
                     hints: Vec::new(),
                     current: 0,
                     looked: Unknown(0),
+                    looks: BTreeMap::new(),
+                    comers: BTreeMap::new(),
+                    since: Unknown(0),
+                    said: BTreeMap::new(),
+                    polls: Polled::new(),
+                    quiet: Unknown(0),
                     around: Vec::new(),
                     inside: Vec::new(),
                 };
@@ -136,6 +149,7 @@ pub(in crate::ptx) fn follow(
                 leveled |= walker.machine.leveled;
                 waited.extend(walker.waited);
                 widths.add(walker.widths);
+                polled.push(walker.polls);
                 allocated.extend(walker.allocated);
                 answers.add(walker.answers);
                 match done {
@@ -175,6 +189,7 @@ pub(in crate::ptx) fn follow(
         answers.agree(&programs)?;
         together.alike()?;
         widths.alike()?;
+        settle_polls(&mut programs, &polled, launch)?;
         needed(&mut programs, launch, &unknowns)?;
         for program in &mut programs {
             let mut statements = rolled(std::mem::take(&mut program.statements), &mut unknowns);
@@ -185,6 +200,7 @@ pub(in crate::ptx) fn follow(
             statements = told_apart(&statements, &unknowns.1);
             *program = Program::of(program.rank, std::mem::take(&mut program.warps), statements);
         }
+        passed_on(&mut programs, &unknowns);
         raised(&mut programs, &unknowns);
         launched(&mut programs, function, launch);
         return Ok(Followed {
@@ -299,8 +315,12 @@ pub(in crate::ptx) fn skeleton(
             }
             Action::If(condition, yes, no) => {
                 let (yes, no) = (skeleton(yes, keep), skeleton(no, keep));
-                let empty = yes.is_empty() && no.is_empty();
-                (!empty).then(|| Action::If(condition.clone(), yes, no))
+                match (yes.is_empty(), no.is_empty()) {
+                    (true, true) => None,
+                    // As it is written where there has never been anything on that side.
+                    (true, false) => Some(Action::If(condition.negated(), no, yes)),
+                    _ => Some(Action::If(condition.clone(), yes, no)),
+                }
             }
             action => keep(action).then(|| action.clone()),
         };

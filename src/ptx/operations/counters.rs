@@ -12,6 +12,7 @@ use crate::ptx::warp::machine::State;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Statement;
+use crate::ptx::warp::term::Atom;
 use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::term::Unknown;
 use crate::ptx::warp::value::Integer;
@@ -65,7 +66,7 @@ impl Walker<'_, '_, '_> {
         let Some(operand) = operand else {
             return Ok(None);
         };
-        if !self.has_counters() {
+        if !self.has_counters() || self.elsewhere(instruction) {
             return Ok(None);
         }
         let value = self.machine.value(operand, state, at);
@@ -143,6 +144,7 @@ impl Walker<'_, '_, '_> {
                     .machine
                     .unknowns
                     .fresh(Meaning::Read(address.sum, bytes));
+                self.seen_now(instruction, unknown);
                 state.facts.bound(unknown, 0, i128::from(i32::MAX));
                 let value = Value::Integer(Integer::same(Sum::unknown(unknown)));
                 self.machine.write(instruction, *register, value, state);
@@ -161,8 +163,7 @@ impl Walker<'_, '_, '_> {
             let Some(operand) = operand else {
                 return self.refuse(instruction, "an operand is missing");
             };
-            let value = self.uniform(instruction, Some(operand), &mut seen)?;
-            self.countable_word(instruction, &value, state)?;
+            let value = self.word(instruction, operand, &counter, &mut seen)?;
             let action = if adds {
                 Action::CounterAdd(counter, value.scaled(i128::from(lanes.count_ones())))
             } else {
@@ -170,17 +171,72 @@ impl Walker<'_, '_, '_> {
             };
             self.push(out, instruction, action);
         }
+        let coming = self.coming(instruction, parts, lanes, state);
         self.machine.compute(instruction, state);
         if let Some(Operand::Register(register)) = instruction.operands.first()
             && place == 1
         {
-            let value = Value::lost(
-                instruction.at,
-                "what an atomic operation found is not followed",
-            );
+            let value = coming.unwrap_or_else(|| {
+                let reason = "what an atomic operation found is not followed";
+                Value::lost(instruction.at, reason)
+            });
             self.machine.write(instruction, *register, value, state);
         }
         Ok(())
+    }
+
+    /// What one lane finds where it adds 1 in global memory.
+    fn coming(
+        &mut self,
+        instruction: &Instruction<'_>,
+        parts: &[&str],
+        lanes: u32,
+        state: &mut State,
+    ) -> Option<Value> {
+        let [_, address, one] = instruction.operands.as_slice() else {
+            return None;
+        };
+        let elsewhere = ["shared", "cta", "cluster"];
+        if lanes.count_ones() != 1
+            || !parts.contains(&"add")
+            || !matches!(parts.last(), Some(&("u32" | "s32")))
+            || elsewhere.iter().any(|p| parts.contains(p))
+            || self.machine.value(one, state, instruction.at) != Value::constant(1)
+        {
+            return None;
+        }
+        match self.machine.value(address, state, instruction.at) {
+            Value::Integer(address) if self.pointer(&address.sum).is_some() => {
+                let sum = self
+                    .one(instruction, &address, &mut state.narrowed(lanes))
+                    .ok()?;
+                Some(self.comes(instruction, &Integer::same(sum), state))
+            }
+            _ => None,
+        }
+    }
+
+    /// What a counter is set to, or what is added to it. What the kernel has read there itself may be moved on by a constant:
+    /// what that means is seen where the others wait for it.
+    fn word(
+        &mut self,
+        instruction: &Instruction<'_>,
+        operand: &Operand<'_>,
+        counter: &Sum,
+        state: &mut State,
+    ) -> Result<Sum, Obstacle> {
+        if let Value::Integer(integer) = self.machine.value(operand, state, instruction.at)
+            && integer.lanes.is_none()
+            && let Some((Atom::Unknown(read), 1)) =
+                integer.sum.plus_constant(-integer.sum.constant).single()
+            && let Some(Meaning::Read(address, _)) = self.machine.unknowns.meaning(*read)
+            && address == counter
+        {
+            return Ok(integer.sum);
+        }
+        let value = self.uniform(instruction, Some(operand), state)?;
+        self.countable_word(instruction, &value, state)?;
+        Ok(value)
     }
 
     /// What is read there is taken not to be negative, nor more than 2^31 - 1.
@@ -235,8 +291,10 @@ impl Walker<'_, '_, '_> {
         else {
             return Ok(());
         };
-        let value = self.uniform(instruction, instruction.operands.get(1), &mut seen)?;
-        self.countable_word(instruction, &value, state)?;
+        let Some(operand) = instruction.operands.get(1) else {
+            return self.refuse(instruction, "an operand is missing");
+        };
+        let value = self.word(instruction, operand, &counter, &mut seen)?;
         self.push(out, instruction, Action::CounterSet(counter, value));
         Ok(())
     }

@@ -51,9 +51,9 @@ impl Walker<'_, '_, '_> {
         ) else {
             return Ok(false);
         };
-        let axes = all_together(&added.sum, self.machine.unknowns);
-        let axes = axes.filter(|_| added.lanes.is_none() && address.lanes.is_none());
-        let (Some(axes), Some(pointer)) = (axes, self.pointer(&address.sum)) else {
+        let all = all_together(&added.sum, self.machine.unknowns);
+        let all = all.filter(|_| added.lanes.is_none() && address.lanes.is_none());
+        let (Some((axes, ctas)), Some(pointer)) = (all, self.pointer(&address.sum)) else {
             return Ok(false);
         };
         if lanes.count_ones() != 1 {
@@ -67,7 +67,11 @@ impl Walker<'_, '_, '_> {
             .machine
             .unknowns
             .fresh(Meaning::Found(address.sum.clone(), axes));
-        self.push(out, instruction, Action::GridArrive(address.sum, found));
+        self.push(
+            out,
+            instruction,
+            Action::GridArrive(address.sum, found, ctas),
+        );
         let value = Value::Integer(Integer::same(Sum::unknown(found)));
         self.machine.write(instruction, *register, value, state);
         Ok(true)
@@ -112,8 +116,8 @@ impl Machine<'_, '_> {
 }
 
 /// Whether one CTA adds `2^31 - (CTAs - 1)`, modulo `2^32`, and every other one 1: the axes along which the CTAs
-/// are counted.
-fn all_together(added: &Sum, unknowns: &Unknowns) -> Option<Vec<usize>> {
+/// are counted, and how many there are.
+fn all_together(added: &Sum, unknowns: &Unknowns) -> Option<(Vec<usize>, Sum)> {
     let (Atom::Choice(condition, yes, no), 1) = added.single()? else {
         return None;
     };
@@ -151,14 +155,20 @@ fn all_together(added: &Sum, unknowns: &Unknowns) -> Option<Vec<usize>> {
     }
     let rest = one.plus(&ctas).plus_constant(-1 - HIGHEST);
     let exact = rest.as_constant().is_some_and(|c| c % (2 * HIGHEST) == 0);
-    (!blocks.is_empty() && first.constant == 0 && exact).then_some(blocks)
+    (!blocks.is_empty() && first.constant == 0 && exact).then_some((blocks, ctas))
 }
 
 /// Whether an unknown is what memory held at some time.
 pub(in crate::ptx) fn found(unknowns: &Unknowns, unknown: Unknown) -> bool {
     matches!(
         unknowns.meaning(unknown),
-        Some(Meaning::Read(..) | Meaning::Found(..) | Meaning::Flipped(..))
+        Some(
+            Meaning::Read(..)
+                | Meaning::Found(..)
+                | Meaning::Came(_)
+                | Meaning::Voted
+                | Meaning::Flipped(..)
+        )
     )
 }
 

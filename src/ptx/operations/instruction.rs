@@ -148,9 +148,12 @@ impl Walker<'_, '_, '_> {
                 self.refuse(instruction, "this instruction is not modelled")
             }
             _ => {
+                let first = self.machine.unknowns.next();
+                self.fenced(instruction, state);
                 if !self.hear(instruction, &parts, state) {
                     self.machine.compute(instruction, state);
                 }
+                self.seen_now(instruction, first);
                 Ok(())
             }
         }
@@ -558,7 +561,11 @@ impl Walker<'_, '_, '_> {
             "sync" | "red" => {
                 self.push(out, instruction, Action::Sync(id, threads, given));
                 if kind == "red" {
+                    let vote = self.votes(instruction, parts, state);
                     self.machine.compute(instruction, state);
+                    if let Some(vote) = vote {
+                        self.machine.write_all(instruction, &vote, state);
+                    }
                 }
             }
             "arrive" => self.push(out, instruction, Action::ArriveNamed(id, threads)),

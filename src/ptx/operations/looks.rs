@@ -82,6 +82,13 @@ impl Walker<'_, '_, '_> {
             ([one], []) => (condition.negated(), one),
             _ => return None,
         };
+        if let Some((action, bytes)) = self.changed(&until, looked) {
+            if let Action::GridWait(address, _) = &action {
+                let pointer = self.pointer(address)?;
+                self.widths.note(pointer, bytes, one.at);
+            }
+            return (one.action == action).then(|| one.clone());
+        }
         let stale = |u: Unknown| found_before(self.machine.unknowns, u, looked);
         if until.mentions(&stale) {
             return None;

@@ -10,4 +10,5 @@ pub mod instruction;
 pub mod looks;
 pub mod peek;
 pub mod tensor;
+pub mod turns;
 pub mod warpgroups;

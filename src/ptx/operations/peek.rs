@@ -128,13 +128,14 @@ pub(in crate::ptx) fn forget(state: &mut State, at: usize, which: &dyn Fn(&Test,
     for slot in registers {
         let stale = match slot {
             Value::Integer(integer) => integer.sum.tests(&|test| which(test, facts)),
+            Value::Groups(_, groups) => {
+                let mut sums = groups.iter().map(|(_, integer)| &integer.sum);
+                sums.any(|sum| sum.tests(&|test| which(test, facts)))
+            }
             Value::Same(condition) => condition.tests_some(&|test| which(test, facts)),
             Value::Parted(parts) => parts
                 .iter()
                 .any(|(_, c)| c.tests_some(&|test| which(test, facts))),
-            Value::Apart(groups, _) => groups
-                .iter()
-                .any(|(_, integer)| integer.sum.tests(&|test| which(test, facts))),
             Value::Mask(_) | Value::Token(_) | Value::Lost(_) => false,
         };
         if stale {

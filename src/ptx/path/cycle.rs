@@ -53,13 +53,13 @@ pub(in crate::ptx) struct Loop {
 }
 
 /// One iteration up to the decision, and from there to the next.
-struct Round {
+pub(in crate::ptx) struct Round {
     decided: State,
     /// Under which condition another iteration follows.
-    again: Value,
-    above: Vec<Statement>,
-    ended: State,
-    below: Vec<Statement>,
+    pub again: Value,
+    pub above: Vec<Statement>,
+    pub ended: State,
+    pub below: Vec<Statement>,
 }
 
 type Next = Result<(usize, State), Obstacle>;
@@ -123,6 +123,10 @@ impl Walker<'_, '_, '_> {
             };
             let depth = self.depth;
             self.rounds.push(header);
+            if let Some(after) = self.polled(&one, &state, out) {
+                self.rounds.pop();
+                return Ok((one.outside, after));
+            }
             let followed = self.followed_loop(&one, &state, out);
             self.rounds.pop();
             match followed {
@@ -278,13 +282,14 @@ impl Walker<'_, '_, '_> {
     }
 
     /// Follows one iteration.
-    fn round(
+    pub fn round(
         &mut self,
         one: &Loop,
         state: State,
         rest: &dyn Fn(&mut Facts),
     ) -> Result<Round, Obstacle> {
         let unfinished = self.unfinished;
+        self.since = self.machine.unknowns.next();
         if let Some(ways) = &one.ways {
             let (decided, mut below) = (state.clone(), Vec::new());
             let mut start = state;
@@ -558,6 +563,28 @@ impl Walker<'_, '_, '_> {
             .find(|i| i.has("try_wait") || i.has("test_wait") || i.opcode.starts_with("ld."))
             .map_or((at, location), |i| (i.at, i.location));
         let until = again.negated();
+        let moved = self.written(&one.blocks);
+        if let Some((action, bytes)) = self.changed(&until, first) {
+            let Action::GridWait(address, _) = &action else {
+                return None;
+            };
+            let moves = |u: Unknown| match self.machine.unknowns.meaning(u) {
+                Some(Meaning::Carried(r)) => moved.contains(&Register(*r)),
+                _ => false,
+            };
+            if address.mentions(&moves) {
+                return None;
+            }
+            let pointer = self.pointer(address)?;
+            self.waited.insert(pointer);
+            self.widths.note(pointer, bytes, at);
+            return Some(Statement {
+                action,
+                at,
+                location,
+                memory: "",
+            });
+        }
         if until.mentions(&|u| found_before(self.machine.unknowns, u, first)) {
             return None;
         }
@@ -754,10 +781,7 @@ impl Walker<'_, '_, '_> {
                 Some(Value::Same(c)) if c.mentions(&|u| u == number) => {
                     Value::Same(after.facts.replaced_in(c, &last))
                 }
-                Some(Value::Apart(..)) => {
-                    Value::lost(self.place(one.header).0, "it is left behind by a loop")
-                }
-                Some(value) => value.clone(),
+                Some(value) => value.clone().together(),
                 None => continue,
             };
             if let Some(slot) = after.registers.get_mut(register.0 as usize) {
@@ -805,7 +829,7 @@ impl Walker<'_, '_, '_> {
                 Value::Same(condition) if condition.mentions(&|u| u == number) => {
                     *condition = facts.replaced_in(condition, &last);
                 }
-                Value::Parted(_) | Value::Apart(..) => {
+                Value::Parted(_) | Value::Groups(..) => {
                     *slot = Value::lost(self.place(one.header).0, "it is left behind by a loop");
                 }
                 _ => {}

@@ -1,6 +1,7 @@
 //! The way of one warp through the control flow: blocks, branches, and loops as functions of their
 //! iteration.
 
+pub mod arrays;
 pub mod backoff;
 pub mod behind;
 pub mod choices;
@@ -11,6 +12,7 @@ pub mod forms;
 pub mod lanes;
 pub mod locals;
 pub mod meeting;
+pub mod polls;
 pub mod spins;
 pub mod unroll;
 pub mod visited;

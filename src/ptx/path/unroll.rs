@@ -133,7 +133,7 @@ fn rejoined(last: State, left: &[State], at: usize) -> State {
     for state in left.iter().rev() {
         for (slot, other) in all.registers.iter_mut().zip(&state.registers) {
             if slot != other {
-                *slot = Value::by_lane(state.active, other, slot, at);
+                *slot = Value::by_lane(state.active, other, slot, at).together();
             }
         }
         all.active |= state.active;

@@ -2,17 +2,21 @@
 //! take are followed with those lanes; what reaches no synchronization is given up where it is not
 //! understood, and what reaches it is an obstacle.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::hash::DefaultHasher;
 use std::hash::Hash as _;
 use std::hash::Hasher as _;
 use std::rc::Rc;
 
+use super::arrays::Arrays;
 use super::exits::Inside;
 use super::flow::End;
 use super::flow::Flow;
 use super::lanes::Ways;
 use super::meeting::Meeting;
+use super::polls::Polled;
+use super::polls::Says;
 use crate::ptx::cta::program::numbered;
 use crate::ptx::operations::access::accesses;
 use crate::ptx::operations::answers::Answers;
@@ -20,6 +24,7 @@ use crate::ptx::operations::counters::Widths;
 use crate::ptx::operations::flips::found;
 use crate::ptx::operations::instruction::touches;
 use crate::ptx::operations::instruction::watches;
+use crate::ptx::operations::turns::Comer;
 use crate::ptx::operations::warpgroups::multiplies;
 use crate::ptx::operations::warpgroups::without;
 use crate::ptx::syntax::ast::Function;
@@ -61,6 +66,8 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     pub flow: Rc<Flow>,
     /// The control flow of the kernel as it is.
     pub whole: &'w Flow,
+    /// What addresses are based on.
+    pub arrays: &'w Arrays,
     /// Pointers to memory that the kernel waits for.
     pub counters: &'w BTreeSet<Unknown>,
     /// Whether accesses to shared memory and what orders them are followed, too.
@@ -98,6 +105,18 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     pub current: usize,
     /// Unknowns from here on are of this block, and were read after the last statement.
     pub looked: Unknown,
+    /// Unknowns that loads have read which see what others write, and whether these come before what is behind them.
+    pub looks: BTreeMap<Unknown, bool>,
+    /// Those who came to a barrier where the last one lets the others go on.
+    pub comers: BTreeMap<Unknown, Comer>,
+    /// Unknowns from here on were read since the warp last waited at such a barrier, in this round of each loop around.
+    pub since: Unknown,
+    /// What the warp has said in votes of all threads, and whether the outcome is that all say so.
+    pub said: BTreeMap<Unknown, (Says, bool)>,
+    /// Loops that go on until a vote ends them.
+    pub polls: Polled,
+    /// Unknowns from here on were read after the last statement.
+    pub quiet: Unknown,
     /// Bounds of what loops carry, learnt from the loops inside.
     pub hints: Vec<(Register, i128)>,
     /// The conditions around.
@@ -120,7 +139,27 @@ impl<'m> Walker<'_, 'm, '_> {
 
     /// Whether an instruction takes part in what is followed.
     pub fn touches(&self, instruction: &Instruction<'_>) -> bool {
-        touches(instruction, self.has_counters()) || self.data && accesses(instruction)
+        touches(instruction, self.has_counters()) && !self.elsewhere(instruction)
+            || self.data && accesses(instruction)
+    }
+
+    /// Whether an instruction writes to memory behind other parameters than those that the kernel waits for, and does nothing
+    /// else.
+    pub fn elsewhere(&self, instruction: &Instruction<'_>) -> bool {
+        let address = match instruction.parts().next() {
+            Some("atom") => instruction.operands.get(1),
+            Some("red" | "st") => instruction.operands.first(),
+            _ => None,
+        };
+        let Some(bases) = address.and_then(|a| self.arrays.behind(a)) else {
+            return false;
+        };
+        let waited = |(index, offset): &(usize, i64)| {
+            let meaning = Meaning::Parameter(*index, *offset);
+            let pointer = self.machine.unknowns.find(&meaning);
+            pointer.is_some_and(|pointer| self.counters.contains(&pointer))
+        };
+        !instruction.has("async") && !bases.iter().any(waited)
     }
 
     /// What is followed, in words.
@@ -138,6 +177,9 @@ impl<'m> Walker<'_, 'm, '_> {
 
     /// The pointer that an address is based on, if it is one.
     pub fn pointer(&self, address: &Sum) -> Option<Unknown> {
+        if self.mixed(address) {
+            return None;
+        }
         let mut found = address
             .terms
             .iter()
@@ -154,6 +196,27 @@ impl<'m> Walker<'_, 'm, '_> {
             });
         let first = found.next()?;
         found.next().is_none().then_some(first)
+    }
+
+    /// Whether a sum may contain a pointer that was read from memory, or one of several.
+    fn mixed(&self, sum: &Sum) -> bool {
+        let mut terms = sum.terms.iter();
+        terms.any(|(atom, factor)| *factor == 1 && self.points(atom))
+    }
+
+    fn points(&self, atom: &Atom) -> bool {
+        let whole = |u: Unknown| match self.machine.unknowns.meaning(u) {
+            Some(Meaning::Read(_, bytes)) => *bytes == 8,
+            _ => false,
+        };
+        match atom {
+            Atom::Unknown(unknown) => whole(*unknown),
+            Atom::Cell(_, cell) => cell.bytes == 8,
+            Atom::Choice(_, yes, no) => [yes, no]
+                .into_iter()
+                .any(|side| self.mixed(side) || self.pointer(side).is_some()),
+            Atom::Quotient(..) | Atom::Product(_) | Atom::Count(..) => false,
+        }
     }
 
     pub fn code(&self, block: usize) -> &'m [Instruction<'m>] {
@@ -199,6 +262,7 @@ impl<'m> Walker<'_, 'm, '_> {
             let new = out.get(before..).unwrap_or_default();
             if !new.is_empty() {
                 self.looked = self.machine.unknowns.next();
+                self.quiet = self.looked;
             }
             self.forget_tests(state, new);
         }
@@ -344,7 +408,11 @@ impl<'m> Walker<'_, 'm, '_> {
                 entered = Some(block);
             }
             if self.flow.loops.contains_key(&block) && entered != Some(block) {
+                let before = out.len();
                 let (next, after) = self.cycle(block, state, out)?;
+                if out.len() != before {
+                    self.quiet = self.machine.unknowns.next();
+                }
                 (block, state) = (next, after);
                 self.machine.remind(&mut state);
                 continue;
@@ -440,7 +508,7 @@ impl<'m> Walker<'_, 'm, '_> {
                 let after = self.fork(condition, (yes, no, join), state, instruction, out)?;
                 Ok((join, after))
             }
-            Value::Lost(_) | Value::Integer(_) | Value::Apart(..) | Value::Token(_) => {
+            Value::Lost(_) | Value::Integer(_) | Value::Groups(..) | Value::Token(_) => {
                 let mut blocks = self.flow.between(yes, join);
                 blocks.extend(self.flow.between(no, join));
                 if self.touching(&blocks) {
@@ -626,6 +694,8 @@ impl<'m> Walker<'_, 'm, '_> {
             let waiting = self.peeked(&condition, looked, &above, &below);
             if let Some(wait) = waiting {
                 out.push(wait);
+            } else if self.takes_turns(&condition, (&above, &below), out)? {
+                // It is written as a barrier.
             } else if self.machine.guessing && condition.tests() {
                 // What decides is looked at once the guess is checked.
             } else if !above.is_empty() || !below.is_empty() {

@@ -5,12 +5,14 @@ use super::machine::Machine;
 use super::machine::Meaning;
 use super::machine::State;
 use super::machine::wrap;
+use super::term::Atom;
 use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
 use super::value::Integer;
 use super::value::LANES;
 use super::value::Value;
+use crate::ptx::operations::flips::found;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Operand;
 
@@ -49,16 +51,20 @@ impl Machine<'_, '_> {
         };
         let whole = first;
         let (first, second) = (self.value(first, state, at), self.value(second, state, at));
+        let relation = parts.get(1).copied().unwrap_or_default();
         let (Value::Integer(a), Value::Integer(b)) = (&first, &second) else {
             if let Some(found) = self.neither(whole, &second, parts, state, at) {
                 return found;
             }
+            if let Some(found) = self.by_groups(relation, parts, &first, &second, state, at) {
+                return found;
+            }
             return match (first, second) {
                 (lost @ Value::Lost(_), _) | (_, lost @ Value::Lost(_)) => lost,
+                (lost @ Value::Groups(..), _) | (_, lost @ Value::Groups(..)) => lost.together(),
                 _ => Value::lost(at, "predicates are compared"),
             };
         };
-        let relation = parts.get(1).copied().unwrap_or_default();
         let Some((signed, bits)) = parts.last().and_then(kind_of) else {
             return Value::lost(at, "this comparison is not followed");
         };
@@ -106,6 +112,44 @@ impl Machine<'_, '_> {
         } else {
             zero
         })
+    }
+
+    /// The outcome where lanes hold integers of their own, group by group.
+    fn by_groups(
+        &mut self,
+        relation: &str,
+        parts: &[&str],
+        first: &Value,
+        second: &Value,
+        state: &mut State,
+        at: usize,
+    ) -> Option<Value> {
+        let (signed, bits) = parts.last().and_then(kind_of)?;
+        let signed = signed && !matches!(relation, "lo" | "ls" | "hi" | "hs");
+        let (mine, theirs) = (first.groups(), second.groups());
+        let read = |i: &Integer| i.sum.mentions(&|u| found(self.unknowns, u));
+        if !mine.iter().chain(&theirs).any(|(_, integer)| read(integer)) {
+            return None;
+        }
+        // What one lane has read on its way is taken to be what it was taken to be there.
+        for (_, integer) in mine.iter().chain(&theirs) {
+            for atom in integer.sum.terms.keys() {
+                if let Atom::Unknown(unknown) = atom
+                    && let Some(Meaning::Read(..)) = self.unknowns.meaning(*unknown)
+                {
+                    state.facts.bound(*unknown, 0, i128::from(i32::MAX));
+                }
+            }
+        }
+        let mut all = Vec::new();
+        for (lanes, a) in &mine {
+            for (more, b) in theirs.iter().filter(|(more, _)| lanes & more != 0) {
+                let outcome = self.relation(relation, a, b, signed, bits, state, at)?;
+                let here = outcome.parts()?.into_iter();
+                all.extend(here.map(|(group, c)| (group & lanes & more, c)));
+            }
+        }
+        (!all.is_empty()).then(|| Value::parted(all))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the operands of one instruction")]
@@ -185,10 +229,7 @@ impl Machine<'_, '_> {
             && let Some(y) = self.read(b, signed, bits, state, at)
         {
             let difference = x.plus_times(&y, -1).sum;
-            return Some(match relation {
-                "eq" => Condition::Zero(difference),
-                _ => Condition::Negative(difference),
-            });
+            return Some(Condition::about(difference, relation == "eq"));
         }
         if relation == "eq" {
             let full = 1i128 << bits;

@@ -141,7 +141,7 @@ impl Machine<'_, '_> {
         };
         let address = match self.value(address, state, at) {
             Value::Integer(address) => address,
-            lost => return vec![lost; count],
+            lost => return vec![lost.together(); count],
         };
         let Some((index, offset)) = self.in_parameter(&address) else {
             return vec![Value::lost(at, "which parameter it reads is not known"); count];
@@ -176,7 +176,7 @@ impl Machine<'_, '_> {
         };
         let (value, lane, clamp) = (operand(1), operand(2), operand(3));
         let Value::Integer(value) = value else {
-            return value;
+            return value.together();
         };
         if value.lanes.is_none() {
             return Value::Integer(value);
@@ -256,8 +256,9 @@ impl Machine<'_, '_> {
             }
             _ => {}
         }
-        if let Some(lost) = operands.iter().find(|v| matches!(v, Value::Lost(_))) {
-            return lost.clone();
+        let lacking = |v: &&Value| matches!(v, Value::Lost(_) | Value::Groups(..));
+        if let Some(lost) = operands.iter().find(lacking) {
+            return lost.clone().together();
         }
         let integers: Option<Vec<&Integer>> = operands
             .iter()
@@ -586,7 +587,7 @@ fn select(condition: &Value, yes: &Value, no: &Value, state: &State, at: usize) 
         }
         Value::Same(condition) => Value::choice(condition, yes, no, &state.facts, at),
         Value::Lost(_) => condition.clone(),
-        Value::Integer(_) | Value::Apart(..) | Value::Token(_) => {
+        Value::Integer(_) | Value::Groups(..) | Value::Token(_) => {
             Value::lost(at, "an integer stands where a predicate is needed")
         }
     }

@@ -64,8 +64,14 @@ pub(in crate::ptx) enum Meaning {
     Read(Sum, u32),
     /// What an arrival of the whole CTA found at an address, and the axes of the grid that all arrive along.
     Found(Sum, Vec<usize>),
+    /// What an arrival of one CTA found at an address, where it counts those who come.
+    Came(Sum),
+    /// A meeting of CTAs that are counted at one address and wait for another one to change.
+    Met(Sum, Sum),
     /// The bits in which what was read at an address is other than what was found there, and what was read.
     Flipped(Sum, Unknown, Unknown),
+    /// What came of a vote of all threads of a CTA, 0 or 1.
+    Voted,
     /// A special register that the driver defines.
     Environment(u32),
     /// What was read where an answer to a request for work may be: the address, and the iteration.
@@ -180,6 +186,8 @@ pub(in crate::ptx) struct State {
     pub arrivals: Vec<(Sum, u32, u32)>,
     /// The registers that each thread has, if that is known.
     pub held: Option<i128>,
+    /// Unknowns before this were read before a fence.
+    pub fenced: Unknown,
 }
 
 impl State {
@@ -187,6 +195,7 @@ impl State {
     pub fn join(&mut self, other: &State) {
         self.apart = both(self.apart, other.apart);
         self.touched |= other.touched;
+        self.fenced = self.fenced.min(other.fenced);
         self.held = self.held.filter(|held| other.held == Some(*held));
         self.arrivals.retain(|a| other.arrivals.contains(a));
     }
@@ -252,6 +261,7 @@ impl Machine<'_, '_> {
             touched: 0,
             arrivals: Vec::new(),
             held: Some(i128::from(self.launch.registers())),
+            fenced: Unknown(0),
         }
     }
 
@@ -297,7 +307,7 @@ impl Machine<'_, '_> {
                     sum: integer.sum.plus_constant(i128::from(*offset)),
                     lanes: integer.lanes,
                 }),
-                other => other,
+                other => other.together(),
             },
             Operand::Float => Value::lost(at, "floating-point numbers are not followed"),
             Operand::Target(_) | Operand::Vector(_) | Operand::Pair(_) => {
@@ -659,7 +669,7 @@ impl Machine<'_, '_> {
         state: &mut State,
         at: usize,
     ) -> Result<Integer, Obstacle> {
-        match self.value(operand, state, at) {
+        match self.value(operand, state, at).together() {
             Value::Integer(integer) => Ok(integer),
             Value::Lost(loss) => Err(Obstacle {
                 at,
@@ -667,7 +677,7 @@ impl Machine<'_, '_> {
                 from: Some(loss.at),
                 rule: None,
             }),
-            Value::Apart(_, from) => Err(Obstacle {
+            Value::Groups(from, _) => Err(Obstacle {
                 at,
                 reason: "it differs between the lanes of a warp".to_owned(),
                 from: Some(from),

@@ -58,7 +58,7 @@ impl Machine<'_, '_> {
         };
         let value = match self.value(operand, state, at) {
             Value::Integer(value) => value,
-            other => return vec![other; count],
+            other => return vec![other.together(); count],
         };
         let word = |index: u32| {
             let field = masked(&value, ((1 << bits) - 1) << (bits * index), all, state)?;

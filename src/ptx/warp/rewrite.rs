@@ -84,7 +84,7 @@ pub(in crate::ptx) fn mapped(
                 Action::WaitOwn(a) => Action::WaitOwn(sum(a)),
                 Action::Sync(a, b, given) => Action::Sync(sum(a), sum(b), *given),
                 Action::ArriveNamed(a, b) => Action::ArriveNamed(sum(a), sum(b)),
-                Action::GridArrive(a, found) => Action::GridArrive(sum(a), *found),
+                Action::GridArrive(a, found, all) => Action::GridArrive(sum(a), *found, sum(all)),
                 Action::GridWait(a, found) => Action::GridWait(sum(a), *found),
                 Action::CounterAdd(a, b) => Action::CounterAdd(sum(a), sum(b)),
                 Action::CounterSet(a, b) => Action::CounterSet(sum(a), sum(b)),

@@ -165,8 +165,9 @@ pub(in crate::ptx) enum Action {
     ClusterWait,
     CounterAdd(Sum, Sum),
     CounterSet(Sum, Sum),
-    /// Arrives at a barrier of the whole grid, and waits there: the word that it is, and what was found.
-    GridArrive(Sum, Unknown),
+    /// Arrives at a barrier of the whole grid, and waits there: the word that it is, what was found, and how many arrivals
+    /// it takes.
+    GridArrive(Sum, Unknown, Sum),
     GridWait(Sum, Unknown),
     /// Waits for a counter: exactly this value, or at least this.
     CounterWait(Sum, bool, Sum),

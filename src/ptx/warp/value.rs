@@ -10,7 +10,7 @@ use super::term::Sum;
 pub(in crate::ptx) const LANES: usize = 32;
 
 /// How many groups of lanes may hold integers that have nothing in common.
-const MOST_APART: usize = 4;
+const MOST_GROUPS: usize = 4;
 
 const DIFFERS: &str = "it differs between the lanes of a warp";
 
@@ -19,15 +19,14 @@ const DIFFERS: &str = "it differs between the lanes of a warp";
 pub(in crate::ptx) enum Value {
     /// An integer, congruent to the register's bits modulo two to the width of its use.
     Integer(Integer),
+    /// An integer for each of several groups of lanes, every lane in one, that are no constant apart; and where they met.
+    Groups(usize, Rc<[(u32, Integer)]>),
     /// A predicate with the same value in all lanes.
     Same(Condition),
     /// A predicate that is known in each lane.
     Mask(u32),
     /// A predicate with a condition for each of several groups of lanes: every lane is in one.
     Parted(Rc<[(u32, Condition)]>),
-    /// An integer for each of several groups of lanes, which have no more in common, and where that came about: every
-    /// lane is in one.
-    Apart(Rc<[(u32, Integer)]>, usize),
     /// The phase of an mbarrier that an arrival took part in, by the number of the arrival.
     Token(u32),
     /// Nothing that is followed.
@@ -136,8 +135,8 @@ impl Value {
         }
         match (yes, no) {
             (Value::Lost(loss), _) | (_, Value::Lost(loss)) => Value::Lost(Rc::clone(loss)),
-            (Value::Apart(..), Value::Integer(_) | Value::Apart(..))
-            | (Value::Integer(_), Value::Apart(..)) => {
+            (Value::Groups(..), Value::Integer(_) | Value::Groups(..))
+            | (Value::Integer(_), Value::Groups(..)) => {
                 let (yes, no) = (yes.groups(), no.groups());
                 let yes = yes.into_iter().map(|(lanes, value)| (lanes & mask, value));
                 let no = no.into_iter().map(|(lanes, value)| (lanes & !mask, value));
@@ -185,29 +184,29 @@ impl Value {
         }
         match merged.as_slice() {
             [(_, value)] => Value::Integer(value.clone()),
-            groups if groups.len() <= MOST_APART => Value::Apart(merged.into(), at),
+            groups if groups.len() <= MOST_GROUPS => Value::Groups(at, merged.into()),
             _ => Value::lost(at, DIFFERS),
         }
     }
 
     /// The groups of lanes of an integer.
-    fn groups(&self) -> Vec<(u32, Integer)> {
+    pub fn groups(&self) -> Vec<(u32, Integer)> {
         match self {
             Value::Integer(value) => vec![(u32::MAX, value.clone())],
-            Value::Apart(groups, _) => groups.to_vec(),
+            Value::Groups(_, groups) => groups.to_vec(),
             _ => Vec::new(),
         }
     }
 
     /// The value as these lanes see it: one integer, if they are all in one group.
     pub fn read(&self, lanes: u32) -> Value {
-        let Value::Apart(groups, at) = self else {
+        let Value::Groups(at, groups) = self else {
             return self.clone();
         };
         let mut seen = groups.iter().filter(|(group, _)| group & lanes != 0);
         match (seen.next(), seen.next()) {
             (Some((_, value)), None) => Value::Integer(value.clone()),
-            _ => Value::lost(*at, DIFFERS),
+            _ => Value::Groups(*at, Rc::clone(groups)),
         }
     }
 
@@ -229,8 +228,8 @@ impl Value {
         }
         match (yes, no) {
             (Value::Lost(loss), _) | (_, Value::Lost(loss)) => Value::Lost(Rc::clone(loss)),
-            (Value::Apart(..), Value::Integer(_) | Value::Apart(..))
-            | (Value::Integer(_), Value::Apart(..)) => {
+            (Value::Groups(..), Value::Integer(_) | Value::Groups(..))
+            | (Value::Integer(_), Value::Groups(..)) => {
                 let mut groups = Vec::new();
                 for (lanes, a) in yes.groups() {
                     for (others, b) in no.groups() {
@@ -283,7 +282,15 @@ impl Value {
                 (!mask, Condition::Constant(false)),
             ]),
             Value::Parted(parts) => Some(parts.to_vec()),
-            Value::Integer(_) | Value::Apart(..) | Value::Token(_) | Value::Lost(_) => None,
+            Value::Integer(_) | Value::Groups(..) | Value::Token(_) | Value::Lost(_) => None,
+        }
+    }
+
+    /// The value where it has to be the same in all lanes, but for a constant in each of them.
+    pub fn together(self) -> Value {
+        match self {
+            Value::Groups(at, _) => Value::lost(at, DIFFERS),
+            other => other,
         }
     }
 

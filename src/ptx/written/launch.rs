@@ -26,7 +26,6 @@ use crate::ptx::lift::Order;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
-use crate::ptx::warp::statement::Statement;
 use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::term::Unknown;
 
@@ -140,7 +139,7 @@ impl<'w> Writer<'w, '_> {
         let statements = skeleton(&main.statements, &|a| !of_all(a, launch));
         self.statements(&statements, None, 0)?;
         let body = std::mem::take(&mut self.out);
-        let barrier = self.grid_barrier()?;
+        let barrier = self.grid_barriers()?;
         let mut text = format!(
             "{barrier}// Axes of the grid that the kernel never looks at have one CTA.\ngrid cta",
         );
@@ -188,7 +187,7 @@ impl<'w> Writer<'w, '_> {
             self.memory = Default::default();
             self.used.clear();
             let text = self.programs(&|_| true)?;
-            let barrier = self.grid_barrier()?;
+            let barrier = self.grid_barriers()?;
             let met = self.axes();
             if met == axes {
                 return Ok(format!("{barrier}{text}"));
@@ -307,16 +306,6 @@ impl<'w> Writer<'w, '_> {
         }
     }
 
-    /// Whether this arrives at a barrier of the grid and waits there at once.
-    pub fn meets_grid(statement: &Statement, rest: &[Statement]) -> bool {
-        match (&statement.action, rest.first().map(|s| &s.action)) {
-            (Action::GridArrive(a, found), Some(Action::GridWait(b, waited))) => {
-                a == b && found == waited
-            }
-            _ => false,
-        }
-    }
-
     /// Whether the launch is one whose CTAs are all resident: only such a launch has memory that special
     /// registers point to.
     fn cooperative(&self) -> bool {
@@ -327,68 +316,9 @@ impl<'w> Writer<'w, '_> {
             )
         };
         let pointed = |a: &Action| match a {
-            Action::GridArrive(address, _) => address.mentions(&environment),
+            Action::GridArrive(address, ..) => address.mentions(&environment),
             _ => false,
         };
         self.followed.programs.iter().any(|p| has(p, &pointed))
-    }
-
-    /// The declaration of the grid's barrier. Nothing else may be done to its word, and there is one.
-    fn grid_barrier(&mut self) -> Result<String, Obstacle> {
-        let unknowns = &self.followed.unknowns;
-        let met = |axis: &usize| unknowns.find(&Meaning::Blocks(*axis)).is_some();
-        let all: Vec<usize> = (0..3).filter(met).collect();
-        let mut word: Option<Sum> = None;
-        let mut others = Vec::new();
-        let mut wrong = None;
-        for program in &self.followed.programs {
-            each(&program.statements, &mut |s| match &s.action {
-                Action::GridArrive(a, found) | Action::GridWait(a, found) => {
-                    let counted = match unknowns.meaning(*found) {
-                        Some(Meaning::Found(_, axes)) => all.iter().all(|axis| axes.contains(axis)),
-                        _ => false,
-                    };
-                    if !counted || word.as_ref().is_some_and(|other| other != a) {
-                        wrong = Some(s.at);
-                    }
-                    word = Some(a.clone());
-                }
-                Action::CounterAdd(a, _)
-                | Action::CounterSet(a, _)
-                | Action::CounterWait(a, ..) => others.push((a.clone(), s.at)),
-                _ => {}
-            });
-        }
-        let Some(word) = word else {
-            return Ok(String::new());
-        };
-        let base = |u: Unknown| word.mentions(&|v| u == v);
-        let met = others.iter().find(|(address, _)| address.mentions(&base));
-        if let Some(at) = wrong.or(met.map(|(_, at)| *at)) {
-            let reason = "a word by which the whole grid meets may be used in another way here, or CTAs \
-                          along an axis of the grid are not counted";
-            return Err(Obstacle::new(at, reason));
-        }
-        let mut extents = Vec::new();
-        for axis in all {
-            if let Some(extent) = self.followed.unknowns.find(&Meaning::Blocks(axis)) {
-                self.used.insert(extent);
-                extents.push(self.unknown(extent, 0)?);
-            }
-        }
-        let ctas = extents.join(" * ");
-        Ok(format!(
-            "// One CTA adds 2^31 - (CTAs - 1) to a word and every other 1; each waits for bit 31 to change.\n\
-             barrier grid_bar {{ arrivals: {ctas} }}\n"
-        ))
-    }
-
-    /// An arrival or a wait that stands by itself.
-    pub fn halves(statement: &Statement) -> Obstacle {
-        Obstacle::new(
-            statement.at,
-            "the whole grid meets here by one bit of a word, but this CTA does not wait right after it has \
-             arrived",
-        )
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod counted;
 pub mod declare;
+pub mod grids;
 pub mod launch;
 pub mod words;
 pub mod write;

@@ -102,6 +102,9 @@ impl Writer<'_, '_> {
                 Meaning::Read(..)
                 | Meaning::Answer(..)
                 | Meaning::Found(..)
+                | Meaning::Came(_)
+                | Meaning::Voted
+                | Meaning::Met(..)
                 | Meaning::Flipped(..)
                 | Meaning::ParameterAddress(_)
                 | Meaning::Environment(_),

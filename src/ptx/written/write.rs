@@ -170,7 +170,8 @@ impl Writer<'_, '_> {
                 continue;
             }
             if Self::meets_grid(statement, rest) {
-                self.line("sync grid_bar", statement);
+                let name = self.grid_name(statement);
+                self.line(&format!("sync {name}"), statement);
                 index += 2;
                 continue;
             }

@@ -1,0 +1,198 @@
+//! Which parameters of the kernel an address is based on, whatever is added to them: `&bins[x[i]]` lies behind `bins`,
+//! though its index comes from data.
+//!
+//! Pointers that are different parameters are taken not to overlap. So an address that is a parameter plus something
+//! that is no address itself lies behind that parameter, however large the index is, and what is done there is not
+//! done to memory behind another one. What is added is no address if it comes from 32 bits, or is a product:
+//! nobody multiplies addresses. Each register counts with everything that is ever written to it, in whichever order, so
+//! nothing has to be known of branches and loops. A pointer that is read from memory, or goes through bits, may point
+//! anywhere.
+
+use std::collections::BTreeSet;
+
+use crate::ptx::syntax::ast::Function;
+use crate::ptx::syntax::ast::Instruction;
+use crate::ptx::syntax::ast::Operand;
+use crate::ptx::syntax::ast::Register;
+use crate::ptx::warp::evaluate::destinations;
+
+/// A parameter, and the offset in it.
+type Base = (usize, i64);
+
+/// What a register may hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Held {
+    /// Nothing has been written to it yet.
+    Nothing,
+    /// A number of at most 32 bits, or a sum or product of such.
+    Number,
+    /// A product, or a sum of such.
+    Product,
+    /// One of these parameters, plus numbers and products.
+    Based(BTreeSet<Base>),
+    Anything,
+}
+
+/// What the registers of a function hold.
+#[derive(Debug)]
+pub(in crate::ptx) struct Arrays(Vec<Held>);
+
+impl Held {
+    fn or(&self, other: &Held) -> Held {
+        match (self, other) {
+            (Held::Nothing, held) | (held, Held::Nothing) => held.clone(),
+            (Held::Based(a), Held::Based(b)) => Held::Based(a | b),
+            (Held::Number, Held::Number) => Held::Number,
+            (Held::Number | Held::Product, Held::Number | Held::Product) => Held::Product,
+            _ => Held::Anything,
+        }
+    }
+
+    fn plus(&self, other: &Held) -> Held {
+        match (self, other) {
+            (Held::Nothing, _) | (_, Held::Nothing) => Held::Nothing,
+            (Held::Based(base), Held::Number | Held::Product)
+            | (Held::Number | Held::Product, Held::Based(base)) => Held::Based(base.clone()),
+            (Held::Based(_), Held::Based(_)) => Held::Anything,
+            _ => self.or(other),
+        }
+    }
+
+    fn minus(&self, other: &Held) -> Held {
+        match (self, other) {
+            (_, Held::Based(_)) => Held::Anything,
+            _ => self.plus(other),
+        }
+    }
+}
+
+impl Arrays {
+    pub fn of(function: &Function<'_>) -> Arrays {
+        let mut arrays = Arrays(vec![Held::Nothing; function.registers.len()]);
+        loop {
+            let mut changed = false;
+            for instruction in &function.code {
+                let first = arrays.written(instruction, function);
+                let all = destinations(instruction);
+                let several = all.len() > 1;
+                for (place, register) in all.into_iter().enumerate() {
+                    let Some(Register(number)) = register else {
+                        continue;
+                    };
+                    let written = match &first {
+                        // The parameters that follow.
+                        Held::Based(bases) if several && instruction.opcode.starts_with("ld.") => {
+                            let next = |(index, offset): &Base| {
+                                (*index, offset + 8 * i64::try_from(place).unwrap_or(0))
+                            };
+                            Held::Based(bases.iter().map(next).collect())
+                        }
+                        Held::Based(_) if several => Held::Anything,
+                        held => held.clone(),
+                    };
+                    if let Some(slot) = arrays.0.get_mut(number as usize) {
+                        let held = slot.or(&written);
+                        changed |= held != *slot;
+                        *slot = held;
+                    }
+                }
+            }
+            if !changed {
+                return arrays;
+            }
+        }
+    }
+
+    /// The parameters that an address may be based on; none if it may lie anywhere.
+    pub fn behind(&self, address: &Operand<'_>) -> Option<&BTreeSet<Base>> {
+        match address {
+            Operand::Address { base, rest, .. } if rest.is_empty() => self.behind(base),
+            Operand::Register(Register(number)) => match self.0.get(*number as usize)? {
+                Held::Based(bases) => Some(bases),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    fn held(&self, operand: Option<&Operand<'_>>) -> Held {
+        match operand {
+            Some(Operand::Register(Register(number))) => {
+                let held = self.0.get(*number as usize);
+                held.cloned().unwrap_or(Held::Anything)
+            }
+            Some(Operand::Integer(_)) => Held::Number,
+            Some(Operand::Name(name)) if name.starts_with('%') => Held::Number,
+            _ => Held::Anything,
+        }
+    }
+
+    /// What an instruction writes first.
+    fn written(&self, instruction: &Instruction<'_>, function: &Function<'_>) -> Held {
+        let parts: Vec<&str> = instruction.parts().collect();
+        let name = parts.first().copied().unwrap_or_default();
+        let operand = |number: usize| self.held(instruction.operands.get(number));
+        let wide = |part: &&str| part.ends_with("64") || part.ends_with("128");
+        let numbers = || {
+            let all = 1..instruction.operands.len();
+            all.fold(Held::Number, |all, number| all.or(&operand(number)))
+        };
+        let by = match instruction.operands.get(2) {
+            Some(Operand::Integer(by)) => *by,
+            _ => 0,
+        };
+        let product = || match (operand(1), operand(2)) {
+            (Held::Nothing, _) | (_, Held::Nothing) => Held::Nothing,
+            (Held::Number, Held::Number) => Held::Number,
+            _ => Held::Product,
+        };
+        match name {
+            "call" => Held::Anything,
+            "ld" if parts.contains(&"param") && parts.iter().any(wide) => {
+                match instruction.operands.get(1) {
+                    Some(Operand::Address { base, offset, rest }) if rest.is_empty() => {
+                        let Operand::Name(name) = **base else {
+                            return Held::Anything;
+                        };
+                        let index = function.parameters.iter().position(|p| p.name == name);
+                        match index {
+                            Some(index) if !parts.iter().any(|p| p.ends_with("128")) => {
+                                Held::Based(BTreeSet::from([(index, *offset)]))
+                            }
+                            _ => Held::Anything,
+                        }
+                    }
+                    _ => Held::Anything,
+                }
+            }
+            "mul" | "mad" if parts.contains(&"wide") => match name {
+                "mul" => Held::Number,
+                _ => Held::Number.plus(&operand(3)),
+            },
+            "cvt" => {
+                let to = parts.len().checked_sub(2).and_then(|to| parts.get(to));
+                match (to.is_some_and(wide), parts.last().is_some_and(wide)) {
+                    (true, true) => operand(1),
+                    _ => Held::Number,
+                }
+            }
+            _ if !parts.iter().any(wide) => Held::Number,
+            "mov" | "cvta" => operand(1),
+            "add" => operand(1).plus(&operand(2)),
+            "sub" => operand(1).minus(&operand(2)),
+            "mul" if parts.contains(&"lo") => product(),
+            "mad" if parts.contains(&"lo") => product().plus(&operand(3)),
+            "shl" if by >= 1 => match operand(1) {
+                held @ (Held::Nothing | Held::Number) => held,
+                _ => Held::Product,
+            },
+            "selp" => operand(1).or(&operand(2)),
+            "neg" | "abs" | "min" | "max" | "rem" | "div" | "shl" | "shr" | "and" | "or"
+            | "xor" | "not" => match numbers() {
+                Held::Number => Held::Number,
+                _ => Held::Anything,
+            },
+            _ => Held::Anything,
+        }
+    }
+}
