@@ -3,8 +3,16 @@
 //! the parameter. It may be any number that `tiles` may be, as one CTA shows that does all of them, and it is never
 //! negative, since a CTA's index is below their number. So the protocol is the same, and proofs need no division.
 //!
+//! The same holds of `(tiles - first - 1) / step + 1` for any `first` and `step` over the place in the grid, as
+//! `2 * blockIdx.x + 1` and `2 * gridDim.x`, or `blockIdx.y * gridDim.x + blockIdx.x` and `gridDim.x * gridDim.y`: `first`
+//! is never negative and always below `step`, and in the smallest launch, where both are least, the number takes every value
+//! from 0 on. Neither the index nor how many there are may occur elsewhere along these axes. An assumption on these, as that
+//! nothing wraps around, has to hold in that launch; it is asked for with the `tiles` for which it says most, so that it is
+//! one on the grid only.
+//!
 //! The same is done with the quotient of two parameters, `n / tile`, which may be any number that `n` may be.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::program::Followed;
@@ -31,14 +39,16 @@ pub(in crate::ptx) fn count_rounds(followed: &mut Followed) {
         };
         let mut elsewhere = false;
         visit(followed, &mut |sum| elsewhere |= rounds.beside(sum));
-        let mut assumed = followed.assumptions.iter().map(|(sum, _)| sum);
-        let other = |sum: &Sum| rounds.granted.as_ref() != Some(sum);
-        if elsewhere || assumed.any(|s| other(s) && s.mentions(&|u| rounds.takes(u))) {
+        let assumed = followed.assumptions.iter();
+        let assumed =
+            assumed.map(|(sum, at)| Some((rounds.assumed(sum, &followed.unknowns)?, *at)));
+        let assumed: Option<BTreeSet<_>> = assumed.collect();
+        let (false, Some(assumed)) = (elsewhere, assumed) else {
             continue;
-        }
-        let most = followed.unknowns.1.range(&Sum::unknown(rounds.parameter)).1;
+        };
+        followed.assumptions = assumed;
         let unknown = followed.unknowns.of(rounds.meaning.clone());
-        followed.unknowns.1.bound(unknown, 0, most);
+        followed.unknowns.1.bound(unknown, 0, rounds.most);
         let facts = followed.unknowns.1.clone();
         let instead = Sum::unknown(unknown).plus_constant(-rounds.more);
         for program in &mut followed.programs {
@@ -139,49 +149,61 @@ struct Rounds {
     meaning: Meaning,
     /// By how much what takes its place is more than the quotient.
     more: i128,
+    /// The most that what takes its place can be.
+    most: i128,
     /// What may be assumed of these beside.
     granted: Option<Sum>,
 }
 
 impl Rounds {
-    /// `(parameter - block - 1) / blocks`, with clusters in the place of blocks where there are some.
+    /// `(parameter - first - 1) / step`, over the place in the grid.
     fn of(atom: &Atom, unknowns: &Unknowns) -> Option<Rounds> {
-        let Atom::Quotient(dividend, divisor) = atom else {
+        let Atom::Quotient(dividend, step) = atom else {
             return None;
         };
         if let (Some((Atom::Unknown(one), 1)), Some((Atom::Unknown(by), 1))) =
-            (dividend.single(), divisor.single())
+            (dividend.single(), step.single())
         {
             return Rounds::ratio(atom, *one, *by, unknowns);
         }
-        let (mut parameter, mut block) = (None, None);
-        for (term, factor) in &dividend.terms {
-            let Atom::Unknown(unknown) = term else {
-                return None;
-            };
-            match (unknowns.meaning(*unknown)?, *factor) {
-                (Meaning::Parameter(..) | Meaning::Divided(..), 1) if parameter.is_none() => {
-                    parameter = Some(*unknown);
-                }
-                (Meaning::Block(axis), -1) if block.is_none() => block = Some((*unknown, *axis)),
-                _ => return None,
-            }
+        let counted = |u: Unknown| {
+            let meaning = unknowns.meaning(u);
+            matches!(meaning, Some(Meaning::Parameter(..) | Meaning::Divided(..)))
+        };
+        let parameter = dividend
+            .terms
+            .iter()
+            .find_map(|(term, factor)| match term {
+                Atom::Unknown(u) if *factor == 1 && counted(*u) => Some(*u),
+                _ => None,
+            })?;
+        let first = Sum::unknown(parameter).minus(dividend).plus_constant(-1);
+        let (facts, smallest) = grid(unknowns);
+        let placed = |u: Unknown| smallest.contains_key(&u);
+        if first.mentions(&|u| !placed(u)) || step.mentions(&|u| !placed(u)) {
+            return None;
         }
-        let (parameter, (block, axis)) = (parameter?, block?);
-        let blocks = unknowns.find(&Meaning::Blocks(axis))?;
-        let (least, most) = unknowns.1.range(&Sum::unknown(parameter));
-        // As many as there are clusters, the first of which there is.
-        let extent = unknowns.1.range(&Sum::unknown(blocks)).0;
-        let clusters = unknowns
-            .1
-            .quotient(&Sum::unknown(blocks), &Sum::of(extent))?;
-        let whole = **divisor == clusters && extent >= 1;
-        (whole && dividend.constant == -1 && least == 0 && most < 1 << 62).then(|| Rounds {
+        // Along an axis, a place says how many there are at least, and the other way round.
+        let axis_of = |u: &Unknown| match unknowns.meaning(*u) {
+            Some(Meaning::Block(axis) | Meaning::Blocks(axis)) => Some(*axis),
+            _ => None,
+        };
+        let mentioned = smallest.keys().filter(|u| atom.mentions(&|o| o == **u));
+        let axes: BTreeSet<usize> = mentioned.filter_map(axis_of).collect();
+        let along = |u: &Unknown| axis_of(u).is_some_and(|axis| axes.contains(&axis));
+        let others: Vec<Unknown> = smallest.keys().copied().filter(along).collect();
+        let least = |sum: &Sum| least(sum, &smallest, &facts);
+        let (low, by) = (least(&first)?, least(step)?);
+        let (fewest, most) = unknowns.1.range(&Sum::unknown(parameter));
+        let axis = *axes.first()?;
+        let below = facts.is_positive(&step.minus(&first).plus_constant(-1));
+        (below && 0 <= low && low < by && fewest == 0 && most <= 1 << 62).then(|| Rounds {
             atom: atom.clone(),
             parameter,
-            others: vec![block, blocks],
+            others,
             meaning: Meaning::Rounds(parameter, axis),
             more: 1,
+            most: (most - low - 1).div_euclid(by) + 1,
             granted: None,
         })
     }
@@ -199,8 +221,32 @@ impl Rounds {
             others: vec![by],
             meaning: Meaning::Ratio(one, by),
             more: 0,
+            most: unknowns.1.range(&Sum::unknown(one)).1,
             granted: Some(Sum::unknown(by).plus_constant(-1)),
         })
+    }
+
+    /// What is assumed of the grid alone so that an assumption holds whatever the parameter, as it may in the smallest
+    /// launch.
+    fn assumed(&self, sum: &Sum, unknowns: &Unknowns) -> Option<Sum> {
+        if self.granted.as_ref() == Some(sum) || !sum.mentions(&|u| self.takes(u)) {
+            return Some(sum.clone());
+        }
+        if self.granted.is_some() {
+            return None;
+        }
+        let (slope, rest) = sum.split(self.parameter)?;
+        let (fewest, most) = unknowns.1.range(&Sum::unknown(self.parameter));
+        let worst = if slope.as_constant()? < 0 {
+            most
+        } else {
+            fewest
+        };
+        let sum = rest.plus(&slope.scaled(worst));
+        let (_, smallest) = grid(unknowns);
+        let with = |u: Unknown| smallest.get(&u).map(|least| Sum::of(*least));
+        let there = Facts::default().replaced(&sum, &with).as_constant()?;
+        (there >= 0).then_some(sum)
     }
 
     fn takes(&self, unknown: Unknown) -> bool {
@@ -281,6 +327,51 @@ impl Rounds {
             other => other.clone(),
         }
     }
+}
+
+/// What is known of the place in the grid, and where it is in the smallest launch.
+fn grid(unknowns: &Unknowns) -> (Facts, BTreeMap<Unknown, i128>) {
+    let mut facts = unknowns.1.clone();
+    let mut smallest = BTreeMap::new();
+    let mut free = Vec::new();
+    for axis in 0..3 {
+        let Some(blocks) = unknowns.find(&Meaning::Blocks(axis)) else {
+            continue;
+        };
+        let extent = Sum::unknown(blocks);
+        // A grid is made of whole clusters, the first of which there is.
+        let cluster = unknowns.1.range(&extent).0;
+        smallest.insert(blocks, cluster);
+        if let Some(block) = unknowns.find(&Meaning::Block(axis)) {
+            smallest.insert(block, 0);
+            let inside = extent.plus_times(&Sum::unknown(block), -cluster);
+            let behind = inside.plus_constant(-cluster);
+            facts.assume_positive(&behind);
+            // As many clusters as there are are more than those before.
+            if let Some(clusters) = facts.quotient(&extent, &Sum::of(cluster)) {
+                let behind = clusters.minus(&Sum::unknown(block)).plus_constant(-1);
+                facts.assume_positive(&behind);
+            }
+            free.push((axis, behind));
+        }
+    }
+    for (axis, behind) in &free {
+        for other in (0..3).filter(|other| other != axis) {
+            if let Some(blocks) = unknowns.find(&Meaning::Blocks(other)) {
+                facts.assume_positive(&behind.times(&Sum::unknown(blocks)));
+            }
+        }
+    }
+    (facts, smallest)
+}
+
+/// The value of a sum in the smallest launch, if it is nowhere less.
+fn least(sum: &Sum, smallest: &BTreeMap<Unknown, i128>, facts: &Facts) -> Option<i128> {
+    let with = |u: Unknown| smallest.get(&u).map(|least| Sum::of(*least));
+    let there = facts.replaced(sum, &with).as_constant()?;
+    facts
+        .is_positive(&sum.plus_constant(-there))
+        .then_some(there)
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ pub mod lanes;
 pub mod locals;
 pub mod meeting;
 pub mod spins;
+pub mod stays;
+pub mod threaded;
 pub mod unroll;
 pub mod visited;
 pub mod walk;
