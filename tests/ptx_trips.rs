@@ -210,3 +210,47 @@ fn last_rounds_behind_a_loop() {
     --- stderr
     ");
 }
+
+/// One CTA of a cluster leaves a meeting earlier, as PTX lets it; one that arrives twice without waiting may not; and one
+/// that comes to its own barrier more often than the other CTA to its own is in nobody's way.
+#[test]
+fn barriers_that_some_come_to_less_often() {
+    let cluster = ".explicitcluster\n.reqnctapercluster 2, 1, 1";
+    let meet = "barrier.cluster.arrive;\nbarrier.cluster.wait;";
+    let code = |skips: &str, last: &str| {
+        format!(
+            "mov.u32 %r2, %cluster_ctarank;\nsetp.ne.u32 %p3, %r2, 0;\nadd.s32 %r5, %r60, -1;\nmov.u32 %r3, 0;\n\
+             setp.lt.s32 %p4, %r60, 1;\n@%p4 bra LAST;\nLOOP:\nbar.sync 0;\n{skips}\n{meet}\nSKIP:\n\
+             add.s32 %r3, %r3, 1;\nsetp.lt.s32 %p4, %r3, %r60;\n@%p4 bra LOOP;\nLAST:\n{last}"
+        )
+    };
+    let skips = "setp.lt.s32 %p5, %r3, %r5;\nor.pred %p6, %p3, %p5;\n@!%p6 bra SKIP;";
+    insta::assert_snapshot!(hand_written(cluster, 64, &code(skips, meet)), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 16 obligations of the cut rule hold
+    --- stderr
+    ");
+    let waits = "barrier.cluster.arrive;\n@%p3 bra SKIP;\nbarrier.cluster.wait;\nbra SKIP;";
+    insta::assert_snapshot!(hand_written(cluster, 64, &code(waits, meet)), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN a run does something undefined at p_n = 1: cta1_warps0_1[1]: a second arrival without a wait in between
+    --- stderr
+    ");
+    let own = "@%p3 bra OWN;\nbar.sync 0;\nbra SKIP;\nOWN:";
+    insta::assert_snapshot!(hand_written(cluster, 64, &code(own, "")), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 21 obligations of the order rule hold
+    --- stderr
+    ");
+    // A warp that waits for who does not come is no warp that has left.
+    let waiting = "@%p2 bra OTHER;\nbar.sync 1, 64;\nOTHER:\nbar.sync 0;";
+    insta::assert_snapshot!(hand_written("", 64, waiting), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    --- stderr
+    ");
+}
