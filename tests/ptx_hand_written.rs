@@ -387,7 +387,7 @@ fn a_cta_barrier_in_a_loop_of_a_role() {
     insta::assert_snapshot!(barrier_in_a_role("bar.sync 1;\n"), @"
     exit 4
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 18, `bar.sync 0`: not every warp comes to this barrier of all threads equally often, and what those that have left mean for it is not followed
+    kernel.ptx: deadlock: UNKNOWN line 18, `bar.sync 0`: not every warp comes to this barrier of all threads equally often (warps 1-2 otherwise than warp 0), and what those that have left mean for it is not followed
     --- stderr
     ");
 }

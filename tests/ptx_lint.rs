@@ -84,7 +84,7 @@ fn a_cta_barrier_in_a_role() {
     insta::assert_snapshot!(lint("@%p2 bra E;\nbar.sync 0;\nE:\n"), @"
     exit 1
     --- stdout
-    kernel.ptx:kernel: cta-barrier-in-role: line 17: not every warp comes to this barrier of all threads equally often
+    kernel.ptx:kernel: cta-barrier-in-role: line 17: not every warp comes to this barrier of all threads equally often: warp 1 otherwise than warp 0
       hint: inside a role, use a named barrier with the role's thread count
     --- stderr
     ");

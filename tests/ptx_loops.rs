@@ -361,7 +361,7 @@ fn loops_that_are_left_in_two_places() {
     insta::assert_snapshot!(hand_written(64, &code(warps, "")), @"
     exit 4
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 30, `@%p3 bra AGAIN`: the condition of this loop may wrap around
+    kernel.ptx: deadlock: UNKNOWN line 22, `bar.sync 0`: not every warp comes to this barrier of all threads equally often (warp 1 otherwise than warp 0), and what those that have left mean for it is not followed
     --- stderr
     ");
     let lanes = "setp.eq.u32 %p4, %r3, %r1;\n@%p4 bra OUT;";

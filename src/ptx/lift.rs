@@ -16,6 +16,7 @@ use crate::ptx::cta::family::families;
 use crate::ptx::cta::family::place;
 use crate::ptx::cta::family::splits;
 use crate::ptx::cta::left::complete;
+use crate::ptx::cta::left::who_differs;
 use crate::ptx::cta::lifetimes::end_lives;
 use crate::ptx::cta::memory::Memory;
 use crate::ptx::cta::program::Followed;
@@ -23,7 +24,6 @@ use crate::ptx::cta::program::Program;
 use crate::ptx::cta::program::each;
 use crate::ptx::cta::program::follow;
 use crate::ptx::cta::program::of_all;
-use crate::ptx::cta::program::skeleton;
 use crate::ptx::cta::repeats::put_together;
 use crate::ptx::cta::rounds::count_rounds;
 use crate::ptx::cta::settled::settle_waits;
@@ -348,21 +348,10 @@ pub(super) fn whole(followed: &Followed, launch: &Launch) -> Result<(), Obstacle
         &|a| matches!(a, Action::ClusterArrive | Action::ClusterWait),
     ];
     for keep in kept {
-        let mut all = followed
-            .programs
-            .iter()
-            .map(|p| crate::ptx::cta::program::numbered(&skeleton(&p.statements, keep)));
-        let Some(first) = all.next() else { continue };
-        for other in all {
-            if other != first {
-                let one = other.first().or(first.first());
-                let at = one.map_or(0, |s| s.at);
-                return Err(Obstacle::new(
-                    at,
-                    "not every warp comes to this barrier of all threads equally often: what \
-                     happens depends on whether the others have left by then",
-                ));
-            }
+        if let Some((at, who)) = who_differs(&followed.programs, keep) {
+            let reason =
+                format!("not every warp comes to this barrier of all threads equally often: {who}");
+            return Err(Obstacle::new(at, reason));
         }
     }
     Ok(())

@@ -157,7 +157,7 @@ impl Search<'_, '_> {
             self.add(
                 "cta-barrier-in-role",
                 &statement,
-                "not every warp comes to this barrier of all threads equally often".to_owned(),
+                obstacle.reason,
                 "inside a role, use a named barrier with the role's thread count",
             );
         }

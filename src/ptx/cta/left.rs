@@ -9,6 +9,8 @@
 //! A warp that leaves early under a condition, where all who stay come equally often, comes under that condition
 //! to what it would have come to otherwise. How often others come is asked only where that is not enough.
 
+use std::collections::BTreeSet;
+
 use super::program::Followed;
 use super::program::Program;
 use super::program::each;
@@ -16,11 +18,14 @@ use super::program::numbered;
 use super::program::of_all;
 use super::program::regroup;
 use super::program::skeleton;
+use crate::ptx::path::forms::trips;
+use crate::ptx::warp::facts::Facts;
 use crate::ptx::warp::machine::Launch;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Statement;
+use crate::ptx::warp::term::Atom;
 use crate::ptx::warp::term::Condition;
 use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::term::Unknown;
@@ -28,15 +33,23 @@ use crate::ptx::warp::term::Unknown;
 /// Sums with more choices are not compared: that takes several times as long with each one.
 const MOST_CHOICES: usize = 8;
 
+/// Whether two programs meet at a barrier.
+type Meet<'f> = dyn Fn(&Program, &Program) -> bool + 'f;
+
 /// Lets warps that have left go on meeting the others. Returns whether some do.
 pub(in crate::ptx) fn complete(followed: &mut Followed, launch: &Launch) -> Result<bool, Obstacle> {
     let cta = |a: &Action| of_all(a, launch) && matches!(a, Action::Sync(_, _, false));
     let cluster = |a: &Action| matches!(a, Action::ClusterArrive | Action::ClusterWait);
     let kinds: [&dyn Fn(&Action) -> bool; 2] = [&cta, &cluster];
-    let uneven: Vec<_> = kinds
-        .iter()
-        .filter(|keep| !even(followed, **keep))
-        .collect();
+    // Who arrives at a cluster barrier as often as the others is not missing, however often it waits there.
+    let arrives = |a: &Action| *a == Action::ClusterArrive;
+    let often: [&dyn Fn(&Action) -> bool; 2] = [&cta, &arrives];
+    let meet: [&Meet<'_>; 2] = [&|a, b| a.rank == b.rank, &|_, _| true];
+    let uneven = kinds.iter().zip(often.into_iter().zip(meet));
+    let uneven = uneven.filter(|(_, (often, meet))| {
+        !alike(&followed.programs, often, meet) && !as_often(followed, often)
+    });
+    let uneven: Vec<_> = uneven.map(|(keep, _)| keep).collect();
     match uneven.as_slice() {
         [] => Ok(false),
         [keep] => {
@@ -132,12 +145,46 @@ fn touches(statements: &[Statement]) -> bool {
 
 /// Whether all warps come to these barriers in the same loops and branches.
 fn even(followed: &Followed, keep: &dyn Fn(&Action) -> bool) -> bool {
-    let mut all = followed
-        .programs
-        .iter()
-        .map(|p| numbered(&skeleton(&p.statements, keep)));
-    let first = all.next();
-    all.all(|other| Some(&other) == first.as_ref())
+    alike(&followed.programs, keep, &|_, _| true)
+}
+
+/// Whether programs that meet come to these barriers in the same loops and branches.
+fn alike(programs: &[Program], keep: &dyn Fn(&Action) -> bool, meet: &Meet<'_>) -> bool {
+    let all = programs.iter();
+    let all = all.map(|p| (p, numbered(&skeleton(&p.statements, keep))));
+    let all: Vec<_> = all.collect();
+    all.iter().all(|(program, skeleton)| {
+        let first = all.iter().find(|(other, _)| meet(program, other));
+        first.is_none_or(|(_, other)| other == skeleton)
+    })
+}
+
+/// Whether all warps of each CTA come equally often to a barrier of the CTA, or all of the cluster to one of the
+/// cluster, if there is one: then none that has left is missing there.
+fn as_often(followed: &Followed, keep: &dyn Fn(&Action) -> bool) -> bool {
+    let facts = &followed.unknowns.1;
+    let mut kinds: Vec<Action> = Vec::new();
+    let mut counts: Vec<(u32, Sum)> = Vec::new();
+    for program in &followed.programs {
+        each(&program.statements, &mut |s| {
+            if keep(&s.action) && !kinds.contains(&s.action) {
+                kinds.push(s.action.clone());
+            }
+        });
+        let Some(count) = count(&skeleton(&program.statements, keep), false, facts) else {
+            return false;
+        };
+        counts.push((program.rank, count));
+    }
+    let one = match kinds.as_slice() {
+        [Action::Sync(id, ..)] => id.as_constant().is_some() && alone(followed, keep, Some(id)),
+        kinds => kinds.len() == 1,
+    };
+    let of_cluster = kinds == [Action::ClusterArrive];
+    one && counts.iter().all(|(rank, count)| {
+        let mut others = counts.iter().filter(|(r, _)| of_cluster || r == rank);
+        others.all(|(_, other)| count == other || facts.same(count, other))
+    })
 }
 
 fn refusal(followed: &Followed, keep: &dyn Fn(&Action) -> bool) -> Obstacle {
@@ -149,11 +196,46 @@ fn refusal(followed: &Followed, keep: &dyn Fn(&Action) -> bool) -> Obstacle {
             }
         });
     }
+    let who = who_differs(&followed.programs, keep);
+    let who = who.map_or(String::new(), |(_, who)| format!(" ({who})"));
     Obstacle::new(
         at,
-        "not every warp comes to this barrier of all threads equally often, and what those that have \
-         left mean for it is not followed",
+        format!(
+            "not every warp comes to this barrier of all threads equally often{who}, and what those that have left \
+             mean for it is not followed"
+        ),
     )
+}
+
+/// Warps that come to barriers in other loops and branches than the first ones, in words, and where they do first.
+pub(in crate::ptx) fn who_differs(
+    programs: &[Program],
+    keep: &dyn Fn(&Action) -> bool,
+) -> Option<(usize, String)> {
+    let seen = |p: &Program| numbered(&skeleton(&p.statements, keep));
+    let first = programs.first()?;
+    let expected = seen(first);
+    let other = programs.iter().find(|p| seen(p) != expected)?;
+    let found = seen(other);
+    let at = found.first().or(expected.first()).map_or(0, |s| s.at);
+    let several = programs.iter().any(|p| p.rank != first.rank);
+    let named = |program: &Program| {
+        let warps: Vec<String> = program.warps.iter().map(u32::to_string).collect();
+        let warps = match (program.warps.as_slice(), warps.as_slice()) {
+            ([low, .., high], _) if high - low + 1 == u32::try_from(warps.len()).unwrap_or(0) => {
+                format!("warps {low}-{high}")
+            }
+            (_, [one]) => format!("warp {one}"),
+            _ => format!("warps {}", warps.join(", ")),
+        };
+        if several {
+            format!("{warps} of CTA {}", program.rank)
+        } else {
+            warps
+        }
+    };
+    let who = format!("{} otherwise than {}", named(other), named(first));
+    Some((at, who))
 }
 
 /// The one barrier that this is, with what is done at it each time: in one CTA or in one cluster, and used
@@ -165,7 +247,6 @@ fn barrier(
 ) -> Result<Vec<Action>, Obstacle> {
     let refused = refusal(followed, keep);
     let mut actions: Vec<Action> = Vec::new();
-    let mut foreign = false;
     for program in &followed.programs {
         each(&program.statements, &mut |s| {
             if keep(&s.action) && !actions.contains(&s.action) {
@@ -178,20 +259,26 @@ fn barrier(
         [Action::ClusterArrive, Action::ClusterWait] => None,
         _ => return Err(refused),
     };
-    for program in &followed.programs {
-        each(&program.statements, &mut |s| {
-            if let Action::Sync(other, ..) | Action::ArriveNamed(other, _) = &s.action {
-                foreign |= !keep(&s.action)
-                    && id.is_some()
-                    && other.as_constant() == id.as_ref().and_then(Sum::as_constant);
-                foreign |= !keep(&s.action) && other.as_constant().is_none();
-            }
-        });
-    }
-    if foreign || launch.ranks() > 1 && id.is_some() {
+    if !alone(followed, keep, id.as_ref()) || launch.ranks() > 1 && id.is_some() {
         return Err(refused);
     }
     Ok(actions)
+}
+
+/// Whether a barrier with this id, or of the cluster if there is none, is certainly used in no other way.
+fn alone(followed: &Followed, keep: &dyn Fn(&Action) -> bool, id: Option<&Sum>) -> bool {
+    let mut alone = true;
+    for program in &followed.programs {
+        each(&program.statements, &mut |s| {
+            if let Action::Sync(other, ..) | Action::ArriveNamed(other, _) = &s.action
+                && !keep(&s.action)
+            {
+                let other = other.as_constant();
+                alone &= other.is_some() && other != id.and_then(Sum::as_constant);
+            }
+        });
+    }
+    alone
 }
 
 fn filled_up(
@@ -211,7 +298,8 @@ fn filled_up(
         counts.push(count);
     }
     let mut most = Sum::of(0);
-    for count in &counts {
+    let different: BTreeSet<&Sum> = counts.iter().collect();
+    for count in different {
         if most.choices() + count.choices() > MOST_CHOICES {
             return Err(refused);
         }
@@ -258,31 +346,31 @@ fn filled_up(
 }
 
 /// How often these barriers are come to, where that is a sum.
-fn count(
-    statements: &[Statement],
-    pairs: bool,
-    facts: &crate::ptx::warp::facts::Facts,
-) -> Option<Sum> {
+fn count(statements: &[Statement], pairs: bool, facts: &Facts) -> Option<Sum> {
     let mut total = Sum::of(0);
     let mut open = false;
     for statement in statements {
         match &statement.action {
             Action::For(variable, times, body) => {
                 let each = count(body, pairs, facts)?;
-                if open || each.mentions(&|u: Unknown| u == *variable) {
+                if open {
                     return None;
                 }
                 let none = Condition::Negative(times.clone());
                 let times = facts.choice(&none, &Sum::of(0), times);
-                total = total.plus(&times.times(&each));
+                total = total.plus(&summed(&each, *variable, &times, facts)?);
             }
             Action::If(condition, yes, no) => {
-                let (yes, no) = (count(yes, pairs, facts)?, count(no, pairs, facts)?);
+                let (mut holds, mut fails) = (facts.clone(), facts.clone());
+                holds.assume(condition);
+                fails.assume(&condition.negated());
+                let (yes, no) = (count(yes, pairs, &holds)?, count(no, pairs, &fails)?);
                 if open {
                     return None;
                 }
                 total = total.plus(&facts.choice(condition, &yes, &no));
             }
+            Action::ClusterArrive if !pairs => total = total.plus_constant(1),
             Action::ClusterArrive if !open => open = true,
             Action::ClusterWait if open => {
                 open = false;
@@ -293,4 +381,50 @@ fn count(
         }
     }
     (!open && !total.excessive()).then_some(total)
+}
+
+/// The sum of what is done in each of so many rounds, where it depends on the round only by comparing its number.
+fn summed(each: &Sum, number: Unknown, times: &Sum, facts: &Facts) -> Option<Sum> {
+    let mut total = times.scaled(each.constant);
+    for (atom, factor) in &each.terms {
+        let moves = |sum: &Sum| sum.mentions(&|u| u == number);
+        let one = Sum::atom(atom.clone());
+        let sum = match atom {
+            _ if !moves(&one) => times.times(&one),
+            Atom::Choice(condition, yes, no) if !moves(yes) && !moves(no) => {
+                let holds = rounds(condition, number, times, facts)?;
+                let fails = times.minus(&holds);
+                holds.times(yes).plus(&fails.times(no))
+            }
+            _ => return None,
+        };
+        total = total.plus_times(&sum, *factor);
+    }
+    Some(total)
+}
+
+/// In how many of so many rounds a condition on the number of the round holds.
+fn rounds(condition: &Condition, number: Unknown, times: &Sum, facts: &Facts) -> Option<Sum> {
+    match condition {
+        Condition::Not(inner) => Some(times.minus(&rounds(inner, number, times, facts)?)),
+        Condition::Negative(sum) => {
+            let slope = sum.split(number)?.0.as_constant()?;
+            if slope < 0 {
+                let holds = rounds(&condition.negated(), number, times, facts)?;
+                return Some(times.minus(&holds));
+            }
+            let first = trips(condition, number, facts)?;
+            let less = Condition::Negative(first.minus(times));
+            Some(facts.choice(&less, &first, times))
+        }
+        Condition::Zero(sum) => {
+            let (slope, rest) = sum.split(number)?;
+            let place = rest.exactly_over(-slope.as_constant()?)?;
+            let before = Condition::Negative(place.clone());
+            let inside = Condition::Negative(place.minus(times));
+            let one = facts.choice(&inside, &Sum::of(1), &Sum::of(0));
+            Some(facts.choice(&before, &Sum::of(0), &one))
+        }
+        _ => None,
+    }
 }

@@ -37,7 +37,9 @@ pub(in crate::ptx) fn rolled(
                 Action::For(unknown, times, rolled(body, unknowns))
             }
             Action::If(condition, yes, no) => {
-                Action::If(condition, rolled(yes, unknowns), rolled(no, unknowns))
+                let yes = rolled_where(&condition, yes, unknowns);
+                let no = rolled_where(&condition.negated(), no, unknowns);
+                Action::If(condition, yes, no)
             }
             other => other,
         };
@@ -68,6 +70,20 @@ pub(in crate::ptx) fn rolled(
         all.push(statement);
     }
     drained(all, unknowns)
+}
+
+/// The same with what is known where a condition holds.
+fn rolled_where(
+    condition: &Condition,
+    statements: Vec<Statement>,
+    unknowns: &mut Unknowns,
+) -> Vec<Statement> {
+    let (first, before) = (unknowns.next(), unknowns.1.clone());
+    unknowns.1.assume(condition);
+    let all = rolled(statements, unknowns);
+    let inside = std::mem::replace(&mut unknowns.1, before);
+    unknowns.1.learn(&inside, &|made| made >= first);
+    all
 }
 
 /// What is done if something is 1 and not 0, as a loop.

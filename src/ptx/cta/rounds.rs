@@ -3,11 +3,19 @@
 //! the parameter. It may be any number that `tiles` may be, as one CTA shows that does all of them, and it is never
 //! negative, since a CTA's index is below their number. So the protocol is the same, and proofs need no division.
 //!
-//! Conditions on which round it is are the same without the three: `blockIdx.x + i * gridDim.x < tiles` says that `i` is less than
-//! the number of rounds, whatever `i` is, and `i * gridDim.x == 0` that `i` is 0.
+//! The same holds of `(tiles - first - 1) / step + 1` for any `first` and `step` over the place in the grid, as
+//! `2 * blockIdx.x + 1` and `2 * gridDim.x`, or `blockIdx.y * gridDim.x + blockIdx.x` and `gridDim.x * gridDim.y`: `first`
+//! is never negative and always below `step`, and in the smallest launch, where both are least, the number takes every value
+//! from 0 on. Neither the index nor how many there are may occur elsewhere along these axes. An assumption on these, as that
+//! nothing wraps around, has to hold in that launch; it is asked for with the `tiles` for which it says most, so that it is
+//! one on the grid only.
+//!
+//! Conditions on which round it is are the same without these: `first + i * step < tiles` says that `i` is less than
+//! the number of rounds, whatever `i` is, and `i * step == 0` that `i` is 0.
 //!
 //! The same is done with the quotient of two parameters, `n / tile`, which may be any number that `n` may be.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::program::Followed;
@@ -32,9 +40,8 @@ pub(in crate::ptx) fn count_rounds(followed: &mut Followed) {
         let Some(rounds) = Rounds::of(&atom, &followed.unknowns) else {
             continue;
         };
-        let most = followed.unknowns.1.range(&Sum::unknown(rounds.parameter)).1;
         let unknown = followed.unknowns.of(rounds.meaning.clone());
-        followed.unknowns.1.bound(unknown, 0, most);
+        followed.unknowns.1.bound(unknown, 0, rounds.most);
         let instead = Sum::unknown(unknown).plus_constant(-rounds.more);
         let before: Vec<_> = followed
             .programs
@@ -48,14 +55,17 @@ pub(in crate::ptx) fn count_rounds(followed: &mut Followed) {
         }
         let mut elsewhere = false;
         visit(followed, &mut |sum| elsewhere |= rounds.beside(sum));
-        let mut assumed = followed.assumptions.iter().map(|(sum, _)| sum);
-        let other = |sum: &Sum| rounds.granted.as_ref() != Some(sum);
-        if elsewhere || assumed.any(|s| other(s) && s.mentions(&|u| rounds.takes(u))) {
+        let assumed = followed.assumptions.iter();
+        let assumed =
+            assumed.map(|(sum, at)| Some((rounds.assumed(sum, &followed.unknowns)?, *at)));
+        let assumed: Option<BTreeSet<_>> = assumed.collect();
+        let (false, Some(assumed)) = (elsewhere, assumed) else {
             for (program, statements) in followed.programs.iter_mut().zip(before) {
                 program.statements = statements;
             }
             continue;
-        }
+        };
+        followed.assumptions = assumed;
         let facts = followed.unknowns.1.clone();
         for program in &mut followed.programs {
             let sum = |sum: &Sum| rounds.replaced(sum, &instead, &facts);
@@ -155,53 +165,65 @@ struct Rounds {
     meaning: Meaning,
     /// By how much what takes its place is more than the quotient.
     more: i128,
+    /// The most that what takes its place can be.
+    most: i128,
     /// What may be assumed of these beside.
     granted: Option<Sum>,
-    /// The index of the CTA and the size of the grid, where these are the others.
-    steps: Option<(Unknown, Atom)>,
+    /// Where the first round works, and how far on the next one does, where it is about these.
+    steps: Option<(Sum, Sum)>,
 }
 
 impl Rounds {
-    /// `(parameter - block - 1) / blocks`, with clusters in the place of blocks where there are some.
+    /// `(parameter - first - 1) / step`, over the place in the grid.
     fn of(atom: &Atom, unknowns: &Unknowns) -> Option<Rounds> {
-        let Atom::Quotient(dividend, divisor) = atom else {
+        let Atom::Quotient(dividend, step) = atom else {
             return None;
         };
         if let (Some((Atom::Unknown(one), 1)), Some((Atom::Unknown(by), 1))) =
-            (dividend.single(), divisor.single())
+            (dividend.single(), step.single())
         {
             return Rounds::ratio(atom, *one, *by, unknowns);
         }
-        let (mut parameter, mut block) = (None, None);
-        for (term, factor) in &dividend.terms {
-            let Atom::Unknown(unknown) = term else {
-                return None;
-            };
-            match (unknowns.meaning(*unknown)?, *factor) {
-                (Meaning::Parameter(..) | Meaning::Divided(..), 1) if parameter.is_none() => {
-                    parameter = Some(*unknown);
-                }
-                (Meaning::Block(axis), -1) if block.is_none() => block = Some((*unknown, *axis)),
-                _ => return None,
-            }
+        let counted = |u: Unknown| {
+            let meaning = unknowns.meaning(u);
+            matches!(meaning, Some(Meaning::Parameter(..) | Meaning::Divided(..)))
+        };
+        let parameter = dividend
+            .terms
+            .iter()
+            .find_map(|(term, factor)| match term {
+                Atom::Unknown(u) if *factor == 1 && counted(*u) => Some(*u),
+                _ => None,
+            })?;
+        let first = Sum::unknown(parameter).minus(dividend).plus_constant(-1);
+        let (facts, smallest) = grid(unknowns);
+        let placed = |u: Unknown| smallest.contains_key(&u);
+        if first.mentions(&|u| !placed(u)) || step.mentions(&|u| !placed(u)) {
+            return None;
         }
-        let (parameter, (block, axis)) = (parameter?, block?);
-        let blocks = unknowns.find(&Meaning::Blocks(axis))?;
-        let (least, most) = unknowns.1.range(&Sum::unknown(parameter));
-        // As many as there are clusters, the first of which there is.
-        let extent = unknowns.1.range(&Sum::unknown(blocks)).0;
-        let clusters = unknowns
-            .1
-            .quotient(&Sum::unknown(blocks), &Sum::of(extent))?;
-        let whole = **divisor == clusters && extent >= 1;
-        (whole && dividend.constant == -1 && least == 0 && most < 1 << 62).then(|| Rounds {
+        // Along an axis, a place says how many there are at least, and the other way round.
+        let axis_of = |u: &Unknown| match unknowns.meaning(*u) {
+            Some(Meaning::Block(axis) | Meaning::Blocks(axis)) => Some(*axis),
+            _ => None,
+        };
+        let mentioned = smallest.keys().filter(|u| atom.mentions(&|o| o == **u));
+        let axes: BTreeSet<usize> = mentioned.filter_map(axis_of).collect();
+        let along = |u: &Unknown| axis_of(u).is_some_and(|axis| axes.contains(&axis));
+        let others: Vec<Unknown> = smallest.keys().copied().filter(along).collect();
+        let least = |sum: &Sum| least(sum, &smallest, &facts);
+        let (low, by) = (least(&first)?, least(step)?);
+        let (fewest, most) = unknowns.1.range(&Sum::unknown(parameter));
+        let axis = *axes.first()?;
+        let below = facts.is_positive(&step.minus(&first).plus_constant(-1));
+        (below && 0 <= low && low < by && fewest == 0 && most <= 1 << 62).then(|| Rounds {
             atom: atom.clone(),
             parameter,
-            others: vec![block, blocks],
+            others,
             meaning: Meaning::Rounds(parameter, axis),
             more: 1,
+            most: (most - low - 1).div_euclid(by) + 1,
             granted: None,
-            steps: divisor.single().map(|(atom, _)| (block, atom.clone())),
+            steps: Some((first, (**step).clone())),
         })
     }
 
@@ -218,6 +240,7 @@ impl Rounds {
             others: vec![by],
             meaning: Meaning::Ratio(one, by),
             more: 0,
+            most: unknowns.1.range(&Sum::unknown(one)).1,
             granted: Some(Sum::unknown(by).plus_constant(-1)),
             steps: None,
         })
@@ -228,7 +251,7 @@ impl Rounds {
         let deep = |condition: &Condition| self.by_number(condition, rounds);
         match condition {
             Condition::Negative(sum) => {
-                // `block + blocks * e < parameter`, or `parameter <= block + blocks * e`.
+                // `first + step * e < parameter`, or `parameter <= first + step * e`.
                 if let Some(number) = self.number(sum) {
                     return Condition::Negative(number.minus(rounds));
                 }
@@ -248,38 +271,63 @@ impl Rounds {
         }
     }
 
-    /// The `e` of `block + blocks * e - parameter`.
+    /// The `e` of `first + step * e - parameter`.
     fn number(&self, sum: &Sum) -> Option<Sum> {
-        let (block, _) = self.steps.as_ref()?;
-        let rest = sum
-            .minus(&Sum::unknown(*block))
-            .plus(&Sum::unknown(self.parameter));
+        let (first, _) = self.steps.as_ref()?;
+        let rest = sum.minus(first).plus(&Sum::unknown(self.parameter));
         self.steps_in(&rest)
     }
 
-    /// The `e` of `blocks * e`, in which nothing else is of the three.
+    /// The `e` of `step * e`, in which nothing else is of the launch.
     fn steps_in(&self, sum: &Sum) -> Option<Sum> {
-        let (_, blocks) = self.steps.as_ref()?;
+        let (step, by) = self.steps.as_ref()?.1.single()?;
         if sum.constant != 0 {
             return None;
         }
+        let parts = |atom: &Atom| match atom {
+            Atom::Product(parts) => parts.clone(),
+            other => vec![other.clone()],
+        };
         let mut number = Sum::of(0);
         for (atom, factor) in &sum.terms {
-            let one = match atom {
-                atom if atom == blocks => Sum::of(1),
-                Atom::Product(parts) => {
-                    let at = parts.iter().position(|part| part == blocks)?;
-                    let others = parts.iter().enumerate().filter(|(k, _)| *k != at);
-                    others.fold(Sum::of(1), |product, (_, part)| {
-                        product.times(&Sum::atom(part.clone()))
-                    })
-                }
-                _ => return None,
-            };
-            number = number.plus_times(&one, *factor);
+            let mut left = parts(atom);
+            for part in parts(step) {
+                let at = left.iter().position(|other| *other == part)?;
+                left.remove(at);
+            }
+            if factor % by != 0 {
+                return None;
+            }
+            let one = left
+                .into_iter()
+                .fold(Sum::of(1), |product, part| product.times(&Sum::atom(part)));
+            number = number.plus_times(&one, factor / by);
         }
         let open = !number.mentions(&|u| self.takes(u));
         open.then_some(number)
+    }
+
+    /// What is assumed of the grid alone so that an assumption holds whatever the parameter, as it may in the smallest
+    /// launch.
+    fn assumed(&self, sum: &Sum, unknowns: &Unknowns) -> Option<Sum> {
+        if self.granted.as_ref() == Some(sum) || !sum.mentions(&|u| self.takes(u)) {
+            return Some(sum.clone());
+        }
+        if self.granted.is_some() {
+            return None;
+        }
+        let (slope, rest) = sum.split(self.parameter)?;
+        let (fewest, most) = unknowns.1.range(&Sum::unknown(self.parameter));
+        let worst = if slope.as_constant()? < 0 {
+            most
+        } else {
+            fewest
+        };
+        let sum = rest.plus(&slope.scaled(worst));
+        let (_, smallest) = grid(unknowns);
+        let with = |u: Unknown| smallest.get(&u).map(|least| Sum::of(*least));
+        let there = Facts::default().replaced(&sum, &with).as_constant()?;
+        (there >= 0).then_some(sum)
     }
 
     fn takes(&self, unknown: Unknown) -> bool {
@@ -360,6 +408,51 @@ impl Rounds {
             other => other.clone(),
         }
     }
+}
+
+/// What is known of the place in the grid, and where it is in the smallest launch.
+fn grid(unknowns: &Unknowns) -> (Facts, BTreeMap<Unknown, i128>) {
+    let mut facts = unknowns.1.clone();
+    let mut smallest = BTreeMap::new();
+    let mut free = Vec::new();
+    for axis in 0..3 {
+        let Some(blocks) = unknowns.find(&Meaning::Blocks(axis)) else {
+            continue;
+        };
+        let extent = Sum::unknown(blocks);
+        // A grid is made of whole clusters, the first of which there is.
+        let cluster = unknowns.1.range(&extent).0;
+        smallest.insert(blocks, cluster);
+        if let Some(block) = unknowns.find(&Meaning::Block(axis)) {
+            smallest.insert(block, 0);
+            let inside = extent.plus_times(&Sum::unknown(block), -cluster);
+            let behind = inside.plus_constant(-cluster);
+            facts.assume_positive(&behind);
+            // As many clusters as there are are more than those before.
+            if let Some(clusters) = facts.quotient(&extent, &Sum::of(cluster)) {
+                let behind = clusters.minus(&Sum::unknown(block)).plus_constant(-1);
+                facts.assume_positive(&behind);
+            }
+            free.push((axis, behind));
+        }
+    }
+    for (axis, behind) in &free {
+        for other in (0..3).filter(|other| other != axis) {
+            if let Some(blocks) = unknowns.find(&Meaning::Blocks(other)) {
+                facts.assume_positive(&behind.times(&Sum::unknown(blocks)));
+            }
+        }
+    }
+    (facts, smallest)
+}
+
+/// The value of a sum in the smallest launch, if it is nowhere less.
+fn least(sum: &Sum, smallest: &BTreeMap<Unknown, i128>, facts: &Facts) -> Option<i128> {
+    let with = |u: Unknown| smallest.get(&u).map(|least| Sum::of(*least));
+    let there = facts.replaced(sum, &with).as_constant()?;
+    facts
+        .is_positive(&sum.plus_constant(-there))
+        .then_some(there)
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use super::flow::End;
 use super::forms::Closed;
 use super::forms::closed_forms;
 use super::forms::trips;
+use super::stays::asks_no_more;
 use super::walk::Walker;
 use crate::ptx::operations::flips::found;
 use crate::ptx::operations::flips::found_before;
@@ -708,7 +709,12 @@ impl Walker<'_, '_, '_> {
         let round = self.round(one, start, &strictly);
         self.numbers.pop();
         let round = round?;
-        if round.again != Value::Same(again.clone()) {
+        // Below how often it runs, each of the conditions that keep it inside holds; some may be seen to.
+        let stays = match &round.again {
+            Value::Same(found) if one.ways.is_some() => asks_no_more(found, &again),
+            found => *found == Value::Same(again.clone()),
+        };
+        if !stays {
             return Err(self.trouble(one, "the condition of this loop may wrap around"));
         }
         // Lanes that did not wait in one iteration may be ahead in the next, and those that used

@@ -1,6 +1,8 @@
 //! Functions of a loop's iteration: guessing them from one iteration, and how often a loop runs.
 
 use super::behind::Behind;
+use super::stays::in_first_round;
+use super::stays::strongest;
 use super::visited::Visited;
 use crate::ptx::syntax::ast::Register;
 use crate::ptx::warp::facts::Facts;
@@ -494,12 +496,14 @@ pub(in crate::ptx) fn trips(again: &Condition, number: Unknown, facts: &Facts) -
             let times = facts.rewritten(&times);
             facts.is_positive(&times).then_some(times)
         }
+        Condition::Zero(_) => in_first_round(again, number, facts),
         // As long as both hold.
-        Condition::And(a, b) => {
+        Condition::And(..) if strongest(again) != *again => trips(&strongest(again), number, facts),
+        Condition::And(a, b) => in_first_round(again, number, facts).or_else(|| {
             let (a, b) = (trips(a, number, facts)?, trips(b, number, facts)?);
             let less = Condition::Negative(a.minus(&b));
             Some(facts.choice(&less, &a, &b))
-        }
+        }),
         _ => None,
     }
 }

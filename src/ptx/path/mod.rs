@@ -14,6 +14,8 @@ pub mod locals;
 pub mod meeting;
 pub mod polls;
 pub mod spins;
+pub mod stays;
+pub mod threaded;
 pub mod unroll;
 pub mod visited;
 pub mod walk;

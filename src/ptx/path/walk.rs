@@ -446,7 +446,7 @@ impl<'m> Walker<'_, 'm, '_> {
         if negated { value.negated() } else { value }
     }
 
-    fn branch(
+    pub fn branch(
         &mut self,
         block: usize,
         yes: usize,
@@ -501,7 +501,11 @@ impl<'m> Walker<'_, 'm, '_> {
             }
             Value::Mask(_) | Value::Parted(_) => {
                 let parts = value.parts().unwrap_or_default();
-                let after = self.apart(&parts, (yes, no, join), state, instruction, out)?;
+                let ways = (yes, no, join);
+                let after = match self.tested_beside(ways, &parts, &state) {
+                    Some(test) => self.unthreaded(&test, (block, ways), state, instruction, out)?,
+                    None => self.apart(&parts, ways, state, instruction, out)?,
+                };
                 Ok((join, after))
             }
             Value::Same(condition) => {

@@ -20,6 +20,15 @@ pub(in crate::ptx) fn multiplied(a: &Integer, b: &Integer) -> Option<Integer> {
     Some(Integer::same(a.sum.times(&b.sum)))
 }
 
+/// A value without what is a multiple of two to its width: that is none of its bits.
+pub(in crate::ptx) fn kept(value: &Integer, bits: u32) -> Integer {
+    let mut kept = value.clone();
+    kept.sum
+        .terms
+        .retain(|_, factor| *factor % (1 << bits) != 0);
+    kept
+}
+
 /// The bits of a value that a mask of neighbouring ones selects.
 pub(in crate::ptx) fn masked(
     value: &Integer,
@@ -45,11 +54,13 @@ pub(in crate::ptx) fn masked(
         let constant = value.sum.constant;
         return Some(Integer::lanes(lanes.map(|x| (x + constant) & mask)));
     }
-    let below = state.facts.modulo(&value.sum, &Sum::of(1 << low))?;
+    // What is known here may decide what was open where it was computed.
+    let sum = state.facts.settled(&value.sum);
+    let below = state.facts.modulo(&sum, &Sum::of(1 << low))?;
     let upper = if high >= bits {
-        value.sum.clone()
+        sum
     } else {
-        state.facts.modulo(&value.sum, &Sum::of(1 << high))?
+        state.facts.modulo(&sum, &Sum::of(1 << high))?
     };
     Some(Integer::same(upper.minus(&below)))
 }

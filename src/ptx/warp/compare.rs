@@ -200,7 +200,7 @@ impl Machine<'_, '_> {
             let condition = self.uniform(relation, a, b, signed, bits, state, at)?;
             match state.facts.decide(&condition) {
                 Some(known) => Value::Same(Condition::Constant(known)),
-                None => Value::Same(condition),
+                None => Value::Same(state.facts.without_sides(condition)),
             }
         };
         Some(if negate { value.negated() } else { value })
@@ -218,6 +218,10 @@ impl Machine<'_, '_> {
         at: usize,
     ) -> Option<Condition> {
         let difference = a.plus_times(b, -1);
+        let difference = Integer {
+            sum: state.facts.settled(&difference.sum),
+            ..difference
+        };
         // Counters that are waited for are taken not to wrap around.
         let read = |sum: &Sum| {
             let bare = sum.constant == 0 && sum.terms.len() == 1;

@@ -4,6 +4,7 @@ use super::bits::beside;
 use super::bits::concrete;
 use super::bits::divided;
 use super::bits::exclusive;
+use super::bits::kept;
 use super::bits::masked;
 use super::bits::multiplied;
 use super::bits::scaled_down;
@@ -365,10 +366,17 @@ impl Machine<'_, '_> {
                 if !(0..i128::from(bits)).contains(&by) {
                     return Some(Integer::same(Sum::of(0)));
                 }
-                Some(a.scaled(1 << by))
+                Some(kept(&a.scaled(1 << by), bits))
             }
             ("shr" | "div" | "rem", [a, b]) => {
-                let a = self.read(a, signed, bits, state, at)?;
+                let a = match self.read(a, signed, bits, state, at) {
+                    // The bits that are there, where a larger number has been cut off.
+                    None if name == "shr" && !signed && a.lanes.is_none() => {
+                        let full = Sum::of(1 << bits);
+                        Integer::same(state.facts.modulo(&a.sum, &full)?)
+                    }
+                    read => read?,
+                };
                 let by = if name == "shr" {
                     let by = small(1)?;
                     if !(0..i128::from(bits)).contains(&by) {

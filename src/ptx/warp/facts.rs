@@ -7,6 +7,7 @@ use std::hash::Hash as _;
 use std::hash::Hasher as _;
 use std::rc::Rc;
 
+use super::lesser::range_of_choice;
 use super::term::Atom;
 use super::term::Condition;
 use super::term::Sum;
@@ -119,6 +120,7 @@ impl Facts {
         }
         if !self.positive.iter().any(|p| **p == *sum) {
             self.positive.push(Rc::new(sum.clone()));
+            self.learn_entailed(sum);
         }
     }
 
@@ -220,12 +222,12 @@ impl Facts {
                 range
             }
             Atom::Count(_, _, upto) => (0, self.range_within(upto, depth - 1).1.max(0)),
-            Atom::Choice(_, a, b) => {
-                let (a, b) = (
+            Atom::Choice(condition, a, b) => {
+                let ranges = (
                     self.range_within(a, depth - 1),
                     self.range_within(b, depth - 1),
                 );
-                (a.0.min(b.0), a.1.max(b.1))
+                range_of_choice(condition, (a, b), ranges)
             }
         }
     }

@@ -584,48 +584,6 @@ impl Machine<'_, '_> {
         self.assumptions.insert((sum, at));
     }
 
-    /// The most that a sum can be, over parameters, from what is known of blocks and iterations.
-    fn most(&self, sum: &Sum, state: &State) -> Option<Sum> {
-        let fixed = |u: Unknown| {
-            matches!(
-                self.unknowns.meaning(u),
-                Some(Meaning::Parameter(..) | Meaning::Blocks(_))
-            )
-        };
-        let mut most = sum.clone();
-        for _ in 0..8 {
-            // `k * (x / k)` is at most `x`.
-            for (atom, factor) in most.clone().terms {
-                if let Atom::Quotient(dividend, divisor) = &atom
-                    && let Some(divisor) = divisor.as_constant()
-                    && factor > 0
-                    && factor % divisor == 0
-                    && dividend.mentions(&|u| !fixed(u))
-                {
-                    most.terms.remove(&atom);
-                    most = most.plus_times(dividend, factor / divisor);
-                }
-            }
-            let moving = std::cell::Cell::new(None);
-            most.mentions(&|u| {
-                // The innermost loop first: it has the largest number.
-                if !fixed(u) && moving.get().is_none_or(|m: Unknown| m < u) {
-                    moving.set(Some(u));
-                }
-                false
-            });
-            let Some(unknown) = moving.get() else {
-                return Some(most);
-            };
-            let (slope, rest) = most.split(unknown)?;
-            if state.facts.range(&slope).0 < 0 {
-                return None;
-            }
-            most = rest.plus(&slope.times(&state.facts.most(unknown)?));
-        }
-        None
-    }
-
     /// The integer with its bits read as a signed or unsigned number.
     pub fn read(
         &mut self,
@@ -639,14 +597,9 @@ impl Machine<'_, '_> {
             return Some(Integer::lanes(constants.map(|c| wrap(c, signed, bits))));
         }
         // What is known here may decide what was open where it was computed.
-        let open = |atom: &Atom| matches!(atom, Atom::Choice(..));
-        let integer = &if integer.sum.terms.keys().any(open) {
-            Integer {
-                sum: state.facts.rewritten(&integer.sum),
-                lanes: integer.lanes.clone(),
-            }
-        } else {
-            integer.clone()
+        let integer = &Integer {
+            sum: state.facts.settled(&integer.sum),
+            lanes: integer.lanes.clone(),
         };
         let (low, high) = window(signed, bits);
         if self.fits(integer, low, high, state, at) {

@@ -166,6 +166,9 @@ impl Writer<'_, '_> {
         }
         let mut assumptions = Vec::new();
         for (sum, at) in &self.followed.assumptions {
+            if self.assumed_before(sum, *at) {
+                continue;
+            }
             let line = self.module.line_of(*at);
             let code = self.function.code.iter().find(|i| i.at == *at);
             let divides = |i: &Instruction<'_>| matches!(i.parts().next(), Some("div" | "rem"));
@@ -358,6 +361,15 @@ impl Writer<'_, '_> {
         }
         head.push('\n');
         Ok(head)
+    }
+
+    /// Whether what is assumed at a place follows from what is assumed at another, said once.
+    fn assumed_before(&self, sum: &Sum, at: usize) -> bool {
+        let mut others = self.followed.assumptions.iter();
+        others.any(|(other, place)| {
+            let more = sum.minus(other).as_constant();
+            more.is_some_and(|more| more > 0 || more == 0 && *place < at)
+        })
     }
 }
 

@@ -1,0 +1,143 @@
+//! The most that a sum over blocks and iterations can be, as a sum over parameters and the size of the grid. Where that
+//! fits, nothing wraps around; that it fits becomes an assumption.
+//!
+//! What is put in the place of something is never less than it. An iteration's number is at most how often its loop runs,
+//! and a block's index is below their number. How often a loop runs that goes on in steps of `d` is a quotient by `d`,
+//! which meets its divisor again in `first + d * i`: `d * (x / d)` is at most `x`.
+
+use super::machine::Machine;
+use super::machine::Meaning;
+use super::machine::State;
+use super::term::Atom;
+use super::term::Sum;
+use super::term::Unknown;
+
+/// Unknowns that are done away with one after the other.
+const MOST_UNKNOWNS: usize = 8;
+
+impl Machine<'_, '_> {
+    /// The most that a sum can be, over parameters, from what is known of blocks and iterations.
+    pub(super) fn most(&self, sum: &Sum, state: &State) -> Option<Sum> {
+        let moves = |u: Unknown| {
+            !matches!(
+                self.unknowns.meaning(u),
+                Some(Meaning::Parameter(..) | Meaning::Blocks(_))
+            )
+        };
+        let mut most = sum.clone();
+        for _ in 0..MOST_UNKNOWNS {
+            most = without_quotients(&most, &moves);
+            let moving = std::cell::Cell::new(None);
+            most.mentions(&|u| {
+                // The innermost loop first: it has the largest number.
+                if moves(u) && moving.get().is_none_or(|m: Unknown| m < u) {
+                    moving.set(Some(u));
+                }
+                false
+            });
+            let Some(unknown) = moving.get() else {
+                return Some(most);
+            };
+            let (slope, rest) = most.split(unknown)?;
+            if state.facts.range(&slope).0 < 0 {
+                return None;
+            }
+            most = rest.plus(&slope.times(&state.facts.most(unknown)?));
+        }
+        None
+    }
+}
+
+/// The sum with `x` in the place of `d * (x / d)`, where `x` moves.
+fn without_quotients(sum: &Sum, moves: &dyn Fn(Unknown) -> bool) -> Sum {
+    let mut most = sum.clone();
+    for atom in sum.terms.keys() {
+        let factors = match atom {
+            Atom::Product(parts) => parts.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        for quotient in factors {
+            let Atom::Quotient(dividend, divisor) = quotient else {
+                continue;
+            };
+            let (factor, rest) = factored(&most, quotient);
+            if let Some(times) = multiple(&factor, divisor)
+                && times > 0
+                && dividend.mentions(moves)
+            {
+                most = rest.plus_times(dividend, times);
+            }
+        }
+    }
+    most
+}
+
+/// What an atom is multiplied with in a sum, and what is left without it. Where it occurs twice in a product, it is left.
+fn factored(sum: &Sum, of: &Atom) -> (Sum, Sum) {
+    let (mut factor, mut rest) = (Sum::of(0), Sum::of(sum.constant));
+    for (atom, coefficient) in &sum.terms {
+        let others = match atom {
+            Atom::Product(parts) => {
+                let others = parts.iter().filter(|part| *part != of);
+                let others: Vec<Atom> = others.cloned().collect();
+                (others.len() + 1 == parts.len()).then_some(others)
+            }
+            one => (one == of).then(Vec::new),
+        };
+        match others {
+            Some(others) => {
+                let product = others
+                    .into_iter()
+                    .fold(Sum::of(1), |product, part| product.times(&Sum::atom(part)));
+                factor = factor.plus_times(&product, *coefficient);
+            }
+            None => rest = rest.plus_times(&Sum::atom(atom.clone()), *coefficient),
+        }
+    }
+    (factor, rest)
+}
+
+/// How many times another sum this is.
+fn multiple(sum: &Sum, of: &Sum) -> Option<i128> {
+    let times = match of.terms.iter().next() {
+        Some((atom, one)) => sum.terms.get(atom)?.checked_div(*one)?,
+        None => sum.constant.checked_div(of.constant)?,
+    };
+    (*sum == of.scaled(times)).then_some(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `3 * d * (x / d) + d + 1`, for divisors of several shapes, is at most `3 * x + d + 1`; with other factors it stays.
+    #[test]
+    fn quotients_that_meet_their_divisors() {
+        let [moving, blocks, more] = [0, 1, 2].map(|u| Sum::unknown(Unknown(u)));
+        let dividend = moving.plus_times(&blocks, -2).plus_constant(-1);
+        let divisors = [
+            Sum::of(4),
+            blocks.clone(),
+            blocks.scaled(2),
+            blocks.times(&more),
+            blocks.scaled(2).plus_constant(3),
+            blocks.plus(&more.scaled(5)),
+        ];
+        let moves = |u: Unknown| u == Unknown(0);
+        for divisor in divisors {
+            let quotient = Atom::Quotient(dividend.clone().into(), divisor.clone().into());
+            let quotient = Sum::atom(quotient);
+            let rest = divisor.plus_constant(1);
+            let sum = quotient.times(&divisor).scaled(3).plus(&rest);
+            let expected = dividend.scaled(3).plus(&rest);
+            assert_eq!(without_quotients(&sum, &moves), expected);
+            for sum in [
+                quotient.times(&divisor).scaled(-1).plus(&rest),
+                quotient.times(&divisor).plus(&quotient),
+                quotient.times(&divisor).times(&quotient),
+            ] {
+                assert_eq!(without_quotients(&sum, &moves), sum);
+            }
+        }
+    }
+}
