@@ -58,8 +58,10 @@ impl<'a> Machine<'_, 'a> {
                 };
                 let mut parts = writer.parts();
                 let verb = parts.next().unwrap_or_default();
+                // What stands at a fixed place among the parameters.
                 if verb == "ld" && parts.next() == Some("param") {
-                    return true;
+                    let address = writer.operands.get(1);
+                    return matches!(address, Some(Operand::Address { base, .. }) if matches!(**base, Operand::Name(_)));
                 }
                 let operands = writer.operands.get(1..).unwrap_or_default();
                 PURE.contains(&verb) && operands.iter().all(|o| self.is_fixed(o, depth - 1))

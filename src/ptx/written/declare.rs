@@ -150,6 +150,11 @@ impl Writer<'_, '_> {
                 "where tensor memory lies is read where and when the allocation has said it",
             );
         }
+        for unknown in self.small_parameters() {
+            let most = self.followed.unknowns.1.range(&Sum::unknown(unknown)).1;
+            let name = self.unknown(unknown, 0)?;
+            assumed(&mut head, &format!("0 <= {name} <= {most}"));
+        }
         if self.buffers.is_some() {
             head.push_str(
                 "//! With what is read and written in shared memory; global memory is left out.\n",
@@ -370,6 +375,20 @@ impl Writer<'_, '_> {
             let more = sum.minus(other).as_constant();
             more.is_some_and(|more| more > 0 || more == 0 && *place < at)
         })
+    }
+
+    /// Parameters of one and two bytes about which something has been decided by how large they may be, so that they do not
+    /// occur any more.
+    fn small_parameters(&self) -> Vec<Unknown> {
+        let unknowns = &self.followed.unknowns;
+        let small = (0..unknowns.next().0).map(Unknown).filter(|unknown| {
+            let Some(Meaning::Parameter(index, _)) = unknowns.meaning(*unknown) else {
+                return false;
+            };
+            let parameter = self.function.parameters.get(*index);
+            parameter.is_some_and(|p| p.bytes < 4) && !self.used.contains(unknown)
+        });
+        small.collect()
     }
 }
 
