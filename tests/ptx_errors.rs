@@ -235,5 +235,16 @@ fn many_instructions() {
 
 #[test]
 fn a_text_that_ends_before_its_kernels() {
-    insta::assert_snapshot!(lift(HEAD, &["--threads", "32"]), @"");
+    insta::assert_snapshot!(lift(HEAD, &["--threads", "32"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    Error: there is no entry in this text
+       ╭─[ kernel.ptx:3:18 ]
+       │
+     3 │ .address_size 64
+       │ 
+       │ Help: a kernel begins with `.entry`; is the text cut off?
+    ───╯
+    ");
 }

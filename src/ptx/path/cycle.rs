@@ -53,12 +53,12 @@ pub(in crate::ptx) struct Loop {
 }
 
 /// One iteration up to the decision, and from there to the next.
-struct Round {
+pub(in crate::ptx) struct Round {
     decided: State,
     /// Under which condition another iteration follows.
     again: Value,
     above: Vec<Statement>,
-    ended: State,
+    pub ended: State,
     below: Vec<Statement>,
 }
 
@@ -265,20 +265,23 @@ impl Walker<'_, '_, '_> {
         };
         self.depth = depth;
         *self.machine.assumptions = assumed;
-        match self.unrolled(one, state) {
-            Some((after, statements)) => {
-                out.extend(statements);
-                Ok(after)
-            }
-            None => {
-                self.depth = depth;
-                Err(first)
-            }
+        if let Some((after, statements)) = self.unrolled(one, state) {
+            out.extend(statements);
+            return Ok(after);
         }
+        self.depth = depth;
+        if self.touching(&one.blocks)
+            && let Some((after, statements)) = self.rehearsed(one, state)
+        {
+            out.extend(statements);
+            return Ok(after);
+        }
+        self.depth = depth;
+        Err(first)
     }
 
     /// Follows one iteration.
-    fn round(
+    pub fn round(
         &mut self,
         one: &Loop,
         state: State,
@@ -596,7 +599,7 @@ impl Walker<'_, '_, '_> {
         clippy::type_complexity,
         reason = "a guess is right, wrong, or cannot be checked"
     )]
-    fn checked(
+    pub fn checked(
         &mut self,
         one: &Loop,
         state: &State,
@@ -695,6 +698,7 @@ impl Walker<'_, '_, '_> {
             return self.checked(one, &ahead, closed, number);
         }
         let mut wrong = BTreeSet::new();
+        let fields = self.fields(one);
         for (register, form) in closed {
             let expected = form.after(&index, &round.ended.facts);
             let found = round.ended.registers.get(register.0 as usize);
@@ -702,17 +706,24 @@ impl Walker<'_, '_, '_> {
             let begins = match first {
                 Some(Value::Integer(entry)) => {
                     let at_start = form.at(&Sum::of(0), &state.facts);
-                    entry.lanes == at_start.lanes && state.facts.same(&entry.sum, &at_start.sum)
+                    entry.lanes == at_start.lanes
+                        && (state.facts.same(&entry.sum, &at_start.sum)
+                            || state.facts.same_all_around(&entry.sum, &at_start.sum))
                 }
                 _ => false,
             };
             let ends = match found {
                 Some(Value::Integer(found)) => {
-                    found.lanes == expected.lanes
-                        && round
-                            .ended
-                            .facts
-                            .same_in_all_cases(&found.sum, &expected.sum)
+                    let facts = &round.ended.facts;
+                    let same = |apart: &i128| {
+                        facts.same_in_all_cases(&found.sum, &expected.sum.plus_constant(*apart))
+                    };
+                    let around: &[i128] = if fields.contains(register) {
+                        &[0, 1 << 32, -(1 << 32)]
+                    } else {
+                        &[0]
+                    };
+                    found.lanes == expected.lanes && around.iter().any(same)
                 }
                 _ => false,
             };

@@ -11,6 +11,7 @@ pub mod forms;
 pub mod lanes;
 pub mod locals;
 pub mod meeting;
+pub mod rehearse;
 pub mod spins;
 pub mod unroll;
 pub mod visited;

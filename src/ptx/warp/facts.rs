@@ -28,6 +28,9 @@ const MOST_PAIRED: usize = 40;
 /// Rings of up to so many places are told by the bounds of what stands for a place.
 const MOST_PLACES: i128 = 64;
 
+/// Numbers up to this have products that are computed without overflow.
+const NARROW: u128 = 1 << 40;
+
 /// What is known.
 #[derive(Debug, Clone, Default)]
 pub(in crate::ptx) struct Facts {
@@ -152,6 +155,19 @@ impl Facts {
             let (a, b) = self.range_within(&left, depth - 1);
             low = low.max(a + factor * least);
             high = high.min(b + factor * most);
+        }
+        if depth > 0
+            && let Some((product, power, beside)) = less_a_part(sum)
+        {
+            // product / power is between (product - power + 1) / power and that without the rest.
+            let whole = beside.scaled(power).minus(&product);
+            let (a, b) = self.range_within(&whole, depth - 1);
+            if a > -FAR {
+                low = low.max(a.div_euclid(power));
+            }
+            if b < FAR {
+                high = high.min((b + power - 1).div_euclid(power));
+            }
         }
         (low.max(-FAR), high.min(FAR))
     }
@@ -469,6 +485,9 @@ impl Facts {
         {
             return written;
         }
+        if let Some(written) = self.chosen_around(condition, yes, no) {
+            return written;
+        }
         // What both have in common is there in any case.
         let mut common = Sum::of(0);
         for (atom, factor) in &yes.terms {
@@ -660,6 +679,28 @@ fn steps(sum: &Sum) -> Option<(Sum, i128, i128, i128)> {
         }
     }
     None
+}
+
+/// Finds `- product / power` beside something that is in the product, too.
+fn less_a_part(sum: &Sum) -> Option<(Rc<Sum>, i128, Sum)> {
+    let mut atoms = sum.terms.iter().filter(|_| sum.terms.len() > 1);
+    atoms.find_map(|(atom, factor)| {
+        let Atom::Quotient(product, power) = atom else {
+            return None;
+        };
+        let power = power.as_constant().filter(|_| *factor == -1)?;
+        let beside = sum.plus_times(&Sum::atom(atom.clone()), 1);
+        let fits = |sum: &Sum| {
+            let small = |x: &i128| x.unsigned_abs() <= NARROW;
+            sum.terms.values().chain([&sum.constant]).all(small)
+        };
+        let shared = beside
+            .terms
+            .keys()
+            .any(|atom| product.terms.contains_key(atom));
+        let narrow = power.unsigned_abs() <= NARROW && fits(&beside) && fits(product);
+        (shared && narrow).then(|| (Rc::clone(product), power, beside))
+    })
 }
 
 fn gcd(a: i128, b: i128) -> i128 {

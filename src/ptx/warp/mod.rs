@@ -12,6 +12,7 @@ pub mod low;
 pub mod machine;
 mod meet;
 pub mod packed;
+pub mod periodic;
 pub mod rewrite;
 pub mod statement;
 pub mod term;
