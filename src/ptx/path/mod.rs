@@ -8,6 +8,8 @@ pub mod cycle;
 pub mod exits;
 pub mod flow;
 pub mod forms;
+pub mod guess;
+pub mod induction;
 pub mod lanes;
 pub mod locals;
 pub mod meeting;
