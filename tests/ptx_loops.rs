@@ -445,3 +445,141 @@ fn a_hundred_barriers_in_a_row() {
     --- stderr
     ");
 }
+
+/// Two warps hand over the places of a ring: thread 0 fills them and thread 32 empties them. `place` makes from their
+/// state which place is next, `%r10`, and its parity, `%r11`; `filled` and `emptied` move the state on. The barriers
+/// lie 8 bytes apart, full ones first.
+fn ring(places: u32, begin: &str, place: &str, filled: &str, emptied: &str) -> String {
+    let mut code = format!(
+        ".shared .align 8 .b8 ring[{}];\n@!%p1 bra READY;\n",
+        16 * places
+    );
+    for index in 0..2 * places {
+        code += &format!("mbarrier.init.shared.b64 [ring+{}], 1;\n", 8 * index);
+    }
+    let side = |name: &str, flip: u32, [waited, arrived]: [u32; 2], moved: &str| {
+        format!(
+            "{name}:\n{place}\nxor.b32 %r12, %r11, {flip};\nshl.b32 %r13, %r10, 3;\nmov.u32 %r14, ring;\n\
+             add.u32 %r14, %r14, %r13;\n{name}_WAIT:\n\
+             mbarrier.try_wait.parity.shared.b64 %p4, [%r14+{waited}], %r12;\n@!%p4 bra {name}_WAIT;\n\
+             mbarrier.arrive.shared.b64 _, [%r14+{arrived}];\n{moved}\nadd.u32 %r9, %r9, 1;\n\
+             setp.lt.u32 %p5, %r9, %r60;\n@%p5 bra {name};\n"
+        )
+    };
+    let empty = 8 * places;
+    code += "READY:\nbar.sync 0;\nsetp.eq.u32 %p2, %r60, 0;\n@%p2 bra END;\nmov.u32 %r9, 0;\n";
+    code += &format!("{begin}\nsetp.eq.u32 %p3, %r1, 32;\n@%p3 bra EMPTY;\n@!%p1 bra END;\n");
+    code += &side("FILL", 1, [empty, 0], filled);
+    code += &format!("bra END;\n{}END:\n", side("EMPTY", 0, [0, empty], emptied));
+    hand_written(64, &code)
+}
+
+/// Phases are the bits of one register, and which bit is turned is computed.
+#[test]
+fn phases_in_a_field_of_bits() {
+    let begin = "mov.u32 %r3, 0;\nmov.u32 %r4, 0;\nmov.u32 %r6, 1;";
+    let place = "mov.u32 %r10, %r4;\nshr.u32 %r11, %r3, %r4;\nand.b32 %r11, %r11, 1;";
+    let moved = |turned: &str| {
+        format!(
+            "shl.b32 %r5, %r6, {turned};\nxor.b32 %r3, %r3, %r5;\nadd.u32 %r4, %r4, 1;\nand.b32 %r4, %r4, 3;"
+        )
+    };
+    let (right, wrong) = (moved("%r4"), moved("0"));
+    insta::assert_snapshot!(ring(4, begin, place, &right, &right), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(ring(4, begin, place, &right, &wrong), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 5: warp1 waits for ring_bar[0] to leave phase 0, but ring_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    --- stderr
+    ");
+}
+
+/// `(s + 1) % 4` of a signed number, and a phase that turns where that is 0.
+#[test]
+fn a_place_of_a_signed_number() {
+    let begin = "mov.u32 %r3, 0;\nmov.u32 %r4, 0;";
+    let place = "mov.u32 %r10, %r4;\nmov.u32 %r11, %r3;";
+    let moved = |first: u32| {
+        format!(
+            "add.s32 %r5, %r4, 1;\nshr.s32 %r6, %r5, 31;\nshr.u32 %r6, %r6, 30;\nadd.s32 %r6, %r5, %r6;\n\
+             and.b32 %r6, %r6, -4;\nsub.s32 %r4, %r5, %r6;\nsetp.eq.s32 %p7, %r4, {first};\n\
+             selp.u32 %r7, 1, 0, %p7;\nxor.b32 %r3, %r3, %r7;"
+        )
+    };
+    insta::assert_snapshot!(ring(4, begin, place, &moved(0), &moved(0)), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(ring(4, begin, place, &moved(0), &moved(1)), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 2: warp1 waits for ring_bar[1] to leave phase 1, but ring_bar[1] is in phase 1 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    --- stderr
+    ");
+}
+
+/// A place and a phase in one byte each of registers of 16 bits, as `cuda::pipeline` keeps them.
+#[test]
+fn a_place_in_a_byte() {
+    let begin = "mov.u16 %rs3, 244;\nmov.u16 %rs4, 0;";
+    let place = "and.b16 %rs5, %rs4, 255;\ncvt.u32.u16 %r10, %rs5;\nand.b16 %rs6, %rs3, 2;\n\
+                 shr.u16 %rs6, %rs6, 1;\ncvt.u32.u16 %r11, %rs6;";
+    let moved = |size: u32| {
+        format!(
+            "add.s16 %rs7, %rs4, 1;\nand.b16 %rs8, %rs7, 255;\nsetp.eq.s16 %p7, %rs8, {size};\n\
+             setp.eq.s16 %p8, %rs6, 0;\nselp.u16 %rs9, 1, 0, %p8;\nshl.b16 %rs9, %rs9, 1;\n\
+             and.b16 %rs10, %rs3, -3;\nor.b16 %rs10, %rs9, %rs10;\nselp.b16 %rs3, %rs10, %rs3, %p7;\n\
+             selp.b16 %rs4, 0, %rs7, %p7;"
+        )
+    };
+    insta::assert_snapshot!(ring(3, begin, place, &moved(3), &moved(3)), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(ring(3, begin, place, &moved(3), &moved(2)), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 3: warp1 waits for ring_bar[0] to leave phase 1, but ring_bar[0] is in phase 1 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    --- stderr
+    ");
+}
+
+/// `i % 7` and `i / 7`, divided by a factor that is one bit too wide.
+#[test]
+fn a_place_by_division_by_seven() {
+    let place = |last: u32| {
+        format!(
+            "mul.hi.u32 %r3, %r9, 613566757;\nsub.u32 %r4, %r9, %r3;\nshr.u32 %r4, %r4, 1;\n\
+             add.u32 %r4, %r4, %r3;\nshr.u32 %r4, %r4, {last};\nand.b32 %r11, %r4, 1;\n\
+             mul.lo.u32 %r5, %r4, 7;\nsub.u32 %r10, %r9, %r5;"
+        )
+    };
+    insta::assert_snapshot!(ring(7, "", &place(2), "", ""), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(ring(7, "", &place(2), "", "add.u32 %r9, %r9, 6;"), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 9: warp0 waits for ring_bar_56[1] to leave phase 0, but ring_bar_56[1] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+    // By 3.5 it is no place.
+    insta::assert_snapshot!(ring(7, "", &place(1), "", ""), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 57, `mbarrier.try_wait.parity.shared.b64 %p4, [%r14+56], %r12`: which mbarrier this address means is not followed: its offset has no bounds
+    --- stderr
+    ");
+}

@@ -121,6 +121,7 @@ pub(in crate::ptx) fn follow(
                     arrived: 0,
                     steps,
                     depth: 0,
+                    rehearsals: 0,
                     cases: 0,
                     cycling: false,
                     numbers: Vec::new(),

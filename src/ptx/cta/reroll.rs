@@ -193,7 +193,7 @@ pub(super) fn parities(statements: &[Statement], facts: &Facts) -> Vec<Statement
         match &mut statement.action {
             Action::Wait(_, parity) => {
                 if let Some(bit) = facts.modulo(parity, &Sum::of(2)) {
-                    *parity = bit;
+                    *parity = facts.by_values(&bit).unwrap_or(bit);
                 }
             }
             Action::If(_, yes, no) => {

@@ -41,11 +41,33 @@ enum Form {
     Behind(Behind),
     /// A bit that turns with it.
     Turned(Sum, Behind),
+    /// What stands in a table at the remainder of `place + step * i`.
+    Around(Sum, Sum, Vec<i128>),
     /// At first an entry, then what the iteration before made of other registers as it found them.
     Late(Sum, Sum, Vec<(Unknown, Closed)>),
 }
 
 impl Closed {
+    /// `entry + step * i`
+    pub fn even(entry: &Integer, step: Sum) -> Closed {
+        Closed {
+            form: Form::Even(entry.sum.clone(), step),
+            lanes: entry.clone(),
+            above: 0,
+            visited: None,
+        }
+    }
+
+    /// What stands in a table at the remainder of `place + step * i`.
+    pub fn around(place: Sum, step: Sum, table: Vec<i128>) -> Closed {
+        Closed {
+            form: Form::Around(place, step, table),
+            lanes: Integer::same(Sum::of(0)),
+            above: 0,
+            visited: None,
+        }
+    }
+
     /// What it holds in this iteration.
     pub fn at(&self, index: &Sum, facts: &Facts) -> Integer {
         match &self.visited {
@@ -90,6 +112,11 @@ impl Closed {
                 }
                 None => entry.clone(),
             },
+            Form::Around(place, step, table) => {
+                let reached = place.plus(&step.times(index));
+                let found = facts.around(&reached, table);
+                found.unwrap_or_else(|| Sum::of(table[0]))
+            }
             Form::Late(entry, made, of) => {
                 let before = index.plus_constant(-1);
                 let found = |u: Unknown| {
@@ -170,7 +197,7 @@ pub(in crate::ptx) fn closed_forms(
                     Form::Ring(_, _, size) => Some(size - 1),
                     Form::Turns(..) | Form::Turned(..) => Some(1),
                     Form::Behind(ring) => Some(ring.size),
-                    Form::Even(..) | Form::Late(..) => None,
+                    Form::Even(..) | Form::Late(..) | Form::Around(..) => None,
                 };
                 // Where a ring begins as another loop left it, that loop has to know its bounds.
                 if let Some(most) = most {

@@ -80,6 +80,8 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     pub arrived: u32,
     pub steps: usize,
     pub depth: usize,
+    /// How many iterations have been followed only to see where they lead.
+    pub rehearsals: usize,
     /// The headers of the loops that are being followed.
     pub rounds: Vec<usize>,
     /// Loops that are followed one iteration after the other, with how often they have begun.

@@ -3,6 +3,7 @@
 use super::facts::Facts;
 use super::machine::State;
 use super::machine::wrap;
+use super::term::Atom;
 use super::term::Sum;
 use super::value::Integer;
 
@@ -238,11 +239,38 @@ pub(in crate::ptx) fn scaled_down(facts: &Facts, product: &Sum, power: i128) -> 
     facts.quotient(product, &Sum::of(power))
 }
 
+/// What is divided by what, where a number and a quotient of it are divided together. Compilers divide by constants like
+/// 7 so, whose factor is one bit too wide: `(h + (n - h) / 2) / 4` with `h = n * m / 2^32` is `n * (2^32 + m) / 2^35`. A
+/// quotient of a quotient is one by the product, and what is whole beside a quotient may be added to what is divided.
+pub(in crate::ptx) fn within(sum: &Sum, by: i128) -> Option<(Sum, i128)> {
+    let narrow = |x: &i128| x.unsigned_abs() <= 1 << 40;
+    if !narrow(&by) || !sum.terms.values().chain([&sum.constant]).all(narrow) {
+        return None;
+    }
+    if let Some((Atom::Quotient(dividend, divisor), 1)) = sum.single() {
+        return within(dividend, by.checked_mul(divisor.as_constant()?)?);
+    }
+    sum.terms.iter().find_map(|(atom, factor)| {
+        let Atom::Quotient(product, power) = atom else {
+            return None;
+        };
+        let power = power
+            .as_constant()
+            .filter(|power| *factor == 1 && narrow(power))?;
+        let beside = sum.plus_times(&Sum::atom(atom.clone()), -1);
+        let all = beside.scaled(power).plus(product);
+        let together = !beside.terms.is_empty() && all.terms.len() == 1;
+        together.then_some((all, power * by))
+    })
+}
+
 /// The largest common factor of what is divided by a constant.
 const MOST_COMMON: i128 = 64;
 
 #[cfg(test)]
 mod tests {
+    use std::rc::Rc;
+
     use super::super::term::Unknown;
     use super::*;
 
@@ -279,6 +307,29 @@ mod tests {
                 .chain((1 << 31) - 4000..1 << 31)
                 .all(|v: i128| (v * factor) >> (32 + shift) == v / divisor);
             assert_eq!(found == expected, exact, "{divisor}");
+        }
+    }
+
+    /// Factors that are one bit too wide.
+    #[test]
+    fn division_with_a_sum() {
+        let mut facts = Facts::default();
+        facts.bound(Unknown(0), 0, (1 << 32) - 1);
+        let n = Sum::unknown(Unknown(0));
+        let half = |sum: &Sum| facts.quotient(sum, &Sum::of(2)).unwrap();
+        for (factor, shift, divisor) in [(613_566_757, 2, 7), (795_364_315_i128, 4, 27)] {
+            let power = Rc::new(Sum::of(1 << 32));
+            let high = Sum::atom(Atom::Quotient(Rc::new(n.scaled(factor)), power));
+            let rest = n.minus(&high);
+            assert!(facts.range(&rest).0 >= 0);
+            let sum = half(&rest).plus(&high);
+            let (product, power) = within(&sum, 1 << shift).unwrap();
+            let found = scaled_down(&facts, &product, power).unwrap();
+            assert_eq!(Some(found), facts.quotient(&n, &Sum::of(divisor)));
+            for v in (0..4000).chain((1 << 32) - 4000..1 << 32) {
+                let high = (v * factor) >> 32;
+                assert_eq!((((v - high) >> 1) + high) >> shift, v / divisor);
+            }
         }
     }
 }

@@ -14,7 +14,9 @@ const CASES: usize = 4;
 impl Facts {
     /// Whether two sums have the same value whichever way the conditions of their choices turn out.
     pub fn same_in_all_cases(&self, a: &Sum, b: &Sum) -> bool {
-        self.same(a, b) || self.nothing(&self.rewritten(&a.minus(b)), CASES)
+        self.same(a, b)
+            || self.same_all_around(a, b)
+            || self.nothing(&self.rewritten(&a.minus(b)), CASES)
     }
 
     /// What a sum is in each case of the conditions of its choices, with what is known then. `None` where there are

@@ -8,6 +8,7 @@ use super::bits::kept;
 use super::bits::masked;
 use super::bits::multiplied;
 use super::bits::scaled_down;
+use super::bits::within;
 use super::compare::logical;
 use super::machine::Machine;
 use super::machine::Meaning;
@@ -271,8 +272,10 @@ impl Machine<'_, '_> {
         let Some(integers) = integers else {
             return lost();
         };
-        let known = self.arithmetic(name, parts, &integers, state, at);
+        let known = all_around(name, parts, &integers, state, false);
+        let known = known.or_else(|| self.arithmetic(name, parts, &integers, state, at));
         let known = known.or_else(|| self.bitwise(name, &integers, bits_of(parts)?, state));
+        let known = known.or_else(|| all_around(name, parts, &integers, state, true));
         match known {
             Some(integer) => Value::Integer(integer),
             None => Value::lost(
@@ -369,13 +372,18 @@ impl Machine<'_, '_> {
                 Some(kept(&a.scaled(1 << by), bits))
             }
             ("shr" | "div" | "rem", [a, b]) => {
-                let a = match self.read(a, signed, bits, state, at) {
-                    // The bits that are there, where a larger number has been cut off.
-                    None if name == "shr" && !signed && a.lanes.is_none() => {
-                        let full = Sum::of(1 << bits);
-                        Integer::same(state.facts.modulo(&a.sum, &full)?)
-                    }
-                    read => read?,
+                let read = self.read(a, signed, bits, state, at);
+                // What wraps around is written as it does: where only some bits are taken, that may not matter.
+                let wrapped = || {
+                    let plain = name == "shr" && !signed && a.lanes.is_none();
+                    let full = Sum::of(1 << bits);
+                    plain
+                        .then(|| state.facts.modulo(&a.sum, &full))?
+                        .map(Integer::same)
+                };
+                let a = match read {
+                    Some(a) => a,
+                    None => wrapped()?,
                 };
                 let by = if name == "shr" {
                     let by = small(1)?;
@@ -400,6 +408,13 @@ impl Machine<'_, '_> {
                         "rem" => a.plus_times(&quotient, -by),
                         _ => quotient,
                     });
+                }
+                let halved = (name == "shr")
+                    .then(|| within(&a.sum, by.as_constant()?))
+                    .flatten();
+                if let Some((product, power)) = halved {
+                    let quotient = scaled_down(&state.facts, &product, power)?;
+                    return Some(Integer::same(quotient));
                 }
                 if name == "shr"
                     && let Some((Atom::Quotient(product, power), 1)) = a.sum.single()
@@ -536,6 +551,61 @@ impl Machine<'_, '_> {
             _ => None,
         }
     }
+}
+
+/// What an instruction on bits makes of values that come around, or are small, too. Sums and products are followed as they are.
+fn all_around(
+    name: &str,
+    parts: &[&str],
+    operands: &[&Integer],
+    state: &State,
+    small: bool,
+) -> Option<Integer> {
+    let bitwise = matches!(
+        name,
+        "and"
+            | "or"
+            | "xor"
+            | "not"
+            | "shl"
+            | "shr"
+            | "bfe"
+            | "div"
+            | "rem"
+            | "min"
+            | "max"
+            | "cvt"
+    );
+    let bits = bits_of(parts)?;
+    let plain = !operands.is_empty() && operands.iter().all(|operand| operand.lanes.is_none());
+    if !bitwise || !plain || parts.contains(&"sat") {
+        return None;
+    }
+    let signed = parts.last().is_some_and(|part| part.starts_with('s'));
+    let sums: Vec<&Sum> = operands.iter().map(|operand| &operand.sum).collect();
+    let computed = |values: &[i128]| match (name, values) {
+        ("cvt", [value]) => {
+            let from = kind_of(parts.last()?)?;
+            let to = kind_of(parts.get(parts.len().checked_sub(2)?)?)?;
+            let read = wrap(*value, from.0, from.1);
+            // No register is as narrow: the rest of it is filled up.
+            let narrow = to.1 == 8 && from.1 > 8;
+            Some(if narrow { wrap(read, to.0, 8) } else { read })
+        }
+        ("cvt", _) => None,
+        // What is written as a negative number stays one.
+        ("or" | "xor", [a, b]) => {
+            let result = concrete(name, parts, values, signed, bits)?;
+            Some(wrap(result, *a < 0 || *b < 0, bits))
+        }
+        _ => concrete(name, parts, values, signed, bits),
+    };
+    let result = if small {
+        state.facts.pointwise_here(&sums, &computed)
+    } else {
+        state.facts.pointwise(&sums, &computed)
+    };
+    result.map(Integer::same)
 }
 
 /// The registers that an instruction writes, in order. Those that only read have their first operand

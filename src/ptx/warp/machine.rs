@@ -602,6 +602,15 @@ impl Machine<'_, '_> {
             lanes: integer.lanes.clone(),
         };
         let (low, high) = window(signed, bits);
+        let (least, most) = integer.range(&state.facts);
+        if (least < low || high < most)
+            && integer.lanes.is_none()
+            && let Some((least, most)) = state.facts.spread(&integer.sum)
+            && low <= least
+            && most <= high
+        {
+            return Some(integer.clone());
+        }
         if self.fits(integer, low, high, state, at) {
             return Some(integer.clone());
         }

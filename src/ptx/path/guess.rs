@@ -1,0 +1,273 @@
+//! What a loop carries, guessed from one iteration with unknown beginnings, and loops that do nothing but wait.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::cycle::Loop;
+use super::forms::Closed;
+use super::forms::closed_forms;
+use super::induction::Round;
+use super::walk::Walker;
+use crate::ptx::operations::flips::found;
+use crate::ptx::operations::flips::found_before;
+use crate::ptx::syntax::ast::Instruction;
+use crate::ptx::syntax::ast::Operand;
+use crate::ptx::syntax::ast::Register;
+use crate::ptx::warp::machine::Meaning;
+use crate::ptx::warp::machine::State;
+use crate::ptx::warp::machine::both;
+use crate::ptx::warp::statement::Action;
+use crate::ptx::warp::statement::Obstacle;
+use crate::ptx::warp::statement::Statement;
+use crate::ptx::warp::term::Sum;
+use crate::ptx::warp::term::Unknown;
+use crate::ptx::warp::value::Integer;
+use crate::ptx::warp::value::Value;
+
+/// Bound of unknowns while a guess is made; what is guessed is checked without it.
+pub(super) const PROVISIONAL: i128 = 1 << 20;
+
+/// Where a ring stands that is moved on at the beginning of each round, before the first.
+const BEFORE_FIRST: i128 = -1;
+
+impl Walker<'_, '_, '_> {
+    /// Guesses what each register holds when an iteration begins.
+    pub(super) fn guessed(&mut self, one: &Loop, state: &State) -> Result<Guess, Obstacle> {
+        let written = self.written(&one.blocks);
+        let flipped = self.flipped(&one.blocks);
+        let assumed = self.machine.assumptions.clone();
+        let mut learnt = self.hints.len();
+        loop {
+            let mut start = state.clone();
+            let mut carried = BTreeMap::new();
+            let mut early = BTreeSet::new();
+            for register in &written {
+                let entry = state.registers.get(register.0 as usize).cloned();
+                let value = match entry {
+                    Some(Value::Integer(entry)) => {
+                        let unknown = self.machine.unknowns.fresh(Meaning::Carried(register.0));
+                        let hint = self.hints.iter().find(|(r, _)| r == register);
+                        let bit = if flipped.contains(register) {
+                            1
+                        } else {
+                            PROVISIONAL
+                        };
+                        let most = hint.map_or(bit, |(_, most)| *most);
+                        start.facts.bound(unknown, 0, most);
+                        let (mut entry, mut sum) = (entry, Sum::unknown(unknown));
+                        if entry.sum.as_constant() == Some(BEFORE_FIRST) {
+                            entry.sum = Sum::of(0);
+                            sum.constant = BEFORE_FIRST;
+                            early.insert(*register);
+                        }
+                        let lanes = entry.lanes.clone();
+                        carried.insert(*register, (unknown, entry));
+                        Value::Integer(Integer { sum, lanes })
+                    }
+                    _ => Value::lost(self.place(one.header).0, "it changes in a loop"),
+                };
+                if let Some(slot) = start.registers.get_mut(register.0 as usize) {
+                    *slot = value;
+                }
+            }
+            let depth = self.depth;
+            let first = self.machine.unknowns.next();
+            let guessing = std::mem::replace(&mut self.machine.guessing, true);
+            self.numbers.push(None);
+            let round = self.round(one, start, &|_| {});
+            self.numbers.pop();
+            self.machine.guessing = guessing;
+            *self.machine.assumptions = assumed.clone();
+            let round = match round {
+                Ok(round) => round,
+                // A loop inside may have said what it needs to know.
+                Err(_) if self.hints.len() > learnt => {
+                    learnt = self.hints.len();
+                    self.depth = depth;
+                    continue;
+                }
+                Err(obstacle) => return Err(obstacle),
+            };
+            if round.above.is_empty()
+                && round.below.is_empty()
+                && one.ways.is_none()
+                && let Some(statement) = self.waits(one, &round, first)
+            {
+                let own = carried.values().map(|(unknown, _)| *unknown).collect();
+                return Ok(Guess::Waits(Box::new((statement, round.decided, own))));
+            }
+            let mut ended = round.ended;
+            for register in &early {
+                if let Some(Value::Integer(integer)) = ended.registers.get_mut(register.0 as usize)
+                {
+                    integer.sum.constant -= BEFORE_FIRST;
+                }
+            }
+            let counted = self.machine.unknowns.of(Meaning::Counted);
+            let (mut closed, hints) = closed_forms(&carried, &ended, state, counted);
+            for hint in hints {
+                if !self.hints.contains(&hint) {
+                    self.hints.push(hint);
+                }
+            }
+            if self.hints.len() > learnt {
+                learnt = self.hints.len();
+                continue;
+            }
+            for (_, form) in closed.iter_mut().filter(|(r, _)| early.contains(r)) {
+                form.above = BEFORE_FIRST;
+            }
+            return Ok(Guess::Closed(closed));
+        }
+    }
+
+    /// Registers that are the operand of an exclusive or, or are moved to one: most likely phase bits.
+    fn flipped(&self, blocks: &BTreeSet<usize>) -> BTreeSet<Register> {
+        let mut found = BTreeSet::new();
+        let code = || blocks.iter().flat_map(|b| self.code(*b));
+        let moved = |i: &&Instruction<'_>| i.opcode.starts_with("mov.");
+        for instruction in code().filter(|i| i.opcode.starts_with("xor.")) {
+            found.extend(registers(instruction));
+        }
+        loop {
+            let known = found.len();
+            for instruction in code().filter(moved) {
+                if matches!(instruction.operands.first(), Some(Operand::Register(r)) if found.contains(r))
+                {
+                    found.extend(registers(instruction));
+                }
+            }
+            if found.len() == known {
+                return found;
+            }
+        }
+    }
+
+    /// A loop that does nothing but look until something has happened.
+    /// Unknowns from `first` on are of this round: what it looks at has to be.
+    fn waits(&mut self, one: &Loop, round: &Round, first: Unknown) -> Option<Statement> {
+        let Value::Same(again) = &round.again else {
+            return None;
+        };
+        let (at, location) = self.last(one.leaving).map(|i| (i.at, i.location))?;
+        let (at, location) = one
+            .blocks
+            .iter()
+            .flat_map(|b| self.code(*b))
+            .find(|i| i.has("try_wait") || i.has("test_wait") || i.opcode.starts_with("ld."))
+            .map_or((at, location), |i| (i.at, i.location));
+        let until = again.negated();
+        let moved = self.written(&one.blocks);
+        if let Some((action, bytes)) = self.changed(&until, first) {
+            let Action::GridWait(address, _) = &action else {
+                return None;
+            };
+            let moves = |u: Unknown| match self.machine.unknowns.meaning(u) {
+                Some(Meaning::Carried(r)) => moved.contains(&Register(*r)),
+                _ => false,
+            };
+            if address.mentions(&moves) {
+                return None;
+            }
+            let pointer = self.pointer(address)?;
+            self.waited.insert(pointer);
+            self.widths.note(pointer, bytes, at);
+            return Some(Statement {
+                action,
+                at,
+                location,
+                memory: "",
+            });
+        }
+        if until.mentions(&|u| found_before(self.machine.unknowns, u, first)) {
+            return None;
+        }
+        let (action, memory, bytes) = self.wait_until(&until)?;
+        if let Action::CounterWait(address, ..) = &action {
+            let pointer = self.pointer(address)?;
+            self.waited.insert(pointer);
+            self.widths.note(pointer, bytes, at);
+        }
+        let carried = self.written(&one.blocks);
+        let own = |u: Unknown| match self.machine.unknowns.meaning(u) {
+            Some(Meaning::Carried(r)) => carried.contains(&Register(*r)),
+            _ => false,
+        };
+        let moves = match &action {
+            Action::WaitOwn(a) => a.mentions(&own),
+            Action::Wait(a, b) | Action::CounterWait(a, _, b) => {
+                let reads = |u: Unknown| {
+                    matches!(self.machine.unknowns.meaning(u), Some(Meaning::Read(..)))
+                };
+                a.mentions(&own) || b.mentions(&own) || b.mentions(&reads)
+            }
+            _ => false,
+        };
+        (!moves).then_some(Statement {
+            action,
+            at,
+            location,
+            memory,
+        })
+    }
+
+    /// What is known behind a loop that waits.
+    pub(super) fn waited_for(
+        &self,
+        one: &Loop,
+        state: &State,
+        statement: &Statement,
+        (decided, own): (&State, &BTreeSet<Unknown>),
+    ) -> State {
+        let mut after = state.clone();
+        if after.active != after.whole {
+            after.apart = both(after.apart, Some(after.active));
+        }
+        let at = statement.at;
+        self.give_up(&one.blocks, at, "it is written while waiting", &mut after);
+        self.same_in_all(&one.blocks, decided, own, &mut after);
+        self.forget_tests(&mut after, std::slice::from_ref(statement));
+        after
+    }
+
+    /// What every iteration of a loop writes alike is known behind it.
+    fn same_in_all(
+        &self,
+        blocks: &BTreeSet<usize>,
+        decided: &State,
+        own: &BTreeSet<Unknown>,
+        after: &mut State,
+    ) {
+        let read = |u: Unknown| {
+            found(self.machine.unknowns, u)
+                || matches!(self.machine.unknowns.meaning(u), Some(Meaning::Answer(..)))
+        };
+        let moves = |u: Unknown| own.contains(&u) || read(u);
+        for register in self.written(blocks) {
+            let index = register.0 as usize;
+            if let Some(value @ Value::Integer(integer)) = decided.registers.get(index)
+                && !integer.sum.mentions(&moves)
+                && !integer.sum.tests(&|_| true)
+                && let Some(slot) = after.registers.get_mut(index)
+            {
+                *slot = value.clone();
+            }
+        }
+    }
+}
+
+pub(super) enum Guess {
+    /// The loop waits, this is what one iteration leaves behind, and these unknowns are its own.
+    Waits(Box<(Statement, State, BTreeSet<Unknown>)>),
+    /// What registers hold in an iteration.
+    Closed(BTreeMap<Register, Closed>),
+}
+
+/// The registers that an instruction of integers reads.
+fn registers(instruction: &Instruction<'_>) -> impl Iterator<Item = Register> {
+    let read = instruction.operands.iter().skip(1);
+    read.filter_map(|operand| match operand {
+        Operand::Register(register) => Some(*register),
+        _ => None,
+    })
+}
