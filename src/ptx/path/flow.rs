@@ -180,6 +180,17 @@ impl Flow {
                 before[to] += 1;
             }
         }
+        // One that goes back by way of an empty block repeats itself, too.
+        for block in (1..self.exit()).filter(|b| before[*b] > 2) {
+            let back = |to: usize| {
+                let way = self.blocks.get(to);
+                let empty = way.is_some_and(|b| b.code.is_empty() && b.end == End::Goto(block));
+                if empty { block } else { to }
+            };
+            if let End::Branch(a, b) = self.blocks[block].end {
+                self.blocks[block].end = End::Branch(back(a), back(b));
+            }
+        }
         let spins = 1..self.exit();
         let spins = spins.filter(|b| before[*b] > 2 && self.next(*b).contains(b));
         for spin in spins.collect::<Vec<_>>() {
