@@ -121,6 +121,36 @@ fn loops_written_out_by_hand() {
     ");
 }
 
+/// One round too many of a loop written out by hand that begins with a wait, whose own loop begins there, too.
+#[test]
+fn a_wait_where_a_loop_begins() {
+    let wait = |name: &str, place: &str, parity: &str| {
+        format!(
+            "{name}:\nmbarrier.try_wait.parity.shared.b64 %p8, [{place}], {parity};\n@%p8 bra {name}D;\nbra {name};\n{name}D:"
+        )
+    };
+    let code = |exit: &str| {
+        format!(
+            "mov.u32 %r10, bar;\n@%p1 bra READY;\nmbarrier.init.shared.b64 [%r10], 1;\n\
+             mbarrier.init.shared.b64 [%r10+8], 1;\nREADY:\nbar.sync 0;\nsetp.lt.s32 %p3, %r60, 1;\n@%p3 bra END;\n\
+             mov.u32 %r3, 0;\nmov.u32 %r4, 0;\n@%p2 bra PUT;\n{}\nbar.sync 1, 64;\n\
+             add.s32 %r5, %r3, 1;\nsetp.{exit}.s32 %p3, %r5, %r60;\n@%p3 bra END;\n{}\nbar.sync 1, 64;\n\
+             add.s32 %r3, %r3, 2;\nxor.b32 %r4, %r4, 1;\nsetp.lt.s32 %p3, %r3, %r60;\n@%p3 bra FIRST;\nbra END;\n\
+             PUT:\nsetp.ne.u32 %p5, %r1, 32;\nGO:\nand.b32 %r5, %r3, 1;\nshl.b32 %r6, %r5, 3;\n\
+             add.u32 %r7, %r10, %r6;\n@%p5 bra MEET;\nmbarrier.arrive.shared.b64 _, [%r7];\nMEET:\nbar.sync 1, 64;\n\
+             add.s32 %r3, %r3, 1;\nsetp.lt.s32 %p3, %r3, %r60;\n@%p3 bra GO;\nEND:",
+            wait("FIRST", "%r10", "%r4"),
+            wait("SECOND", "%r10+8", "%r4")
+        )
+    };
+    insta::assert_snapshot!(hand_written("", 64, &code("gt")), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 waits for bar_bar[1] to leave phase 0, but bar_bar[1] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+}
+
 /// `if (t == 0) for (i = 0; i < 2 && i < n; i++) load(i); for (i = 0; i < n; i++) { wait(i); if (t == 0) load(i + 2); }`,
 /// where the test of `n` before the first loop goes past the second one.
 #[test]
