@@ -6,6 +6,10 @@ use cli_support::Folder;
 
 /// One thread of each CTA does this so many times. `%rd2` is a pointer to the words of barriers, `%rd4` to other memory.
 fn check(code: &str) -> String {
+    run(code, &["check", "-q", "--assume", "R >= nctaid_x"])
+}
+
+fn run(code: &str, arguments: &[&str]) -> String {
     let folder = Folder::new();
     folder.file(
         "kernel.ptx",
@@ -25,8 +29,7 @@ fn check(code: &str) -> String {
              DONE:\nret;\n}}\n"
         ),
     );
-    let arguments = ["check", "-q", "--assume", "R >= nctaid_x", "kernel.ptx"];
-    folder.run(&arguments)
+    folder.run(&[arguments, &["kernel.ptx"]].concat())
 }
 
 /// The last CTA to come clears the count and changes the word that the others wait for.
@@ -94,6 +97,64 @@ fn the_last_one_lets_the_others_go_on() {
     exit 0
     --- stdout
     kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 4 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+#[test]
+fn the_last_one_waits_with_the_others() {
+    let all = |last: &str, go: &str, between: &str| {
+        check(&format!(
+            "ld.volatile.global.u32 %r5, [%rd2+4];\nmembar.gl;\natom.global.add.u32 %r6, [%rd2], 1;\n\
+             setp.ne.s32 %p4, %r6, {last};\n@%p4 bra OVER;\n{go}\nOVER:\n{between}\n\
+             WAIT:\nld.volatile.global.u32 %r8, [%rd2+4];\nsetp.eq.s32 %p5, %r8, %r5;\n@%p5 bra WAIT;\nmembar.gl;"
+        ))
+    };
+    let clear = "st.global.u32 [%rd2], 0;";
+    let change = "atom.global.add.u32 %r7, [%rd5], 1;";
+    let go = format!("{clear}\nmembar.gl;\n{change}");
+    insta::assert_snapshot!(all("%r4", &go, ""), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 4 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(all("%r2", &go, ""), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_rounds = 1, nctaid_x = 1, R = 1: cta[0] waits for the others at grid_bar, but grid_bar lacks 1 arrival (cta[0] came) and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+    // It does not let them go on, or may do so before it clears the count.
+    insta::assert_snapshot!(all("%r4", clear, ""), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 31, `@%p4 bra OVER`: a branch decides about synchronization, but depends on memory that is read
+    --- stderr
+    ");
+    insta::assert_snapshot!(all("%r4", &format!("{clear}\n{change}"), ""), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 33, `atom.global.add.u32 %r7, [%rd5], 1`: the others may go on before the count is cleared: a fence is missing in between
+    --- stderr
+    ");
+    // Something else comes in between.
+    insta::assert_snapshot!(all("%r4", &go, "st.volatile.global.u32 [%rd2+8], 0;"), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 29, `atom.global.add.u32 %r6, [%rd2], 1`: the whole grid meets here, but this CTA does not wait right after it has arrived
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_count_that_nobody_waits_for() {
+    let last = "atom.global.add.u32 %r6, [%rd2], 1;\nsetp.ne.s32 %p4, %r6, %r4;\n@%p4 bra OVER;\n\
+                st.global.u32 [%rd2], 0;\nst.global.u32 [%rd4], 1;\nOVER:";
+    insta::assert_snapshot!(run(last, &["check", "-q"]), @r"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every schedule: all 0 obligations of the order rule hold
     --- stderr
     ");
 }

@@ -138,6 +138,7 @@ pub(in crate::ptx) fn follow(
                     looked: Unknown(0),
                     looks: BTreeMap::new(),
                     comers: BTreeMap::new(),
+                    coming: None,
                     since: Unknown(0),
                     said: BTreeMap::new(),
                     polls: Polled::new(),

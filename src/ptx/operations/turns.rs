@@ -6,7 +6,7 @@
 //! if (atomic_add(count, 1) == n - 1) { count = 0; fence; turn += 1 } else { while (load(turn) == round) {} }
 //! ```
 //!
-//! That is a barrier of `n` arrivals, each followed by a wait, because:
+//! The wait may also stand behind the branch, for all. That is a barrier of `n` arrivals, each followed by a wait, because:
 //!
 //! - Nothing else is done to the two words, and the one thread of a CTA that arrives waits at once. So of no more than `n`
 //!   CTAs none finds `n` or more, and one finds `n - 1` once all have come.
@@ -44,6 +44,17 @@ pub(in crate::ptx) struct Comer {
     fenced: Unknown,
     /// Where it took the number.
     at: usize,
+}
+
+/// A CTA that has come, of which the last one has let the others go on.
+#[derive(Debug, Clone)]
+pub(in crate::ptx) struct Coming {
+    came: Unknown,
+    comer: Comer,
+    count: Sum,
+    turn: Sum,
+    cleared: Statement,
+    changed: Statement,
 }
 
 /// Whether other CTAs see everything before an instruction in front of what comes behind it.
@@ -158,16 +169,12 @@ impl Walker<'_, '_, '_> {
         let Some((came, count, most)) = self.came(sum) else {
             return Ok(false);
         };
-        // What is done to the count has to be followed, too.
-        if let Some(pointer) = self.pointer(&count) {
+        // What is done to the count has to be followed, too, where this decides about anything.
+        let decides = !above.is_empty() || !below.is_empty();
+        if let Some(pointer) = self.pointer(&count).filter(|_| decides) {
             self.waited.insert(pointer);
         }
-        let (Some(comer), [wait], [cleared, changed]) =
-            (self.comers.get(&came).copied(), others, last)
-        else {
-            return Ok(false);
-        };
-        let Action::GridWait(turn, read) = &wait.action else {
+        let (Some(comer), [cleared, changed]) = (self.comers.get(&came).copied(), last) else {
             return Ok(false);
         };
         let arrived = match out.last() {
@@ -176,11 +183,93 @@ impl Walker<'_, '_, '_> {
             }
             _ => false,
         };
-        if !arrived
-            || *turn == count
-            || cleared.action != Action::CounterSet(count.clone(), Sum::of(0))
-            || !self.changes(&changed.action, turn, *read)
+        if !arrived || cleared.action != Action::CounterSet(count.clone(), Sum::of(0)) {
+            return Ok(false);
+        }
+        // The last one may wait with the others.
+        let turn = match (&changed.action, others) {
+            (_, [wait]) => match &wait.action {
+                Action::GridWait(turn, _) => turn.clone(),
+                _ => return Ok(false),
+            },
+            (Action::CounterAdd(turn, _) | Action::CounterSet(turn, _), []) => turn.clone(),
+            _ => return Ok(false),
+        };
+        let coming = Coming {
+            came,
+            comer,
+            count: count.clone(),
+            turn: turn.clone(),
+            cleared: cleared.clone(),
+            changed: changed.clone(),
+        };
+        if let [wait] = others
+            && !self.turns(&coming, wait)?
         {
+            return Ok(false);
+        }
+        let met = self.machine.unknowns.of(Meaning::Met(count.clone(), turn));
+        if let Some(arrival) = out.last_mut() {
+            arrival.action = Action::GridArrive(count, met, most.plus_constant(1));
+        }
+        match others {
+            [wait] => {
+                self.coming = None;
+                self.waited_turn(&coming, met, wait.clone(), out);
+            }
+            _ => self.coming = Some(coming),
+        }
+        Ok(true)
+    }
+
+    /// Where all wait behind the branch at which the last one has let them go on, their arrival and the wait are such a
+    /// barrier.
+    pub fn all_wait(&mut self, out: &mut Vec<Statement>) -> Result<(), Obstacle> {
+        let [.., arrival, wait] = out.as_slice() else {
+            return Ok(());
+        };
+        let (Action::GridArrive(count, met, _), Some(coming)) = (&arrival.action, &self.coming)
+        else {
+            return Ok(());
+        };
+        if *count != coming.count || arrival.at != coming.comer.at || !self.turns(coming, wait)? {
+            return Ok(());
+        }
+        let met = *met;
+        if let (Some(coming), Some(wait)) = (self.coming.take(), out.pop()) {
+            self.waited_turn(&coming, met, wait, out);
+        }
+        Ok(())
+    }
+
+    fn waited_turn(
+        &mut self,
+        coming: &Coming,
+        met: Unknown,
+        wait: Statement,
+        out: &mut Vec<Statement>,
+    ) {
+        out.push(Statement {
+            action: Action::GridWait(coming.count.clone(), met),
+            ..wait
+        });
+        self.since = self.machine.unknowns.next();
+    }
+
+    /// Whether what the last one does lets those go on who wait here.
+    fn turns(&self, coming: &Coming, wait: &Statement) -> Result<bool, Obstacle> {
+        let Coming {
+            came,
+            comer,
+            count,
+            turn,
+            cleared,
+            changed,
+        } = coming;
+        let Action::GridWait(waited, read) = &wait.action else {
+            return Ok(false);
+        };
+        if waited != turn || turn == count || !self.changes(&changed.action, turn, *read) {
             return Ok(false);
         }
         let refuse = |at: usize, why: &str| Err(Obstacle::new(at, why));
@@ -196,7 +285,7 @@ impl Walker<'_, '_, '_> {
                 return refuse(comer.at, why);
             }
         }
-        if *read < comer.since || came < *read {
+        if *read < comer.since || came < read {
             let why = "what tells the rounds apart is not read in each of them";
             return refuse(comer.at, why);
         }
@@ -205,17 +294,6 @@ impl Walker<'_, '_, '_> {
                 "the others may go on before the count is cleared: a fence is missing in between";
             return refuse(changed.at, why);
         }
-        let arrivals = most.plus_constant(1);
-        let met = Meaning::Met(count.clone(), turn.clone());
-        let met = self.machine.unknowns.of(met);
-        if let Some(arrival) = out.last_mut() {
-            arrival.action = Action::GridArrive(count.clone(), met, arrivals);
-        }
-        out.push(Statement {
-            action: Action::GridWait(count, met),
-            ..wait.clone()
-        });
-        self.since = self.machine.unknowns.next();
         Ok(true)
     }
 

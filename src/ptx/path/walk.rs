@@ -25,6 +25,7 @@ use crate::ptx::operations::flips::found;
 use crate::ptx::operations::instruction::touches;
 use crate::ptx::operations::instruction::watches;
 use crate::ptx::operations::turns::Comer;
+use crate::ptx::operations::turns::Coming;
 use crate::ptx::operations::warpgroups::multiplies;
 use crate::ptx::operations::warpgroups::without;
 use crate::ptx::syntax::ast::Function;
@@ -115,6 +116,8 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     pub since: Unknown,
     /// What the warp has said in votes of all threads, and whether the outcome is that all say so.
     pub said: BTreeMap<Unknown, (Says, bool)>,
+    /// A CTA that has come to such a barrier, and will wait with the last one.
+    pub coming: Option<Coming>,
     /// Loops that go on until a vote ends them.
     pub polls: Polled,
     /// Unknowns from here on were read after the last statement.
@@ -413,6 +416,7 @@ impl<'m> Walker<'_, 'm, '_> {
                 let before = out.len();
                 let (next, after) = self.cycle(block, state, out)?;
                 if out.len() != before {
+                    self.all_wait(out)?;
                     self.quiet = self.machine.unknowns.next();
                 }
                 (block, state) = (next, after);
@@ -700,6 +704,7 @@ impl<'m> Walker<'_, 'm, '_> {
             let waiting = self.peeked(&condition, looked, &above, &below);
             if let Some(wait) = waiting {
                 out.push(wait);
+                self.all_wait(out)?;
             } else if self.takes_turns(&condition, (&above, &below), out)? {
                 // It is written as a barrier.
             } else if self.machine.guessing && condition.tests() {

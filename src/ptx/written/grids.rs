@@ -182,7 +182,7 @@ impl Writer<'_, '_> {
                 };
                 let pointer = |u: Unknown| {
                     let own = |word: &&Sum| word.mentions(&|v| u == v);
-                    words.iter().any(|word| own(&word))
+                    words.iter().any(own)
                 };
                 if address.mentions(&pointer) {
                     wrong = wrong.or(Some(s.at));
