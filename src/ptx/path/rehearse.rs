@@ -285,7 +285,7 @@ impl Entry {
             };
             tables
                 .iter()
-                .try_for_each(|one| begins(one).map_or(Err(()), Ok))
+                .try_for_each(|one| begins(one).ok_or(()))
                 .ok()?;
             let step = placed(&moved, &ends, &tables)?;
             let base = self.place(&tables)?;

@@ -120,7 +120,10 @@ impl Facts {
         let period = table.len();
         let low = *table.iter().min()?;
         let next = *table.iter().filter(|x| **x > low).min()?;
-        for wide in (1..period).rev().filter(|wide| period % wide == 0) {
+        for wide in (1..period)
+            .rev()
+            .filter(|wide| period.is_multiple_of(*wide))
+        {
             let count = period / wide;
             for first in 0..period {
                 let place = |index: usize| i128::try_from((index + first) / wide % count);
@@ -229,7 +232,8 @@ fn table(
 /// The beginning of a table after which it goes on from its beginning.
 pub(in crate::ptx) fn shortest(table: &[i128]) -> &[i128] {
     let whole = |length: &usize| {
-        table.len() % length == 0 && (*length..table.len()).all(|i| table[i] == table[i - length])
+        table.len().is_multiple_of(*length)
+            && (*length..table.len()).all(|i| table[i] == table[i - length])
     };
     let length = (1..=table.len()).find(whole).unwrap_or(0);
     &table[..length]
