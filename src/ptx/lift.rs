@@ -135,7 +135,10 @@ pub(super) fn written(
     count_phases(&mut followed, &families, options.data);
     splits(&mut families, &followed.programs, &followed.unknowns)?;
     allocations(&followed)?;
-    put_together(&mut followed.programs, &mut followed.unknowns);
+    // Of a kernel that waits for memory it is asked whether its warps meet alike, statement by statement.
+    if !followed.counters {
+        put_together(&mut followed.programs, &mut followed.unknowns);
+    }
     // How much is written has to be known where accesses are followed.
     followed.counted = !options.data && count_copies(&mut followed.programs, &followed.unknowns);
     let boxes = Boxes::of(&followed.programs, &followed.unknowns);

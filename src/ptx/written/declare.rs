@@ -345,7 +345,7 @@ impl Writer<'_, '_> {
             let _ = writeln!(
                 head,
                 "barrier {} {{ arrivals: {} }}  // every warp has its registers at launch",
-                own("launch_bar", &[]),
+                own("all_launched", &[]),
                 self.launch.warps()
             );
         }

@@ -413,7 +413,7 @@ impl Writer<'_, '_> {
                 );
                 // What a warp has at launch nobody takes from it before it starts.
                 if *pool == Pool::Registers && at == self.function.at.start {
-                    let launched = format!("sync {}", self.of_cta("launch_bar", rank, &[]));
+                    let launched = format!("sync {}", self.of_cta("all_launched", rank, &[]));
                     self.lines(&[words, launched], statement);
                     return Ok(());
                 }
