@@ -134,6 +134,7 @@ pub(in crate::ptx) fn follow(
                     multiplier: None,
                     allocated: BTreeSet::new(),
                     hints: Vec::new(),
+                    counting: BTreeMap::new(),
                     current: 0,
                     looked: Unknown(0),
                     looks: BTreeMap::new(),

@@ -42,8 +42,9 @@ impl Walker<'_, '_, '_> {
             let mut carried = BTreeMap::new();
             let mut early = BTreeSet::new();
             for register in &written {
-                let entry = state.registers.get(register.0 as usize).cloned();
-                let value = match entry {
+                let lanes = self.lanes_of(one, *register);
+                let entry = state.registers.get(register.0 as usize);
+                let value = match entry.map(|entry| entry.read(lanes)) {
                     Some(Value::Integer(entry)) => {
                         let unknown = self.machine.unknowns.fresh(Meaning::Carried(register.0));
                         let hint = self.hints.iter().find(|(r, _)| r == register);
@@ -60,9 +61,12 @@ impl Walker<'_, '_, '_> {
                             sum.constant = BEFORE_FIRST;
                             early.insert(*register);
                         }
-                        let lanes = entry.lanes.clone();
+                        let begun = Integer {
+                            sum,
+                            lanes: entry.lanes.clone(),
+                        };
                         carried.insert(*register, (unknown, entry));
-                        Value::Integer(Integer { sum, lanes })
+                        Value::among(lanes, begun, self.place(one.header).0)
                     }
                     _ => Value::lost(self.place(one.header).0, "it changes in a loop"),
                 };
@@ -97,6 +101,16 @@ impl Walker<'_, '_, '_> {
                 return Ok(Guess::Waits(Box::new((statement, round.decided, own))));
             }
             let mut ended = round.ended;
+            if self.counted_by_some(one, &carried, &ended) {
+                self.depth = depth;
+                continue;
+            }
+            for register in carried.keys() {
+                let lanes = self.lanes_of(one, *register);
+                if let Some(slot) = ended.registers.get_mut(register.0 as usize) {
+                    *slot = slot.read(lanes);
+                }
+            }
             for register in &early {
                 if let Some(Value::Integer(integer)) = ended.registers.get_mut(register.0 as usize)
                 {
@@ -119,6 +133,37 @@ impl Walker<'_, '_, '_> {
             }
             return Ok(Guess::Closed(closed));
         }
+    }
+
+    /// The lanes in which a register that a loop carries is followed.
+    pub fn lanes_of(&self, one: &Loop, register: Register) -> u32 {
+        let own = self.counting.get(&(one.header, register));
+        own.copied().unwrap_or(u32::MAX)
+    }
+
+    /// Registers that some lanes move on in an iteration, and the others leave as they are, are followed in these lanes only:
+    /// whether there is such a register that has not been known to be one.
+    fn counted_by_some(
+        &mut self,
+        one: &Loop,
+        carried: &BTreeMap<Register, (Unknown, Integer)>,
+        ended: &State,
+    ) -> bool {
+        let mut found = false;
+        for (register, (unknown, _)) in carried {
+            let Some(Value::Groups(_, groups)) = ended.registers.get(register.0 as usize) else {
+                continue;
+            };
+            let moved = |value: &Integer| value.sum != Sum::unknown(*unknown);
+            let mut moving = groups.iter().filter(|(_, value)| moved(value));
+            if self.lanes_of(one, *register) == u32::MAX
+                && let (Some((lanes, _)), None) = (moving.next(), moving.next())
+            {
+                self.counting.insert((one.header, *register), *lanes);
+                found = true;
+            }
+        }
+        found
     }
 
     /// Registers that are the operand of an exclusive or, or are moved to one: most likely phase bits.

@@ -163,20 +163,23 @@ impl Walker<'_, '_, '_> {
         closed: &BTreeMap<Register, Closed>,
         number: Unknown,
     ) -> Result<Result<(State, Vec<Statement>), BTreeSet<Register>>, Obstacle> {
-        let written = self.written(&one.blocks);
+        let written = self.written(&one.blocks).into_iter();
+        let written = written.map(|register| (register, self.lanes_of(one, register)));
+        let written: BTreeMap<Register, u32> = written.collect();
         let index = Sum::unknown(number);
         let place = self.place(one.header).0;
         let begin = |facts: &Facts| {
             let mut start = state.clone();
             start.facts = facts.clone();
-            for register in &written {
+            for (register, lanes) in &written {
                 let value = match closed.get(register) {
                     Some(form) => {
                         let begun = form.at(&index, facts);
-                        Value::Integer(Integer {
+                        let begun = Integer {
                             sum: begun.sum.earlier(),
                             ..begun
-                        })
+                        };
+                        Value::among(*lanes, begun, place)
                     }
                     None => {
                         Value::lost(place, "it changes in a loop in a way that is not followed")
@@ -263,9 +266,10 @@ impl Walker<'_, '_, '_> {
         let fields = self.fields(one);
         for (register, form) in closed {
             let expected = form.after(&index, &round.ended.facts);
-            let found = round.ended.registers.get(register.0 as usize);
-            let first = state.registers.get(register.0 as usize);
-            let begins = match first {
+            let lanes = self.lanes_of(one, *register);
+            let held = |state: &State| Some(state.registers.get(register.0 as usize)?.read(lanes));
+            let (found, first) = (held(&round.ended), held(state));
+            let begins = match &first {
                 Some(Value::Integer(entry)) => {
                     let at_start = form.at(&Sum::of(0), &state.facts);
                     entry.lanes == at_start.lanes
@@ -274,7 +278,7 @@ impl Walker<'_, '_, '_> {
                 }
                 _ => false,
             };
-            let ends = match found {
+            let ends = match &found {
                 Some(Value::Integer(found)) => {
                     let facts = &round.ended.facts;
                     let same = |apart: &i128| {
@@ -318,7 +322,7 @@ impl Walker<'_, '_, '_> {
         after.apart = both(round.decided.apart, both(round.ended.apart, state.apart));
         after.touched |= round.decided.touched | round.ended.touched;
         let last = |u: Unknown| (u == number).then(|| times.clone());
-        for register in &written {
+        for register in written.keys() {
             let value = match round.decided.registers.get(register.0 as usize) {
                 Some(Value::Integer(integer)) => Value::Integer(Integer {
                     sum: after.facts.replaced(&integer.sum, &last),

@@ -124,6 +124,8 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     pub quiet: Unknown,
     /// Bounds of what loops carry, learnt from the loops inside.
     pub hints: Vec<(Register, i128)>,
+    /// Registers that only some lanes move on in the iterations of a loop, by its header.
+    pub counting: BTreeMap<(usize, Register), u32>,
     /// The conditions around.
     pub around: Vec<Condition>,
     /// Iterations that are followed without the ways out of their loops.

@@ -19,7 +19,8 @@ const DIFFERS: &str = "it differs between the lanes of a warp";
 pub(in crate::ptx) enum Value {
     /// An integer, congruent to the register's bits modulo two to the width of its use.
     Integer(Integer),
-    /// An integer for each of several groups of lanes, every lane in one, that are no constant apart; and where they met.
+    /// An integer for each of several groups of lanes that are no constant apart, and where they met. Of lanes in no group
+    /// nothing is known.
     Groups(usize, Rc<[(u32, Integer)]>),
     /// A predicate with the same value in all lanes.
     Same(Condition),
@@ -183,7 +184,7 @@ impl Value {
             }
         }
         match merged.as_slice() {
-            [(_, value)] => Value::Integer(value.clone()),
+            [(u32::MAX, value)] => Value::Integer(value.clone()),
             groups if groups.len() <= MOST_GROUPS => Value::Groups(at, merged.into()),
             _ => Value::lost(at, DIFFERS),
         }
@@ -198,15 +199,22 @@ impl Value {
         }
     }
 
+    /// An integer that is known in these lanes only.
+    pub fn among(lanes: u32, value: Integer, at: usize) -> Value {
+        match lanes {
+            u32::MAX => Value::Integer(value),
+            lanes => Value::Groups(at, Rc::new([(lanes, value)])),
+        }
+    }
+
     /// The value as these lanes see it: one integer, if they are all in one group.
     pub fn read(&self, lanes: u32) -> Value {
-        let Value::Groups(at, groups) = self else {
+        let Value::Groups(_, groups) = self else {
             return self.clone();
         };
-        let mut seen = groups.iter().filter(|(group, _)| group & lanes != 0);
-        match (seen.next(), seen.next()) {
-            (Some((_, value)), None) => Value::Integer(value.clone()),
-            _ => Value::Groups(*at, Rc::clone(groups)),
+        match groups.iter().find(|(group, _)| lanes & !group == 0) {
+            Some((_, value)) => Value::Integer(value.clone()),
+            None => self.clone(),
         }
     }
 
