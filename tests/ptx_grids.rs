@@ -591,3 +591,55 @@ fn a_word_that_several_pass_on() {
     --- stderr
     ");
 }
+
+/// The distance between two arrays leads from one to the other, and an inner scope may give the name of a parameter to
+/// something else: these stores go to the word that is waited for.
+#[test]
+fn stores_that_reach_another_array() {
+    let waits = |store: &str| {
+        let folder = Folder::new();
+        folder.file(
+            "kernel.ptx",
+            format!(
+                ".version 8.0\n.target sm_90\n.address_size 64\n\
+                 .visible .entry kernel(.param .u64 words, .param .u64 data)\n.reqntid 32, 1, 1\n{{\n\
+                 .reg .pred %p<8>;\n.reg .b32 %r<32>;\n.reg .b64 %rd<20>;\nld.param.u64 %rd2, [words];\n\
+                 ld.param.u64 %rd4, [data];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, %nctaid.x;\nsetp.ne.u32 %p2, %r1, 0;\n\
+                 @%p2 bra DONE;\n{store}\nmembar.gl;\nred.global.add.u32 [%rd2], 1;\nWAIT:\n\
+                 ld.volatile.global.u32 %r8, [%rd2];\nsetp.lt.s32 %p5, %r8, %r2;\n@%p5 bra WAIT;\nDONE:\nret;\n}}\n"
+            ),
+        );
+        folder.run(&["check", "-q", "kernel.ptx", "--assume", "R >= nctaid_x"])
+    };
+    insta::assert_snapshot!(
+        waits("ld.global.u32 %r9, [%rd4+8];\nmul.wide.u32 %rd6, %r9, 4;\nadd.s64 %rd9, %rd4, %rd6;\n\
+               st.volatile.global.u32 [%rd9], 5;"),
+        @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 3 obligations of the cut rule hold
+    --- stderr
+    "
+    );
+    insta::assert_snapshot!(
+        waits("sub.s64 %rd6, %rd2, %rd4;\nshr.s64 %rd7, %rd6, 2;\nshl.b64 %rd8, %rd7, 2;\n\
+               add.s64 %rd9, %rd4, %rd8;\nst.volatile.global.u32 [%rd9], 5;"),
+        @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 20, `st.volatile.global.u32 [%rd9], 5`: `st.volatile.global.u32`: its address is not followed, and it may be the memory that the kernel waits for
+    --- stderr
+    "
+    );
+    insta::assert_snapshot!(
+        waits("{\n.param .b64 data;\nst.param.b64 [data], %rd2;\nld.param.b64 %rd9, [data];\n\
+               ld.global.u32 %r9, [%rd4+8];\nmul.wide.u32 %rd6, %r9, 4;\nadd.s64 %rd9, %rd9, %rd6;\n\
+               st.volatile.global.u32 [%rd9], 5;\n}"),
+        @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 23, `st.volatile.global.u32 [%rd9], 5`: `st.volatile.global.u32`: its address is not followed, and it may be the memory that the kernel waits for
+    --- stderr
+    "
+    );
+}

@@ -284,3 +284,28 @@ fn barriers_that_some_come_to_less_often() {
     --- stderr
     ");
 }
+
+/// What leaves a loop in its last iteration is known there only if nothing has wrapped around: `r - 1 < 5` does not
+/// hold of 0, and so the loop goes on for as long as the other way out says.
+#[test]
+fn a_way_out_that_wraps_around() {
+    let folder = Folder::new();
+    let code = "setp.gt.u32 %p2, %r1, 31;\n@%p2 bra OTHER;\nmov.u32 %r3, 0;\nmov.u32 %r4, 0;\nL:\n\
+                setp.ge.u32 %p3, %r3, %r60;\n@%p3 bra END;\nbar.sync 1, 64;\nadd.u32 %r3, %r3, 1;\n\
+                sub.u32 %r4, %r4, 1;\nsetp.lt.u32 %p4, %r4, 5;\n@%p4 bra END;\nbra L;\n\
+                OTHER:\nsetp.eq.u32 %p3, %r60, 0;\n@%p3 bra END;\nbar.sync 1, 64;\nEND:";
+    folder.file(
+        "kernel.ptx",
+        format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry kernel(.param .u32 n)\n\
+             .reqntid 64, 1, 1\n{{\n.reg .pred %p<16>;\n.reg .b32 %r<64>;\nld.param.u32 %r60, [n];\n\
+             mov.u32 %r1, %tid.x;\n{code}\nret;\n}}\n"
+        ),
+    );
+    insta::assert_snapshot!(folder.run(&["check", "-q", "kernel.ptx"]), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 22, `@%p4 bra END`: the condition of this loop may wrap around
+    --- stderr
+    ");
+}

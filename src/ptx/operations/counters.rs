@@ -152,6 +152,7 @@ impl Walker<'_, '_, '_> {
             return Ok(());
         }
         if let Some(counter) = found {
+            self.reaches_others(instruction)?;
             let relative = matches!(parts.last(), Some(&("u32" | "s32" | "u64" | "s64")));
             let adds = parts.contains(&"add") && relative;
             if !adds && !parts.contains(&"exch") {
@@ -214,6 +215,16 @@ impl Walker<'_, '_, '_> {
             }
             _ => None,
         }
+    }
+
+    /// Refuses what CTAs that wait need not see: done in the scope of a CTA or a cluster.
+    fn reaches_others(&self, instruction: &Instruction<'_>) -> Done {
+        if near(instruction) {
+            let reason =
+                "other CTAs wait for this memory, and need not see what is done in this scope";
+            return self.refuse(instruction, reason);
+        }
+        Ok(())
     }
 
     /// What a counter is set to, or what is added to it. What the kernel has read there itself may be moved on by a constant:
@@ -295,7 +306,13 @@ impl Walker<'_, '_, '_> {
             return self.refuse(instruction, "an operand is missing");
         };
         let value = self.word(instruction, operand, &counter, &mut seen)?;
+        self.reaches_others(instruction)?;
         self.push(out, instruction, Action::CounterSet(counter, value));
         Ok(())
     }
+}
+
+/// Whether an operation on memory is ordered in the scope of its CTA or cluster only.
+pub(in crate::ptx) fn near(instruction: &Instruction<'_>) -> bool {
+    instruction.has("cta") || instruction.has("cluster")
 }

@@ -11,13 +11,15 @@
 //! - Nothing else is done to the two words, and the one thread of a CTA that arrives waits at once. So of no more than `n`
 //!   CTAs none finds `n` or more, and one finds `n - 1` once all have come.
 //! - Who comes has read the second word since it last came past here, and before it arrives, which the fence sees to. The
-//!   word changes only when all have arrived, so it has read what it is in this round, and it waits until that changes.
+//!   word changes only when all have arrived, so it has read what it is in this round, and it waits until that changes. One
+//!   lane does all of it: others could read the word later than the one that arrives for them.
 //! - The last one clears the count before it lets the others go on, with a fence in between, so whoever arrives next finds
 //!   the count cleared: between its look at the second word and its arrival there is a fence, too.
 //!
 //! That the CTAs are no more than `n` is compared where the text is written, or assumed of a parameter. With fewer the
 //! barrier waits forever, and so does the kernel.
 
+use super::counters::near;
 use crate::ptx::path::walk::Walker;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::warp::machine::Meaning;
@@ -71,9 +73,7 @@ fn fences(instruction: &Instruction<'_>) -> bool {
 
 /// Whether what comes before is seen before this instruction.
 fn releases(instruction: &Instruction<'_>) -> bool {
-    (instruction.has("release") || instruction.has("acq_rel"))
-        && !instruction.has("cta")
-        && !instruction.has("cluster")
+    (instruction.has("release") || instruction.has("acq_rel")) && !near(instruction)
 }
 
 impl Walker<'_, '_, '_> {
@@ -87,7 +87,7 @@ impl Walker<'_, '_, '_> {
     /// Notes what has just been read by a load that sees what others write, unknowns from `first` on.
     pub fn seen_now(&mut self, instruction: &Instruction<'_>, first: Unknown) {
         let strong = ["volatile", "relaxed", "acquire", "acq_rel", "mmio"];
-        let near = instruction.has("cta") || instruction.has("cluster");
+        let near = near(instruction);
         let atomic = instruction.parts().next() == Some("atom");
         if !near && (atomic || strong.iter().any(|s| instruction.has(s))) {
             let orders = instruction.has("acquire") || instruction.has("acq_rel");
@@ -107,7 +107,8 @@ impl Walker<'_, '_, '_> {
         let meaning = Meaning::Came(address.sum.clone());
         let unknown = self.machine.unknowns.fresh(meaning);
         state.facts.bound(unknown, 0, i128::from(i32::MAX));
-        let fenced = match releases(instruction) {
+        // A release alone does not keep the arrival behind the clearing that an earlier look has come past.
+        let fenced = match releases(instruction) && instruction.has("acq_rel") {
             true => unknown,
             false => state.fenced,
         };

@@ -4,7 +4,8 @@
 //! Pointers that are different parameters are taken not to overlap. So an address that is a parameter plus something
 //! that is no address itself lies behind that parameter, however large the index is, and what is done there is not
 //! done to memory behind another one. What is added is no address if it comes from 32 bits, or is a product:
-//! nobody multiplies addresses. Each register counts with everything that is ever written to it, in whichever order, so
+//! nobody multiplies addresses. What is made of addresses otherwise, as the distance between two, leads from one to the
+//! other, whatever is done with it, so it is followed as such. Each register counts with everything that is ever written to it, in whichever order, so
 //! nothing has to be known of branches and loops. A pointer that is read from memory, or goes through bits, may point
 //! anywhere.
 
@@ -15,6 +16,10 @@ use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Operand;
 use crate::ptx::syntax::ast::Register;
 use crate::ptx::warp::evaluate::destinations;
+use crate::ptx::warp::evaluate::is_written;
+
+/// How often a function is gone through until nothing changes: compilers write registers in the order of the text.
+const MOST_PASSES: usize = 100;
 
 /// A parameter, and the offset in it.
 type Base = (usize, i64);
@@ -31,6 +36,8 @@ enum Held {
     /// One of these parameters, plus numbers and products.
     Based(BTreeSet<Base>),
     Anything,
+    /// What is made of addresses other than by adding to one.
+    Mixed,
 }
 
 /// What the registers of a function hold.
@@ -41,6 +48,7 @@ impl Held {
     fn or(&self, other: &Held) -> Held {
         match (self, other) {
             (Held::Nothing, held) | (held, Held::Nothing) => held.clone(),
+            (Held::Mixed, _) | (_, Held::Mixed) => Held::Mixed,
             (Held::Based(a), Held::Based(b)) => Held::Based(a | b),
             (Held::Number, Held::Number) => Held::Number,
             (Held::Number | Held::Product, Held::Number | Held::Product) => Held::Product,
@@ -51,16 +59,17 @@ impl Held {
     fn plus(&self, other: &Held) -> Held {
         match (self, other) {
             (Held::Nothing, _) | (_, Held::Nothing) => Held::Nothing,
+            (Held::Mixed, _) | (_, Held::Mixed) => Held::Mixed,
             (Held::Based(base), Held::Number | Held::Product)
             | (Held::Number | Held::Product, Held::Based(base)) => Held::Based(base.clone()),
-            (Held::Based(_), Held::Based(_)) => Held::Anything,
+            (Held::Based(_), Held::Based(_)) => Held::Mixed,
             _ => self.or(other),
         }
     }
 
     fn minus(&self, other: &Held) -> Held {
         match (self, other) {
-            (_, Held::Based(_)) => Held::Anything,
+            (_, Held::Based(_)) => Held::Mixed,
             _ => self.plus(other),
         }
     }
@@ -69,8 +78,14 @@ impl Held {
 impl Arrays {
     pub fn of(function: &Function<'_>) -> Arrays {
         let mut arrays = Arrays(vec![Held::Nothing; function.registers.len()]);
+        let mut passes = 0;
         loop {
             let mut changed = false;
+            passes += 1;
+            if passes > MOST_PASSES {
+                arrays.0.fill(Held::Anything);
+                return arrays;
+            }
             for instruction in &function.code {
                 let first = arrays.written(instruction, function);
                 let all = destinations(instruction);
@@ -87,7 +102,7 @@ impl Arrays {
                             };
                             Held::Based(bases.iter().map(next).collect())
                         }
-                        Held::Based(_) if several => Held::Anything,
+                        Held::Based(_) if several => Held::Mixed,
                         held => held.clone(),
                     };
                     if let Some(slot) = arrays.0.get_mut(number as usize) {
@@ -127,6 +142,20 @@ impl Arrays {
         }
     }
 
+    /// Whether a load of less than 8 bytes may read a part of a parameter of 8 or more.
+    fn halves(&self, instruction: &Instruction<'_>, function: &Function<'_>) -> bool {
+        let Some(Operand::Address { base, .. }) = instruction.operands.get(1) else {
+            return true;
+        };
+        match **base {
+            Operand::Name(name) => {
+                let mut parameters = function.parameters.iter();
+                parameters.any(|p| p.name == name && p.bytes == 8)
+            }
+            _ => true,
+        }
+    }
+
     /// What an instruction writes first.
     fn written(&self, instruction: &Instruction<'_>, function: &Function<'_>) -> Held {
         let parts: Vec<&str> = instruction.parts().collect();
@@ -146,8 +175,31 @@ impl Arrays {
             (Held::Number, Held::Number) => Held::Number,
             _ => Held::Product,
         };
+        // Only adding leaves an address one of its array.
+        let adds = match name {
+            "add" | "sub" | "mov" | "cvta" | "selp" => parts.iter().any(wide),
+            "cvt" => parts.iter().filter(|p| wide(p)).count() == 2,
+            _ => false,
+        };
+        let added = name == "mad" && parts.iter().any(wide);
+        let taken = if added {
+            1..3
+        } else {
+            1..instruction.operands.len()
+        };
+        let from = |held: Held| matches!(held, Held::Based(_) | Held::Mixed);
+        if !adds && taken.map(operand).any(from) {
+            return Held::Mixed;
+        }
         match name {
             "call" => Held::Anything,
+            // A half of a pointer.
+            "ld" if parts.contains(&"param")
+                && !parts.iter().any(wide)
+                && self.halves(instruction, function) =>
+            {
+                Held::Mixed
+            }
             "ld" if parts.contains(&"param") && parts.iter().any(wide) => {
                 match instruction.operands.get(1) {
                     Some(Operand::Address { base, offset, rest }) if rest.is_empty() => {
@@ -156,7 +208,10 @@ impl Arrays {
                         };
                         let index = function.parameters.iter().position(|p| p.name == name);
                         match index {
-                            Some(index) if !parts.iter().any(|p| p.ends_with("128")) => {
+                            Some(index)
+                                if !parts.iter().any(|p| p.ends_with("128"))
+                                    && !is_written(function, index) =>
+                            {
                                 Held::Based(BTreeSet::from([(index, *offset)]))
                             }
                             _ => Held::Anything,

@@ -8,6 +8,7 @@ use super::forms::Closed;
 use super::forms::closed_forms;
 use super::induction::Round;
 use super::walk::Walker;
+use crate::ptx::operations::counters::near;
 use crate::ptx::operations::flips::found;
 use crate::ptx::operations::flips::found_before;
 use crate::ptx::syntax::ast::Instruction;
@@ -22,6 +23,7 @@ use crate::ptx::warp::statement::Statement;
 use crate::ptx::warp::term::Sum;
 use crate::ptx::warp::term::Unknown;
 use crate::ptx::warp::value::Integer;
+use crate::ptx::warp::value::LANES;
 use crate::ptx::warp::value::Value;
 
 /// Bound of unknowns while a guess is made; what is guessed is checked without it.
@@ -44,7 +46,7 @@ impl Walker<'_, '_, '_> {
             for register in &written {
                 let lanes = self.lanes_of(one, *register);
                 let entry = state.registers.get(register.0 as usize);
-                let value = match entry.map(|entry| entry.read(lanes)) {
+                let value = match entry.map(|entry| entry.of_lanes(lanes)) {
                     Some(Value::Integer(entry)) => {
                         let unknown = self.machine.unknowns.fresh(Meaning::Carried(register.0));
                         let hint = self.hints.iter().find(|(r, _)| r == register);
@@ -108,7 +110,7 @@ impl Walker<'_, '_, '_> {
             for register in carried.keys() {
                 let lanes = self.lanes_of(one, *register);
                 if let Some(slot) = ended.registers.get_mut(register.0 as usize) {
-                    *slot = slot.read(lanes);
+                    *slot = slot.of_lanes(lanes);
                 }
             }
             for register in &early {
@@ -150,14 +152,33 @@ impl Walker<'_, '_, '_> {
         ended: &State,
     ) -> bool {
         let mut found = false;
-        for (register, (unknown, _)) in carried {
-            let Some(Value::Groups(_, groups)) = ended.registers.get(register.0 as usize) else {
-                continue;
+        for (register, (unknown, entry)) in carried {
+            let begun = Sum::unknown(*unknown);
+            let moving: Vec<u32> = match ended.registers.get(register.0 as usize) {
+                Some(Value::Groups(_, groups)) => {
+                    let moving = groups.iter().filter(|(_, value)| value.sum != begun);
+                    moving.map(|(lanes, _)| *lanes).collect()
+                }
+                // By constants, which differ from lane to lane.
+                Some(Value::Integer(value)) if value.lanes != entry.lanes => {
+                    let began = Integer {
+                        sum: begun,
+                        lanes: entry.lanes.clone(),
+                    };
+                    let steps = (0..LANES).map(|lane| value.lane(lane).minus(&began.lane(lane)));
+                    let mut moving: Vec<(Sum, u32)> = Vec::new();
+                    for (lane, step) in steps.enumerate().filter(|(_, step)| *step != Sum::of(0)) {
+                        match moving.iter_mut().find(|(other, _)| *other == step) {
+                            Some((_, lanes)) => *lanes |= 1 << lane,
+                            None => moving.push((step, 1 << lane)),
+                        }
+                    }
+                    moving.into_iter().map(|(_, lanes)| lanes).collect()
+                }
+                _ => continue,
             };
-            let moved = |value: &Integer| value.sum != Sum::unknown(*unknown);
-            let mut moving = groups.iter().filter(|(_, value)| moved(value));
-            if self.lanes_of(one, *register) == u32::MAX
-                && let (Some((lanes, _)), None) = (moving.next(), moving.next())
+            if let ([lanes], u32::MAX) = (moving.as_slice(), self.lanes_of(one, *register))
+                && *lanes != u32::MAX
             {
                 self.counting.insert((one.header, *register), *lanes);
                 found = true;
@@ -203,7 +224,16 @@ impl Walker<'_, '_, '_> {
             .map_or((at, location), |i| (i.at, i.location));
         let until = again.negated();
         let moved = self.written(&one.blocks);
-        if let Some((action, bytes)) = self.changed(&until, first) {
+        // A look in the scope of the CTA need not see what others do.
+        let mut code = one.blocks.iter().flat_map(|b| self.code(*b));
+        let looks =
+            |i: &&Instruction<'_>| i.opcode.starts_with("ld.") || i.opcode.starts_with("atom.");
+        if code.any(|i| looks(&i) && near(i)) {
+            return None;
+        }
+        // Lanes that look for themselves may have looked before, each at another time.
+        let alone = round.decided.active.is_power_of_two() && !round.decided.vague;
+        if let Some((action, bytes)) = self.changed(&until, first).filter(|_| alone) {
             let Action::GridWait(address, _) = &action else {
                 return None;
             };

@@ -12,6 +12,7 @@ use super::forms::trips;
 use super::guess::Guess;
 use super::guess::PROVISIONAL;
 use super::stays::asks_no_more;
+use super::stays::follows;
 use super::walk::Walker;
 use crate::ptx::syntax::ast::Register;
 use crate::ptx::warp::facts::Facts;
@@ -252,6 +253,19 @@ impl Walker<'_, '_, '_> {
         if !stays {
             return Err(self.trouble(one, "the condition of this loop may wrap around"));
         }
+        // In the last iteration one of the ways out is taken: nothing may have wrapped around there, either.
+        if one.ways.is_some() {
+            self.numbers.push(Some(number));
+            let last = self.round(one, begin(&facts), &|_| {});
+            self.numbers.pop();
+            let left = match last?.again {
+                Value::Same(found) => follows(&again, &found, &facts),
+                _ => false,
+            };
+            if !left {
+                return Err(self.trouble(one, "the condition of this loop may wrap around"));
+            }
+        }
         // Lanes that did not wait in one iteration may be ahead in the next, and those that used
         // shared memory may be behind.
         let apart = both(round.ended.apart, state.apart);
@@ -267,7 +281,8 @@ impl Walker<'_, '_, '_> {
         for (register, form) in closed {
             let expected = form.after(&index, &round.ended.facts);
             let lanes = self.lanes_of(one, *register);
-            let held = |state: &State| Some(state.registers.get(register.0 as usize)?.read(lanes));
+            let held =
+                |state: &State| Some(state.registers.get(register.0 as usize)?.of_lanes(lanes));
             let (found, first) = (held(&round.ended), held(state));
             let begins = match &first {
                 Some(Value::Integer(entry)) => {

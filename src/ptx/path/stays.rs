@@ -41,6 +41,13 @@ pub(in crate::ptx) fn asks_no_more(condition: &Condition, than: &Condition) -> b
     parts(condition).iter().all(|part| known.contains(part))
 }
 
+/// Whether a condition holds where another one does, part by part, or by what is known.
+pub(in crate::ptx) fn follows(condition: &Condition, from: &Condition, facts: &Facts) -> bool {
+    let known = parts(from);
+    let mut all = parts(condition).into_iter();
+    all.all(|part| known.contains(&part) || facts.decide(part) == Some(true))
+}
+
 /// How often a loop goes on where one of the conditions holds in the first round only: once, if the others hold there.
 pub(in crate::ptx) fn in_first_round(
     condition: &Condition,

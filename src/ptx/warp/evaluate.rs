@@ -20,6 +20,7 @@ use super::term::Condition;
 use super::term::Sum;
 use super::value::Integer;
 use super::value::Value;
+use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Operand;
 use crate::ptx::syntax::ast::Register;
@@ -148,6 +149,10 @@ impl Machine<'_, '_> {
         let Some((index, offset)) = self.in_parameter(&address) else {
             return vec![Value::lost(at, "which parameter it reads is not known"); count];
         };
+        if is_written(self.function, index) {
+            let why = "something of the name of this parameter is written in the kernel";
+            return vec![Value::lost(at, why); count];
+        }
         if parts.iter().any(|p| matches!(*p, "f32" | "f64" | "f16")) {
             return vec![Value::lost(at, "floating-point numbers are not followed"); count];
         }
@@ -606,6 +611,19 @@ fn all_around(
         state.facts.pointwise(&sums, &computed)
     };
     result.map(Integer::same)
+}
+
+/// Whether something is written that has the name of a parameter of the kernel: an inner scope may give it to a parameter
+/// of a call.
+pub(in crate::ptx) fn is_written(function: &Function<'_>, index: usize) -> bool {
+    let Some(parameter) = function.parameters.get(index) else {
+        return false;
+    };
+    function.code.iter().any(|instruction| {
+        let address = instruction.operands.first();
+        instruction.opcode.starts_with("st.param")
+            && matches!(address, Some(Operand::Address { base, .. }) if **base == Operand::Name(parameter.name))
+    })
 }
 
 /// The registers that an instruction writes, in order. Those that only read have their first operand

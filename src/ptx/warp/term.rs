@@ -96,6 +96,9 @@ impl Test {
 /// Coefficients beyond this are not followed.
 const LARGEST: i128 = 1 << 80;
 
+/// Sums of more parts, with those inside their quotients and choices, are not followed.
+const MOST_PARTS: usize = 400;
+
 /// Sums of more terms are not followed.
 const MOST_TERMS: usize = 48;
 
@@ -146,9 +149,22 @@ impl Sum {
     /// Whether it is so large that it is better given up.
     pub fn excessive(&self) -> bool {
         self.terms.len() > MOST_TERMS
+            || self.parts_left(MOST_PARTS).is_none()
             || self.choices() > MOST_CHOICES
             || self.constant.abs() > LARGEST
             || self.terms.values().any(|c| c.abs() > LARGEST)
+    }
+
+    /// How many more parts than there are in it there may be: sums share parts, so they may be far larger than they look.
+    fn parts_left(&self, most: usize) -> Option<usize> {
+        self.terms.keys().try_fold(most, |left, atom| {
+            let left = left.checked_sub(1)?;
+            match atom {
+                Atom::Quotient(a, b) | Atom::Choice(_, a, b) => b.parts_left(a.parts_left(left)?),
+                Atom::Count(_, _, sum) | Atom::Cell(sum, _) => sum.parts_left(left),
+                Atom::Unknown(_) | Atom::Product(_) => Some(left),
+            }
+        })
     }
 
     pub fn plus(&self, other: &Sum) -> Sum {

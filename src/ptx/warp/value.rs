@@ -218,6 +218,26 @@ impl Value {
         }
     }
 
+    /// The value in these lanes, if it is the same in all of them.
+    pub fn of_lanes(&self, lanes: u32) -> Value {
+        let Value::Integer(Integer {
+            sum,
+            lanes: Some(offsets),
+        }) = self
+        else {
+            return self.read(lanes);
+        };
+        let mut own = (0..LANES)
+            .filter(|lane| lanes >> lane & 1 == 1)
+            .map(|lane| offsets[lane]);
+        match own.next() {
+            Some(first) if own.all(|offset| offset == first) => {
+                Value::Integer(Integer::same(sum.plus_constant(first)))
+            }
+            _ => self.clone(),
+        }
+    }
+
     /// The value that is one where a condition holds and another elsewhere.
     pub fn choice(
         condition: &Condition,
