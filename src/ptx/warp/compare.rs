@@ -149,7 +149,9 @@ impl Machine<'_, '_> {
                 all.extend(here.map(|(group, c)| (group & lanes & more, c)));
             }
         }
-        (!all.is_empty()).then(|| Value::parted(all))
+        // Of lanes in no group nothing is known.
+        let told = all.iter().fold(0, |told, (lanes, _)| told | lanes);
+        (state.active & !told == 0).then(|| Value::parted(all))
     }
 
     #[expect(clippy::too_many_arguments, reason = "the operands of one instruction")]
