@@ -825,11 +825,12 @@ fn the_first_thread_of_the_first_block() {
 /// A barrier of the grid in a loop, of which the first thread alone counts the target up.
 #[test]
 fn a_target_that_one_thread_counts_up() {
-    let meets = |step: &str| {
+    let meets = |step: &str, over: &str| {
+        let first = if over.is_empty() { "OVER" } else { "ALL" };
         let code = format!(
             "ld.param.u64 %rd1, [n];\nmov.u32 %r2, %nctaid.x;\nmov.u32 %r3, 0;\nmov.u32 %r4, 0;\n\
-             setp.ne.u32 %p1, %r1, 0;\nL:\nbar.sync 0;\n@%p1 bra OVER;\n\
-             red.release.gpu.global.add.u32 [%rd1], 1;\nadd.u32 %r3, %r3, {step};\nSPIN:\n\
+             setp.ne.u32 %p1, %r1, 0;\nL:\nbar.sync 0;\n@%p1 bra {first};\n\
+             red.release.gpu.global.add.u32 [%rd1], 1;\nadd.u32 %r3, %r3, {step};\n{over}SPIN:\n\
              ld.acquire.gpu.global.u32 %r5, [%rd1];\nsetp.lt.u32 %p3, %r5, %r3;\n@%p3 bra SPIN;\nOVER:\n\
              bar.sync 0;\nadd.u32 %r4, %r4, 1;\nsetp.lt.u32 %p4, %r4, 70;\n@%p4 bra L;"
         );
@@ -838,16 +839,23 @@ fn a_target_that_one_thread_counts_up() {
         folder.file("kernel.ptx", text);
         folder.run(&["check", "-q", "kernel.ptx", "--assume", "R >= nctaid_x"])
     };
-    insta::assert_snapshot!(meets("%r2"), @"
+    insta::assert_snapshot!(meets("%r2", ""), @"
     exit 0
     --- stdout
     kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 3 obligations of the cut rule hold
     --- stderr
     ");
-    insta::assert_snapshot!(meets("2"), @"
+    insta::assert_snapshot!(meets("2", ""), @"
     exit 1
     --- stdout
     kernel.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_p_n >= 2, but at_p_n is 1 and stays 1: nobody else adds to it
+    --- stderr
+    ");
+    // All lanes look, and what the others compare with is not followed.
+    insta::assert_snapshot!(meets("%r2", "ALL:\n"), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 27, `@%p3 bra SPIN`: lanes of one warp run this loop differently often
     --- stderr
     ");
 }
