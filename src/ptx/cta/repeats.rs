@@ -21,30 +21,16 @@ const FEWEST: usize = 8;
 /// Writes what comes several times in a row as loops.
 pub(in crate::ptx) fn put_together(programs: &mut [Program], unknowns: &mut Unknowns) {
     for program in programs {
-        let statements = std::mem::take(&mut program.statements);
+        let statements = folded(&program.statements, unknowns);
         let warps = std::mem::take(&mut program.warps);
-        *program = Program::of(program.rank, warps, folded(statements, unknowns));
+        *program = Program::of(program.rank, warps, statements);
     }
 }
 
-fn folded(statements: Vec<Statement>, unknowns: &mut Unknowns) -> Vec<Statement> {
+fn folded(statements: &[Statement], unknowns: &mut Unknowns) -> Vec<Statement> {
     let inside: Vec<Statement> = statements
-        .into_iter()
-        .map(|statement| {
-            let action = match statement.action {
-                Action::For(unknown, times, body) => {
-                    Action::For(unknown, times, folded(body, unknowns))
-                }
-                Action::If(condition, yes, no) => {
-                    Action::If(condition, folded(yes, unknowns), folded(no, unknowns))
-                }
-                other => other,
-            };
-            Statement {
-                action,
-                ..statement
-            }
-        })
+        .iter()
+        .map(|statement| statement.with_blocks(&mut |block| folded(block, unknowns)))
         .collect();
     // Loops are the same whatever their variables are called.
     let plain: Vec<Vec<Statement>> = inside
@@ -76,14 +62,8 @@ fn folded(statements: Vec<Statement>, unknowns: &mut Unknowns) -> Vec<Statement>
         let rounds = i128::try_from(often).unwrap_or(0);
         let number = unknowns.fresh(Meaning::Iteration(0));
         unknowns.1.bound(number, 0, rounds - 1);
-        all.push(Statement {
-            action: Action::For(
-                number,
-                Sum::of(rounds),
-                inside[first..first + length].to_vec(),
-            ),
-            ..inside[first].clone()
-        });
+        let body = inside[first..first + length].to_vec();
+        all.push(inside[first].with(Action::For(number, Sum::of(rounds), body)));
         first += length * often;
     }
     all
@@ -113,7 +93,7 @@ mod tests {
             statements.extend([arrive(0), arrive(8)]);
         }
         statements.extend([arrive(16), arrive(16), arrive(16)]);
-        let all = folded(statements, &mut unknowns);
+        let all = folded(&statements, &mut unknowns);
         // The first and the first of the pairs make pairs of their own.
         let [first, rest @ ..] = all.as_slice() else {
             unreachable!("there are statements")

@@ -3,6 +3,7 @@
 //! one loop. Nothing is guessed: every statement of the loop that is written instead is compared with
 //! the one that it stands for.
 
+use super::copies::bare;
 use super::drain::drained;
 use super::program::each;
 use crate::ptx::warp::facts::Facts;
@@ -156,7 +157,7 @@ fn copied(
     let open = Facts::default();
     let before = |u: Unknown| (u == number).then(|| index.minus(&written));
     let mut candidates = vec![replaced(single, &open, &before)];
-    if copies * single.len() == body.len() && bare(body) && bare(single) {
+    if copies * single.len() == body.len() && body.iter().chain(single).all(bare) {
         candidates.extend(divided(body.get(..single.len())?, k, &index, by));
         candidates.extend(evenly(body, single.len(), k, &index, by, &open));
     }
@@ -177,13 +178,6 @@ fn copied(
         let chunks = (0..by).flat_map(|copy| at(&round.plus_constant(copy)));
         all.iter().cloned().eq(chunks) && rests.iter().any(|rest| at(&written.plus(rest)) == last)
     })
-}
-
-/// Whether there are no branches.
-fn bare(statements: &[Statement]) -> bool {
-    !statements
-        .iter()
-        .any(|s| matches!(s.action, Action::If(..)))
 }
 
 /// The statements with every parity as a remainder by 2: it is 0 or 1 in any case.

@@ -16,6 +16,7 @@ use crate::ptx::syntax::ast::Operand;
 use crate::ptx::syntax::ast::Register;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::State;
+use crate::ptx::warp::machine::Unknowns;
 use crate::ptx::warp::machine::both;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
@@ -223,7 +224,11 @@ impl Walker<'_, '_, '_> {
             .find(|i| i.has("try_wait") || i.has("test_wait") || i.opcode.starts_with("ld."))
             .map_or((at, location), |i| (i.at, i.location));
         let until = again.negated();
-        let moved = self.written(&one.blocks);
+        let carried = self.written(&one.blocks);
+        let own = |unknowns: &Unknowns, u: Unknown| match unknowns.meaning(u) {
+            Some(Meaning::Carried(r)) => carried.contains(&Register(*r)),
+            _ => false,
+        };
         // A look in the scope of the CTA need not see what others do.
         let mut code = one.blocks.iter().flat_map(|b| self.code(*b));
         let looks =
@@ -237,11 +242,7 @@ impl Walker<'_, '_, '_> {
             let Action::GridWait(address, _) = &action else {
                 return None;
             };
-            let moves = |u: Unknown| match self.machine.unknowns.meaning(u) {
-                Some(Meaning::Carried(r)) => moved.contains(&Register(*r)),
-                _ => false,
-            };
-            if address.mentions(&moves) {
+            if address.mentions(&|u| own(self.machine.unknowns, u)) {
                 return None;
             }
             let pointer = self.pointer(address)?;
@@ -263,11 +264,7 @@ impl Walker<'_, '_, '_> {
             self.waited.insert(pointer);
             self.widths.note(pointer, bytes, at);
         }
-        let carried = self.written(&one.blocks);
-        let own = |u: Unknown| match self.machine.unknowns.meaning(u) {
-            Some(Meaning::Carried(r)) => carried.contains(&Register(*r)),
-            _ => false,
-        };
+        let own = |u: Unknown| own(self.machine.unknowns, u);
         let moves = match &action {
             Action::WaitOwn(a) => a.mentions(&own),
             Action::Wait(a, b) | Action::CounterWait(a, _, b) => {
