@@ -41,6 +41,8 @@ fn ctrl_c_ends_a_check_within_a_second_and_says_how_far_it_got() {
             "-q",
             "lock_n_block.wlk",
             "slow.wlk",
+            "--property",
+            "race,deadlock",
             "--jobs",
             "2",
             "--timeout",
@@ -50,7 +52,8 @@ fn ctrl_c_ends_a_check_within_a_second_and_says_how_far_it_got() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // The first file is decided; the second one is not within any time a test has.
+    // The first file is decided; of the second one the first property is, and the other is not
+    // within any time a test has.
     std::thread::sleep(Duration::from_secs(5));
     let signalled = Instant::now();
     let sent = Command::new("kill")
@@ -77,10 +80,16 @@ fn ctrl_c_ends_a_check_within_a_second_and_says_how_far_it_got() {
         .unwrap()
         .read_to_string(&mut err)
         .unwrap();
-    assert!(
-        out.starts_with("lock_n_block.wlk: deadlock: REFUTED"),
-        "{out}"
-    );
+    let begun = [
+        "lock_n_block.wlk: race: UNKNOWN",
+        "lock_n_block.wlk: deadlock: REFUTED",
+        "slow.wlk: race: UNKNOWN",
+    ];
+    let lines: Vec<&str> = out.lines().filter(|l| l.contains(".wlk: ")).collect();
+    assert_eq!(lines.len(), begun.len(), "{out}");
+    for (line, begin) in lines.iter().zip(begun) {
+        assert!(line.starts_with(begin), "{out}");
+    }
     assert!(err.contains("1 of 2 files decided"), "{err}");
     assert!(
         err.contains("slow.wlk: searching for a stuck state up to size"),

@@ -95,21 +95,44 @@ pub fn guarded<T>(work: impl FnOnce() -> Result<T, Failure>) -> Result<T, Failur
 pub fn run<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, Failure> + Send + 'static,
 ) -> Result<T, Failure> {
+    let mut done = None;
+    each(
+        move |results| {
+            // Nobody is left to read it after a signal.
+            let _ = results.send(work()?);
+            Ok(())
+        },
+        |result| done = Some(result),
+    )?;
+    done.ok_or_else(died)
+}
+
+/// Does one piece of work in a thread of its own, takes each result as it comes, and waits for
+/// the end or for a signal.
+pub fn each<T: Send + 'static>(
+    work: impl FnOnce(&mpsc::Sender<T>) -> Result<(), Failure> + Send + 'static,
+    mut take: impl FnMut(T),
+) -> Result<(), Failure> {
     let (sender, receiver) = mpsc::channel();
+    let (end, ended) = mpsc::channel();
     spawn(sender, move |results| {
-        // Nobody is left to read it after a signal.
-        let _ = results.send(guarded(work));
+        let _ = end.send(guarded(|| work(results)));
     })?;
     loop {
-        match receiver.recv_timeout(POLL) {
-            Ok(result) if !requested() => return result,
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(Failure::Internal("a worker died".to_owned()));
-            }
-            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
-        }
+        let next = receiver.recv_timeout(POLL);
         if requested() {
             return Err(Failure::Interrupted("interrupted".to_owned()));
         }
+        match next {
+            Ok(result) => take(result),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return ended.try_recv().unwrap_or_else(|_| Err(died()));
+            }
+        }
     }
+}
+
+fn died() -> Failure {
+    Failure::Internal("a worker died".to_owned())
 }

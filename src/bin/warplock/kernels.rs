@@ -54,90 +54,55 @@ pub enum Order {
     Descending,
 }
 
-/// An entry and its protocol.
-pub struct Lifted {
-    /// The name of the entry.
-    pub entry: String,
-    /// The protocol's text, or why it could not be recovered.
-    pub protocol: Result<String, String>,
-    /// The same with what is read and written, if both were asked for.
-    pub data: Option<Result<String, String>>,
+/// One entry of a kernel file.
+pub struct Entry<'e> {
+    module: &'e Module<'e>,
+    function: &'e Function<'e>,
+    options: &'e Options,
+    /// Which of the entries that are asked for it is, from 0.
+    pub number: usize,
+    /// The names of those that are asked for.
+    pub asked: &'e [&'e str],
+    /// Something is missing that the user can give.
+    refused: &'e dyn Fn(&Diagnostic) -> Failure,
 }
 
-/// What the text of a protocol is to say.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Text {
-    /// Who waits for whom.
-    Bare,
-    /// Also what is read and written.
-    WithData,
-    /// One text of each kind.
-    Both,
-}
+impl Entry<'_> {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        self.function.name
+    }
 
-/// An entry and what is worth looking at in it.
-pub struct Linted {
-    /// The name of the entry.
-    pub entry: String,
-    /// The findings, or why its synchronization could not be recovered.
-    pub lints: Result<Vec<Lint>, String>,
+    /// The protocol's text, with what is read and written if `data`; or why it could not be
+    /// recovered.
+    pub fn protocol(&self, data: bool) -> Result<Result<String, String>, Failure> {
+        let mut options = self.options.clone();
+        options.data = data;
+        self.recovered(ptx::lift(self.module, self.function, &options))
+    }
+
+    /// What is worth looking at in it, or why its synchronization could not be recovered.
+    pub fn lints(&self) -> Result<Result<Vec<Lint>, String>, Failure> {
+        self.recovered(ptx::lint(self.module, self.function, self.options))
+    }
+
+    fn recovered<T>(&self, found: Result<T, ptx::Failure>) -> Result<Result<T, String>, Failure> {
+        match found {
+            Ok(found) => Ok(Ok(found)),
+            Err(ptx::Failure::Obstacle(obstacle)) => Ok(Err(obstacle.words(self.module))),
+            Err(ptx::Failure::Input(finding)) => Err((self.refused)(&finding)),
+        }
+    }
 }
 
 impl Kernels {
-    /// Reads a kernel file and recovers the protocols.
-    pub fn lift(
-        &self,
-        path: &Path,
-        wanted: Text,
-        style: Style,
-        tell: &dyn Fn(&str),
-    ) -> Result<Vec<Lifted>, Failure> {
-        let mut lifted = Vec::new();
-        self.each(path, style, tell, &mut |module, function, options| {
-            let text = |data: bool| {
-                let mut options = options.clone();
-                options.data = data;
-                recovered(module, ptx::lift(module, function, &options))
-            };
-            lifted.push(Lifted {
-                entry: function.name.to_owned(),
-                protocol: text(wanted == Text::WithData)?,
-                data: match wanted {
-                    Text::Both => Some(text(true)?),
-                    Text::Bare | Text::WithData => None,
-                },
-            });
-            Ok(())
-        })?;
-        Ok(lifted)
-    }
-
-    /// Reads a kernel file and looks it through.
-    pub fn lint(
-        &self,
-        path: &Path,
-        style: Style,
-        tell: &dyn Fn(&str),
-    ) -> Result<Vec<Linted>, Failure> {
-        let mut linted = Vec::new();
-        self.each(path, style, tell, &mut |module, function, options| {
-            let lints = recovered(module, ptx::lint(module, function, options))?;
-            linted.push(Linted {
-                entry: function.name.to_owned(),
-                lints,
-            });
-            Ok(())
-        })?;
-        Ok(linted)
-    }
-
     /// Reads a kernel file and does something with each entry that is asked for.
-    fn each(
+    pub fn each(
         &self,
         path: &Path,
         style: Style,
         tell: &dyn Fn(&str),
-        with: &mut Doing<'_>,
+        with: &mut dyn FnMut(&Entry<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         let bytes = sources::read_up_to(path, ptx::MAX_SOURCE_BYTES)?;
         let name = sources::name_of(path);
@@ -180,28 +145,27 @@ impl Kernels {
             Order::Ascending => ptx::Order::Ascending,
             Order::Descending => ptx::Order::Descending,
         };
-        for function in wanted {
-            tell(&format!("following {}", function.name));
-            with(&module, function, &options)
-                .map_err(|finding| Failure::text(&[*finding], &name, &source(), style))?;
+        let refused = |finding: &Diagnostic| {
+            Failure::text(std::slice::from_ref(finding), &name, &source(), style)
+        };
+        let asked: Vec<&str> = wanted.iter().map(|f| f.name).collect();
+        for (number, function) in wanted.into_iter().enumerate() {
+            let entry = Entry {
+                module: &module,
+                function,
+                options: &options,
+                number,
+                asked: &asked,
+                refused: &refused,
+            };
+            let place = match asked.len() {
+                1 => String::new(),
+                of => format!(", {} of {of}", number + 1),
+            };
+            tell(&format!("following {}{place}", function.name));
+            with(&entry)?;
         }
         Ok(())
-    }
-}
-
-/// What is done with an entry. Fails where something is missing that the user can give.
-type Doing<'d> =
-    dyn FnMut(&Module<'_>, &Function<'_>, &Options) -> Result<(), Box<Diagnostic>> + 'd;
-
-/// What was found, or why it could not be recovered.
-fn recovered<T>(
-    module: &Module<'_>,
-    found: Result<T, ptx::Failure>,
-) -> Result<Result<T, String>, Box<Diagnostic>> {
-    match found {
-        Ok(found) => Ok(Ok(found)),
-        Err(ptx::Failure::Obstacle(obstacle)) => Ok(Err(obstacle.words(module))),
-        Err(ptx::Failure::Input(finding)) => Err(Box::new(finding)),
     }
 }
 

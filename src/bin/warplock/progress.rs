@@ -12,6 +12,7 @@ use indicatif::ProgressDrawTarget;
 use indicatif::ProgressStyle;
 use warplock::report::text::visible;
 
+use crate::failure::Failure;
 use crate::interrupt;
 
 /// What is being done to which file. Shown as spinners when stderr is a terminal, otherwise
@@ -87,6 +88,16 @@ impl Progress {
         {
             stage.bar.finish_and_clear();
         }
+    }
+
+    /// Work on one file is over; if a signal has ended it, the failure says what was being done.
+    pub fn close<T>(&self, number: usize, result: Result<T, Failure>) -> Result<T, Failure> {
+        if let Err(Failure::Interrupted(message)) = result {
+            let stages = self.interrupted().join("\n");
+            return Err(Failure::Interrupted(format!("{message}\n{stages}")));
+        }
+        self.end(number);
+        result
     }
 
     /// What was being done, one line per file.

@@ -65,12 +65,16 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
         };
         session.progress.begin(number, &path.display().to_string());
         let result = interrupt::run(move || work.check());
-        if let Err(Failure::Interrupted(_)) = &result {
-            let stages = session.progress.interrupted().join("\n");
-            let message = format!("interrupted, {number} certificates checked\n{stages}");
-            return Err(Failure::Interrupted(message));
+        let result = result.map_err(|failure| match failure {
+            Failure::Interrupted(message) => {
+                Failure::Interrupted(format!("{message}, {number} certificates checked"))
+            }
+            other => other,
+        });
+        let result = session.progress.close(number, result);
+        if let Err(failure @ Failure::Interrupted(_)) = result {
+            return Err(failure);
         }
-        session.progress.end(number);
         match result {
             Ok(answer) => {
                 let (text, ended) = shown(path, &answer, style, session.quiet);

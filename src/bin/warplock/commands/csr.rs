@@ -159,8 +159,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let quiet = session.quiet;
     session.progress.begin(0, &arguments.name());
     let result = interrupt::run(move || asked.answer(style, quiet));
-    session.progress.end(0);
-    let answer = result?;
+    let answer = session.progress.close(0, result)?;
     if let (Some(path), Some(text)) = (&arguments.emit_protocol, &answer.protocol) {
         files::write(path, text.as_bytes())?;
     }

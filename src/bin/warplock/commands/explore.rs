@@ -73,12 +73,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
         progress.end(0);
         shown(&loaded, &found, out_style, quiet)
     });
-    if let Err(Failure::Interrupted(_)) = &result {
-        let stages = session.progress.interrupted().join("\n");
-        return Err(Failure::Interrupted(format!("interrupted\n{stages}")));
-    }
-    session.progress.end(0);
-    let (text, exit) = result?;
+    let (text, exit) = session.progress.close(0, result)?;
     session.terminal.out(&text);
     Ok(exit)
 }

@@ -9,7 +9,6 @@ use crate::failure::Failure;
 use crate::files;
 use crate::interrupt;
 use crate::kernels::Kernels;
-use crate::kernels::Text;
 use crate::session::Session;
 use crate::sources;
 
@@ -36,34 +35,35 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     session.progress.begin(0, &name);
     let (kernels, path) = (arguments.kernels.clone(), arguments.file.clone());
     let (style, progress) = (session.terminal.err_style(), session.progress.clone());
-    let wanted = if arguments.data {
-        Text::WithData
-    } else {
-        Text::Bare
-    };
-    let lifted =
-        interrupt::run(move || kernels.lift(&path, wanted, style, &|what| progress.tell(0, what)));
-    session.progress.end(0);
-    let lifted = lifted?;
-    if lifted.len() > 1 {
-        let names: Vec<&str> = lifted.iter().map(|l| l.entry.as_str()).collect();
-        return Err(
-            Failure::input(format!("{name} has {} entries", lifted.len()))
-                .hint(format!("choose one with --entry: {}", names.join(", "))),
-        );
-    }
-    let mut exit = Exit::Success;
-    for kernel in lifted {
-        match (kernel.protocol, &arguments.output) {
-            (Ok(text), None) => session.terminal.out(&text),
-            (Ok(text), Some(path)) => files::write(path, text.as_bytes())?,
-            (Err(reason), _) => {
-                let entry = kernel.entry;
-                let message = format!("{name}: {entry}: UNKNOWN {reason}\n");
-                session.terminal.err(&message);
-                exit = exit.max(Exit::Unknown);
+    let data = arguments.data;
+    let several = name.clone();
+    let result = interrupt::run(move || {
+        let mut recovered = None;
+        let tell = |what: &str| progress.tell(0, what);
+        kernels.each(&path, style, &tell, &mut |entry| {
+            if let [_, _, ..] = entry.asked {
+                let count = entry.asked.len();
+                return Err(
+                    Failure::input(format!("{several} has {count} entries")).hint(format!(
+                        "choose one with --entry: {}",
+                        entry.asked.join(", ")
+                    )),
+                );
             }
+            recovered = Some((entry.name().to_owned(), entry.protocol(data)?));
+            Ok(())
+        })?;
+        recovered.ok_or_else(|| Failure::Internal("an entry was not followed".to_owned()))
+    });
+    let (entry, recovered) = session.progress.close(0, result)?;
+    match (recovered, &arguments.output) {
+        (Ok(text), None) => session.terminal.out(&text),
+        (Ok(text), Some(path)) => files::write(path, text.as_bytes())?,
+        (Err(reason), _) => {
+            let message = format!("{name}: {entry}: UNKNOWN {reason}\n");
+            session.terminal.err(&message);
+            return Ok(Exit::Unknown);
         }
     }
-    Ok(exit)
+    Ok(Exit::Success)
 }

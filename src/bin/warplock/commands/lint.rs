@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use warplock::ptx::Lint;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -28,33 +29,24 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     session.progress.begin(0, &name);
     let (kernels, path) = (arguments.kernels.clone(), arguments.file.clone());
     let (style, progress) = (session.terminal.err_style(), session.progress.clone());
-    let linted = interrupt::run(move || kernels.lint(&path, style, &|what| progress.tell(0, what)));
-    session.progress.end(0);
-    let linted = linted?;
     let (mut found, mut unknown) = (false, false);
-    for kernel in linted {
-        let entry = &kernel.entry;
-        match kernel.lints {
-            Ok(lints) if lints.is_empty() => {
+    // Each entry's findings are printed as they are there: a file may have many.
+    let result = interrupt::each(
+        move |results| {
+            let tell = |what: &str| progress.tell(0, what);
+            kernels.each(&path, style, &tell, &mut |entry| {
+                let linted = (entry.name().to_owned(), entry.lints()?);
+                // Nobody is left to read it after a signal.
+                let _ = results.send(linted);
+                Ok(())
+            })
+        },
+        |(entry, lints)| match lints {
+            Ok(lints) => {
+                found |= !lints.is_empty();
                 session
                     .terminal
-                    .out(&format!("{name}:{entry}: nothing found\n"));
-            }
-            Ok(lints) => {
-                found = true;
-                for lint in lints {
-                    let place = if lint.source.starts_with("line ") {
-                        lint.source
-                    } else {
-                        format!("{} (line {})", lint.source, lint.line)
-                    };
-                    let (rule, message) = (lint.rule, lint.message);
-                    let mut text = format!("{name}:{entry}: {rule}: {place}: {message}\n");
-                    if !session.quiet {
-                        text.push_str(&format!("  hint: {}\n", lint.hint));
-                    }
-                    session.terminal.out(&text);
-                }
+                    .out(&shown(&name, &entry, lints, session.quiet));
             }
             Err(reason) => {
                 unknown = true;
@@ -62,11 +54,32 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
                     .terminal
                     .err(&format!("{name}:{entry}: UNKNOWN {reason}\n"));
             }
-        }
-    }
+        },
+    );
+    session.progress.close(0, result)?;
     Ok(match (found, unknown) {
         (true, _) => Exit::Refuted,
         (false, true) => Exit::Unknown,
         (false, false) => Exit::Success,
     })
+}
+
+fn shown(name: &str, entry: &str, lints: Vec<Lint>, quiet: bool) -> String {
+    if lints.is_empty() {
+        return format!("{name}:{entry}: nothing found\n");
+    }
+    let mut text = String::new();
+    for lint in lints {
+        let place = if lint.source.starts_with("line ") {
+            lint.source
+        } else {
+            format!("{} (line {})", lint.source, lint.line)
+        };
+        let (rule, message) = (lint.rule, lint.message);
+        text.push_str(&format!("{name}:{entry}: {rule}: {place}: {message}\n"));
+        if !quiet {
+            text.push_str(&format!("  hint: {}\n", lint.hint));
+        }
+    }
+    text
 }

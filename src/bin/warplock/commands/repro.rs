@@ -108,12 +108,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     };
     session.progress.begin(0, &work.name);
     let result = interrupt::run(move || work.answer());
-    if let Err(Failure::Interrupted(_)) = &result {
-        let stages = session.progress.interrupted().join("\n");
-        return Err(Failure::Interrupted(format!("interrupted\n{stages}")));
-    }
-    session.progress.end(0);
-    let answer = result?;
+    let answer = session.progress.close(0, result)?;
     if let Some((form, bytes)) = &answer.written {
         arguments.target.write(bytes, *form, session)?;
     }

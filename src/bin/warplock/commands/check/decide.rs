@@ -26,7 +26,6 @@ use crate::files;
 use crate::interrupt;
 use crate::kernels;
 use crate::kernels::Kernels;
-use crate::kernels::Text;
 use crate::progress::Progress;
 use crate::sources;
 
@@ -60,41 +59,53 @@ pub struct Order {
     pub progress: Progress,
 }
 
-/// Decides everything about one file.
-pub fn file(order: &Order, number: usize, path: &Path) -> Outcome {
+/// Decides everything about one file; what was found goes to `results` as it is there.
+pub fn file(order: &Order, number: usize, path: &Path, results: &dyn Fn(Outcome)) {
     let name = sources::name_of(path);
     order.progress.begin(number, &name);
-    let mut outcome = Outcome::default();
     let work = Work {
         order,
         number,
         name: &name,
+        entry: "",
+        note: None,
+        results,
     };
-    let done = interrupt::guarded(|| work.file(path, &mut outcome));
+    let done = interrupt::guarded(|| work.file(path));
     if let Err(failure) = done {
-        outcome.failures.push(failure);
+        results(Outcome::failed(failure));
     }
     order.progress.end(number);
-    outcome
 }
 
+#[derive(Clone, Copy)]
 struct Work<'a> {
     order: &'a Order,
     number: usize,
     name: &'a str,
+    /// Which entry of the file this is about, for who watches.
+    entry: &'a str,
+    /// What is to be said of the lines of a finding, if the protocol was recovered.
+    note: Option<&'static str>,
+    results: &'a dyn Fn(Outcome),
 }
 
 impl Work<'_> {
-    fn file(&self, path: &Path, outcome: &mut Outcome) -> Result<(), Failure> {
+    fn file(&self, path: &Path) -> Result<(), Failure> {
         if kernels::is_kernel(path) {
-            return self.kernels(path, outcome);
+            return self.kernels(path);
         }
-        self.protocol(&sources::read(path)?, &self.order.properties, outcome)
+        self.protocol(&sources::read(path)?, &self.order.properties)
     }
 
-    /// Lifts every entry that is asked for, and decides the protocols as if they had been written.
-    fn kernels(&self, path: &Path, outcome: &mut Outcome) -> Result<(), Failure> {
-        let tell = |what: &str| self.order.progress.tell(self.number, what);
+    /// Says what is being done.
+    fn teller(&self) -> impl Fn(&str) + Sync {
+        let (progress, number, entry) = (&self.order.progress, self.number, self.entry);
+        move |what| progress.tell(number, &format!("{entry}{what}"))
+    }
+
+    /// Lifts every entry that is asked for, and decides the protocol as if it had been written.
+    fn kernels(&self, path: &Path) -> Result<(), Failure> {
         // Races are decided of a text of their own, so that accesses which are not followed are in
         // nobody else's way.
         let (mut data, plain): (Vec<Wanted>, Vec<Wanted>) =
@@ -105,44 +116,43 @@ impl Work<'_> {
                 .map(Wanted::One)
                 .into();
         }
-        let wanted = match (data.as_slice(), plain.as_slice()) {
-            ([], _) => Text::Bare,
-            (_, []) => Text::WithData,
-            _ => Text::Both,
-        };
-        let kernels = &self.order.kernels;
-        let lifted = kernels.lift(path, wanted, self.order.style, &tell)?;
-        let several = lifted.len() > 1;
-        for kernel in lifted {
-            let name = if several {
-                format!("{}:{}", self.name, kernel.entry)
-            } else {
-                self.name.to_owned()
+        let tell = self.teller();
+        let (kernels, style) = (&self.order.kernels, self.order.style);
+        kernels.each(path, style, &tell, &mut |entry| {
+            let (name, stage) = match entry.asked.len() {
+                1 => (self.name.to_owned(), String::new()),
+                of => (
+                    format!("{}:{}", self.name, entry.name()),
+                    format!("{}, {} of {of}: ", entry.name(), entry.number + 1),
+                ),
             };
             let work = Work {
                 name: &name,
+                entry: &stage,
                 ..*self
             };
-            match (kernel.data, wanted) {
-                (Some(with_data), _) => {
-                    work.recovered(&kernel.entry, &kernel.protocol, &plain, outcome)?;
-                    // What is asked of everything is not said of what there is none of.
-                    let none = match (&kernel.protocol, &with_data) {
-                        (Err(_), _) => true,
-                        (_, Ok(text)) => !text.contains("\nbuffer "),
-                        (_, Err(_)) => false,
-                    };
-                    if !(all && none) {
-                        work.recovered(&kernel.entry, &with_data, &data, outcome)?;
-                    }
-                }
-                (None, Text::WithData) => {
-                    work.recovered(&kernel.entry, &kernel.protocol, &data, outcome)?;
-                }
-                (None, _) => work.recovered(&kernel.entry, &kernel.protocol, &plain, outcome)?,
+            let bare = match plain.as_slice() {
+                [] if !data.is_empty() => None,
+                _ => Some(entry.protocol(false)?),
+            };
+            if let Some(bare) = &bare {
+                work.recovered(entry.name(), bare, &plain)?;
             }
-        }
-        Ok(())
+            if data.is_empty() {
+                return Ok(());
+            }
+            let with_data = entry.protocol(true)?;
+            // What is asked of everything is not said of what there is none of.
+            let none = match (&bare, &with_data) {
+                (Some(Err(_)), _) => true,
+                (_, Ok(text)) => !text.contains("\nbuffer "),
+                (_, Err(_)) => false,
+            };
+            if all && none {
+                return Ok(());
+            }
+            work.recovered(entry.name(), &with_data, &data)
+        })
     }
 
     /// Decides these properties of a recovered protocol.
@@ -151,52 +161,45 @@ impl Work<'_> {
         entry: &str,
         protocol: &Result<String, String>,
         wanted: &[Wanted],
-        outcome: &mut Outcome,
     ) -> Result<(), Failure> {
-        let before = outcome.findings.len();
-        match protocol {
+        let note = if wanted.iter().copied().any(about_data) {
+            "lines are those of the protocol that `warplock lift --data` prints"
+        } else {
+            "lines are those of the protocol that `warplock lift` prints"
+        };
+        let reason = match protocol {
             Ok(text) => {
-                self.protocol(text.as_bytes(), wanted, outcome)?;
-                for finding in outcome.findings.iter_mut().skip(before) {
-                    finding.notes.extend(kernels::found_in_source(finding));
-                    let lines = if wanted.iter().copied().any(about_data) {
-                        "lines are those of the protocol that `warplock lift --data` prints"
-                    } else {
-                        "lines are those of the protocol that `warplock lift` prints"
-                    };
-                    finding.notes.push(lines.to_owned());
-                }
+                let work = Work {
+                    note: Some(note),
+                    ..*self
+                };
+                return work.protocol(text.as_bytes(), wanted);
             }
-            Err(reason) => {
-                let mut properties: Vec<Property> = Vec::new();
-                for wanted in wanted {
-                    match wanted {
-                        Wanted::All => properties.extend(Property::ALL),
-                        Wanted::One(property) => properties.push(*property),
-                    }
-                }
-                if properties.is_empty() {
-                    properties.push(Property::Deadlock);
-                }
-                for property in properties {
-                    outcome
-                        .findings
-                        .push(finding::unrecovered(self.name, entry, property, reason));
-                }
+            Err(reason) => reason,
+        };
+        let mut properties: Vec<Property> = Vec::new();
+        for wanted in wanted {
+            match wanted {
+                Wanted::All => properties.extend(Property::ALL),
+                Wanted::One(property) => properties.push(*property),
             }
         }
+        if properties.is_empty() {
+            properties.push(Property::Deadlock);
+        }
+        let mut outcome = Outcome::default();
+        for property in properties {
+            let finding = finding::unrecovered(self.name, entry, property, reason);
+            outcome.findings.push(finding);
+        }
+        (self.results)(outcome);
         Ok(())
     }
 
-    fn protocol(
-        &self,
-        bytes: &[u8],
-        wanted: &[Wanted],
-        outcome: &mut Outcome,
-    ) -> Result<(), Failure> {
+    fn protocol(&self, bytes: &[u8], wanted: &[Wanted]) -> Result<(), Failure> {
         let protocol = sources::load_bytes(bytes, self.name, self.order.style)?;
         if self.order.expect {
-            return self.expectations(bytes, &protocol, outcome);
+            return self.expectations(bytes, &protocol);
         }
         let mut properties: Vec<Property> = Vec::new();
         for wanted in wanted {
@@ -211,18 +214,12 @@ impl Work<'_> {
         let shared = Shared::default();
         for property in properties {
             let narrowing = &self.order.narrowing;
-            let finding = self.property(bytes, property, narrowing, &shared, outcome)?;
-            outcome.findings.push(finding);
+            self.property(bytes, property, narrowing, &shared, None)?;
         }
         Ok(())
     }
 
-    fn expectations(
-        &self,
-        bytes: &[u8],
-        protocol: &Protocol,
-        outcome: &mut Outcome,
-    ) -> Result<(), Failure> {
+    fn expectations(&self, bytes: &[u8], protocol: &Protocol) -> Result<(), Failure> {
         let wanted = |expectation: &&Expectation| {
             let properties = &self.order.properties;
             let named = |wanted: &Wanted| match wanted {
@@ -233,7 +230,10 @@ impl Work<'_> {
         };
         let expectations: Vec<&Expectation> = protocol.expectations.iter().filter(wanted).collect();
         if expectations.is_empty() {
-            outcome.without_expectations = Some(self.name.to_owned());
+            (self.results)(Outcome {
+                without_expectations: Some(self.name.to_owned()),
+                ..Outcome::default()
+            });
         }
         let shared = Shared::default();
         for expectation in expectations {
@@ -244,9 +244,8 @@ impl Work<'_> {
             let mut narrowing = self.order.narrowing.clone();
             let assuming = expectation.assuming.iter().map(|a| a.text.clone());
             narrowing.assume.extend(assuming);
-            let mut finding = self.property(bytes, property, &narrowing, &shared, outcome)?;
-            finding.expectation = Some(expect::compare(protocol, expectation, &finding));
-            outcome.findings.push(finding);
+            let expected = Some((protocol, expectation));
+            self.property(bytes, property, &narrowing, &shared, expected)?;
         }
         Ok(())
     }
@@ -257,15 +256,16 @@ impl Work<'_> {
         property: Property,
         narrowing: &Narrowing,
         shared: &Shared,
-        outcome: &mut Outcome,
-    ) -> Result<Finding, Failure> {
+        expected: Option<(&Protocol, &Expectation)>,
+    ) -> Result<(), Failure> {
+        let mut outcome = Outcome::default();
         let mut protocol = sources::load_bytes(bytes, self.name, self.order.style)?;
         sources::narrow(&mut protocol, narrowing, self.name, self.order.style)?;
         let objectives = match self.order.minimize.as_slice() {
             [] => None,
             order => Some(minimize::objectives(&protocol, order, self.name)?),
         };
-        let tell = |what: &str| self.order.progress.tell(self.number, what);
+        let tell = self.teller();
         let settings = Settings {
             timeout: self.order.timeout,
             objectives,
@@ -278,7 +278,7 @@ impl Work<'_> {
             .map_err(|error| internal(&error))?;
         let mut finding =
             finding::finding(self.name, &protocol, &decision).map_err(|error| internal(&error))?;
-        self.keep(&decision, &mut finding, outcome);
+        self.keep(&decision, &mut finding, &mut outcome);
         let wanted = self.order.counterexamples.saturating_sub(1);
         if let Verdict::Refuted(refutation) = &decision.verdict
             && wanted > 0
@@ -290,11 +290,19 @@ impl Work<'_> {
             for witness in others.witnesses {
                 let mut further =
                     finding::further(&protocol, &witness).map_err(|error| internal(&error))?;
-                further.witness = self.kept(&witness, outcome);
+                further.witness = self.kept(&witness, &mut outcome);
                 finding.further.push(further);
             }
         }
-        Ok(finding)
+        finding.expectation = expected
+            .map(|(protocol, expectation)| expect::compare(protocol, expectation, &finding));
+        if let Some(note) = self.note {
+            finding.notes.extend(kernels::found_in_source(&finding));
+            finding.notes.push(note.to_owned());
+        }
+        outcome.findings.push(finding);
+        (self.results)(outcome);
+        Ok(())
     }
 
     /// Writes the certificate or the witness where one is wanted. The verdict stands even if

@@ -159,12 +159,16 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let total = files.len();
     let started = Instant::now();
     let results = start(files, arguments.jobs, &order)?;
-    let mut early: BTreeMap<usize, Outcome> = BTreeMap::new();
+    let mut kept: BTreeMap<usize, Kept> = BTreeMap::new();
     let mut next = 0;
     while next < total {
         match results.recv_timeout(interrupt::POLL) {
-            Ok((number, outcome)) => {
-                early.insert(number, outcome);
+            Ok((number, part)) => {
+                let kept = kept.entry(number).or_default();
+                match part {
+                    Some(outcome) => kept.outcomes.push(outcome),
+                    None => kept.ended = true,
+                }
             }
             Err(RecvTimeoutError::Timeout) => {}
             // After a signal the workers leave by themselves.
@@ -174,10 +178,16 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
             }
         }
         if interrupt::requested() {
-            return Err(interrupted(session, emitter, early, next, total, started));
+            return Err(interrupted(session, emitter, kept, next, total, started));
         }
-        while let Some(outcome) = early.remove(&next) {
-            emitter.emit(outcome);
+        while let Some(first) = kept.get_mut(&next) {
+            for outcome in first.outcomes.drain(..) {
+                emitter.emit(outcome);
+            }
+            if !first.ended {
+                break;
+            }
+            kept.remove(&next);
             next += 1;
         }
     }
@@ -185,12 +195,21 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     Ok(emitter.exit())
 }
 
-/// Starts the workers; each takes the next file until none is left.
+/// What came of a file and is not printed yet, for files are printed in their order.
+#[derive(Default)]
+struct Kept {
+    outcomes: Vec<Outcome>,
+    /// Whether nothing more comes.
+    ended: bool,
+}
+
+/// Starts the workers; each takes the next file until none is left. They send what comes of a
+/// file bit by bit, and nothing when that was all.
 fn start(
     files: Vec<Result<PathBuf, Failure>>,
     jobs: Option<NonZeroUsize>,
     order: &Arc<decide::Order>,
-) -> Result<mpsc::Receiver<(usize, Outcome)>, Failure> {
+) -> Result<mpsc::Receiver<(usize, Option<Outcome>)>, Failure> {
     let (sender, receiver) = mpsc::channel();
     let wanted = jobs
         .or_else(|| thread::available_parallelism().ok())
@@ -206,11 +225,18 @@ fn start(
                 let Some(file) = files.get(number) else {
                     break;
                 };
-                let outcome = match file {
-                    Ok(path) => decide::file(&order, number, path),
-                    Err(failure) => Outcome::failed(failure.clone()),
+                let send = |part: Option<Outcome>| {
+                    // What a signal has ended is no result, and nobody is left to read it.
+                    if !interrupt::requested() {
+                        let _ = results.send((number, part));
+                    }
                 };
-                if interrupt::requested() || results.send((number, outcome)).is_err() {
+                match file {
+                    Ok(path) => decide::file(&order, number, path, &|part| send(Some(part))),
+                    Err(failure) => send(Some(Outcome::failed(failure.clone()))),
+                }
+                send(None);
+                if interrupt::requested() {
                     break;
                 }
             }
@@ -223,14 +249,14 @@ fn start(
 fn interrupted(
     session: &Session,
     mut emitter: Emitter<'_>,
-    early: BTreeMap<usize, Outcome>,
+    kept: BTreeMap<usize, Kept>,
     emitted: usize,
     total: usize,
     started: Instant,
 ) -> Failure {
-    let decided = emitted + early.len();
+    let decided = emitted + kept.values().filter(|kept| kept.ended).count();
     let stages = session.progress.interrupted();
-    for outcome in early.into_values() {
+    for outcome in kept.into_values().flat_map(|kept| kept.outcomes) {
         emitter.emit(outcome);
     }
     if let Err(failure) = emitter.finish() {
