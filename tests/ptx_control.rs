@@ -9,12 +9,18 @@ use std::path::Path;
 use cli_support::Folder;
 
 fn check(name: &str) -> String {
+    check_with(name, &[])
+}
+
+fn check_with(name: &str, options: &[&str]) -> String {
     let folder = Folder::new();
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/ptx/kernels")
         .join(name);
     folder.file(name, fs::read(path).unwrap());
-    folder.run(&["check", "-q", name])
+    let mut arguments = vec!["check", "-q", name];
+    arguments.extend(options);
+    folder.run(&arguments)
 }
 
 fn hand_written(threads: u32, code: &str) -> String {
@@ -34,14 +40,27 @@ fn hand_written(threads: u32, code: &str) -> String {
 #[test]
 fn threads_that_return_early() {
     insta::assert_snapshot!(check("early_return.ptx"), @"
-    exit 1
+    exit 2
     --- stdout
     early_return.ptx:early_return: deadlock: PROVED for every nctaid_x in 1..=1073741823 and schedule, assuming 256 * nctaid_x < 2147483680: all 1 obligations of the order rule hold
     early_return.ptx:early_return_counted: deadlock: REFUTED at param_2 = 1, ctaid_x = 0, nctaid_x = 1: warp0 waits for 256 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
     early_return.ptx:early_return_mbarrier: deadlock: REFUTED at param_2 = 1, ctaid_x = 0, nctaid_x = 1: warp0 waits for met_bar to leave phase 0, but met_bar is in phase 0 with 255 arrivals pending and nothing changes that: nobody else arrives at it
     early_return.ptx:guarded_loop: deadlock: PROVED for every param_2 in 0..=1073741823, nctaid_x in 1..=1073741823 and schedule, assuming 256 * nctaid_x < 2147483680: all 8 obligations of the order rule hold
     early_return.ptx:guarded_barrier: deadlock: UNKNOWN line 405, `bar.sync 0`: `bar.sync`: only some lanes of the warp are here
-    early_return.ptx:early_return_of_a_tile: deadlock: PROVED for every nctaid_x in 1..=1073741823 and schedule, assuming 16 * nctaid_x < 2147483409: all 1 obligations of the order rule hold
+    --- stderr
+    Error: how the threads of `early_return_of_a_tile` lie is not known, and what they do depends on it: 256 x 1 x 1 differs from 128 x 2 x 1
+         ╭─[ early_return.ptx:426:17 ]
+         │
+     426 │ .visible .entry early_return_of_a_tile(
+         │ 
+         │ Help: give --threads X,Y,Z as in the launch
+    ─────╯
+    ");
+    let tile = ["--entry", "early_return_of_a_tile", "--threads", "16,16"];
+    insta::assert_snapshot!(check_with("early_return.ptx", &tile), @r"
+    exit 0
+    --- stdout
+    early_return.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823 and schedule, assuming 16 * nctaid_x < 2147483664: all 1 obligations of the order rule hold
     --- stderr
     ");
 }

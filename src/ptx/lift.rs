@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::shape::in_any_shape;
 use super::threads::lift_for_all_threads;
 use crate::protocol::Span;
 use crate::ptx::cta::boxes::Boxes;
@@ -32,6 +33,8 @@ use crate::ptx::operations::tensor::PLACES;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Module;
 use crate::ptx::syntax::ast::Variable;
+use crate::ptx::syntax::inline::inlined;
+use crate::ptx::syntax::variables::given;
 use crate::ptx::warp::machine::COLUMNS;
 use crate::ptx::warp::machine::Launch;
 use crate::ptx::warp::machine::TENSOR;
@@ -99,7 +102,7 @@ pub fn lift(
     if options.symbolic_threads {
         return lift_for_all_threads(module, function, options);
     }
-    let whole = written(module, function, options)?;
+    let whole = in_any_shape(module, function, options)?;
     let laid_out = text::format(&whole).map_err(|findings| refused(function, &findings))?;
     text::load(laid_out.as_bytes()).map_err(|findings| refused(function, &findings))?;
     Ok(laid_out)
@@ -112,6 +115,7 @@ pub(super) fn written(
     options: &Options,
 ) -> Result<String, Failure> {
     let launch = launch(function, options)?;
+    let function = &*given(module, inlined(module, function));
     let mut followed = follow(module, function, &launch, options.data)?;
     let ended = end_lives(&mut followed, &launch)?;
     let covered = settle_waits(&mut followed, &launch);

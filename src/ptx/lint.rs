@@ -19,6 +19,8 @@ use crate::ptx::cta::program::each;
 use crate::ptx::cta::program::follow;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Module;
+use crate::ptx::syntax::inline::inlined;
+use crate::ptx::syntax::variables::given;
 use crate::ptx::warp::machine::Launch;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Pool;
@@ -51,6 +53,7 @@ pub fn lint(
     options: &Options,
 ) -> Result<Vec<Lint>, Failure> {
     let launch = launch(function, options)?;
+    let function = &*given(module, inlined(module, function));
     let followed = match follow(module, function, &launch, false) {
         Ok(followed) => followed,
         // A barrier that the hardware does not have ends the search here.

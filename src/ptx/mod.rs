@@ -17,6 +17,7 @@ mod lift;
 mod lint;
 mod operations;
 mod path;
+mod shape;
 mod syntax;
 mod threads;
 mod warp;

@@ -1,5 +1,6 @@
 //! What the warps of a CTA do, warp by warp, and what can be said about them together.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -24,7 +25,6 @@ use crate::ptx::path::walk::Walker;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Module;
 use crate::ptx::syntax::ast::Variable;
-use crate::ptx::syntax::inline::inlined;
 use crate::ptx::warp::machine::Launch;
 use crate::ptx::warp::machine::Machine;
 use crate::ptx::warp::machine::Unknowns;
@@ -71,7 +71,7 @@ pub(in crate::ptx) fn follow(
     launch: &Launch,
     data: bool,
 ) -> Result<Followed, Obstacle> {
-    let function = &*in_registers(module, inlined(module, function))?;
+    let function = &*in_registers(module, Cow::Borrowed(function))?;
     let flow = Rc::new(Flow::of(function)?);
     let arrays = Arrays::of(function);
     let shared = module.shared.iter().chain(&function.shared);

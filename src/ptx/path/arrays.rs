@@ -200,7 +200,9 @@ impl Arrays {
             {
                 Held::Mixed
             }
-            "ld" if parts.contains(&"param") && parts.iter().any(wide) => {
+            "ld" if parts.iter().any(|p| matches!(*p, "param" | "const"))
+                && parts.iter().any(wide) =>
+            {
                 match instruction.operands.get(1) {
                     Some(Operand::Address { base, offset, rest }) if rest.is_empty() => {
                         let Operand::Name(name) = **base else {

@@ -16,6 +16,10 @@ pub struct Module<'a> {
     pub files: Vec<(u32, &'a str)>,
     /// Shared variables outside functions.
     pub shared: Vec<Variable<'a>>,
+    /// Variables in global memory without a value of their own, or with 0.
+    pub globals: Vec<Variable<'a>>,
+    /// The same in constant memory.
+    pub constants: Vec<Variable<'a>>,
     /// The names of functions, variables and parameters, each as often as it is declared.
     pub declared: Vec<&'a str>,
     /// Entries and functions with a body.

@@ -113,7 +113,10 @@ impl<'a> Parser<'a, '_> {
                     body.function.local.extend(found);
                     return Ok(());
                 }
-                _ if word.starts_with('.') => return self.declaration(),
+                _ if word.starts_with('.') => {
+                    self.declaration()?;
+                    return Ok(());
+                }
                 _ => {}
             }
         }

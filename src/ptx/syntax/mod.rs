@@ -6,3 +6,4 @@ pub mod inline;
 pub mod parse;
 pub mod scope;
 pub mod token;
+pub mod variables;

@@ -14,6 +14,7 @@ use super::ast::Parameter;
 use super::ast::Register;
 use super::ast::Variable;
 use super::token::Token;
+use super::variables::plain;
 use crate::protocol::Span;
 use crate::text::Diagnostic;
 
@@ -184,8 +185,9 @@ impl<'a> Parser<'a, '_> {
         }
     }
 
-    /// A declaration of which only the names matter. An initial value may name others: that is no harm.
-    pub fn declaration(&mut self) -> Parsed<()> {
+    /// A declaration of which often only the names matter, which are noted, and its text. An initial value may name
+    /// others: that is no harm.
+    pub fn declaration(&mut self) -> Parsed<&'a str> {
         let start = self.span.start;
         self.skip_past(Token::Semicolon, "`;`")?;
         let text = self.source.get(start..self.span.start).unwrap_or_default();
@@ -193,7 +195,7 @@ impl<'a> Parser<'a, '_> {
         let names = words
             .filter(|w| !w.is_empty() && !w.starts_with(|c: char| c == '.' || c.is_ascii_digit()));
         self.declared.extend(names);
-        Ok(())
+        Ok(text)
     }
 
     fn module(&mut self) -> Parsed<Module<'a>> {
@@ -236,8 +238,11 @@ impl<'a> Parser<'a, '_> {
                     let found = self.variables()?;
                     module.shared.extend(found);
                 }
-                ".global" | ".const" | ".pragma" | ".alias" | ".tex" | ".texref"
-                | ".samplerref" | ".surfref" => self.declaration()?,
+                ".global" => module.globals.extend(plain(self.declaration()?)),
+                ".const" => module.constants.extend(plain(self.declaration()?)),
+                ".pragma" | ".alias" | ".tex" | ".texref" | ".samplerref" | ".surfref" => {
+                    self.declaration()?;
+                }
                 _ => {
                     let found = format!("`{}` is no directive of a module", word.escape_debug());
                     let end = self.span.start;
@@ -455,7 +460,7 @@ impl<'a> Parser<'a, '_> {
 }
 
 /// The bytes of a type.
-fn width_of(word: &str) -> Option<u64> {
+pub(super) fn width_of(word: &str) -> Option<u64> {
     let digits = match word {
         ".pred" => return Some(1),
         ".f16x2" | ".bf16x2" => return Some(4),

@@ -59,7 +59,7 @@ impl<'a> Machine<'_, 'a> {
                 let mut parts = writer.parts();
                 let verb = parts.next().unwrap_or_default();
                 // What stands at a fixed place among the parameters.
-                if verb == "ld" && parts.next() == Some("param") {
+                if verb == "ld" && matches!(parts.next(), Some("param" | "const")) {
                     let address = writer.operands.get(1);
                     return matches!(address, Some(Operand::Address { base, .. }) if matches!(**base, Operand::Name(_)));
                 }

@@ -110,15 +110,15 @@ impl Machine<'_, '_> {
         }
     }
 
-    /// Whether an instruction reads a parameter of the kernel, also by an address that does not say
-    /// which memory it lies in.
+    /// Whether an instruction reads a parameter of the kernel or constant memory that is as good as one, also by an
+    /// address that does not say which memory it lies in.
     fn reads_parameter(
         &mut self,
         instruction: &Instruction<'_>,
         parts: &[&str],
         state: &mut State,
     ) -> bool {
-        let spaces = ["global", "shared", "local", "const"];
+        let spaces = ["global", "shared", "local"];
         parts.contains(&"param")
             || !instruction.opcode.contains("shared")
                 && !parts.iter().any(|p| spaces.contains(p))

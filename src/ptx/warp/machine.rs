@@ -14,6 +14,7 @@ use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Operand;
 use crate::ptx::syntax::ast::Register;
 use crate::ptx::syntax::ast::Variable;
+use crate::ptx::syntax::variables::mentions;
 
 /// The largest value of a kernel's integer parameter: half of what 32 bits hold, so that a sum of
 /// two does not wrap around.
@@ -333,9 +334,21 @@ impl Machine<'_, '_> {
     /// A parameter of the kernel.
     pub fn parameter(&mut self, index: usize, offset: i64, state: &mut State) -> Sum {
         let unknown = self.unknowns.of(Meaning::Parameter(index, offset));
-        let bytes = self.function.parameters.get(index).map_or(4, |p| p.bytes);
+        let bytes = match self.function.parameters.get(index) {
+            Some(p) if p.kind == ".b8" && p.bytes == 8 && self.in_words(p.name) => 4,
+            Some(p) => p.bytes,
+            None => 4,
+        };
         self.unknowns.bound(unknown, 0, most_given(bytes), state);
         Sum::unknown(unknown)
+    }
+
+    /// Whether a parameter is only ever read in words of 4 bytes.
+    fn in_words(&self, name: &str) -> bool {
+        self.function.code.iter().all(|instruction| {
+            let here = instruction.operands.iter().any(|o| mentions(o, name));
+            !here || instruction.opcode.starts_with("ld.") && instruction.opcode.ends_with("32")
+        })
     }
 
     /// The parameter of the kernel that an address lies in, and how far from where it begins.

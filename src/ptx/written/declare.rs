@@ -12,8 +12,8 @@ use crate::protocol::ASSUMED;
 use crate::ptx::cta::program::each;
 use crate::ptx::operations::descriptor::LARGEST_ATOM;
 use crate::ptx::operations::warpgroups::WARPS;
+use crate::ptx::shape::looks_at_axes;
 use crate::ptx::syntax::ast::Instruction;
-use crate::ptx::syntax::ast::Operand;
 use crate::ptx::warp::machine::MOST_PARAMETER;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::most_blocks;
@@ -46,12 +46,7 @@ impl Writer<'_, '_> {
         let _ = writeln!(head, "//! {x} x {y} x {z} threads per CTA{clusters}.");
         if self.function.reqntid.is_none() && !self.given {
             // The shape matters to who asks for it only.
-            let shaped = self
-                .function
-                .code
-                .iter()
-                .any(|i| i.operands.iter().any(shape));
-            let all = match shaped {
+            let all = match looks_at_axes(self.function) {
                 true => format!("{x} x {y} x {z}"),
                 false => self.launch.count().to_string(),
             };
@@ -390,14 +385,6 @@ impl Writer<'_, '_> {
         });
         small.collect()
     }
-}
-
-/// Whether an operand says where a thread is along the second or third axis of its CTA, or how long these are.
-fn shape(operand: &Operand<'_>) -> bool {
-    matches!(
-        operand,
-        Operand::Name("%tid.y" | "%tid.z" | "%ntid.y" | "%ntid.z")
-    )
 }
 
 /// A line that every verdict about the protocol lists with its assumptions.

@@ -78,6 +78,36 @@ pub fn file(order: &Order, number: usize, path: &Path, results: &dyn Fn(Outcome)
     order.progress.end(number);
 }
 
+/// What is asked of a kernel: races are decided of a text of their own, so that accesses which are
+/// not followed are in nobody else's way.
+struct Asked {
+    /// What is decided of the text without accesses, if anything is.
+    plain: Option<Vec<Wanted>>,
+    /// What is decided of the text with them.
+    data: Vec<Wanted>,
+    /// Whether everything that applies is.
+    all: bool,
+}
+
+impl Asked {
+    fn of(properties: &[Wanted]) -> Asked {
+        let (mut data, plain): (Vec<Wanted>, Vec<Wanted>) =
+            properties.iter().partition(|w| about_data(**w));
+        let all = plain.contains(&Wanted::All);
+        if all {
+            data = [Property::Race, Property::StaleRead]
+                .map(Wanted::One)
+                .into();
+        }
+        let only_data = plain.is_empty() && !data.is_empty();
+        Asked {
+            plain: (!only_data).then_some(plain),
+            data,
+            all,
+        }
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Work<'a> {
     order: &'a Order,
@@ -106,53 +136,52 @@ impl Work<'_> {
 
     /// Lifts every entry that is asked for, and decides the protocol as if it had been written.
     fn kernels(&self, path: &Path) -> Result<(), Failure> {
-        // Races are decided of a text of their own, so that accesses which are not followed are in
-        // nobody else's way.
-        let (mut data, plain): (Vec<Wanted>, Vec<Wanted>) =
-            self.order.properties.iter().partition(|w| about_data(**w));
-        let all = plain.contains(&Wanted::All);
-        if all {
-            data = [Property::Race, Property::StaleRead]
-                .map(Wanted::One)
-                .into();
-        }
+        let asked = Asked::of(&self.order.properties);
         let tell = self.teller();
         let (kernels, style) = (&self.order.kernels, self.order.style);
         kernels.each(path, style, &tell, &mut |entry| {
-            let (name, stage) = match entry.asked.len() {
-                1 => (self.name.to_owned(), String::new()),
-                of => (
-                    format!("{}:{}", self.name, entry.name()),
-                    format!("{}, {} of {of}: ", entry.name(), entry.number + 1),
-                ),
-            };
-            let work = Work {
-                name: &name,
-                entry: &stage,
-                ..*self
-            };
-            let bare = match plain.as_slice() {
-                [] if !data.is_empty() => None,
-                _ => Some(entry.protocol(false)?),
-            };
-            if let Some(bare) = &bare {
-                work.recovered(entry.name(), bare, &plain)?;
+            // An entry of which something has to be given is in no other's way.
+            if let Err(failure) = self.entry(entry, &asked) {
+                (self.results)(Outcome::failed(failure));
             }
-            if data.is_empty() {
-                return Ok(());
-            }
-            let with_data = entry.protocol(true)?;
-            // What is asked of everything is not said of what there is none of.
-            let none = match (&bare, &with_data) {
-                (Some(Err(_)), _) => true,
-                (_, Ok(text)) => !text.contains("\nbuffer "),
-                (_, Err(_)) => false,
-            };
-            if all && none {
-                return Ok(());
-            }
-            work.recovered(entry.name(), &with_data, &data)
+            Ok(())
         })
+    }
+
+    fn entry(&self, entry: &kernels::Entry<'_>, asked: &Asked) -> Result<(), Failure> {
+        let (name, stage) = match entry.asked.len() {
+            1 => (self.name.to_owned(), String::new()),
+            of => (
+                format!("{}:{}", self.name, entry.name()),
+                format!("{}, {} of {of}: ", entry.name(), entry.number + 1),
+            ),
+        };
+        let work = Work {
+            name: &name,
+            entry: &stage,
+            ..*self
+        };
+        let bare = match &asked.plain {
+            None => None,
+            Some(_) => Some(entry.protocol(false)?),
+        };
+        if let (Some(bare), Some(plain)) = (&bare, &asked.plain) {
+            work.recovered(entry.name(), bare, plain)?;
+        }
+        if asked.data.is_empty() {
+            return Ok(());
+        }
+        let with_data = entry.protocol(true)?;
+        // What is asked of everything is not said of what there is none of.
+        let none = match (&bare, &with_data) {
+            (Some(Err(_)), _) => true,
+            (_, Ok(text)) => !text.contains("\nbuffer "),
+            (_, Err(_)) => false,
+        };
+        if asked.all && none {
+            return Ok(());
+        }
+        work.recovered(entry.name(), &with_data, &asked.data)
     }
 
     /// Decides these properties of a recovered protocol.
