@@ -322,3 +322,52 @@ fn a_flag_of_the_launch() {
     --- stderr
     ");
 }
+
+/// One lane arrives in each round but the last `left` ones, under a predicate that goes through a register; the other
+/// warp waits in each round but the last.
+fn arrives_ahead(arrival: &str, left: u32) -> String {
+    hand_written(
+        64,
+        &format!(
+            "mov.u32 %r1, %tid.x;\nmov.u32 %r2, bar;\nld.param.u32 %r3, [n];\nsetp.ne.u32 %p1, %r1, 0;\n\
+             @%p1 bra READY;\nmbarrier.init.shared.b64 [%r2], 1;\nREADY:\nbar.sync 0;\nsetp.eq.u32 %p2, %r1, 0;\n\
+             setp.gt.u32 %p3, %r1, 31;\nmov.u32 %r4, 0;\nROUND:\nadd.s32 %r5, %r4, 1;\nsetp.ge.s32 %p4, %r4, %r3;\n\
+             @%p4 bra END;\n@%p3 bra WAIT;\nadd.s32 %r9, %r4, {left};\nsetp.lt.s32 %p5, %r9, %r3;\n\
+             and.pred %p6, %p2, %p5;\nselp.u32 %r6, 1, 0, %p6;\nsetp.ne.s32 %p7, %r6, 0;\n@%p7 {arrival}\n\
+             bra NEXT;\nWAIT:\nsetp.ge.s32 %p8, %r5, %r3;\n@%p8 bra NEXT;\nand.b32 %r7, %r4, 1;\n\
+             LOOK:\nmbarrier.try_wait.parity.shared.b64 %p9, [%r2], %r7;\n@!%p9 bra LOOK;\n\
+             NEXT:\nbar.sync 1, 64;\nmov.u32 %r4, %r5;\nbra ROUND;\nEND:"
+        ),
+    )
+}
+
+#[test]
+fn a_predicate_of_one_lane_and_of_the_launch() {
+    let without = "mbarrier.arrive.shared::cta.b64 _, [%r2];";
+    insta::assert_snapshot!(arrives_ahead(without, 1), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 237 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(arrives_ahead(without, 2), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 2: warp1 waits for bar_bar to leave phase 0, but bar_bar is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+    // What the arrival gives is not used.
+    let with = "mbarrier.arrive.shared.b64 %rd1, [%r2];";
+    insta::assert_snapshot!(arrives_ahead(with, 1), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 237 obligations of the order rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(arrives_ahead(with, 2), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 2: warp1 waits for bar_bar to leave phase 0, but bar_bar is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+}

@@ -293,7 +293,8 @@ impl<'m> Walker<'_, 'm, '_> {
         out: &mut Vec<Statement>,
     ) -> Result<(), Obstacle> {
         let reads = self.data && accesses(instruction);
-        let writes = !reads && !destinations(instruction).is_empty();
+        let arrives = instruction.opcode.starts_with("mbarrier.arrive.");
+        let writes = !reads && !arrives && !destinations(instruction).is_empty();
         if let Some((guard, negated)) = instruction.guard
             && !writes
             && self.touches(instruction)
@@ -330,7 +331,11 @@ impl<'m> Walker<'_, 'm, '_> {
                     state.join(&before);
                     self.conditional(condition, inner, Vec::new(), state, instruction, out);
                 }
-                let lost = Value::lost(instruction.at, "it is read from memory");
+                let why = match arrives {
+                    true => "what an arrival gives that only some runs make is not followed",
+                    false => "it is read from memory",
+                };
+                let lost = Value::lost(instruction.at, why);
                 self.machine.write_all(&plain, &lost, state);
                 return Ok(());
             }

@@ -128,11 +128,9 @@ impl Machine<'_, '_> {
         let signed = signed && !matches!(relation, "lo" | "ls" | "hi" | "hs");
         let (mine, theirs) = (first.groups(), second.groups());
         let read = |i: &Integer| i.sum.mentions(&|u| found(self.unknowns, u));
-        if !mine.iter().chain(&theirs).any(|(_, integer)| read(integer)) {
-            return None;
-        }
         // What one lane has read on its way is taken to be what it was taken to be there.
-        for (_, integer) in mine.iter().chain(&theirs) {
+        let looked = mine.iter().chain(&theirs).any(|(_, integer)| read(integer));
+        for (_, integer) in mine.iter().chain(&theirs).filter(|_| looked) {
             for atom in integer.sum.terms.keys() {
                 if let Atom::Unknown(unknown) = atom
                     && let Some(Meaning::Read(..)) = self.unknowns.meaning(*unknown)
