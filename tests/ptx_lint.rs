@@ -198,6 +198,25 @@ fn a_kernel_that_is_not_recovered() {
     ");
 }
 
+/// As in `if (i >= stages) wait(empty)`: what is free at the beginning need not be waited for.
+#[test]
+fn waits_that_begin_later_by_as_much_as_is_free() {
+    let rounds = |arrivals: &str| {
+        rules(&format!(
+            "@%p1 bra I;\nmbarrier.init.shared.b64 [b], 1;\nI:\nbar.sync 0;\nmov.u32 %r2, 0;\n\
+             add.u32 %r3, %r9, 1;\nadd.u32 %r4, %r9, 2;\n@%p2 bra OTHER;\n\
+             L:\nsetp.ge.u32 %p4, %r2, %r9;\n@%p4 bra END;\nand.b32 %r5, %r2, 1;\n\
+             W:\nmbarrier.try_wait.parity.shared.b64 %p3, [b], %r5;\n@!%p3 bra W;\nadd.u32 %r2, %r2, 1;\n\
+             bra L;\nOTHER:\nM:\nsetp.ge.u32 %p5, %r2, {arrivals};\n@%p5 bra END;\n\
+             elect.sync _|%p6, -1;\n@%p6 mbarrier.arrive.shared.b64 _, [b];\nadd.u32 %r2, %r2, 1;\n\
+             bra M;\nEND:\n"
+        ))
+    };
+    assert_eq!(rounds("%r9"), ["nothing found"]);
+    assert_eq!(rounds("%r3"), ["nothing found"]);
+    assert_eq!(rounds("%r4"), ["trip-counts"]);
+}
+
 #[test]
 fn barriers_to_which_roles_come_unequally_often() {
     let rounds = |last: &str| {

@@ -95,6 +95,15 @@ pub fn lint(
     Ok(search.found)
 }
 
+/// Whether waits are left out in as many first rounds as a ring has free stages at the beginning, or fewer.
+fn begins_later(waited: &[Sum], arrived: &[Sum], stages: usize) -> bool {
+    let ([waited], [arrived]) = (waited, arrived) else {
+        return false;
+    };
+    let left_out = arrived.minus(waited).as_constant();
+    left_out.is_some_and(|n| (1..=i128::try_from(stages).unwrap_or(0)).contains(&n))
+}
+
 struct Search<'s, 'a> {
     module: &'s Module<'a>,
     function: &'s Function<'a>,
@@ -369,6 +378,7 @@ impl Search<'_, '_> {
         }
         if let (Some((waited, statement)), Some((arrived, other))) = (waits, arrivals)
             && waited != arrived
+            && !begins_later(&waited, &arrived, family.elements.len())
         {
             let there = source(self.module, other.at, other.location);
             self.add(
