@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use super::shape::in_any_shape;
 use super::threads::lift_for_all_threads;
 use crate::protocol::Span;
+use crate::ptx::cta::barrier_rings::put_in_rings;
 use crate::ptx::cta::boxes::Boxes;
 use crate::ptx::cta::boxes::count_copies;
 use crate::ptx::cta::data::resolve;
@@ -143,6 +144,7 @@ pub(super) fn written(
     if !followed.counters {
         put_together(&mut followed.programs, &mut followed.unknowns);
     }
+    put_in_rings(&mut followed);
     // How much is written has to be known where accesses are followed.
     followed.counted = !options.data && count_copies(&mut followed.programs, &followed.unknowns);
     let boxes = Boxes::of(&followed.programs, &followed.unknowns);

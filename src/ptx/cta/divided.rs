@@ -312,6 +312,7 @@ mod tests {
                 boxes_out: false,
                 leveled: false,
                 counted: false,
+                rings: Vec::new(),
             };
             let before = followed.programs[0].statements.clone();
             divide(&mut followed);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use super::barrier_rings::Ring;
 use super::chosen::told_apart;
 use super::flags::raised;
 use super::gather::gathered;
@@ -62,6 +63,8 @@ pub(in crate::ptx) struct Followed {
     pub leveled: bool,
     /// Whether what tensor copies deliver is counted in copies somewhere.
     pub counted: bool,
+    /// Named barriers that are arrays.
+    pub rings: Vec<Ring>,
 }
 
 /// Follows every warp of one CTA, or of each CTA of a cluster.
@@ -215,6 +218,7 @@ pub(in crate::ptx) fn follow(
             boxes_out: false,
             leveled,
             counted: false,
+            rings: Vec::new(),
         });
     }
 }

@@ -494,6 +494,7 @@ mod tests {
                 boxes_out: false,
                 leveled: false,
                 counted: false,
+                rings: Vec::new(),
             };
             count_rounds(&mut followed);
             let after = &followed.programs[0].statements;

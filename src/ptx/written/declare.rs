@@ -288,8 +288,18 @@ impl Writer<'_, '_> {
             bracketed(name, &[extents.as_slice(), indices].concat())
         };
         let whole = self.ctas == Ctas::Whole;
-        if !whole && has(&|a| matches!(a, Action::Sync(..) | Action::ArriveNamed(..))) {
+        let rings = &self.followed.rings;
+        let in_ring = |id: &Sum| rings.iter().any(|ring| ring.index(id).is_some());
+        let by_number = |a: &Action| match a {
+            Action::Sync(id, ..) | Action::ArriveNamed(id, _) => !in_ring(id),
+            _ => false,
+        };
+        if !whole && has(&by_number) {
             let _ = writeln!(head, "named {}", own("cta_bar", &["16".to_owned()]));
+        }
+        for ring in rings.iter().filter(|_| !whole) {
+            let name = format!("cta_bar_{}", ring.first);
+            let _ = writeln!(head, "named {}", own(&name, &[ring.count.to_string()]));
         }
         if has(&|a| matches!(a, Action::ClusterArrive | Action::ClusterWait)) {
             let members = cluster * self.launch.warps();

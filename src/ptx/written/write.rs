@@ -319,10 +319,16 @@ impl Writer<'_, '_> {
                 } else {
                     "arrive"
                 };
-                let id = self.sum(id, at)?;
+                let rings = self.followed.rings.iter();
+                let mut inside = rings.filter_map(|r| Some((r.first, r.index(id)?)));
+                let (name, index) = match inside.next() {
+                    Some((first, index)) => (format!("cta_bar_{first}"), index),
+                    None => ("cta_bar".to_owned(), id.clone()),
+                };
+                let index = self.sum(&index, at)?;
                 format!(
                     "{verb} {} {}",
-                    self.of_cta("cta_bar", rank, &[&id]),
+                    self.of_cta(&name, rank, &[&index]),
                     self.sum(threads, at)?
                 )
             }
