@@ -284,3 +284,92 @@ fn descriptors_that_are_not_followed() {
     --- stderr
     ");
 }
+
+/// Warps 0 to 3 multiply, and thread 0 gives stages back for all of them; thread 128 fills stages.
+fn gives_back(consumer: &str, producer: &str) -> String {
+    let text = format!(
+        ".version 8.4\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 n)\n\
+         .reqntid 160, 1, 1\n{{\n.reg .pred %p<9>;\n.reg .b32 %r<20>;\n.reg .b64 %rd<4>;\n\
+         .shared .align 8 .b8 bar[32];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, bar;\nld.param.u32 %r8, [n];\n\
+         setp.ne.u32 %p1, %r1, 0;\n@%p1 bra READY;\n\
+         mbarrier.init.shared.b64 [%r2], 1;\nmbarrier.init.shared.b64 [%r2+8], 1;\n\
+         mbarrier.init.shared.b64 [%r2+16], 1;\nmbarrier.init.shared.b64 [%r2+24], 1;\nREADY:\nbar.sync 0;\n\
+         mov.u32 %r5, 0;\nsetp.ne.u32 %p4, %r1, 128;\nsetp.lt.u32 %p2, %r1, 128;\n\
+         @%p2 bra MULTIPLY;\n@%p4 bra DONE;\n{producer}\nbra DONE;\nMULTIPLY:\n{consumer}\nDONE:\nret;\n}}\n"
+    );
+    let folder = Folder::new();
+    folder.file("kernel.ptx", text);
+    folder.run(&["check", "-q", "--property", "deadlock", "kernel.ptx"])
+}
+
+/// The first stage is multiplied in front of the loop, and each round gives the stage before back.
+#[test]
+fn a_stage_is_given_back_one_round_late() {
+    let producer = "\
+FILL:
+setp.ge.s32 %p5, %r5, %r8;
+@%p5 bra DONE;
+and.b32 %r6, %r5, 1;
+shr.u32 %r7, %r5, 1;
+not.b32 %r7, %r7;
+and.b32 %r7, %r7, 1;
+mad.lo.u32 %r11, %r6, 8, %r2;
+WF:
+mbarrier.try_wait.parity.shared.b64 %p6, [%r11+16], %r7;
+@!%p6 bra WF;
+mbarrier.arrive.shared.b64 _, [%r11];
+add.s32 %r5, %r5, 1;
+bra FILL;";
+    let multiply = "\
+wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%r12, %r13, %r14, %r15}, %rd1, %rd2, 1, 1, 1, 0, 0;
+wgmma.commit_group.sync.aligned;";
+    let consumer = |given: i32| {
+        format!(
+            "\
+setp.lt.s32 %p5, %r8, 1;
+@%p5 bra DONE;
+W0:
+mbarrier.try_wait.parity.shared.b64 %p6, [%r2], 0;
+@!%p6 bra W0;
+{multiply}
+mov.u32 %r5, 1;
+ROUND:
+setp.ge.s32 %p5, %r5, %r8;
+@%p5 bra LAST;
+and.b32 %r6, %r5, 1;
+shr.u32 %r7, %r5, 1;
+and.b32 %r7, %r7, 1;
+mad.lo.u32 %r11, %r6, 8, %r2;
+W1:
+mbarrier.try_wait.parity.shared.b64 %p6, [%r11], %r7;
+@!%p6 bra W1;
+{multiply}
+wgmma.wait_group.sync.aligned 1;
+add.s32 %r6, %r5, {given};
+and.b32 %r6, %r6, 1;
+mad.lo.u32 %r11, %r6, 8, %r2;
+@!%p1 mbarrier.arrive.shared.b64 _, [%r11+16];
+add.s32 %r5, %r5, 1;
+bra ROUND;
+LAST:
+wgmma.wait_group.sync.aligned 0;
+add.s32 %r6, %r5, {given};
+and.b32 %r6, %r6, 1;
+mad.lo.u32 %r11, %r6, 8, %r2;
+@!%p1 mbarrier.arrive.shared.b64 _, [%r11+16];"
+        )
+    };
+    insta::assert_snapshot!(gives_back(&consumer(-1), producer), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 57 obligations of the cut rule hold
+    --- stderr
+    ");
+    // The other three warps may still wait for the stage that is given back.
+    insta::assert_snapshot!(gives_back(&consumer(0), producer), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 3: warp0 waits for bar_bar[0] to leave phase 1, but bar_bar[0] is in phase 1 with 1 arrival pending and nothing changes that: warp4, which still arrives at it, itself waits for bar_bar_16[0] to leave phase 0
+    --- stderr
+    ");
+}

@@ -17,6 +17,7 @@ use crate::ptx::cta::family::barrier;
 use crate::ptx::cta::family::families;
 use crate::ptx::cta::family::place;
 use crate::ptx::cta::family::splits;
+use crate::ptx::cta::flights::number_groups;
 use crate::ptx::cta::left::complete;
 use crate::ptx::cta::left::who_differs;
 use crate::ptx::cta::lifetimes::end_lives;
@@ -122,6 +123,7 @@ pub(super) fn written(
     let covered = settle_waits(&mut followed, &launch);
     divide(&mut followed);
     count_rounds(&mut followed);
+    number_groups(&mut followed)?;
     let left = complete(&mut followed, &launch)?;
     let mut families = families(&followed.programs, &followed.unknowns)?;
     let buffers = if options.data {

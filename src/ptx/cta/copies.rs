@@ -116,7 +116,11 @@ pub(super) fn general(of: &Loop<'_>, index: Unknown, facts: &Facts) -> Option<Ve
 
 /// A condition in a copy, of which this is the number of the first round.
 fn in_round(condition: &Condition, of: &Loop<'_>, round: &Sum) -> Option<Condition> {
-    let moved = |sum: &Sum| part(sum, of.number, round, of.copies);
+    // What is below 0, or is 0, is so several times over.
+    let moved = |sum: &Sum| {
+        part(sum, of.number, round, of.copies)
+            .or_else(|| part(&sum.scaled(of.copies), of.number, round, of.copies))
+    };
     Some(match condition {
         Condition::Constant(_) | Condition::Passed(_) => return None,
         Condition::Negative(sum) => Condition::Negative(moved(sum)?),
@@ -166,6 +170,38 @@ fn function(values: &[&Sum], of: &Loop<'_>, index: Unknown, facts: &Facts) -> Op
         .or_else(|| moving().filter(|guess| is(guess)))
         .or_else(|| ring(values, &all, copies, facts).filter(|guess| is(guess)))
         .or_else(|| onward(values, of.number, &all, facts).filter(|guess| is(guess)))
+        .or_else(|| carried(values, of, &all, facts).filter(|guess| is(guess)))
+}
+
+/// Values that go on by one step in each round of the loop, from some copy on, as the phase bit of a ring that comes
+/// around in it; or the remainder of such.
+fn carried(values: &[&Sum], of: &Loop<'_>, index: &Sum, facts: &Facts) -> Option<Sum> {
+    let steps = |values: &[&Sum]| {
+        let first = values.first()?;
+        let (slope, rest) = first.split(of.number)?;
+        let step = slope.as_constant().filter(|step| *step != 0)?;
+        let apart = |value: &&Sum| value.minus(first).as_constant();
+        let apart: Vec<i128> = values.iter().map(apart).collect::<Option<_>>()?;
+        let late = apart.iter().filter(|apart| **apart != 0).count();
+        let late = i128::try_from(late).ok()?;
+        let turn = facts.quotient(&index.plus_constant(late), &Sum::of(of.copies))?;
+        Some(rest.plus_times(&turn, step))
+    };
+    let remainder = || {
+        let (_, size, 1, left) = values.first()?.remainder()? else {
+            return None;
+        };
+        let dividend = |value: &&Sum| match value.remainder()? {
+            (dividend, other, 1, rest) if other == size && rest == left => {
+                Some((*dividend).clone())
+            }
+            _ => None,
+        };
+        let dividends: Vec<Sum> = values.iter().map(dividend).collect::<Option<_>>()?;
+        let one = steps(&dividends.iter().collect::<Vec<_>>())?;
+        Some(left.plus(&facts.modulo(&one, &Sum::of(size))?))
+    };
+    steps(values).or_else(remainder)
 }
 
 /// Values that move on evenly from copy to copy, also inside remainders and quotients: rings that begin where

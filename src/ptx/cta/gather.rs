@@ -129,14 +129,16 @@ impl Times {
         if let Some((base, added)) = plain(sum) {
             return Some(Times { base, added, by: 1 });
         }
-        let (Atom::Quotient(dividend, divisor), 1) = sum.single()? else {
+        let [(Atom::Quotient(dividend, divisor), 1)] = sum.terms.iter().collect::<Vec<_>>()[..]
+        else {
             return None;
         };
         let by = divisor.as_constant().filter(|by| *by > 0)?;
-        // Rounding down twice is rounding down once.
+        // Rounding down twice is rounding down once, and whole multiples of the divisor may be added before.
         let inner = Times::of(dividend)?;
         let by = inner.by.checked_mul(by)?;
-        Some(Times { by, ..inner })
+        let added = inner.added.checked_add(sum.constant.checked_mul(by)?)?;
+        Some(Times { added, by, ..inner })
     }
 
     /// The same, but for several times as much.
@@ -274,7 +276,9 @@ fn gather(
     holding: &[Condition],
 ) -> Option<Statement> {
     let inner = !of.body.iter().all(|s| leaf(s).is_some());
-    let (least, most) = unknowns.1.range(&Sum::unknown(all.base));
+    let mut here = unknowns.1.clone();
+    holding.iter().for_each(|condition| here.assume(condition));
+    let (least, most) = here.range(&Sum::unknown(all.base));
     // Below 0 rounds something else might be done than nothing.
     if inner || of.body.is_empty() || least + all.added < 0 || most > 1 << 62 {
         return None;

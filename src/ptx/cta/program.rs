@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use super::barrier_rings::Ring;
 use super::chosen::told_apart;
+use super::decided::decided;
 use super::flags::raised;
 use super::gather::gathered;
 use super::peel::peeled;
@@ -196,9 +197,10 @@ pub(in crate::ptx) fn follow(
         together.alike()?;
         widths.alike()?;
         settle_polls(&mut programs, &polled, launch)?;
-        needed(&mut programs, launch, &unknowns)?;
+        needed(&mut programs, launch)?;
         for program in &mut programs {
-            let mut statements = rolled(std::mem::take(&mut program.statements), &mut unknowns);
+            let mut statements = decided(&program.statements, &unknowns.1);
+            statements = rolled(statements, &mut unknowns);
             statements = gathered(statements, &mut unknowns);
             if data {
                 statements = peeled(&statements, &mut unknowns);

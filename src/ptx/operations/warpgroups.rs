@@ -10,7 +10,6 @@
 use std::collections::BTreeMap;
 
 use super::instruction::Done;
-use crate::ptx::cta::flights;
 use crate::ptx::cta::program::Program;
 use crate::ptx::cta::program::each;
 use crate::ptx::cta::program::numbered;
@@ -20,7 +19,6 @@ use crate::ptx::path::walk::Walker;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Operand;
 use crate::ptx::warp::machine::Launch;
-use crate::ptx::warp::machine::Unknowns;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::How;
 use crate::ptx::warp::statement::Obstacle;
@@ -199,17 +197,11 @@ fn closed(statements: Vec<Statement>) -> Vec<Statement> {
 /// alike; and, where they differ, the accesses of all multiplications but those of the warp that tells others of
 /// them.
 ///
-/// Fails where they differ and wait with multiplications in flight in a way that is not followed: a protocol
-/// without it would have runs that the kernel does not have.
-pub(in crate::ptx) fn needed(
-    programs: &mut Vec<Program>,
-    launch: &Launch,
-    unknowns: &Unknowns,
-) -> Result<(), Obstacle> {
+/// What waits with multiplications in flight is left as it is, to be numbered later. Fails where the warps do not do that alike.
+pub(in crate::ptx) fn needed(programs: &mut Vec<Program>, launch: &Launch) -> Result<(), Obstacle> {
     let mut dropped = Vec::new();
     // Warps whose multiplications are those of another warp, too.
     let mut followers: Vec<(u32, u32)> = Vec::new();
-    let mut phases: Vec<(u32, u32)> = Vec::new();
     for rank in 0..launch.ranks() {
         for group in 0..launch.warps() / WARPS {
             let warps = group * WARPS..(group + 1) * WARPS;
@@ -223,16 +215,11 @@ pub(in crate::ptx) fn needed(
             }
             let flying = first(&own, &|a| matches!(a, Action::InFlight(..)));
             if let Some(at) = flying {
-                let facts = &unknowns.1;
-                let follow =
-                    |p: &&Program| flights::numbered(&p.statements, group, facts).is_some();
-                if !equal(&own, &multiplies) || !own.iter().all(follow) {
-                    let reason = "the warps of this warpgroup do different things, and how far the \
-                                  others are where it waits with multiplications in flight is not \
-                                  followed";
+                if !equal(&own, &multiplies) {
+                    let reason =
+                        "the warps of this warpgroup wait with different multiplications in flight";
                     return Err(Obstacle::new(at, reason));
                 }
-                phases.push((rank, group));
             } else if !equal(&own, &multiplies) {
                 dropped.push((rank, group));
             }
@@ -250,20 +237,15 @@ pub(in crate::ptx) fn needed(
     for program in std::mem::take(programs) {
         let rank = program.rank;
         for warp in program.warps {
-            let group = warp / WARPS;
             let follows = followers.contains(&(rank, warp));
-            let mut statements = program.statements.clone();
-            if phases.contains(&(rank, group)) {
-                statements = flights::numbered(&statements, group, &unknowns.1).unwrap_or_default();
-            }
             let gone = |action: &Action| match action {
-                Action::Multiply(group) | Action::Multiplied(group) => {
-                    dropped.contains(&(rank, *group))
-                }
-                Action::InFlight(..) | Action::Grouped(_) => true,
+                Action::Multiply(group)
+                | Action::Multiplied(group)
+                | Action::InFlight(group, _)
+                | Action::Grouped(group) => dropped.contains(&(rank, *group)),
                 action => follows && grouped(action),
             };
-            let statements = without(statements, &gone);
+            let statements = without(program.statements.clone(), &gone);
             programs.push(Program::of(rank, vec![warp], statements));
         }
     }

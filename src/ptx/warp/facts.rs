@@ -241,6 +241,17 @@ impl Facts {
         }
     }
 
+    /// An unknown in a sum that has few values, and these.
+    pub fn few(&self, sum: &Sum, most: i128) -> Option<(Unknown, std::ops::RangeInclusive<i128>)> {
+        let mut bounds = self
+            .bounds
+            .iter()
+            .filter(|(u, _)| sum.mentions(&|o| o == **u));
+        let (unknown, (low, high)) =
+            bounds.find(|(_, (low, high))| (0..most).contains(&(high - low)))?;
+        Some((*unknown, *low..=*high))
+    }
+
     /// Whether a sum is certainly 0 or more.
     pub fn is_positive(&self, sum: &Sum) -> bool {
         if self.range(sum).0 >= 0 {
