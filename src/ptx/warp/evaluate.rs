@@ -343,6 +343,9 @@ impl Machine<'_, '_> {
                         (Some(factor), _) => (b, factor),
                         _ => return None,
                     };
+                    if signed {
+                        self.runs_on(x, bits, state, at);
+                    }
                     let x = self.read(x, signed, bits, state, at)?;
                     let factor = wrap(factor, signed, bits);
                     if !rest.is_empty() || x.lanes.is_some() || factor <= 0 {
@@ -377,6 +380,9 @@ impl Machine<'_, '_> {
                 Some(kept(&a.scaled(1 << by), bits))
             }
             ("shr" | "div" | "rem", [a, b]) => {
+                if signed || name == "shr" && small(1) == Some(i128::from(bits) - 1) {
+                    self.runs_on(a, bits, state, at);
+                }
                 let read = self.read(a, signed, bits, state, at);
                 // What wraps around is written as it does: where only some bits are taken, that may not matter.
                 let wrapped = || {

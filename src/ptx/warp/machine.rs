@@ -586,7 +586,7 @@ impl Machine<'_, '_> {
 
     /// Assumes for good that a sum is 0 or more. Of what is assumed at one place of sums that differ by a
     /// constant, as in lanes and warps, the least is enough.
-    fn assume(&mut self, sum: Sum, at: usize) {
+    pub(super) fn assume(&mut self, sum: Sum, at: usize) {
         let apart = |other: &Sum| sum.minus(other).as_constant();
         let mut like = self.assumptions.iter().filter(|(_, a)| *a == at);
         if like.any(|(other, _)| apart(other).is_some_and(|d| d >= 0)) {

@@ -11,6 +11,7 @@ use super::machine::State;
 use super::term::Atom;
 use super::term::Sum;
 use super::term::Unknown;
+use super::value::Integer;
 
 /// Unknowns that are done away with one after the other.
 const MOST_UNKNOWNS: usize = 8;
@@ -24,9 +25,58 @@ impl Machine<'_, '_> {
                 Some(Meaning::Parameter(..) | Meaning::Blocks(_))
             )
         };
+        self.most_over(sum, state, &moves)
+    }
+
+    /// A number that runs on from tile to tile, as `it++` does, before its sign is asked for or it is divided: that it
+    /// never comes to the sign becomes an assumption on how many rounds the CTA has. What wraps around there would be
+    /// negative, and no place of a ring.
+    pub(super) fn runs_on(&mut self, integer: &Integer, bits: u32, state: &mut State, at: usize) {
+        let sum = &integer.sum;
+        let high = (1i128 << (bits - 1)) - 1;
+        let moves = |u: Unknown| {
+            !matches!(
+                self.unknowns.meaning(u),
+                Some(Meaning::Parameter(..) | Meaning::Blocks(_) | Meaning::Block(_))
+            )
+        };
+        if !self.generous
+            || self.guessing
+            || self.sure
+            || integer.lanes.is_some()
+            || sum.reads_memory()
+            || !sum.mentions(&moves)
+            || !state.facts.is_positive(sum)
+            || state.facts.is_positive(&Sum::of(high).minus(sum))
+            || self.most(sum, state).is_some()
+        {
+            return;
+        }
+        // What counts in rounds of several is taken to the end of the round, so that all in it say the same.
+        let whole = match sum.terms.iter().collect::<Vec<_>>().as_slice() {
+            [(_, factor)] if (0..**factor).contains(&sum.constant) => {
+                sum.plus_constant(*factor - 1 - sum.constant)
+            }
+            _ => sum.clone(),
+        };
+        let Some(most) = self.most_over(&whole, state, &moves) else {
+            return;
+        };
+        let above = Sum::of(high).minus(&most);
+        if state.facts.is_positive(&above.scaled(-1)) || state.facts.range(&above).1 <= 0 {
+            return;
+        }
+        if !state.facts.is_positive(&above) {
+            state.facts.assume_positive(&above);
+            self.assume(above, at);
+        }
+        state.facts.assume_positive(&Sum::of(high).minus(&whole));
+    }
+
+    fn most_over(&self, sum: &Sum, state: &State, moves: &dyn Fn(Unknown) -> bool) -> Option<Sum> {
         let mut most = sum.clone();
         for _ in 0..MOST_UNKNOWNS {
-            most = without_quotients(&most, &moves);
+            most = without_quotients(&most, moves);
             let moving = std::cell::Cell::new(None);
             most.mentions(&|u| {
                 // The innermost loop first: it has the largest number.
