@@ -173,3 +173,20 @@ fn a_shape_that_does_not_matter_is_listed() {
     ]
     "#);
 }
+
+#[test]
+fn where_a_variable_lies_is_no_number_to_be_chosen() {
+    let compared = "mov.u64 %rd1, arrived;\nsetp.eq.u64 %p1, %rd1, 0;\nsetp.gt.u32 %p2, %r1, 31;\n@%p2 bra BEHIND;\n\
+                    @%p1 bar.sync 1, 64;\nBEHIND:";
+    let variable = ".visible .global .align 4 .u32 arrived;";
+    insta::assert_snapshot!(checked(&[], variable, ".reqntid 64, 1, 1", compared), @"");
+}
+
+#[test]
+fn words_that_overlap_are_not_two_numbers() {
+    let variable = ".const .align 8 .b8 given[16];";
+    let halves = "ld.const.u64 %rd1, [given];\nshr.u64 %rd2, %rd1, 32;\nld.const.u32 %r2, [given+4];\ncvt.u32.u64 %r3, %rd2;\n\
+                  setp.eq.s32 %p1, %r2, %r3;\n@%p1 bra BEHIND;\nsetp.gt.u32 %p2, %r1, 31;\n@%p2 bra BEHIND;\n\
+                  bar.sync 1, 64;\nBEHIND:";
+    insta::assert_snapshot!(checked(&[], variable, ".reqntid 64, 1, 1", halves), @"");
+}

@@ -3,9 +3,9 @@
 //! therefore knows that the other three have come as far.
 //!
 //! That is written as a barrier of the warpgroup: a warp arrives with the last multiplication before it waits.
-//! It is left out where nobody needs it, because all four warps do the same anyway, and where it is not clear
-//! which multiplications are waited for: then the warps of the text are less bound to each other than those of
-//! the kernel.
+//! It is left out where nobody needs it, because all four warps do the same anyway. Where they do not, and it is not
+//! clear which multiplications are waited for, the kernel is refused: with less than the hardware waits for, a hang
+//! would be missed, and with more, one would be made up.
 
 use std::collections::BTreeMap;
 
@@ -119,17 +119,20 @@ pub(in crate::ptx) fn paired(statements: Vec<Statement>) -> Vec<Statement> {
     if flying {
         return statements;
     }
-    closed(without(statements, &|a| matches!(a, Action::Grouped(_))))
+    let alone = without(statements, &|a| matches!(a, Action::Grouped(_)));
+    closed(alone, &mut false)
 }
 
-fn closed(statements: Vec<Statement>) -> Vec<Statement> {
+/// A wait stays without a multiplication before it where some may be under way (`pending`) that stand elsewhere.
+fn closed(statements: Vec<Statement>, pending: &mut bool) -> Vec<Statement> {
     let mut all: Vec<Statement> = Vec::new();
     let mut open: Option<usize> = None;
     for statement in statements {
         match statement.action {
-            Action::Multiplied(_) if open.is_none() => {}
+            Action::Multiplied(_) if open.is_none() && !*pending => {}
             Action::Multiplied(_) => {
                 open = None;
+                *pending = false;
                 all.push(statement);
             }
             Action::For(unknown, times, body) => {
@@ -153,9 +156,14 @@ fn closed(statements: Vec<Statement>) -> Vec<Statement> {
                     }
                     open = Some(all.len());
                     all.extend(last);
+                    *pending = true;
                     continue;
                 }
-                let body = closed(body);
+                // What one round leaves under way, the next one finds.
+                let mut behind = *pending;
+                closed(body.clone(), &mut behind);
+                *pending |= behind;
+                let body = closed(body, &mut pending.clone());
                 if !body.is_empty() {
                     let action = Action::For(unknown, times, body);
                     all.push(Statement {
@@ -168,7 +176,9 @@ fn closed(statements: Vec<Statement>) -> Vec<Statement> {
                 if let Some(before) = open.take() {
                     all.remove(before);
                 }
-                let (yes, no) = (closed(yes), closed(no));
+                let (mut one, mut other) = (*pending, *pending);
+                let (yes, no) = (closed(yes, &mut one), closed(no, &mut other));
+                *pending = one || other;
                 if !yes.is_empty() || !no.is_empty() {
                     let action = Action::If(condition, yes, no);
                     all.push(Statement {
@@ -183,6 +193,7 @@ fn closed(statements: Vec<Statement>) -> Vec<Statement> {
                 }
                 open = Some(all.len());
                 all.push(statement);
+                *pending = true;
             }
             _ => all.push(statement),
         }
@@ -193,9 +204,32 @@ fn closed(statements: Vec<Statement>) -> Vec<Statement> {
     all
 }
 
-/// Leaves out what binds the warps of a warpgroup to each other where the four do the same, or do not multiply
-/// alike; and, where they differ, the accesses of all multiplications but those of the warp that tells others of
-/// them.
+/// A wait of which it is not clear which multiplications it is for.
+fn unpaired(statements: &[Statement]) -> Option<usize> {
+    let mut open = false;
+    for statement in statements {
+        match &statement.action {
+            Action::Multiply(_) => open = true,
+            Action::Multiplied(_) if !open => return Some(statement.at),
+            Action::Multiplied(_) => open = false,
+            Action::For(_, _, body) => {
+                if let Some(at) = unpaired(body) {
+                    return Some(at);
+                }
+            }
+            Action::If(_, yes, no) => {
+                if let Some(at) = unpaired(yes).or_else(|| unpaired(no)) {
+                    return Some(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Leaves out what binds the warps of a warpgroup to each other where the four do the same; and, where they differ, the
+/// accesses of all multiplications but those of the warp that tells others of them.
 ///
 /// What waits with multiplications in flight is left as it is, to be numbered later. Fails where the warps do not do that alike.
 pub(in crate::ptx) fn needed(programs: &mut Vec<Program>, launch: &Launch) -> Result<(), Obstacle> {
@@ -213,15 +247,18 @@ pub(in crate::ptx) fn needed(programs: &mut Vec<Program>, launch: &Launch) -> Re
                 dropped.push((rank, group));
                 continue;
             }
-            let flying = first(&own, &|a| matches!(a, Action::InFlight(..)));
-            if let Some(at) = flying {
-                if !equal(&own, &multiplies) {
-                    let reason =
-                        "the warps of this warpgroup wait with different multiplications in flight";
-                    return Err(Obstacle::new(at, reason));
-                }
-            } else if !equal(&own, &multiplies) {
-                dropped.push((rank, group));
+            if let Some(at) = first(&own, &multiplies).filter(|_| !equal(&own, &multiplies)) {
+                let reason =
+                    "the warps of this warpgroup wait with different multiplications in flight";
+                return Err(Obstacle::new(at, reason));
+            }
+            // Waits with some left in flight, and those beside them, are numbered later.
+            let flying = first(&own, &|a| matches!(a, Action::InFlight(..))).is_some();
+            let open = own.iter().find_map(|p| unpaired(&p.statements));
+            if let Some(at) = open.filter(|_| !flying) {
+                let reason = "the warps of this warpgroup do different things, and which multiplications they wait for \
+                              here is not followed";
+                return Err(Obstacle::new(at, reason));
             }
             let groups = |a: &Action| matches!(a, Action::CommitGroup(true));
             if let Some(at) = first(&own, &groups) {

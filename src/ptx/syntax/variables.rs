@@ -19,6 +19,9 @@ use super::ast::Variable;
 use super::parse::number;
 use super::parse::width_of;
 
+/// The kind of a parameter that is where a variable lies: an address like any other, but no number that could be chosen.
+pub(in crate::ptx) const ADDRESS: &str = ".global";
+
 /// The variable that a declaration of a module is about, as in `.align 4 .u32 count = 0`; none where it has a value or
 /// is of a form that is not read.
 pub(super) fn plain(text: &str) -> Option<Variable<'_>> {
@@ -96,7 +99,7 @@ pub(in crate::ptx) fn given<'f, 'a>(
     for global in globals {
         whole.parameters.push(Parameter {
             name: global.name,
-            kind: ".u64",
+            kind: ADDRESS,
             bytes: 8,
             register: None,
         });

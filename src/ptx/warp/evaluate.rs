@@ -14,6 +14,7 @@ use super::machine::Machine;
 use super::machine::Meaning;
 use super::machine::State;
 use super::machine::wrap;
+use super::pieces::in_pieces;
 use super::term::Atom;
 use super::term::Cell;
 use super::term::Condition;
@@ -165,6 +166,9 @@ impl Machine<'_, '_> {
         (0..count)
             .map(|k| {
                 let place = offset + i64::try_from(k).unwrap_or(0) * i64::from(width);
+                if in_pieces(self.function, index, place..place + i64::from(width)) {
+                    return Value::lost(at, "it is read in pieces that overlap");
+                }
                 Value::Integer(Integer::same(self.parameter(index, place, state)))
             })
             .collect()

@@ -17,6 +17,7 @@ mod most;
 mod normal;
 pub mod packed;
 pub mod periodic;
+pub mod pieces;
 pub mod residues;
 pub mod retimed;
 pub mod rewrite;

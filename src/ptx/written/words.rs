@@ -7,6 +7,7 @@ use crate::ptx::cta::family::Family;
 use crate::ptx::cta::family::place;
 use crate::ptx::syntax::ast::Location;
 use crate::ptx::syntax::ast::Module;
+use crate::ptx::syntax::variables::ADDRESS;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::term::Atom;
@@ -121,6 +122,13 @@ impl Writer<'_, '_> {
     pub fn name(&mut self, unknown: Unknown, at: usize) -> Result<String, Obstacle> {
         if !self.loops.contains(&unknown) {
             self.used.insert(unknown);
+        }
+        if let Some(Meaning::Parameter(index, _)) = self.followed.unknowns.meaning(unknown)
+            && let Some(parameter) = self.function.parameters.get(*index)
+            && parameter.kind == ADDRESS
+        {
+            let reason = format!("it depends on where `{}` lies in memory", parameter.name);
+            return Err(Obstacle::new(at, reason));
         }
         self.unknown(unknown, at)
     }
