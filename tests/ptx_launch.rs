@@ -179,7 +179,12 @@ fn where_a_variable_lies_is_no_number_to_be_chosen() {
     let compared = "mov.u64 %rd1, arrived;\nsetp.eq.u64 %p1, %rd1, 0;\nsetp.gt.u32 %p2, %r1, 31;\n@%p2 bra BEHIND;\n\
                     @%p1 bar.sync 1, 64;\nBEHIND:";
     let variable = ".visible .global .align 4 .u32 arrived;";
-    insta::assert_snapshot!(checked(&[], variable, ".reqntid 64, 1, 1", compared), @"");
+    insta::assert_snapshot!(checked(&[], variable, ".reqntid 64, 1, 1", compared), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 16, `@%p1 bar.sync 1, 64`: it depends on where `arrived` lies in memory
+    --- stderr
+    ");
 }
 
 #[test]
@@ -188,5 +193,41 @@ fn words_that_overlap_are_not_two_numbers() {
     let halves = "ld.const.u64 %rd1, [given];\nshr.u64 %rd2, %rd1, 32;\nld.const.u32 %r2, [given+4];\ncvt.u32.u64 %r3, %rd2;\n\
                   setp.eq.s32 %p1, %r2, %r3;\n@%p1 bra BEHIND;\nsetp.gt.u32 %p2, %r1, 31;\n@%p2 bra BEHIND;\n\
                   bar.sync 1, 64;\nBEHIND:";
-    insta::assert_snapshot!(checked(&[], variable, ".reqntid 64, 1, 1", halves), @"");
+    insta::assert_snapshot!(checked(&[], variable, ".reqntid 64, 1, 1", halves), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 17, `@%p1 bra BEHIND`: a branch decides about synchronization, but %p1 is not known here: it is read in pieces that overlap (line 14, `ld.const.u32 %r2, [given+4]`)
+    --- stderr
+    ");
+}
+
+/// One warp of two meets where a word that nobody writes satisfies a condition.
+fn by_a_word(condition: &str) -> String {
+    let code = format!(
+        "ld.param.u32 %r9, [n];\nmov.u64 %rd1, given;\nld.global.nc.u32 %r2, [%rd1];\n{condition}\n@%p1 bra BEHIND;\n\
+         setp.gt.u32 %p2, %r1, 31;\n@%p2 bra BEHIND;\nbar.sync 1, 64;\nBEHIND:"
+    );
+    checked(
+        &[],
+        ".global .align 4 .u32 given;",
+        ".reqntid 64, 1, 1",
+        &code,
+    )
+}
+
+/// What is read from memory may be negative.
+#[test]
+fn the_sign_of_a_word_decides_nothing_silently() {
+    insta::assert_snapshot!(by_a_word("setp.ge.s32 %p1, %r2, 0;"), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 16, `@%p1 bra BEHIND`: it depends on memory that is read
+    --- stderr
+    ");
+    insta::assert_snapshot!(by_a_word("setp.ne.s32 %p1, %r2, -1;"), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 16, `@%p1 bra BEHIND`: a branch depends on memory that is read, other than on whether it is 0
+    --- stderr
+    ");
 }

@@ -311,6 +311,7 @@ mod tests {
                 tensors: BTreeSet::new(),
                 boxes_out: false,
                 leveled: false,
+                unsigned: false,
                 counted: false,
                 rings: Vec::new(),
             };

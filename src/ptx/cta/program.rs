@@ -62,6 +62,8 @@ pub(in crate::ptx) struct Followed {
     pub boxes_out: bool,
     /// Whether dynamic shared memory is taken to begin at a multiple of the largest swizzled atom.
     pub leveled: bool,
+    /// Whether something is computed from words of memory, which are taken to be an `int` that is not negative.
+    pub unsigned: bool,
     /// Whether what tensor copies deliver is counted in copies somewhere.
     pub counted: bool,
     /// Named barriers that are arrays.
@@ -94,6 +96,7 @@ pub(in crate::ptx) fn follow(
         let mut answers = Answers::default();
         let mut failed = None;
         let mut leveled = false;
+        let mut unsigned = false;
         let mut allocated = BTreeSet::new();
         let mut together = Together::default();
         let mut widths = Widths::default();
@@ -112,6 +115,7 @@ pub(in crate::ptx) fn follow(
                         guessing: false,
                         sure: false,
                         leveled: false,
+                        unsigned: false,
                         shared: &shared,
                         tensors: &tensors,
                     },
@@ -154,6 +158,7 @@ pub(in crate::ptx) fn follow(
                 let done = walker.run();
                 steps = walker.steps;
                 leveled |= walker.machine.leveled;
+                unsigned |= walker.machine.unsigned;
                 waited.extend(walker.waited);
                 widths.add(walker.widths);
                 polled.push(walker.polls);
@@ -219,6 +224,7 @@ pub(in crate::ptx) fn follow(
             tensors,
             boxes_out: false,
             leveled,
+            unsigned,
             counted: false,
             rings: Vec::new(),
         });

@@ -145,7 +145,7 @@ impl Walker<'_, '_, '_> {
                     .unknowns
                     .fresh(Meaning::Read(address.sum, bytes));
                 self.seen_now(instruction, unknown);
-                state.facts.bound(unknown, 0, i128::from(i32::MAX));
+                state.facts.word(unknown);
                 let value = Value::Integer(Integer::same(Sum::unknown(unknown)));
                 self.machine.write(instruction, *register, value, state);
             }

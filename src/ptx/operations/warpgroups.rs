@@ -119,35 +119,51 @@ pub(in crate::ptx) fn paired(statements: Vec<Statement>) -> Vec<Statement> {
     if flying {
         return statements;
     }
-    let alone = without(statements, &|a| matches!(a, Action::Grouped(_)));
-    closed(alone, &mut false)
+    closed(statements, &mut false)
 }
 
-/// A wait stays without a multiplication before it where some may be under way (`pending`) that stand elsewhere.
+/// A wait stays without a multiplication before it where some may be under way (`pending`) that stand elsewhere, or that
+/// have not been made a group: it does not wait for these.
 fn closed(statements: Vec<Statement>, pending: &mut bool) -> Vec<Statement> {
     let mut all: Vec<Statement> = Vec::new();
     let mut open: Option<usize> = None;
+    let mut committed = false;
     for statement in statements {
+        let block = matches!(statement.action, Action::For(..) | Action::If(..));
         match statement.action {
+            // What stands in between and does not multiply leaves it as it is.
+            _ if block && !about_products(&statement) => all.push(statement),
+            Action::Grouped(_) => committed = true,
             Action::Multiplied(_) if open.is_none() && !*pending => {}
             Action::Multiplied(_) => {
-                open = None;
+                if let Some(before) = open.take().filter(|_| !committed) {
+                    all.remove(before);
+                }
                 *pending = false;
                 all.push(statement);
             }
             Action::For(unknown, times, body) => {
                 let only = body.iter().any(|s| matches!(s.action, Action::Multiply(_)))
-                    && body
-                        .iter()
-                        .all(|s| matches!(s.action, Action::Multiply(_) | Action::Touch(..)))
+                    && body.iter().all(|s| {
+                        matches!(
+                            s.action,
+                            Action::Multiply(_) | Action::Grouped(_) | Action::Touch(..)
+                        )
+                    })
                     && times.as_constant().is_some_and(|t| t > 0);
                 if let Some(before) = open.take() {
                     all.remove(before);
                 }
                 if only {
                     let multiply = |s: &Statement| matches!(s.action, Action::Multiply(_));
+                    let group = |s: &Statement| matches!(s.action, Action::Grouped(_));
                     let last = body.iter().rfind(|s| multiply(s)).cloned();
-                    let rest: Vec<Statement> = body.into_iter().filter(|s| !multiply(s)).collect();
+                    committed = body
+                        .iter()
+                        .rfind(|s| multiply(s) || group(s))
+                        .is_some_and(group);
+                    let gone = |s: &Statement| multiply(s) || group(s);
+                    let rest: Vec<Statement> = body.into_iter().filter(|s| !gone(s)).collect();
                     if !rest.is_empty() {
                         all.push(Statement {
                             action: Action::For(unknown, times, rest),
@@ -193,6 +209,7 @@ fn closed(statements: Vec<Statement>, pending: &mut bool) -> Vec<Statement> {
                 }
                 open = Some(all.len());
                 all.push(statement);
+                committed = false;
                 *pending = true;
             }
             _ => all.push(statement),
@@ -202,6 +219,15 @@ fn closed(statements: Vec<Statement>, pending: &mut bool) -> Vec<Statement> {
         all.remove(before);
     }
     all
+}
+
+/// Whether there is something about multiplications in a statement.
+fn about_products(statement: &Statement) -> bool {
+    let mut found = false;
+    each(std::slice::from_ref(statement), &mut |s| {
+        found |= multiplies(&s.action);
+    });
+    found
 }
 
 /// A wait of which it is not clear which multiplications it is for.

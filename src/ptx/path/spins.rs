@@ -100,7 +100,7 @@ impl Walker<'_, '_, '_> {
     }
 
     /// Whether what a register holds in a round of a loop may depend on what it held in the round before.
-    fn carries(&self, register: Register, blocks: &BTreeSet<usize>) -> bool {
+    pub fn carries(&self, register: Register, blocks: &BTreeSet<usize>) -> bool {
         let mut known = BTreeSet::from([register]);
         loop {
             let before = known.len();

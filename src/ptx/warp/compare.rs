@@ -135,7 +135,7 @@ impl Machine<'_, '_> {
                 if let Atom::Unknown(unknown) = atom
                     && let Some(Meaning::Read(..)) = self.unknowns.meaning(*unknown)
                 {
-                    state.facts.bound(*unknown, 0, i128::from(i32::MAX));
+                    state.facts.word(*unknown);
                 }
             }
         }

@@ -19,6 +19,7 @@ use super::term::Atom;
 use super::term::Cell;
 use super::term::Condition;
 use super::term::Sum;
+use super::term::Unknown;
 use super::value::Integer;
 use super::value::Value;
 use crate::ptx::syntax::ast::Function;
@@ -256,7 +257,7 @@ impl Machine<'_, '_> {
                 };
                 let read = Meaning::Read(address.sum.clone(), bits / 8);
                 let unknown = self.unknowns.fresh(read);
-                state.facts.bound(unknown, 0, i128::from(i32::MAX));
+                state.facts.word(unknown);
                 return Value::Integer(Integer::same(Sum::unknown(unknown)));
             }
             ("ld", _) => return Value::lost(at, "it is read from memory"),
@@ -281,6 +282,10 @@ impl Machine<'_, '_> {
         let Some(integers) = integers else {
             return lost();
         };
+        // How large the results may be is known as words from memory are taken not to be negative: that is said.
+        let word = |u: Unknown| matches!(self.unknowns.meaning(u), Some(Meaning::Read(..)));
+        let reads = |sum: &Sum| sum.reads_memory() || sum.mentions(&word);
+        self.unsigned |= !self.guessing && integers.iter().any(|i| reads(&i.sum));
         let known = all_around(name, parts, &integers, state, false);
         let known = known.or_else(|| self.arithmetic(name, parts, &integers, state, at));
         let known = known.or_else(|| self.bitwise(name, &integers, bits_of(parts)?, state));

@@ -2,6 +2,7 @@
 //! not negative. How sums are built and compared under it stands in `normal.rs`.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use super::lesser::range_of_choice;
@@ -31,12 +32,34 @@ pub(in crate::ptx) struct Facts {
     pub(super) bounds: BTreeMap<Unknown, (i128, i128)>,
     /// Sums that are 0 or more.
     pub(super) positive: Vec<Rc<Sum>>,
+    /// Unknowns that are words of memory.
+    words: BTreeSet<Unknown>,
+    /// Whether words of memory may be anything that their bits can mean.
+    wide: bool,
 }
 
 impl Facts {
     pub fn bound(&mut self, unknown: Unknown, low: i128, high: i128) {
         let entry = self.bounds.entry(unknown).or_insert((-FAR, FAR));
         *entry = (entry.0.max(low), entry.1.min(high));
+    }
+
+    /// Adds that an unknown is a word of memory, which is taken to be an `int` that is not negative.
+    pub fn word(&mut self, unknown: Unknown) {
+        self.bound(unknown, 0, i128::from(i32::MAX));
+        self.words.insert(unknown);
+    }
+
+    /// What is known where words of memory may be anything that their bits can mean.
+    fn widened(&self) -> Facts {
+        let mut facts = self.clone();
+        for word in &self.words {
+            if let Some((low, high)) = facts.bounds.get_mut(word) {
+                (*low, *high) = widened(*low, *high);
+            }
+        }
+        facts.wide = true;
+        facts
     }
 
     /// Adds the bounds that others know of some unknowns.
@@ -202,6 +225,9 @@ impl Facts {
     fn range_of(&self, atom: &Atom, depth: usize) -> (i128, i128) {
         match atom {
             Atom::Unknown(unknown) => *self.bounds.get(unknown).unwrap_or(&(-FAR, FAR)),
+            Atom::Cell(_, cell) if self.wide && cell.bytes >= 4 => {
+                widened(i128::from(cell.low), i128::from(cell.high))
+            }
             Atom::Cell(_, cell) => (i128::from(cell.low), i128::from(cell.high)),
             _ if depth == 0 => (-FAR, FAR),
             Atom::Quotient(dividend, divisor) => {
@@ -292,8 +318,13 @@ impl Facts {
         })
     }
 
-    /// Whether a condition is certain.
+    /// Whether a condition is certain. That words of memory are taken not to be negative decides nothing: a kernel may
+    /// ask just that.
     pub fn decide(&self, condition: &Condition) -> Option<bool> {
+        let word = |u: Unknown| self.words.contains(&u);
+        if !self.wide && (condition.reads_memory() || condition.mentions(&word)) {
+            return self.widened().decide(condition);
+        }
         match condition {
             Condition::Constant(value) => Some(*value),
             Condition::Negative(sum) => {
@@ -379,6 +410,17 @@ fn less_a_part(sum: &Sum) -> Option<(Rc<Sum>, i128, Sum)> {
         let narrow = power.unsigned_abs() <= NARROW && fits(&beside) && fits(product);
         (shared && narrow).then(|| (Rc::clone(product), power, beside))
     })
+}
+
+/// The bounds of a word of memory without those that it is taken to have.
+fn widened(low: i128, high: i128) -> (i128, i128) {
+    let low = if low == 0 { -(1 << 63) } else { low };
+    let high = if high == i128::from(i32::MAX) {
+        1 << 64
+    } else {
+        high
+    };
+    (low, high)
 }
 
 pub(super) fn gcd(a: i128, b: i128) -> i128 {

@@ -235,6 +235,8 @@ pub(in crate::ptx) struct Machine<'m, 'a> {
     pub sure: bool,
     /// Whether dynamic shared memory has been taken to begin at a multiple of the largest swizzled atom.
     pub leveled: bool,
+    /// Whether something is computed from words of memory, which are taken to be an `int` that is not negative.
+    pub unsigned: bool,
     /// The shared variables.
     pub shared: &'m [Variable<'a>],
     /// Where in shared memory it is written where the tensor memory lies.

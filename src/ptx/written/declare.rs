@@ -139,6 +139,12 @@ impl Writer<'_, '_> {
                 &format!("dynamic shared memory begins at a multiple of {LARGEST_ATOM} bytes"),
             );
         }
+        if self.followed.unsigned {
+            assumed(
+                &mut head,
+                "words that are read from memory lie between 0 and 2147483647",
+            );
+        }
         if self.buffers.is_some_and(|all| all.iter().any(|b| b.tensor)) {
             assumed(
                 &mut head,
