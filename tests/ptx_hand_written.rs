@@ -829,3 +829,62 @@ fn an_axis_that_the_counters_do_not_know() {
     --- stderr
     ");
 }
+
+/// The first `n + 1` of two warps meet at a barrier that counts so many threads.
+#[test]
+fn a_thread_count_that_the_launch_says() {
+    let counted = |count: &str, more: &[&str]| {
+        let code = format!(
+            "ld.param.u32 %r1, [n];
+            mov.u32 %r2, %tid.x;
+            add.u32 %r3, %r1, 1;
+            shl.b32 %r4, %r3, 5;
+            setp.ge.u32 %p1, %r2, %r4;
+            @%p1 bra DONE;
+            {count}
+            bar.sync 1, %r5;
+            DONE:"
+        );
+        let folder = Folder::new();
+        folder.file("kernel.ptx", entry(64, ".param .u32 n", "", &code));
+        folder.run(&[&["check", "-q"], more, &["kernel.ptx"]].concat())
+    };
+    // More warps than there are would have to come.
+    insta::assert_snapshot!(counted("mov.u32 %r5, %r4;", &[]), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 2: warp0 waits for 96 threads at cta_bar[1], but 64 threads are there (warp0 and warp1) and nothing changes that: nobody who is left comes to it (warp1 did and will not again)
+    --- stderr
+    ");
+    insta::assert_snapshot!(counted("mov.u32 %r5, %r4;", &["--assume", "p_n == 1"]), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule, assuming 32 * p_n < 4294967264, p_n == 1: all 7 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(counted("add.u32 %r5, %r4, 32;", &["--assume", "p_n == 0"]), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 0: warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    --- stderr
+    ");
+    insta::assert_snapshot!(counted("mov.u32 %r5, 64;", &["--assume", "p_n <= 1"]), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 0: warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    --- stderr
+    ");
+    // No whole warps, or none.
+    insta::assert_snapshot!(counted("shr.u32 %r5, %r4, 1;", &[]), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 18, `bar.sync 1, %r5`: `bar.sync`: the thread count is no known multiple of 32
+    --- stderr
+    ");
+    insta::assert_snapshot!(counted("sub.u32 %r5, %r4, 32;", &[]), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 18, `bar.sync 1, %r5`: `bar.sync`: the thread count is no known multiple of 32
+    --- stderr
+    ");
+}

@@ -551,7 +551,14 @@ impl Walker<'_, '_, '_> {
             Some(operand) => self.uniform(instruction, Some(operand), state)?,
             None => Sum::of(all),
         };
-        if threads.as_constant().is_none_or(|t| t <= 0 || t % 32 != 0) {
+        // Of a count that the launch decides, each term is a multiple of a warp.
+        let counted = Integer::same(threads.clone());
+        let numbered = self
+            .machine
+            .read(&counted, false, 32, state, instruction.at)
+            .is_some_and(|read| read == counted);
+        let whole = threads.exactly_over(32).is_some() && state.facts.range(&threads).0 > 0;
+        if !numbered || !whole {
             let why = "the thread count is no known multiple of 32";
             let mut obstacle = self.obstacle(instruction, why);
             obstacle.rule = threads.as_constant().map(|_| Rule::BarrierCount);
