@@ -470,3 +470,138 @@ fn registers_at_launch() {
     --- stderr
     ");
 }
+
+/// A row of CTAs, each of which tells its neighbours, and waits for as many as it has.
+fn halo(ctas: u32, neighbours: &str, parity: &str) -> String {
+    let code = format!(
+        "mov.u32 %r2, %cluster_ctarank;
+        mov.u32 %r3, b;
+        @%p1 bra INIT;
+        setp.ne.u32 %p2, %r2, 0;
+        setp.ne.u32 %p3, %r2, {last};
+        selp.u32 %r4, 1, 0, %p2;
+        selp.u32 %r5, 1, 0, %p3;
+        {neighbours}
+        mov.u32 %r7, further;
+        mbarrier.init.shared.b64 [%r7], %r6;
+        INIT:
+        barrier.cluster.arrive;
+        barrier.cluster.wait;
+        mov.u32 %r7, further;
+        mov.u32 %r10, 0;
+        setp.eq.u32 %p4, %r9, 0;
+        @%p4 bra DONE;
+        ROUND:
+        @%p1 bra WAIT;
+        setp.eq.u32 %p2, %r2, 0;
+        @%p2 bra RIGHT;
+        sub.u32 %r11, %r2, 1;
+        mapa.shared::cluster.u32 %r12, %r7, %r11;
+        mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r12];
+        RIGHT:
+        setp.eq.u32 %p3, %r2, {last};
+        @%p3 bra WAIT;
+        add.u32 %r11, %r2, 1;
+        mapa.shared::cluster.u32 %r12, %r7, %r11;
+        mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r12];
+        WAIT:
+        {parity}
+        mbarrier.try_wait.parity.shared.b64 %p5, [%r7], %r13;
+        @!%p5 bra WAIT;
+        barrier.cluster.arrive;
+        barrier.cluster.wait;
+        add.u32 %r10, %r10, 1;
+        setp.lt.u32 %p6, %r10, %r9;
+        @%p6 bra ROUND;
+        DONE:",
+        last = ctas - 1
+    );
+    let cluster = format!(".reqnctapercluster {ctas}, 1, 1");
+    entry(32, 1, &cluster, &code).replace("b64 b;", "b64 b;\n.shared .align 8 .b64 further;")
+}
+
+#[test]
+fn mbarriers_of_the_ctas_expect_different_numbers() {
+    let (both, turning) = ("add.u32 %r6, %r4, %r5;", "and.b32 %r13, %r10, 1;");
+    insta::assert_snapshot!(run(halo(3, both, turning), &["lift"]), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `kernel` of a PTX 8.6 text for sm_100a.
+    //! 32 x 1 x 1 threads per CTA, clusters of 3 CTAs.
+    protocol kernel
+
+    param p_n in 0..=1073741823
+
+    mbarrier b_bar[3] { arrivals: 1 }
+    mbarrier further_bar_cta0 { arrivals: 1, init: explicit }
+    mbarrier further_bar_cta1 { arrivals: 2, init: explicit }
+    mbarrier further_bar_cta2 { arrivals: 1, init: explicit }
+    barrier cluster_bar { arrivals: 3 }
+
+    role cta0_warp0 warp {
+        sync cluster_bar       // line 22
+        init further_bar_cta0  // line 33
+        sync cluster_bar       // line 35
+        for i in 0..p_n {      // line 42
+            arrive further_bar_cta1      // line 53
+            wait further_bar_cta0 i % 2  // line 56
+            sync cluster_bar             // line 58
+        }
+    }
+
+    role cta1_warp0 warp {
+        sync cluster_bar       // line 22
+        init further_bar_cta1  // line 33
+        sync cluster_bar       // line 35
+        for i in 0..p_n {      // line 42
+            arrive further_bar_cta0      // line 47
+            arrive further_bar_cta2      // line 53
+            wait further_bar_cta1 i % 2  // line 56
+            sync cluster_bar             // line 58
+        }
+    }
+
+    role cta2_warp0 warp {
+        sync cluster_bar       // line 22
+        init further_bar_cta2  // line 33
+        sync cluster_bar       // line 35
+        for i in 0..p_n {      // line 42
+            arrive further_bar_cta1      // line 47
+            wait further_bar_cta2 i % 2  // line 56
+            sync cluster_bar             // line 58
+        }
+    }
+    --- stderr
+    ");
+    insta::assert_snapshot!(run(halo(3, both, turning), &["check", "-q"]), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 46 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(run(halo(3, both, "mov.u32 %r13, 0;"), &["check", "-q"]), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 2: cta0_warp0 waits for further_bar_cta0 to leave phase 0, but further_bar_cta0 is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (cta1_warp0 did and will not again)
+    --- stderr
+    ");
+    // The first one expects two although it has one neighbour, the last one none.
+    let shifted = "add.u32 %r6, %r5, %r5;\nmax.u32 %r6, %r6, 1;";
+    insta::assert_snapshot!(run(halo(3, shifted, turning), &["check", "-q"]), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 1: cta0_warp0 waits for further_bar_cta0 to leave phase 0, but further_bar_cta0 is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (cta1_warp0 did and will not again)
+    --- stderr
+    ");
+    // Two that one address may mean, in one CTA.
+    let ring = "mbarrier.init.shared.b64 [%r3+8], 2;\nmov.u32 %r6, 1;";
+    let alternating =
+        "and.b32 %r14, %r10, 1;\nshl.b32 %r14, %r14, 3;\nadd.u32 %r7, %r3, %r14;\nmov.u32 %r13, 0;";
+    let pair = halo(3, ring, alternating).replace(".b64 b;", ".b8 b[16];");
+    insta::assert_snapshot!(run(pair, &["check", "-q"]), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 54, `mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r12]`: the address of this mbarrier is not based on a shared variable
+    --- stderr
+    ");
+}

@@ -77,6 +77,17 @@ pub enum Order {
     Descending,
 }
 
+impl Order {
+    /// As the language says it.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Order::Any => "any",
+            Order::Ascending => "ascending",
+            Order::Descending => "descending",
+        }
+    }
+}
+
 /// Why there is no protocol.
 #[derive(Debug, Clone)]
 pub enum Failure {
@@ -260,7 +271,7 @@ pub(super) fn settle(
             each(&program.statements, &mut |s| {
                 if let Some(address) = barrier(&s.action)
                     && let Ok(place) = place(address, program.rank, unknowns, s.at)
-                    && place.base == family.base
+                    && family.lies_at(&place)
                 {
                     remote |= place.rank != program.rank;
                 }
@@ -298,7 +309,7 @@ pub(super) fn settle(
                         return;
                     };
                     match place(address, program.rank, unknowns, s.at) {
-                        Ok(place) if place.base == family.base => {
+                        Ok(place) if family.lies_at(&place) => {
                             let Some(offset) = place.offset.as_constant() else {
                                 ready &= !before && !matches!(s.action, Action::Init(..));
                                 return;
@@ -328,7 +339,8 @@ pub(super) fn settle(
             }
             ready &= !before || program_without(program, family, followed);
         }
-        let all = (0..launch.ranks()).all(|rank| {
+        let own = |rank: &u32| family.rank.is_none_or(|only| only == *rank);
+        let all = (0..launch.ranks()).filter(own).all(|rank| {
             family
                 .elements
                 .iter()
@@ -346,7 +358,7 @@ fn program_without(program: &Program, family: &Family, followed: &Followed) -> b
         if let Some(address) = barrier(&s.action)
             && let Ok(place) = place(address, program.rank, &followed.unknowns, s.at)
         {
-            without &= place.base != family.base;
+            without &= !family.lies_at(&place);
         }
     });
     without

@@ -144,7 +144,7 @@ impl Search<'_, '_> {
             let (first, last) = (family.elements.first(), family.elements.last());
             let near = first.is_some_and(|f| *f <= low) && last.is_some_and(|l| low <= *l);
             let mine = offset.map_or(near, |o| family.elements.contains(&o));
-            if place.base == family.base && mine {
+            if family.lies_at(&place) && mine {
                 found.push(Use {
                     statement: s,
                     rank: place.rank,

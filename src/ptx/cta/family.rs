@@ -29,6 +29,8 @@ pub(in crate::ptx) struct Place {
 pub(in crate::ptx) struct Family {
     pub name: String,
     pub base: String,
+    /// The only CTA of the cluster that it is in, where others expect other numbers of arrivals at the same place.
+    pub rank: Option<u32>,
     pub elements: Vec<i128>,
     pub stride: i128,
     /// The expected arrivals, in groups.
@@ -42,6 +44,11 @@ pub(in crate::ptx) struct Family {
 }
 
 impl Family {
+    /// Whether its mbarriers are those of this variable, in this CTA.
+    pub fn lies_at(&self, place: &Place) -> bool {
+        place.base == self.base && self.rank.is_none_or(|rank| rank == place.rank)
+    }
+
     /// The index of an element; none where there is only one.
     pub fn index(&self, offset: &Sum) -> Option<Sum> {
         if self.elements.len() == 1 {
@@ -178,9 +185,10 @@ pub(in crate::ptx) fn families(
             return Err(Obstacle::new(at, reason));
         }
         let name = name(&base, &elements, &mut names);
-        let mut family = Family {
+        let family = Family {
             name,
             base,
+            rank: None,
             elements,
             stride,
             arrivals: 1,
@@ -188,10 +196,48 @@ pub(in crate::ptx) fn families(
             ready: false,
             split: false,
         };
-        count(&mut family, &found, unknowns)?;
-        families.push(family);
+        for mut family in in_ctas(family, &found, unknowns, &mut names)? {
+            count(&mut family, &found, unknowns)?;
+            families.push(family);
+        }
     }
     Ok(families)
+}
+
+/// A family, or one for each CTA of the cluster where they expect different numbers of arrivals, as those at the edges of
+/// a row of neighbours do. Which CTA an operation reaches is known of each, so nothing else changes.
+fn in_ctas(
+    family: Family,
+    found: &Uses<'_>,
+    unknowns: &Unknowns,
+    names: &mut BTreeSet<String>,
+) -> Result<Vec<Family>, Obstacle> {
+    let mut expected: BTreeMap<u32, BTreeSet<i128>> = BTreeMap::new();
+    for (rank, address, statement) in found {
+        let place = place(address, *rank, unknowns, statement.at)?;
+        if !family.reached(&place, unknowns, statement.at)? {
+            continue;
+        }
+        let counts = expected.entry(place.rank).or_default();
+        if let Action::Init(_, n) = &statement.action {
+            counts.insert(*n);
+        }
+    }
+    let mut counts = expected.values().filter(|counts| !counts.is_empty());
+    let first = counts.next();
+    if counts.all(|counts| Some(counts) == first) {
+        return Ok(vec![family]);
+    }
+    let of = |rank: &u32| Family {
+        name: named(
+            format!("{}_cta{rank}", family.name),
+            &family.elements,
+            names,
+        ),
+        rank: Some(*rank),
+        ..family.clone()
+    };
+    Ok(expected.keys().map(of).collect())
 }
 
 type Uses<'s> = [(u32, Sum, &'s Statement)];
@@ -202,11 +248,7 @@ fn count(family: &mut Family, found: &Uses<'_>, unknowns: &Unknowns) -> Result<(
     let mut group = 0;
     for (rank, address, statement) in found {
         let place = place(address, *rank, unknowns, statement.at)?;
-        let mine = place.base == family.base
-            && elements(&place, unknowns, statement.at)?
-                .first()
-                .is_some_and(|e| family.elements.contains(e));
-        if !mine {
+        if !family.reached(&place, unknowns, statement.at)? {
             continue;
         }
         match &statement.action {
@@ -298,6 +340,12 @@ fn refuse_left_over(program: &Program) -> Result<(), Obstacle> {
 }
 
 impl Family {
+    /// Whether an operation at a place is one on its mbarriers.
+    fn reached(&self, place: &Place, unknowns: &Unknowns, at: usize) -> Result<bool, Obstacle> {
+        let first = elements(place, unknowns, at)?.first().copied();
+        Ok(self.lies_at(place) && first.is_some_and(|e| self.elements.contains(&e)))
+    }
+
     /// Whether an address may be one of its mbarriers.
     pub fn holds(&self, address: &Sum, rank: u32, unknowns: &Unknowns) -> bool {
         let Ok(place) = place(address, rank, unknowns, 0) else {
@@ -305,9 +353,7 @@ impl Family {
         };
         let (low, high) = unknowns.1.range(&place.offset);
         let (first, last) = (self.elements.first(), self.elements.last());
-        place.base == self.base
-            && first.is_some_and(|f| *f <= high)
-            && last.is_some_and(|l| low <= *l)
+        self.lies_at(&place) && first.is_some_and(|f| *f <= high) && last.is_some_and(|l| low <= *l)
     }
 
     /// Whether arrivals and waits for them take turns in each block.
@@ -349,7 +395,11 @@ impl Family {
 
 /// A readable name: of a mangled one the last part.
 fn name(base: &str, elements: &[i128], taken: &mut BTreeSet<String>) -> String {
-    let mut name = readable(base);
+    named(readable(base), elements, taken)
+}
+
+/// A name that nothing else has.
+fn named(mut name: String, elements: &[i128], taken: &mut BTreeSet<String>) -> String {
     if !taken.insert(name.clone()) {
         name = format!("{name}_{}", elements.first().copied().unwrap_or(0));
         while !taken.insert(name.clone()) {

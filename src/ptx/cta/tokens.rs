@@ -48,7 +48,7 @@ pub(in crate::ptx) fn count_phases(followed: &mut Followed, families: &[Family],
             each(&program.statements, &mut |s| {
                 if let Action::WaitOwn(address) | Action::Drop(address) = &s.action
                     && let Ok(at) = place(address, program.rank, &followed.unknowns, s.at)
-                    && at.base == family.base
+                    && family.lies_at(&at)
                     && !ranks.contains(&at.rank)
                 {
                     ranks.push(at.rank);

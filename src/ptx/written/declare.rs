@@ -263,7 +263,10 @@ impl Writer<'_, '_> {
         }
         head.push('\n');
         for family in self.families {
-            let mut indices = self.extents();
+            let mut indices = match family.rank {
+                Some(_) => Vec::new(),
+                None => self.extents(),
+            };
             if family.elements.len() > 1 {
                 indices.push(family.elements.len().to_string());
             }

@@ -27,7 +27,7 @@ impl Writer<'_, '_> {
         let (low, _) = self.followed.unknowns.1.range(&place.offset);
         let constant = place.offset.as_constant().unwrap_or(low);
         let family = self.families.iter().find(|f| {
-            f.base == place.base && {
+            f.lies_at(&place) && {
                 let first = f.elements.first().copied().unwrap_or(0);
                 let inside = (constant - first).rem_euclid(f.stride) == 0 || f.elements.len() == 1;
                 let last = f.elements.last().copied().unwrap_or(0);
@@ -40,7 +40,10 @@ impl Writer<'_, '_> {
                 "which mbarrier this address means is not followed",
             ));
         };
-        let mut indices = self.own(place.rank);
+        let mut indices = match family.rank {
+            Some(_) => Vec::new(),
+            None => self.own(place.rank),
+        };
         if family.elements.len() > 1 {
             let Some(index) = family.index(&place.offset) else {
                 return Err(Obstacle::new(
