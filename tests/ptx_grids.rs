@@ -584,7 +584,7 @@ fn a_word_that_several_pass_on() {
     let lifted = passed_on("0", "add.u32 %r7, %r4, 1;", &["lift"]);
     let body = lifted.split("grid cta").nth(1).unwrap_or_default();
     insta::assert_snapshot!(body, @"
-    [ctaid_x in 0..nctaid_x][ctaid_z in 0..nctaid_z] launch ascending resident 1.. {
+    [ctaid_x in 0..nctaid_x][ctaid_z in 0..nctaid_z] launch ctaid_z ascending, ctaid_x ascending resident 1.. {
         wait at_p_words == ctaid_z  // line 22
         at_p_words = ctaid_z + 1    // line 26
     }
@@ -642,4 +642,55 @@ fn stores_that_reach_another_array() {
     --- stderr
     "
     );
+}
+
+/// A barrier of a number of CTAs that is written in the kernel, which never looks at the grid.
+fn of_four(arrive: &str, least: &str, more: &[&str]) -> String {
+    let folder = Folder::new();
+    folder.file(
+        "kernel.ptx",
+        format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n\
+             .visible .entry kernel(.param .u64 words)\n.reqntid 64, 1, 1\n{{\n\
+             .reg .pred %p<8>;\n.reg .b32 %r<24>;\n.reg .b64 %rd<12>;\n\
+             ld.param.u64 %rd1, [words];\ncvta.to.global.u64 %rd2, %rd1;\nmov.u32 %r1, %tid.x;\n\
+             bar.sync 0;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra DONE;\n{arrive}\n\
+             WAIT:\nld.acquire.gpu.global.u32 %r2, [%rd2];\nsetp.lt.u32 %p2, %r2, {least};\n@%p2 bra WAIT;\n\
+             DONE:\nbar.sync 0;\nret;\n}}\n"
+        ),
+    );
+    folder.run(&[&["check", "-q"], more, &["kernel.ptx"]].concat())
+}
+
+#[test]
+fn the_kernel_never_looks_at_the_grid() {
+    let add = "red.release.gpu.global.add.u32 [%rd2], 1;";
+    let resident = ["--assume", "R >= nctaid_x"];
+    let enough = [&resident[..], &["--assume", "nctaid_x >= 4"]].concat();
+    insta::assert_snapshot!(of_four(add, "4", &resident), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_p_words >= 4, but at_p_words is 1 and stays 1: nobody else adds to it
+    --- stderr
+    ");
+    insta::assert_snapshot!(of_four(add, "4", &enough), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x, nctaid_x >= 4: all 3 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(of_four(add, "5", &enough), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 4, R = 4: cta[0] waits for at_p_words >= 5, but at_p_words is 4 and stays 4: nobody who is left adds to it (cta[1], cta[2] and cta[3] did and will not again)
+    --- stderr
+    ");
+    // Only those with a low number along an axis arrive.
+    let each = "mov.u32 %r3, %ctaid.y;\nsetp.ge.u32 %p3, %r3, 3;\n@%p3 bra WAIT;\nred.release.gpu.global.add.u32 [%rd2], 1;";
+    insta::assert_snapshot!(of_four(each, "4", &["--assume", "nctaid_y >= 4 && R >= nctaid_y"]), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at nctaid_y = 4, R = 4: cta[0] waits for at_p_words >= 4, but at_p_words is 3 and stays 3: nobody who is left adds to it (cta[1] and cta[2] did and will not again)
+    --- stderr
+    ");
 }

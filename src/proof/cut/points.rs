@@ -23,6 +23,19 @@ const LOW: i64 = 14;
 /// Parameter values in the domain: all small ones first, then random larger ones.
 pub(in crate::proof) fn draw(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> Vec<Vec<i64>> {
     let protocol = &protocol.tightened();
+    let found = drawn(protocol, fixed, &|params| params);
+    match found.is_empty() {
+        true => drawn(protocol, fixed, &|params| raised(protocol, params)),
+        false => found,
+    }
+}
+
+/// The same, of values that are moved to where assumptions may hold.
+fn drawn(
+    protocol: &Protocol,
+    fixed: &[(ParamId, i64)],
+    moved: &dyn Fn(Vec<i64>) -> Vec<i64>,
+) -> Vec<Vec<i64>> {
     let mut rng = ChaCha8Rng::seed_from_u64(0);
     let mut found: Vec<Vec<i64>> = Vec::new();
     let scales = [1, 2, 3, 4, 6, 9, 14, 40];
@@ -52,7 +65,7 @@ pub(in crate::proof) fn draw(protocol: &Protocol, fixed: &[(ParamId, i64)]) -> V
                 }
             })
             .collect();
-        let params = equated(protocol, params);
+        let params = moved(equated(protocol, params));
         if !found.contains(&params) && unfold::check_params(protocol, &params).is_ok() {
             found.push(params);
         }
@@ -78,6 +91,23 @@ fn equated(protocol: &Protocol, mut params: Vec<i64>) -> Vec<i64> {
                 }
             }
             _ => {}
+        }
+    }
+    params
+}
+
+/// Parameters with those that an assumption keeps above others made as large: where the others begin far from 0, random
+/// values hardly ever are.
+fn raised(protocol: &Protocol, mut params: Vec<i64>) -> Vec<i64> {
+    for assumption in &protocol.assumptions {
+        let (greater, other) = match &assumption.condition {
+            Expr::Binary(BinaryOp::Ge, a, b) | Expr::Binary(BinaryOp::Le, b, a) => (a, b),
+            _ => continue,
+        };
+        if let Expr::Param(id) = **greater
+            && let Some(value) = trace::value(other, &params, &HashMap::new())
+        {
+            params[id.0] = params[id.0].max(value);
         }
     }
     params

@@ -308,6 +308,7 @@ mod tests {
                 unknowns,
                 assumptions: BTreeSet::from([(assumed, 0)]),
                 counters: false,
+                blind: false,
                 tensors: BTreeSet::new(),
                 boxes_out: false,
                 leveled: false,

@@ -29,7 +29,9 @@ use crate::ptx::syntax::ast::Module;
 use crate::ptx::syntax::ast::Variable;
 use crate::ptx::warp::machine::Launch;
 use crate::ptx::warp::machine::Machine;
+use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::Unknowns;
+use crate::ptx::warp::machine::most_blocks;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Pool;
@@ -56,6 +58,8 @@ pub(in crate::ptx) struct Followed {
     pub assumptions: BTreeSet<(Sum, usize)>,
     /// Whether the kernel waits for counters in global memory.
     pub counters: bool,
+    /// Whether it does so without ever looking at the grid.
+    pub blind: bool,
     /// Where it is written where the tensor memory of a CTA lies.
     pub tensors: BTreeSet<Sum>,
     /// Whether tensor copies are taken to take what threads have written.
@@ -216,11 +220,17 @@ pub(in crate::ptx) fn follow(
         passed_on(&mut programs, &unknowns);
         raised(&mut programs, &unknowns);
         launched(&mut programs, function, launch);
+        let blind = !counters.is_empty() && never_looks(&unknowns);
+        if blind {
+            let extent = unknowns.of(Meaning::Blocks(0));
+            unknowns.1.bound(extent, 1, most_blocks(0));
+        }
         return Ok(Followed {
             programs,
             unknowns,
             assumptions,
             counters: !counters.is_empty(),
+            blind,
             tensors,
             boxes_out: false,
             leveled,
@@ -229,6 +239,12 @@ pub(in crate::ptx) fn follow(
             rings: Vec::new(),
         });
     }
+}
+
+/// Whether the kernel never looks at the grid. Its CTAs are all alike then: as many along several axes are the same
+/// as along one.
+fn never_looks(unknowns: &Unknowns) -> bool {
+    (0..3).all(|axis| unknowns.find(&Meaning::Blocks(axis)).is_none())
 }
 
 /// Where warps give registers back or take more, each has those of the launch first.

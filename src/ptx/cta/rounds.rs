@@ -490,6 +490,7 @@ mod tests {
                 unknowns,
                 assumptions: BTreeSet::new(),
                 counters: false,
+                blind: false,
                 tensors: BTreeSet::new(),
                 boxes_out: false,
                 leveled: false,

@@ -140,28 +140,28 @@ impl<'w> Writer<'w, '_> {
         self.statements(&statements, None, 0)?;
         let body = std::mem::take(&mut self.out);
         let barrier = self.grid_barriers()?;
-        let mut text = format!(
-            "{barrier}// Axes of the grid that the kernel never looks at have one CTA.\ngrid cta",
-        );
-        self.asks(Some(main))?;
-        text.push_str(&self.indices(&self.axes()));
-        let order = match self.order {
-            Order::Any => "any",
-            Order::Ascending => "ascending",
-            Order::Descending => "descending",
+        let axes = match self.followed.blind {
+            true => "The kernel never looks at the grid: its CTAs are counted along one axis.",
+            false => "Axes of the grid that the kernel never looks at have one CTA.",
+        };
+        let mut text = format!("{barrier}// {axes}\ngrid cta");
+        let axes = self.axes();
+        text.push_str(&self.indices(&axes));
+        let order = match (self.order, axes.as_slice()) {
+            (Order::Any, _) => "any".to_owned(),
+            (order, [_]) => order.word().to_owned(),
+            // CTAs are numbered along x first, so the last axis counts most.
+            (order, axes) => {
+                let keys = axes.iter().rev();
+                let keys: Vec<String> = keys
+                    .map(|axis| format!("ctaid_{} {}", AXES[*axis], order.word()))
+                    .collect();
+                keys.join(", ")
+            }
         };
         let resident = if self.cooperative() { "all" } else { "1.." };
         let _ = writeln!(text, " launch {order} resident {resident} {{\n{body}}}");
         Ok(text)
-    }
-
-    /// Refuses a kernel that never asks how large the grid is: any number of CTAs would use the same counters.
-    fn asks(&self, main: Option<&Program>) -> Result<(), Obstacle> {
-        if !self.axes().is_empty() {
-            return Ok(());
-        }
-        let reason = "the kernel waits for memory, but never asks how large the grid is";
-        Err(Obstacle::new(place(main), reason))
     }
 
     /// Every warp of every CTA as a member.
@@ -173,15 +173,8 @@ impl<'w> Writer<'w, '_> {
                           memory that the grid shares";
             return Err(Obstacle::new(self.first(sharing.get(1).copied()), reason));
         }
-        let known = |axis: &usize| {
-            self.followed
-                .unknowns
-                .find(&Meaning::Blocks(*axis))
-                .is_some()
-        };
-        self.asks(sharing.first().copied())?;
         // Which axes count is known once everything has been written.
-        let mut axes: Vec<usize> = Some(0).filter(known).into_iter().collect();
+        let mut axes = self.axes();
         loop {
             self.ctas = Ctas::Each(axes.clone());
             self.memory = Default::default();
@@ -196,16 +189,21 @@ impl<'w> Writer<'w, '_> {
         }
     }
 
-    /// The axes of the grid that count, the first among them if the kernel knows of it.
+    /// The axes of the grid that count, the first among them if the kernel knows of it. One counts in any case: how many
+    /// CTAs there are is nothing that the kernel has to ask.
     fn axes(&self) -> Vec<usize> {
         let unknowns = &self.followed.unknowns;
+        let known = |axis: &usize| unknowns.find(&Meaning::Blocks(*axis)).is_some();
         let mut axes = BTreeSet::from([0]);
         for unknown in &self.used {
             if let Some(Meaning::Block(axis) | Meaning::Blocks(axis)) = unknowns.meaning(*unknown) {
                 axes.insert(*axis);
             }
         }
-        axes.retain(|axis| unknowns.find(&Meaning::Blocks(*axis)).is_some());
+        axes.retain(known);
+        if axes.is_empty() {
+            axes.extend((0..AXES.len()).find(known));
+        }
         axes.into_iter().collect()
     }
 
