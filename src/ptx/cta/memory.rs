@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 
+use super::patterns::Pattern;
 use super::program::Program;
 use super::program::each;
 use crate::ptx::warp::facts::Facts;
 use crate::ptx::warp::machine::MOST_PARAMETER;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::Unknowns;
+use crate::ptx::warp::most::rounded;
 use crate::ptx::warp::rewrite::mapped;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
@@ -24,12 +26,14 @@ use crate::ptx::written::write::Writer;
 #[derive(Debug, Default)]
 pub(in crate::ptx) struct Memory {
     /// Counters: for each pointer how many elements there are, as texts; the largest counts.
-    semaphores: BTreeMap<String, Vec<String>>,
-    /// Patterns with their extents, and the bytes of an element.
-    patterns: BTreeMap<String, ([String; 2], u32)>,
+    pub(super) semaphores: BTreeMap<String, Vec<String>>,
+    /// What is only read.
+    pub(super) patterns: BTreeMap<String, Pattern>,
     /// Sparse matrices: the name of the pattern, its rows, the parameter that says how many
     /// columns there are, and how its rows and columns are read.
     matrices: BTreeMap<String, ([String; 2], [Option<Cell>; 2])>,
+    /// Indices of counters that are assumed not to be negative, and where.
+    pub inside: BTreeMap<Sum, usize>,
     /// What a row lists, wherever a loop goes over a row, with the number of columns.
     entries: Vec<(Unknown, String)>,
 }
@@ -81,11 +85,6 @@ fn single(programs: &[Program], pointer: Unknown) -> bool {
 /// Whether an index may lie before the first element.
 fn before((facts, index): &(Facts, Sum)) -> bool {
     !facts.is_positive(&facts.rewritten(index))
-}
-
-/// The number of an iteration, counted down from the last one.
-fn from_the_end(times: &Sum, variable: Unknown) -> Sum {
-    times.plus_constant(-1).minus(&Sum::unknown(variable))
 }
 
 /// The length of a row, where a loop that would run a negative number of times runs no time.
@@ -152,8 +151,19 @@ impl Writer<'_, '_> {
         let Some(cases) = self.known_here().in_cases(&index) else {
             return refuse("which counter this is depends on too many conditions");
         };
-        if listed.is_none() && cases.iter().any(before) {
-            return refuse("this counter may lie before where its pointer points to");
+        let early: Vec<&(Facts, Sum)> = cases.iter().filter(|case| before(case)).collect();
+        if listed.is_none() && !early.is_empty() {
+            // Where the launch alone decides, that it does not is assumed.
+            let moves = |u: Unknown| self.moves(u);
+            if early.iter().any(|(facts, index)| {
+                index.mentions(&moves) || index.reads_memory() || facts.range(index).1 < 1
+            }) {
+                return refuse("this counter may lie before where its pointer points to");
+            }
+            let indices: Vec<Sum> = early.iter().map(|(_, index)| index.clone()).collect();
+            for index in indices {
+                self.memory.inside.entry(index).or_insert(at);
+            }
         }
         for (_, index) in cases {
             let extent = match (&listed, index.as_constant()) {
@@ -171,9 +181,18 @@ impl Writer<'_, '_> {
         Ok(format!("{name}[{index}]"))
     }
 
+    /// What holds everywhere, with what is assumed.
+    pub(super) fn known(&self) -> Facts {
+        let mut facts = self.followed.unknowns.1.clone();
+        for (sum, _) in &self.followed.assumptions {
+            facts.assume_positive(sum);
+        }
+        facts
+    }
+
     /// What holds where this is written: the conditions around, and the bounds of the loops.
     fn known_here(&self) -> Facts {
-        let mut facts = self.followed.unknowns.1.clone();
+        let mut facts = self.known();
         for condition in &self.conditions {
             facts.assume(condition);
         }
@@ -189,29 +208,48 @@ impl Writer<'_, '_> {
 
     /// Whether an index is certain not to lie before the first element. There the memory may be anything, and a
     /// pattern has nothing.
-    fn never_before(&self, index: &Sum) -> bool {
+    pub(super) fn never_before(&self, index: &Sum) -> bool {
         let cases = self.known_here().in_cases(index);
         cases.is_some_and(|cases| !cases.iter().any(before))
     }
 
     /// One more than the most that an index can be, over parameters.
-    fn extent(&mut self, index: &Sum, at: usize) -> Result<String, Obstacle> {
+    pub(super) fn extent(&mut self, index: &Sum, at: usize) -> Result<String, Obstacle> {
+        let extent = self.elements(index, at)?;
+        self.at_least_none(&extent, at)
+    }
+
+    /// How many elements there are up to the most that an index can be; less than 0 where there is none.
+    pub(super) fn elements(&self, index: &Sum, at: usize) -> Result<Sum, Obstacle> {
         let Some(most) = self.most(index) else {
             let reason = "how many elements of this memory there are is not followed";
             return Err(Obstacle::new(at, reason));
         };
-        let extent = most.plus_constant(1);
-        let words = self.sum(&extent, at)?;
-        Ok(if self.followed.unknowns.1.range(&extent).0 < 0 {
+        Ok(most.plus_constant(1))
+    }
+
+    pub(super) fn at_least_none(&mut self, extent: &Sum, at: usize) -> Result<String, Obstacle> {
+        let words = self.sum(extent, at)?;
+        Ok(if self.followed.unknowns.1.range(extent).0 < 0 {
             format!("max(0, {words})")
         } else {
             words
         })
     }
 
+    /// Whether an unknown is none that the launch has once for all.
+    fn moves(&self, unknown: Unknown) -> bool {
+        !matches!(
+            self.followed.unknowns.meaning(unknown),
+            Some(Meaning::Parameter(..) | Meaning::Blocks(_))
+        )
+    }
+
     /// The most that a sum can be where this is written, over parameters.
     fn most(&self, sum: &Sum) -> Option<Sum> {
-        let facts = &self.followed.unknowns.1;
+        let facts = &self.known();
+        let moves = |u: Unknown| self.moves(u);
+        let plain = |sum: &Sum| rounded(sum, &moves, facts, &|x| self.most(x));
         let mut most = sum.clone();
         let blocks = (0..3).filter_map(|axis| {
             let block = self.followed.unknowns.find(&Meaning::Block(axis))?;
@@ -222,7 +260,10 @@ impl Writer<'_, '_> {
         let moving: Vec<(Unknown, Sum)> = blocks.chain(loops).collect();
         // What is inside depends on what is around it.
         for (unknown, times) in moving.iter().rev() {
-            let (slope, rest) = most.split(*unknown)?;
+            let (slope, rest) = match most.split(*unknown) {
+                Some(parts) => parts,
+                None => plain(&most)?.split(*unknown)?,
+            };
             most = match facts.range(&slope) {
                 (0.., _) => rest.plus(&slope.times(&times.plus_constant(-1))),
                 // Largest in the first round.
@@ -230,126 +271,10 @@ impl Writer<'_, '_> {
                 _ => return None,
             };
         }
-        let fixed = |u: Unknown| {
-            !matches!(
-                self.followed.unknowns.meaning(u),
-                Some(Meaning::Parameter(..) | Meaning::Blocks(_))
-            )
-        };
-        (!most.mentions(&fixed) && !most.reads_memory()).then_some(most)
-    }
-
-    /// Whether what is read from memory is other than 0, as an element of a pattern.
-    pub fn visited(&mut self, sum: &Sum, at: usize) -> Result<String, Obstacle> {
-        let (name, row, column, _) = self.element_of(sum, at)?;
-        Ok(format!(
-            "{name}[{}, {}]",
-            self.sum(&row, at)?,
-            self.sum(&column, at)?
-        ))
-    }
-
-    /// The row of a pattern that a loop goes over, if what it does it does where that is visited.
-    pub fn whole_row(
-        &mut self,
-        condition: &Condition,
-        variable: Unknown,
-        (times, words): (&Sum, &str),
-        at: usize,
-    ) -> Result<Option<String>, Obstacle> {
-        let sum = match condition {
-            Condition::Not(inner) => match &**inner {
-                Condition::Zero(sum) if matches!(sum.single(), Some((Atom::Cell(..), _))) => sum,
-                _ => return Ok(None),
-            },
-            _ => return Ok(None),
-        };
-        let (name, row, column, width) = self.element_of(sum, at)?;
-        let order = if column == Sum::unknown(variable) {
-            "ascending"
-        } else if column == from_the_end(times, variable) {
-            "descending"
-        } else {
-            return Ok(None);
-        };
-        if width != words {
-            return Ok(None);
+        if most.mentions(&moves) {
+            most = plain(&most)?;
         }
-        Ok(Some(format!(
-            "row({name}, {}) {order}",
-            self.sum(&row, at)?
-        )))
-    }
-
-    /// The pattern that memory is which is read, the row and column, and the number of columns.
-    fn element_of(&mut self, sum: &Sum, at: usize) -> Result<(String, Sum, Sum, String), Obstacle> {
-        let refuse = |why: &str| Err(Obstacle::new(at, why));
-        let Some((Atom::Cell(address, cell), 1 | -1)) = sum.single() else {
-            return refuse(
-                "a branch depends on memory that is read, other than on whether it is 0",
-            );
-        };
-        let Some((pointer, offset)) = based(address, &self.followed.unknowns) else {
-            return refuse("which memory is read here is not followed");
-        };
-        let Some(index) = offset.exactly_over(i128::from(cell.bytes)) else {
-            return refuse("what is read here does not lie at a multiple of its size");
-        };
-        let (row, column, extents) = match self.split(&index) {
-            Some((row, column, width)) => {
-                let extents = [self.extent(&row, at)?, self.sum(&width, at)?];
-                (row, column, extents)
-            }
-            None => (
-                Sum::of(0),
-                index.clone(),
-                ["1".to_owned(), self.extent(&index, at)?],
-            ),
-        };
-        if !self.never_before(&row) || !self.never_before(&column) {
-            return refuse("what is read here may lie before where its pointer points to");
-        }
-        let name = format!("at_{}", self.unknown(pointer, at)?);
-        match self.memory.patterns.get(&name) {
-            Some(other) if *other != (extents.clone(), cell.bytes) => {
-                return refuse("memory that decides about synchronization is read in two shapes");
-            }
-            _ => {}
-        }
-        if self.memory.semaphores.contains_key(&name) {
-            return refuse("a counter is read as if nobody wrote it");
-        }
-        let width = extents[1].clone();
-        self.memory
-            .patterns
-            .insert(name.clone(), (extents, cell.bytes));
-        Ok((name, row, column, width))
-    }
-
-    /// The row, the column and the number of columns of an index `row * width + column`, where the
-    /// column is the number of a loop that goes over all of them, in either direction.
-    fn split(&self, index: &Sum) -> Option<(Sum, Sum, Sum)> {
-        for (variable, times) in self.loops.iter().zip(&self.times) {
-            let Some((Atom::Unknown(width), 1)) = times.single() else {
-                continue;
-            };
-            let Some((row, column)) = index.split(*width) else {
-                continue;
-            };
-            // From the end of a row is before the beginning of the next one.
-            let last = from_the_end(times, *variable);
-            let (row, column) = if column.plus(times) == last {
-                (row.plus_constant(-1), last)
-            } else {
-                (row, column)
-            };
-            let whole =
-                column == Sum::unknown(*variable) || column == from_the_end(times, *variable);
-            if whole && row != Sum::of(0) {
-                return Some((row, column, times.clone()));
-            }
-        }
-        None
+        (!most.mentions(&moves) && !most.reads_memory()).then_some(most)
     }
 
     /// A loop over what a row of a sparse matrix lists, `columns[offsets[row] + i]` for `i` up to
@@ -471,9 +396,10 @@ impl Writer<'_, '_> {
                  pattern {name}[{rows}, {columns}]\n"
             ));
         }
-        for (name, ([rows, columns], _)) in &self.memory.patterns {
+        for (name, pattern) in &self.memory.patterns {
             words.push_str(&format!(
-                "pattern {name}[{rows}, {columns}]  // where the memory is not 0\n"
+                "pattern {name}[{}, {}]  // where the memory is not 0\n",
+                pattern.rows.words, pattern.columns.words
             ));
         }
         for (name, extents) in &self.memory.semaphores {

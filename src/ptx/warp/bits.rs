@@ -4,6 +4,7 @@ use super::facts::Facts;
 use super::machine::State;
 use super::machine::wrap;
 use super::term::Atom;
+use super::term::Condition;
 use super::term::Sum;
 use super::value::Integer;
 
@@ -203,6 +204,22 @@ pub(in crate::ptx) fn concrete(
 /// A field of so many bits with its highest one as the sign.
 fn extended(field: i128, length: i128) -> i128 {
     field - ((field >> (length - 1)) << length)
+}
+
+/// When all bits of a quotient are set, of one that is nothing else than -1 or 0: how compilers tell negative numbers, to
+/// round what is divided by a power of two toward 0.
+pub(in crate::ptx) fn signs(facts: &Facts, sum: &Sum) -> Option<Condition> {
+    // Multiples of the divisor stand beside the quotient.
+    let (x, by) = sum.terms.iter().find_map(|(atom, factor)| match atom {
+        Atom::Quotient(x, by) if *factor == 1 => {
+            let beside = sum.minus(&Sum::atom(atom.clone()));
+            Some((x.plus(&beside.scaled(by.as_constant()?)), by))
+        }
+        _ => None,
+    })?;
+    let positive = |sum: &Sum| facts.is_positive(sum);
+    let near = positive(by) && positive(&x.plus(by)) && positive(&by.minus(&x).plus_constant(-1));
+    near.then(|| Condition::Negative(x))
 }
 
 /// The quotient of `factor * x` by a power of two. Compilers divide by a constant `d` in this way, with

@@ -162,9 +162,11 @@ fn open_in_atom(atom: &Atom, facts: &Facts) -> Option<Condition> {
 
 fn open_part(condition: &Condition, facts: &Facts) -> Option<Condition> {
     match condition {
-        Condition::Negative(_) | Condition::Zero(_) => {
-            facts.decide(condition).is_none().then(|| condition.clone())
-        }
+        // What is compared may be chosen itself: that comes first, so that what is learned here is said without it.
+        Condition::Negative(sum) | Condition::Zero(sum) => match facts.decide(condition) {
+            None => Some(open_in(sum, facts).unwrap_or_else(|| condition.clone())),
+            Some(_) => None,
+        },
         Condition::Not(inner) => open_part(inner, facts),
         Condition::And(a, b) | Condition::Or(a, b) => {
             open_part(a, facts).or_else(|| open_part(b, facts))

@@ -8,6 +8,7 @@ use super::bits::kept;
 use super::bits::masked;
 use super::bits::multiplied;
 use super::bits::scaled_down;
+use super::bits::signs;
 use super::bits::within;
 use super::compare::logical;
 use super::machine::Machine;
@@ -392,7 +393,18 @@ impl Machine<'_, '_> {
                 if signed || name == "shr" && small(1) == Some(i128::from(bits) - 1) {
                     self.runs_on(a, bits, state, at);
                 }
-                let read = self.read(a, signed, bits, state, at);
+                let sign = match name {
+                    "shr" if !signed && a.lanes.is_none() => signs(&state.facts, &a.sum),
+                    _ => None,
+                };
+                let read = match sign {
+                    Some(sign) => {
+                        let all = Sum::of((1 << bits) - 1);
+                        let sum = state.facts.choice(&sign, &all, &Sum::of(0));
+                        Some(Integer::same(sum))
+                    }
+                    None => self.read(a, signed, bits, state, at),
+                };
                 // What wraps around is written as it does: where only some bits are taken, that may not matter.
                 let wrapped = || {
                     let plain = name == "shr" && !signed && a.lanes.is_none();
@@ -428,6 +440,15 @@ impl Machine<'_, '_> {
                         "rem" => a.plus_times(&quotient, -by),
                         _ => quotient,
                     });
+                }
+                // Of a choice of two numbers each is shifted.
+                if let Some((Atom::Choice(which, yes, no), 1)) = a.sum.single()
+                    && let (Some(yes), Some(no)) = (yes.as_constant(), no.as_constant())
+                    && let ("shr", Some(by)) = (name, by.as_constant())
+                {
+                    let shifted = |x: i128| Sum::of(x.div_euclid(by));
+                    let sum = state.facts.choice(which, &shifted(yes), &shifted(no));
+                    return Some(Integer::same(sum));
                 }
                 let halved = (name == "shr")
                     .then(|| within(&a.sum, by.as_constant()?))

@@ -13,7 +13,7 @@ mod lesser;
 pub mod low;
 pub mod machine;
 mod meet;
-mod most;
+pub mod most;
 mod normal;
 pub mod packed;
 pub mod periodic;

@@ -3,12 +3,15 @@
 //!
 //! What is put in the place of something is never less than it. An iteration's number is at most how often its loop runs,
 //! and a block's index is below their number. How often a loop runs that goes on in steps of `d` is a quotient by `d`,
-//! which meets its divisor again in `first + d * i`: `d * (x / d)` is at most `x`.
+//! which meets its divisor again in `first + d * i`: `d * (x / d)` is at most `x`. Any other quotient is at most that of the
+//! most, and a remainder is below its divisor. What is taken away is left out.
 
+use super::facts::Facts;
 use super::machine::Machine;
 use super::machine::Meaning;
 use super::machine::State;
 use super::term::Atom;
+use super::term::Condition;
 use super::term::Sum;
 use super::term::Unknown;
 use super::value::Integer;
@@ -77,6 +80,9 @@ impl Machine<'_, '_> {
         let mut most = sum.clone();
         for _ in 0..MOST_UNKNOWNS {
             most = without_quotients(&most, moves);
+            most = rounded(&most, moves, &state.facts, &|x| {
+                self.most_over(x, state, moves)
+            })?;
             let moving = std::cell::Cell::new(None);
             most.mentions(&|u| {
                 // The innermost loop first: it has the largest number.
@@ -89,13 +95,75 @@ impl Machine<'_, '_> {
                 return Some(most);
             };
             let (slope, rest) = most.split(unknown)?;
-            if state.facts.range(&slope).0 < 0 {
-                return None;
-            }
-            most = rest.plus(&slope.times(&state.facts.most(unknown)?));
+            let (least, greatest) = state.facts.range(&slope);
+            most = match (least >= 0, greatest <= 0) {
+                (true, _) => rest.plus(&slope.times(&state.facts.most(unknown)?)),
+                // What is taken away is at least nothing.
+                (_, true) if state.facts.is_positive(&Sum::unknown(unknown)) => rest,
+                _ => return None,
+            };
         }
         None
     }
+}
+
+/// What is at least this sum, without remainders and quotients of what moves: in their place the most that they can be, or,
+/// where they are taken away, the least.
+pub(in crate::ptx) fn rounded(
+    sum: &Sum,
+    moves: &dyn Fn(Unknown) -> bool,
+    facts: &Facts,
+    most: &dyn Fn(&Sum) -> Option<Sum>,
+) -> Option<Sum> {
+    let mut whole = sum.clone();
+    while let Some((dividend, size, factor, rest)) = whole.remainder()
+        && dividend.mentions(moves)
+    {
+        whole = rest.plus_constant(factor.max(0) * (size - 1));
+    }
+    let mut all = Sum::of(whole.constant);
+    for (atom, factor) in &whole.terms {
+        let own = Sum::atom(atom.clone());
+        let parts = match atom {
+            Atom::Product(parts) => parts.as_slice(),
+            one => std::slice::from_ref(one),
+        };
+        let moving = |part: &Atom| matches!(part, Atom::Quotient(x, _) if x.mentions(moves));
+        if let Atom::Choice(_, yes, no) = atom
+            && atom.mentions(moves)
+        {
+            let (yes, no) = (most(&yes.scaled(*factor))?, most(&no.scaled(*factor))?);
+            let less = Condition::Negative(yes.minus(&no));
+            all = all.plus(&facts.choice(&less, &no, &yes));
+            continue;
+        }
+        if !parts.iter().any(moving) {
+            all = all.plus_times(&own, *factor);
+            continue;
+        }
+        let positive = |part: &Atom| facts.range(&Sum::atom(part.clone())).0 >= 0;
+        if !parts.iter().all(positive) {
+            return None;
+        }
+        if *factor < 0 {
+            continue;
+        }
+        let mut product = Sum::of(1);
+        for part in parts {
+            let part = match part {
+                Atom::Quotient(x, by) if moving(part) => {
+                    if by.mentions(moves) || facts.range(by).0 < 1 {
+                        return None;
+                    }
+                    facts.quotient(&most(x)?, by)?
+                }
+                other => Sum::atom(other.clone()),
+            };
+            product = product.times(&part);
+        }
+        all = all.plus_times(&product, *factor);
+    }
+    Some(all)
 }
 
 /// The sum with `x` in the place of `d * (x / d)`, where `x` moves.

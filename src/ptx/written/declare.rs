@@ -186,6 +186,13 @@ impl Writer<'_, '_> {
             let words = self.condition(&condition, *at)?;
             assumptions.push(format!("assume {words}  // line {line} does not {what}\n"));
         }
+        for (index, at) in self.memory.inside.clone() {
+            let line = self.module.line_of(at);
+            let words = self.condition(&Condition::Negative(index).negated(), at)?;
+            assumptions.push(format!(
+                "assume {words}  // line {line} does not lie before its pointer\n"
+            ));
+        }
         let name = clean(self.function.name);
         let _ = writeln!(head, "protocol {name}\n");
         let used = self.used.clone();

@@ -211,12 +211,18 @@ impl Writer<'_, '_> {
                 return Err(Obstacle::new(at, "it depends on memory that is read"));
             }
             Atom::Count(c, own, upto) => self.count((c, *own, upto), at)?,
-            Atom::Choice(c, a, b) => format!(
-                "if {} then {} else {}",
-                self.condition(c, at)?,
-                self.sum(a, at)?,
-                self.sum(b, at)?
-            ),
+            Atom::Choice(c, a, b) => {
+                let condition = self.condition(c, at)?;
+                // What is read in one of two cases is read only there.
+                let mut chosen = |case: Condition, sum: &Sum| {
+                    self.conditions.push(case);
+                    let words = self.sum(sum, at);
+                    self.conditions.pop();
+                    words
+                };
+                let (yes, no) = (chosen((**c).clone(), a)?, chosen(c.negated(), b)?);
+                format!("if {condition} then {yes} else {no}")
+            }
         })
     }
 
