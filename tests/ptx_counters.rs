@@ -195,6 +195,16 @@ fn quotients_of_negative_numbers() {
         );
         check(&code, &[])
     };
-    insta::assert_snapshot!(near("3"), @"");
-    insta::assert_snapshot!(near("2"), @"");
+    insta::assert_snapshot!(near("3"), @"
+    exit 0
+    --- stdout
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule: all 7 obligations of the ticket rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(near("2"), @"
+    exit 1
+    --- stdout
+    kernel.ptx: deadlock: REFUTED at p_n = 3, nctaid_x = 1, R = 1: cta[0] waits for at_p_words == -1, but at_p_words is 0 and never goes down: 
+    --- stderr
+    ");
 }

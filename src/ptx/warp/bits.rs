@@ -219,7 +219,7 @@ pub(in crate::ptx) fn signs(facts: &Facts, sum: &Sum) -> Option<Condition> {
     })?;
     let positive = |sum: &Sum| facts.is_positive(sum);
     let near = positive(by) && positive(&x.plus(by)) && positive(&by.minus(&x).plus_constant(-1));
-    near.then(|| Condition::Negative(x))
+    near.then_some(Condition::Negative(x))
 }
 
 /// The quotient of `factor * x` by a power of two. Compilers divide by a constant `d` in this way, with
