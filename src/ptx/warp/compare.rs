@@ -14,7 +14,6 @@ use super::value::LANES;
 use super::value::Value;
 use crate::ptx::operations::flips::found;
 use crate::ptx::syntax::ast::Instruction;
-use crate::ptx::syntax::ast::Operand;
 
 impl Machine<'_, '_> {
     /// What a comparison says.
@@ -49,11 +48,10 @@ impl Machine<'_, '_> {
         else {
             return Value::lost(at, "an operand is missing");
         };
-        let whole = first;
         let (first, second) = (self.value(first, state, at), self.value(second, state, at));
         let relation = parts.get(1).copied().unwrap_or_default();
         let (Value::Integer(a), Value::Integer(b)) = (&first, &second) else {
-            if let Some(found) = self.neither(whole, &second, parts, state, at) {
+            if let Some(found) = self.neither(instruction, parts, state) {
                 return found;
             }
             if let Some(found) = self.by_groups(relation, parts, &first, &second, state, at) {
@@ -76,41 +74,6 @@ impl Machine<'_, '_> {
                 at,
                 "this comparison is not followed: a side may wrap around, or lanes differ",
             )
-        })
-    }
-
-    /// What a comparison with 0 says of a disjunction whose bits are not followed: it is 0 where both sides are.
-    fn neither(
-        &mut self,
-        whole: &Operand<'_>,
-        second: &Value,
-        parts: &[&str],
-        state: &mut State,
-        at: usize,
-    ) -> Option<Value> {
-        let relation = parts.get(1).filter(|r| matches!(**r, "eq" | "ne"))?;
-        let (_, 32) = parts.last().and_then(kind_of)? else {
-            return None;
-        };
-        if *second != Value::constant(0) {
-            return None;
-        }
-        let mut sides = Vec::new();
-        for side in self.either(whole)? {
-            let Value::Integer(side) = self.value(&Operand::Register(side), state, at) else {
-                return None;
-            };
-            let zero = Integer::same(Sum::of(0));
-            sides.push(self.relation("eq", &side, &zero, false, 32, state, at)?);
-        }
-        let [a, b] = sides.as_slice() else {
-            return None;
-        };
-        let zero = a.combined(b, &|a, b| a.clone().and(b.clone()))?;
-        Some(if *relation == "ne" {
-            zero.negated()
-        } else {
-            zero
         })
     }
 
@@ -153,7 +116,7 @@ impl Machine<'_, '_> {
     }
 
     #[expect(clippy::too_many_arguments, reason = "the operands of one instruction")]
-    fn relation(
+    pub(super) fn relation(
         &mut self,
         relation: &str,
         a: &Integer,
