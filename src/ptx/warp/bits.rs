@@ -1,6 +1,7 @@
 //! Single operations on integers: bit for bit where they are known, by rules where they are not.
 
 use super::facts::Facts;
+use super::facts::gcd;
 use super::machine::State;
 use super::machine::wrap;
 use super::term::Atom;
@@ -29,6 +30,15 @@ pub(in crate::ptx) fn kept(value: &Integer, bits: u32) -> Integer {
         .terms
         .retain(|_, factor| *factor % (1 << bits) != 0);
     kept
+}
+
+/// The low bits of a value, with factors as near to 0 as they may be taken then.
+pub(in crate::ptx) fn narrowed(value: &Integer, bits: u32) -> Integer {
+    let mut narrowed = kept(value, bits);
+    for factor in narrowed.sum.terms.values_mut() {
+        *factor = wrap(*factor, true, bits);
+    }
+    narrowed
 }
 
 /// The bits of a value that a mask of neighbouring ones selects.
@@ -226,13 +236,17 @@ pub(in crate::ptx) fn signs(facts: &Facts, sum: &Sum) -> Option<Condition> {
 /// `factor * d = power + e`: then it is `x / d`, rounded down, as long as `e * x < power`, since what is
 /// added to `x / d` is below `1 / d`.
 pub(in crate::ptx) fn scaled_down(facts: &Facts, product: &Sum, power: i128) -> Option<Sum> {
-    let gcd = |a: i128, b: i128| {
-        let (mut a, mut b) = (a.abs(), b.abs());
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        a
-    };
+    by_factor(facts, product, power).or_else(|| facts.quotient(product, &Sum::of(power)))
+}
+
+/// The same, where nothing has to be known of the product any more.
+pub(in crate::ptx) fn shifted_down(facts: &Facts, product: &Sum, power: i128) -> Option<Sum> {
+    by_factor(facts, product, power)
+        .or_else(|| divided_closely(facts, product, power))
+        .or_else(|| facts.quotient(product, &Sum::of(power)))
+}
+
+fn by_factor(facts: &Facts, product: &Sum, power: i128) -> Option<Sum> {
     let factor = product
         .terms
         .values()
@@ -253,8 +267,51 @@ pub(in crate::ptx) fn scaled_down(facts: &Facts, product: &Sum, power: i128) -> 
             return facts.quotient(&x, &Sum::of(divisor));
         }
     }
-    facts.quotient(product, &Sum::of(power))
+    None
 }
+
+/// The quotient of a multiple by a power of two, as one by a small number: of `factor * x`, where a loop is written out and
+/// the factor has been reduced with the power, or something is added that is no multiple of it.
+///
+/// With `factor * d = p * power + e` it is `(p * x + (e * x + added * d) / power) / d`, all rounded down. What is added to
+/// `p * x` there goes one way as `x` grows, so that it is the same for all if it is for the least and the greatest `x`. Less
+/// than 1 may be added before the division: so anything below `d` to what `power` divides.
+fn divided_closely(facts: &Facts, product: &Sum, power: i128) -> Option<Sum> {
+    let narrow = |x: &i128| x.unsigned_abs() <= 1 << 60;
+    let factor = product.terms.values().fold(0, |g, c| gcd(g, *c));
+    let multiple = product.plus_constant(-product.constant);
+    let x = multiple.exactly_over(factor)?;
+    let (low, high) = facts.range(&x);
+    if ![power, factor, product.constant, low, high]
+        .iter()
+        .all(narrow)
+    {
+        return None;
+    }
+    // The fractions that are closer to factor / power than any with a smaller denominator.
+    let (mut over, mut under) = (factor, power);
+    let (mut last, mut now) = ((0, 1), (1, 0));
+    while under != 0 {
+        let times = over.div_euclid(under);
+        (over, under) = (under, over - times * under);
+        (last, now) = (now, (times * now.0 + last.0, times * now.1 + last.1));
+        let (p, d): (i128, i128) = now;
+        if d > MOST_DIVISOR {
+            return None;
+        }
+        let excess = factor * d - p * power;
+        for below in [0, d - 1] {
+            let added = |x: i128| (excess * x + product.constant * d + below).div_euclid(power);
+            if added(low) == added(high) {
+                return facts.quotient(&x.scaled(p).plus_constant(added(low)), &Sum::of(d));
+            }
+        }
+    }
+    None
+}
+
+/// The largest number that compilers are expected to divide by.
+const MOST_DIVISOR: i128 = 1 << 16;
 
 /// What is divided by what, where a number and a quotient of it are divided together. Compilers divide by constants like
 /// 7 so, whose factor is one bit too wide: `(h + (n - h) / 2) / 4` with `h = n * m / 2^32` is `n * (2^32 + m) / 2^35`. A
@@ -276,8 +333,14 @@ pub(in crate::ptx) fn within(sum: &Sum, by: i128) -> Option<(Sum, i128)> {
             .filter(|power| *factor == 1 && narrow(power))?;
         let beside = sum.plus_times(&Sum::atom(atom.clone()), -1);
         let all = beside.scaled(power).plus(product);
-        let together = !beside.terms.is_empty() && all.terms.len() == 1;
-        together.then_some((all, power * by))
+        if beside.terms.is_empty() {
+            return None;
+        }
+        // What is divided is made of what stood beside the quotient, or it has a quotient of that in turn.
+        if all.terms.len() < sum.terms.len() {
+            return Some((all, power * by));
+        }
+        within(&all, power * by)
     })
 }
 
@@ -325,6 +388,43 @@ mod tests {
                 .all(|v: i128| (v * factor) >> (32 + shift) == v / divisor);
             assert_eq!(found == expected, exact, "{divisor}");
         }
+    }
+
+    /// Multiples of four by 21, whose factor has been reduced with the power, and what is added to a multiple.
+    #[test]
+    fn division_as_close_as_it_gets() {
+        let x = Sum::unknown(Unknown(0));
+        let mut closely = 0;
+        for most in [1 << 20, (1 << 28) - 1, (1 << 33) - 1] {
+            let mut facts = Facts::default();
+            facts.bound(Unknown(0), 0, most);
+            for (factor, added, shift) in [
+                (6_544_712_071_i128, 0, 35),
+                (6_544_712_071, 6_544_712_071 / 2, 35),
+                (0xCCCC_CCCD, 5, 34),
+                (0xAAAA_AAAB, 0xAAAA_AAAB / 3, 33),
+                (613_566_757, -613_566_757, 32),
+            ] {
+                let product = x.scaled(factor).plus_constant(added);
+                let Some(found) = divided_closely(&facts, &product, 1 << shift) else {
+                    continue;
+                };
+                closely += 1;
+                let ends = (0..4000)
+                    .chain(most - 4000..=most)
+                    .chain((0..=most).step_by(999_983));
+                for v in ends {
+                    let with = |_: Unknown| Some(Sum::of(v));
+                    let value = Facts::default().replaced(&found, &with).as_constant();
+                    assert_eq!(
+                        value,
+                        Some((v * factor + added) >> shift),
+                        "{factor} {added} {v}"
+                    );
+                }
+            }
+        }
+        assert_eq!(closely, 11);
     }
 
     /// Factors that are one bit too wide.

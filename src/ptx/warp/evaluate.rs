@@ -7,7 +7,9 @@ use super::bits::exclusive;
 use super::bits::kept;
 use super::bits::masked;
 use super::bits::multiplied;
+use super::bits::narrowed;
 use super::bits::scaled_down;
+use super::bits::shifted_down;
 use super::bits::signs;
 use super::bits::within;
 use super::compare::logical;
@@ -40,6 +42,7 @@ impl Machine<'_, '_> {
         }
         let values: Vec<Value> = match parts.first().copied().unwrap_or_default() {
             "setp" => self.compare(instruction, &parts, state).into(),
+            "set" => vec![self.set(instruction, &parts, state)],
             "elect" | "shfl" if state.vague => {
                 let lost = Value::lost(at, "which lanes of the warp are here is not known");
                 vec![lost.clone(), lost]
@@ -263,6 +266,10 @@ impl Machine<'_, '_> {
             }
             ("ld", _) => return Value::lost(at, "it is read from memory"),
             ("selp", [yes, no, condition]) => return select(condition, yes, no, state, at),
+            ("slct", operands) => {
+                let chosen = self.chosen_by_sign(instruction, operands, parts, state);
+                return chosen.unwrap_or_else(lost);
+            }
             ("and" | "or" | "xor" | "not", [first, ..]) if parts.contains(&"pred") => {
                 let second = operands.get(1).unwrap_or(first);
                 return logical(name, first, second, at);
@@ -287,10 +294,16 @@ impl Machine<'_, '_> {
         let word = |u: Unknown| matches!(self.unknowns.meaning(u), Some(Meaning::Read(..)));
         let reads = |sum: &Sum| sum.reads_memory() || sum.mentions(&word);
         self.unsigned |= !self.guessing && integers.iter().any(|i| reads(&i.sum));
-        let known = all_around(name, parts, &integers, state, false);
+        // A product that is shifted down by half its width is divided by a constant: that is written as such.
+        let divides = name == "shr"
+            && parts.last() == Some(&"u64")
+            && matches!(integers.as_slice(), [_, by] if by.sum.as_constant() >= Some(32));
+        let around = |state: &State, small| all_around(name, parts, &integers, state, small);
+        let known = if divides { None } else { around(state, false) };
         let known = known.or_else(|| self.arithmetic(name, parts, &integers, state, at));
+        let known = known.or_else(|| around(state, false));
         let known = known.or_else(|| self.bitwise(name, &integers, bits_of(parts)?, state));
-        let known = known.or_else(|| all_around(name, parts, &integers, state, true));
+        let known = known.or_else(|| around(state, true));
         match known {
             Some(integer) => Value::Integer(integer),
             None => Value::lost(
@@ -454,7 +467,7 @@ impl Machine<'_, '_> {
                     .then(|| within(&a.sum, by.as_constant()?))
                     .flatten();
                 if let Some((product, power)) = halved {
-                    let quotient = scaled_down(&state.facts, &product, power)?;
+                    let quotient = shifted_down(&state.facts, &product, power)?;
                     return Some(Integer::same(quotient));
                 }
                 if name == "shr"
@@ -462,12 +475,12 @@ impl Machine<'_, '_> {
                     && let (Some(power), Some(by)) = (power.as_constant(), by.as_constant())
                     && product.terms.values().all(|factor| factor.abs() > 1)
                 {
-                    let quotient = scaled_down(&state.facts, product, power * by)?;
+                    let quotient = shifted_down(&state.facts, product, power * by)?;
                     return Some(Integer::same(quotient));
                 }
                 let far = name == "shr" && by.as_constant().is_some_and(|by| by >= 1 << 16);
                 let quotient = match by.as_constant() {
-                    Some(power) if far => scaled_down(&state.facts, &a.sum, power)?,
+                    Some(power) if far => shifted_down(&state.facts, &a.sum, power)?,
                     _ => state.facts.quotient(&a.sum, &by)?,
                 };
                 Some(Integer::same(if name == "rem" {
@@ -570,12 +583,13 @@ impl Machine<'_, '_> {
                 let to = kind_of(parts.get(parts.len().checked_sub(2)?)?)?;
                 if to.1 > from.1 {
                     self.read(a, from.0, from.1, state, at)
+                        .or_else(|| self.around(a, from, state))
                 } else if to.1 == 8 && from.1 > 8 {
                     // No register is as narrow: the rest of it is filled up.
                     let low = masked(a, 255, bits, state)?;
                     self.read(&low, to.0, 8, state, at)
                 } else {
-                    Some((*a).clone())
+                    Some(narrowed(a, to.1))
                 }
             }
             ("mapa", [a, ranks]) if ranks.lanes.is_some() => self.in_peers(a, ranks, state),
@@ -701,7 +715,13 @@ fn targets(operand: &Operand<'_>) -> Vec<Option<Register>> {
     }
 }
 
-fn select(condition: &Value, yes: &Value, no: &Value, state: &State, at: usize) -> Value {
+pub(super) fn select(
+    condition: &Value,
+    yes: &Value,
+    no: &Value,
+    state: &State,
+    at: usize,
+) -> Value {
     if yes == no {
         return yes.clone();
     }

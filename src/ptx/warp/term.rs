@@ -294,24 +294,28 @@ impl Sum {
     }
 
     /// Finds `factor * (dividend % divisor)` in it: the dividend, the divisor, the factor, and what
-    /// is left.
+    /// is left. A quotient of a quotient is one by the product.
     pub fn remainder(&self) -> Option<(Rc<Sum>, i128, i128, Sum)> {
         for (atom, coefficient) in &self.terms {
             let Atom::Quotient(dividend, divisor) = atom else {
                 continue;
             };
-            let Some(k) = divisor.as_constant() else {
-                continue;
-            };
-            if k <= 1 || coefficient % k != 0 {
-                continue;
-            }
-            let factor = -(coefficient / k);
-            let mut left = self.clone();
-            left.add(atom.clone(), -coefficient);
-            let left = left.plus_times(dividend, -factor);
-            if left.terms.len() < self.terms.len() {
-                return Some((Rc::clone(dividend), k, factor, left));
+            let (mut dividend, mut divisor) = (dividend, divisor.as_constant());
+            while let Some(k) = divisor.filter(|k| *k > 1) {
+                if coefficient % k == 0 {
+                    let factor = -(coefficient / k);
+                    let mut left = self.clone();
+                    left.add(atom.clone(), -coefficient);
+                    let left = left.plus_times(dividend, -factor);
+                    if left.terms.len() < self.terms.len() {
+                        return Some((Rc::clone(dividend), k, factor, left));
+                    }
+                }
+                let Some((Atom::Quotient(inner, by), 1)) = dividend.single() else {
+                    break;
+                };
+                divisor = by.as_constant().and_then(|by| k.checked_mul(by));
+                dividend = inner;
             }
         }
         None

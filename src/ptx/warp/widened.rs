@@ -1,0 +1,32 @@
+//! Shared addresses that wrap around before they are widened. Compilers add where a stage of a ring begins in 64 bits, where
+//! the place in global memory is counted anyway, to the address less whole turns of the ring in 32 bits:
+//! `cvt.u64.u32 (b - 3072 * (t / 3))` plus `1024 * t`. In between that is far below 0. What it is widened to is written
+//! out as a remainder by 2^32, which holds for every value, and goes again where only the low 32 bits are taken.
+
+use super::machine::Machine;
+use super::machine::Meaning;
+use super::machine::State;
+use super::term::Sum;
+use super::value::Integer;
+
+impl Machine<'_, '_> {
+    /// What bits that wrap around mean with this sign and width: those of a shared address, or of what is certainly negative
+    /// where no sign is read. Of other numbers it may be assumed that they do not wrap around.
+    pub(super) fn around(
+        &self,
+        value: &Integer,
+        (signed, bits): (bool, u32),
+        state: &State,
+    ) -> Option<Integer> {
+        let shared = |u| matches!(self.unknowns.meaning(u), Some(Meaning::Shared(_)));
+        let below_zero = !signed && state.facts.range(&value.sum).1 <= 0;
+        if value.lanes.is_some() || !below_zero && !value.sum.mentions(&shared) {
+            return None;
+        }
+        let full = 1i128 << bits;
+        let below = if signed { full / 2 } else { 0 };
+        let moved = value.sum.plus_constant(below);
+        let rest = state.facts.modulo(&moved, &Sum::of(full))?;
+        Some(Integer::same(rest.plus_constant(-below)))
+    }
+}
