@@ -28,6 +28,7 @@ pub mod repeats;
 pub mod reroll;
 pub mod rounds;
 pub mod settled;
+pub mod singled;
 pub mod stores;
 pub mod tickets;
 pub mod tokens;

@@ -57,7 +57,7 @@ fn first_differs(unknown: Unknown, body: &[Statement], unknowns: &Unknowns) -> b
 }
 
 /// The first round, and the loop of the others.
-fn apart(
+pub(super) fn apart(
     unknown: Unknown,
     times: &Sum,
     body: &[Statement],

@@ -12,6 +12,7 @@ use super::flags::raised;
 use super::gather::gathered;
 use super::peel::peeled;
 use super::reroll::rolled;
+use super::singled::singled_out;
 use super::tickets::passed_on;
 use crate::ptx::operations::answers::Answers;
 use crate::ptx::operations::counters::Widths;
@@ -214,6 +215,7 @@ pub(in crate::ptx) fn follow(
             if data {
                 statements = peeled(&statements, &mut unknowns);
             }
+            statements = singled_out(&statements, &mut unknowns);
             statements = told_apart(&statements, &unknowns.1);
             *program = Program::of(program.rank, std::mem::take(&mut program.warps), statements);
         }

@@ -214,13 +214,7 @@ impl Walker<'_, '_, '_> {
         out: &mut Vec<Statement>,
     ) -> Result<State, Obstacle> {
         let depth = self.depth;
-        let assumed = self.machine.assumptions.clone();
-        let guessing = self.machine.guessing;
-        let cycling = std::mem::replace(&mut self.cycling, true);
-        let summary = self.summarized(one, state);
-        self.machine.guessing = guessing;
-        self.cycling = cycling;
-        let first = match summary {
+        let first = match self.as_function(one, state) {
             Ok((after, statements)) => {
                 out.extend(statements);
                 return Ok(after);
@@ -228,7 +222,6 @@ impl Walker<'_, '_, '_> {
             Err(obstacle) => obstacle,
         };
         self.depth = depth;
-        *self.machine.assumptions = assumed;
         if let Some((after, statements)) = self.unrolled(one, state) {
             out.extend(statements);
             return Ok(after);
@@ -241,7 +234,32 @@ impl Walker<'_, '_, '_> {
             return Ok(after);
         }
         self.depth = depth;
+        if self.touching(&one.blocks)
+            && let Some((after, statements)) = self.begun(one, state)
+        {
+            out.extend(statements);
+            return Ok(after);
+        }
+        self.depth = depth;
         Err(first)
+    }
+
+    /// Follows a loop as a function of its iteration.
+    pub(super) fn as_function(
+        &mut self,
+        one: &Loop,
+        state: &State,
+    ) -> Result<(State, Vec<Statement>), Obstacle> {
+        let assumed = self.machine.assumptions.clone();
+        let guessing = self.machine.guessing;
+        let cycling = std::mem::replace(&mut self.cycling, true);
+        let summary = self.summarized(one, state);
+        self.machine.guessing = guessing;
+        self.cycling = cycling;
+        if summary.is_err() {
+            *self.machine.assumptions = assumed;
+        }
+        summary
     }
 
     pub(super) fn trouble(&self, one: &Loop, why: &str) -> Obstacle {

@@ -3,6 +3,7 @@
 
 pub mod arrays;
 pub mod backoff;
+pub mod begun;
 pub mod behind;
 pub mod choices;
 pub mod cycle;

@@ -42,7 +42,7 @@ const MOST_CHECKS: usize = 4;
 type Seen = Vec<BTreeMap<Register, Integer>>;
 
 /// What comes around when a loop begins: registers, and the numbers that their values are made of.
-struct Entry {
+pub(super) struct Entry {
     all: BTreeMap<Register, Integer>,
     around: BTreeMap<Register, Sum>,
     residues: Residues,
@@ -71,16 +71,16 @@ impl Walker<'_, '_, '_> {
                 }
             }
             seen.push(next);
-            if seen.len() == MOST_EVEN && entry.goes_evenly(&seen) {
-                return None;
-            }
-            self.rehearsals += 1;
-            if self.rehearsals > MOST_REHEARSALS {
-                return None;
-            }
-            let guess = entry.once(&seen, &moving);
-            let guess = guess.or_else(|| entry.by_sums(&seen));
-            let lost = seen.last().is_some_and(|now| entry.is_lost(now));
+            self.rehearse()?;
+            // What goes on evenly from where it begins may do so from nowhere else.
+            let even = seen.len() == MOST_EVEN && entry.goes_evenly(&seen);
+            let guess = if even {
+                Some(entry.evenly(&seen))
+            } else {
+                let guess = entry.once(&seen, &moving);
+                guess.or_else(|| entry.by_sums(&seen))
+            };
+            let lost = even || seen.last().is_some_and(|now| entry.is_lost(now));
             let Some(mut closed) = guess else {
                 if lost {
                     return None;
@@ -113,6 +113,12 @@ impl Walker<'_, '_, '_> {
         None
     }
 
+    /// Counts an iteration that is followed for a guess; there may not be too many.
+    pub(super) fn rehearse(&mut self) -> Option<()> {
+        self.rehearsals += 1;
+        (self.rehearsals <= MOST_REHEARSALS).then_some(())
+    }
+
     /// Registers of 32 bits that hold fields of bits. Numbers that are apart by 2^32 are the same there: what is written
     /// into them as -65536 comes out of an instruction on bits as 2^32 less that.
     pub fn fields(&self, one: &Loop) -> BTreeSet<Register> {
@@ -126,7 +132,7 @@ impl Walker<'_, '_, '_> {
     }
 
     /// What registers hold after an iteration that begins with these values.
-    fn next_of(
+    pub(super) fn next_of(
         &mut self,
         one: &Loop,
         state: &State,
@@ -157,7 +163,7 @@ impl Walker<'_, '_, '_> {
 }
 
 impl Entry {
-    fn of(written: &BTreeSet<Register>, state: &State) -> Option<Entry> {
+    pub(super) fn of(written: &BTreeSet<Register>, state: &State) -> Option<Entry> {
         let mut all = BTreeMap::new();
         let mut around: BTreeMap<Register, Sum> = BTreeMap::new();
         for register in written {
@@ -184,7 +190,7 @@ impl Entry {
     }
 
     /// The values where all numbers are 0.
-    fn first(&self) -> Option<BTreeMap<Register, Integer>> {
+    pub(super) fn first(&self) -> Option<BTreeMap<Register, Integer>> {
         let zeros = vec![0; self.residues.len()];
         let mut first = self.all.clone();
         for (register, sum) in &self.around {
@@ -212,6 +218,15 @@ impl Entry {
                 even(&values).is_some() || values.iter().any(|v| constant(v).is_none())
             })
         })
+    }
+
+    /// Steps, where everything has gone on by the same one.
+    fn evenly(&self, seen: &Seen) -> BTreeMap<Register, Closed> {
+        let steps = self.all.iter().filter_map(|(register, entry)| {
+            let values: Option<Vec<&Integer>> = seen.iter().map(|now| now.get(register)).collect();
+            Some((*register, Closed::even(entry, even(&values?)?)))
+        });
+        steps.collect()
     }
 
     /// A table, where the state has come around once. The first iteration is left out of that: what is overwritten
