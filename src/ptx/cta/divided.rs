@@ -62,17 +62,15 @@ fn uses(followed: &Followed) -> BTreeMap<Unknown, Uses> {
     uses
 }
 
-/// What is added to a parameter and what divides it, wherever it occurs.
+/// What is added to a parameter and what divides it in the finest of its quotients, of which all others are quotients:
+/// `(x + a + b * c) / (b * d)` is `((x + a) / b + c) / d`.
 fn common(uses: &Uses) -> Option<(i128, i128)> {
-    let (added, by) = *uses.quotients.first()?;
-    let least = uses.quotients.iter().map(|(_, by)| *by).min()?;
-    let alike = uses
-        .quotients
-        .iter()
-        .all(|(more, other)| *more == added && other % least == 0 && (added == 0 || *other == by));
-    let whole = |limit: &Sum| limit.plus_constant(added).exactly_over(least).is_some();
+    let (added, by) = *uses.quotients.iter().min_by_key(|(_, by)| *by)?;
+    let mut quotients = uses.quotients.iter();
+    let alike = quotients.all(|(more, other)| (more - added) % by == 0 && other % by == 0);
+    let whole = |limit: &Sum| limit.plus_constant(added).exactly_over(by).is_some();
     let limits = uses.limits.iter().all(whole);
-    (alike && limits && !uses.plain).then_some((added, least))
+    (alike && limits && !uses.plain).then_some((added, by))
 }
 
 fn replace(followed: &mut Followed, unknown: Unknown, added: i128, by: i128) {
@@ -129,10 +127,12 @@ impl Change {
         match atom {
             Atom::Quotient(a, b) => {
                 if let (Some((_, added)), Some(by)) = (alone(a), b.as_constant())
-                    && added == self.added
+                    && (added - self.added) % self.by == 0
+                    && by % self.by == 0
                 {
-                    let left = self.facts.quotient(&self.quotient, &Sum::of(by / self.by));
-                    return left.unwrap_or_else(|| self.quotient.clone());
+                    let reached = self.quotient.plus_constant((added - self.added) / self.by);
+                    let left = self.facts.quotient(&reached, &Sum::of(by / self.by));
+                    return left.unwrap_or(reached);
                 }
                 let (a, b) = (self.sum(a), self.sum(b));
                 self.facts
