@@ -54,11 +54,10 @@ impl Walker<'_, '_, '_> {
         }
         let registers = seen.first()?.keys();
         let first = registers.filter_map(|register| {
-            let values: Option<Vec<i128>> = seen
+            let values = seen
                 .iter()
-                .map(|now| now.get(register)?.constants().map(|lanes| lanes[0]))
-                .collect();
-            Some(values?)
+                .map(|now| now.get(register)?.constants().map(|lanes| lanes[0]));
+            values.collect::<Option<Vec<i128>>>()
         });
         let first = first.map(|values| begins_to_come_around(&values)).max()?;
         (1..=MOST_FIRST).contains(&first).then_some(first)
