@@ -5,9 +5,11 @@
 use super::cycle::Loop;
 use super::rehearse::Entry;
 use super::walk::Walker;
+use crate::ptx::syntax::ast::Register;
 use crate::ptx::warp::machine::State;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Statement;
+use crate::ptx::warp::value::Integer;
 use crate::ptx::warp::value::Value;
 
 /// How many iterations are written in front of a loop.
@@ -19,7 +21,8 @@ const MOST_FOLLOWED: usize = 40;
 impl Walker<'_, '_, '_> {
     /// Follows a loop with its first iterations in front of it.
     pub fn begun(&mut self, one: &Loop, state: &State) -> Option<(State, Vec<Statement>)> {
-        if self.asks || one.ways.is_some() {
+        // Inside of another loop it would be done again in each round that is followed of that.
+        if self.asks || one.ways.is_some() || self.rounds.len() > 1 {
             return None;
         }
         let (depth, groups) = (self.depth, self.groups);
@@ -49,7 +52,17 @@ impl Walker<'_, '_, '_> {
             let depth = self.depth;
             let next = self.next_of(one, state, seen.last()?);
             self.depth = depth;
-            seen.push(next?);
+            let next = next?;
+            // What is not known by its value any more would only grow from here on.
+            let plain = |value: &Integer| value.constants().is_some();
+            let first = seen.first()?;
+            let grows = |(register, value): (&Register, &Integer)| {
+                first.get(register).is_some_and(plain) && !plain(value)
+            };
+            if next.iter().any(grows) {
+                return None;
+            }
+            seen.push(next);
             self.rehearse()?;
         }
         let registers = seen.first()?.keys();
