@@ -811,7 +811,7 @@ fn the_first_thread_of_the_first_block() {
     insta::assert_snapshot!(first("mov.u32 %r3, %tid.x;\nadd.u32 %r3, %r3, 1;"), @"
     exit 4
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 19, `@%p1 bra OVER`: a branch decides about synchronization, but %p1 is not known here: `or.b32` of these values is not followed, or may wrap around (line 17, `or.b32 %r4, %r2, %r3`)
+    kernel.ptx: deadlock: UNKNOWN line 25, `ld.acquire.gpu.global.u32 %r5, [%rd1]`: the kernel waits for memory that it never writes itself
     --- stderr
     ");
     insta::assert_snapshot!(first("mov.u32 %r6, %tid.x;\nadd.u32 %r3, %r6, 1;"), @"
