@@ -265,7 +265,7 @@ fn a_masked_barrier_id_from_the_launch() {
     insta::assert_snapshot!(check(64, ".param .u32 n", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 33 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 6 obligations of the cut rule hold
     --- stderr
     ");
 }

@@ -306,6 +306,7 @@ fn the_protocol_of_a_sparse_matrix() {
     //! Recovered from the entry `rows_take_turns_by_block` of a PTX 9.5 text for sm_90a.
     //! 128 x 1 x 1 threads per CTA.
     //! Assumed: the launch has 128 threads per CTA, as many as .maxntid allows
+    //! Assumed: words that are read from memory lie between 0 and 2147483647
     //! Assumed: counters in memory do not wrap around
     protocol rows_take_turns_by_block
 

@@ -295,7 +295,7 @@ fn comparisons_that_write_numbers() {
     insta::assert_snapshot!(met(twice), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 0: warp0 waits for 64 threads at cta_bar[4], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED at p_n = 0: warp0 waits for 64 threads at cta_bar_4[0], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
     --- stderr
     ");
 }

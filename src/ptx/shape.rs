@@ -60,12 +60,9 @@ fn others(module: &Module<'_>, function: &Function<'_>, options: &Options) -> Ve
     };
     let whole = inlined(module, function);
     let (second, third) = (reads(&whole, &SECOND), reads(&whole, &THIRD));
-    for [x, y] in [
-        [threads / 2, 2],
-        [32, threads / 32],
-        [16, threads / 16],
-        [8, threads / 8],
-    ] {
+    let rows = [2, 4].map(|y| [threads / y, y]);
+    let columns = [32, 16, 8].map(|x| [x, threads / x]);
+    for [x, y] in rows.into_iter().chain(columns) {
         if second && x.saturating_mul(y) == threads && y > 1 && !shapes.contains(&[x, y, 1]) {
             shapes.push([x, y, 1]);
         }
@@ -86,9 +83,10 @@ fn reads(function: &Function<'_>, names: &[&str]) -> bool {
     operands.any(|o| names.iter().any(|name| mentions(o, name)))
 }
 
-/// What a protocol says, without what is said of it.
+/// What a protocol says, and what is assumed of it, without the shape.
 fn statements(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter(|line| !line.starts_with("//!"))
+    text.lines()
+        .filter(|line| !line.contains("threads per CTA"))
 }
 
 fn asked(function: &Function<'_>, [x, y, z]: [u32; 3]) -> Diagnostic {

@@ -3,7 +3,8 @@
 //! therefore knows that the other three have come as far.
 //!
 //! That is written as a barrier of the warpgroup: a warp arrives with the last multiplication before it waits.
-//! It is left out where nobody needs it, because all four warps do the same anyway. Where they do not, and it is not
+//! It is left out where nobody needs it, because all four warps do the same anyway and do not compete with each other
+//! for registers that they give back. Where they do not, and it is not
 //! clear which multiplications are waited for, the kernel is refused: with less than the hardware waits for, a hang
 //! would be missed, and with more, one would be made up.
 
@@ -269,7 +270,7 @@ pub(in crate::ptx) fn needed(programs: &mut Vec<Program>, launch: &Launch) -> Re
                 .iter()
                 .filter(|p| p.rank == rank && p.warps.iter().any(|w| warps.contains(w)))
                 .collect();
-            if equal(&own, &|a| !aside(a)) {
+            if equal(&own, &|a| !aside(a)) && !gives_back(&own) {
                 dropped.push((rank, group));
                 continue;
             }
@@ -314,6 +315,13 @@ pub(in crate::ptx) fn needed(programs: &mut Vec<Program>, launch: &Launch) -> Re
     }
     regroup(programs);
     Ok(())
+}
+
+/// Whether warps take something that not all of them may get, and give it back later: what one of them gives back then
+/// another one may be waiting for, so that they do the same does not mean that they come as far.
+fn gives_back(programs: &[&Program]) -> bool {
+    let has = |which: &dyn Fn(&Action) -> bool| first(programs, which).is_some();
+    has(&|a| matches!(a, Action::Acquire(..))) && has(&|a| matches!(a, Action::Release(..)))
 }
 
 /// Whether these programs do the same, as far as some actions go.
