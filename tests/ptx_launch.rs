@@ -231,3 +231,16 @@ fn the_sign_of_a_word_decides_nothing_silently() {
     --- stderr
     ");
 }
+
+/// A register may be wider than the type of what is written to it: the rest is filled up.
+#[test]
+fn a_conversion_into_a_wider_register() {
+    let cut = "ld.param.u32 %r3, [n];\ncvt.u16.u32 %r4, %r3;\nsetp.ne.u32 %p1, %r4, 3;\n@%p1 bra BEHIND;\n\
+               setp.gt.u32 %p2, %r1, 31;\n@%p2 bra BEHIND;\nbar.sync 1, 64;\nBEHIND:";
+    insta::assert_snapshot!(checked(&[], "", ".reqntid 64, 1, 1", cut), @"
+    exit 4
+    --- stdout
+    kernel.ptx: deadlock: UNKNOWN line 15, `@%p1 bra BEHIND`: a branch decides about synchronization, but %p1 is not known here: it is read in more bits than are written to it (line 13, `cvt.u16.u32 %r4, %r3`)
+    --- stderr
+    ");
+}

@@ -209,6 +209,16 @@ fn look(sum: &Sum, uses: &mut BTreeMap<Unknown, Uses>, unknowns: &Unknowns) {
     }
 }
 
+/// What stays as it is needs the parameters that are in it.
+fn keep(sum: &Sum, uses: &mut BTreeMap<Unknown, Uses>, unknowns: &Unknowns) {
+    for unknown in (0..unknowns.next().0).map(Unknown) {
+        let parameter = matches!(unknowns.meaning(unknown), Some(Meaning::Parameter(..)));
+        if parameter && sum.mentions(&|u| u == unknown) {
+            uses.entry(unknown).or_default().plain = true;
+        }
+    }
+}
+
 fn within(atom: &Atom, uses: &mut BTreeMap<Unknown, Uses>, unknowns: &Unknowns) {
     let parameter = |u: Unknown| matches!(unknowns.meaning(u), Some(Meaning::Parameter(..)));
     match atom {
@@ -230,7 +240,7 @@ fn within(atom: &Atom, uses: &mut BTreeMap<Unknown, Uses>, unknowns: &Unknowns) 
                 within(part, uses, unknowns);
             }
         }
-        Atom::Cell(address, _) => look(address, uses, unknowns),
+        Atom::Cell(address, _) => keep(address, uses, unknowns),
         Atom::Count(c, _, upto) => {
             examine(c, uses, unknowns);
             look(upto, uses, unknowns);
@@ -263,9 +273,9 @@ fn examine(condition: &Condition, uses: &mut BTreeMap<Unknown, Uses>, unknowns: 
             examine(b, uses, unknowns);
         }
         Condition::Passed(test) => {
-            look(&test.barrier, uses, unknowns);
+            keep(&test.barrier, uses, unknowns);
             if let Some(parity) = &test.parity {
-                look(parity, uses, unknowns);
+                keep(parity, uses, unknowns);
             }
         }
         Condition::Constant(_) => {}

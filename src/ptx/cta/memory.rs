@@ -153,11 +153,15 @@ impl Writer<'_, '_> {
         };
         let early: Vec<&(Facts, Sum)> = cases.iter().filter(|case| before(case)).collect();
         if listed.is_none() && !early.is_empty() {
-            // Where the launch alone decides, that it does not is assumed.
+            // Where the launch alone decides, and this is done in every launch, that it does not is assumed.
             let moves = |u: Unknown| self.moves(u);
-            if early.iter().any(|(facts, index)| {
-                index.mentions(&moves) || index.reads_memory() || facts.range(index).1 < 1
-            }) {
+            let sometimes = !self.conditions.is_empty() || !self.loops.is_empty();
+            if sometimes
+                || cases.len() > 1
+                || early.iter().any(|(facts, index)| {
+                    index.mentions(&moves) || index.reads_memory() || facts.range(index).1 < 1
+                })
+            {
                 return refuse("this counter may lie before where its pointer points to");
             }
             let indices: Vec<Sum> = early.iter().map(|(_, index)| index.clone()).collect();

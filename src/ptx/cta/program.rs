@@ -245,7 +245,7 @@ pub(in crate::ptx) fn follow(
 
 /// Whether the kernel never looks at the grid. Its CTAs are all alike then: as many along several axes are the same
 /// as along one.
-fn never_looks(unknowns: &Unknowns) -> bool {
+pub(super) fn never_looks(unknowns: &Unknowns) -> bool {
     (0..3).all(|axis| unknowns.find(&Meaning::Blocks(axis)).is_none())
 }
 

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 use super::memory::based;
 use super::program::Program;
 use super::program::each;
+use super::program::never_looks;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::Unknowns;
 use crate::ptx::warp::statement::Action;
@@ -145,6 +146,10 @@ impl Passing<'_> {
 
     /// Whether these two together are other in every CTA and in every round of the loops around.
     fn apart(&self, parts: [Sum; 2]) -> bool {
+        // Nor can those of a grid that the kernel never looks at.
+        if never_looks(self.unknowns) {
+            return false;
+        }
         let mut open: BTreeSet<Unknown> = self.moving().into_iter().map(|(u, _)| u).collect();
         // Of an axis that the kernel knows only the extent of, CTAs cannot be told apart.
         let blind = |axis: usize| {

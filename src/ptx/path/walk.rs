@@ -688,6 +688,9 @@ impl<'m> Walker<'_, 'm, '_> {
     ) -> Result<State, Obstacle> {
         let mut sides = Vec::new();
         let looked = self.looked;
+        // What one side waits for is still under way on the other.
+        let before = self.unfinished;
+        let mut unfinished = [None, None];
         for holds in [true, false] {
             let mut side = state.clone();
             let here = if holds {
@@ -701,7 +704,12 @@ impl<'m> Walker<'_, 'm, '_> {
             let after = follow(self, holds, side, &mut statements);
             self.around.pop();
             sides.push((after?, statements));
+            for (all, here) in unfinished.iter_mut().zip(self.unfinished) {
+                *all = all.or(here);
+            }
+            self.unfinished = before;
         }
+        self.unfinished = unfinished;
         let (Some((second, below)), Some((first, above))) = (sides.pop(), sides.pop()) else {
             return Ok(state);
         };

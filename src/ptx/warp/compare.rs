@@ -234,6 +234,7 @@ impl Machine<'_, '_> {
         state: &mut State,
         at: usize,
     ) -> Option<Condition> {
+        self.note_words([a, b]);
         if let (Some(x), Some(y)) = (
             self.read(a, signed, bits, state, at),
             self.read(b, signed, bits, state, at),

@@ -18,6 +18,7 @@ use super::machine::Meaning;
 use super::machine::State;
 use super::machine::wrap;
 use super::pieces::in_pieces;
+use super::pieces::read_wider;
 use super::term::Atom;
 use super::term::Cell;
 use super::term::Condition;
@@ -276,6 +277,13 @@ impl Machine<'_, '_> {
             }
             _ => {}
         }
+        if name == "cvt"
+            && let Some(Operand::Register(register)) = instruction.operands.first()
+            && let Some((_, to @ (16 | 32))) = parts.iter().rev().nth(1).and_then(kind_of)
+            && read_wider(self.function, *register, to)
+        {
+            return Value::lost(at, "it is read in more bits than are written to it");
+        }
         let lacking = |v: &&Value| matches!(v, Value::Lost(_) | Value::Groups(..));
         if let Some(lost) = operands.iter().find(lacking) {
             return lost.clone().together();
@@ -290,10 +298,7 @@ impl Machine<'_, '_> {
         let Some(integers) = integers else {
             return lost();
         };
-        // How large the results may be is known as words from memory are taken not to be negative: that is said.
-        let word = |u: Unknown| matches!(self.unknowns.meaning(u), Some(Meaning::Read(..)));
-        let reads = |sum: &Sum| sum.reads_memory() || sum.mentions(&word);
-        self.unsigned |= !self.guessing && integers.iter().any(|i| reads(&i.sum));
+        self.note_words(integers.iter().copied());
         // A product that is shifted down by half its width is divided by a constant: that is written as such.
         let divides = name == "shr"
             && parts.last() == Some(&"u64")
@@ -314,6 +319,15 @@ impl Machine<'_, '_> {
                 ),
             ),
         }
+    }
+
+    /// Notes that words from memory are computed with, or put in an order: how large they are is known as they are taken not
+    /// to be negative, which has to be said.
+    pub(super) fn note_words<'i>(&mut self, integers: impl IntoIterator<Item = &'i Integer>) {
+        let word = |u: Unknown| matches!(self.unknowns.meaning(u), Some(Meaning::Read(..)));
+        let reads = |sum: &Sum| sum.reads_memory() || sum.mentions(&word);
+        let read = integers.into_iter().any(|i| reads(&i.sum));
+        self.unsigned |= read && !self.guessing;
     }
 
     fn arithmetic(
