@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use warplock::certificate::cut::artefact::Shows;
 use warplock::certificate::discharge::Solver;
 use warplock::certificate::grid::Residency;
 use warplock::certificate::manifest;
@@ -12,11 +13,14 @@ use warplock::certificate::manifest::Argument;
 use warplock::certificate::manifest::Certificate;
 use warplock::certificate::manifest::Rejection;
 use warplock::certificate::obligation::Obligation;
+use warplock::certificate::separation;
+use warplock::certificate::separation::Separation;
 use warplock::certificate::ticket::Tally;
 use warplock::certificate::ticket::Ticket;
 use warplock::proof;
 use warplock::proof::Guess;
 use warplock::proof::Layer;
+use warplock::protocol::Protocol;
 use warplock::text;
 use warplock::text::Narrowing;
 
@@ -123,6 +127,33 @@ fn a_weaker_lock_leaves_an_obligation_open() {
     .unwrap();
     let refusal = check(&certificate).unwrap_err();
     assert!(matches!(refusal, Rejection::Open { .. }), "{refusal}");
+}
+
+/// The other CTA of each pair never comes to its barrier. That accesses are ordered can still be
+/// shown of either part, but not that nobody hangs.
+#[test]
+fn parts_that_show_another_property_are_refused() {
+    let source = "protocol p param N in 1.. semaphore turn = 0 barrier met[N] { arrivals: 2 } \
+         role main[n in 0..N] { wait turn == n turn += 1 sync met[n] }";
+    let parts = separation::parts(&text::load(source.as_bytes()).unwrap()).unwrap();
+    let shown = |part: &Protocol, layer| {
+        match proof::search(part, layer, LIMIT, None, &|_| {}) {
+            Guess::Found(argument) | Guess::Fitting(argument) => Box::new(argument),
+            Guess::Nothing { reason, .. } => panic!("no artefact: {reason}"),
+        }
+    };
+    for shows in [Shows::Ordering, Shows::Visibility] {
+        let argument = Argument::Separation(Separation {
+            shared: shown(&parts.shared, Layer::Ticket),
+            own: shown(&parts.own, Layer::Cuts(shows)),
+        });
+        let (certificate, _) =
+            manifest::issue(source, &Narrowing::default(), "deadlock", argument).unwrap();
+        assert_eq!(
+            refusal(&certificate),
+            "this argument by the separation rule does not prove `deadlock`"
+        );
+    }
 }
 
 #[test]

@@ -118,7 +118,7 @@ impl Argument {
         match self {
             Argument::Cut(cut) => cut::proves(protocol, cut.shows, property),
             Argument::Order(_) if order::proves(protocol, property) => true,
-            Argument::Separation(_) => property == Property::Deadlock,
+            Argument::Separation(parts) => separation::proves(protocol, parts, property),
             _ => match property {
                 Property::Deadlock => true,
                 Property::Assertion => claims::follow_from_progress(protocol),

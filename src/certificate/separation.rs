@@ -53,6 +53,7 @@ use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
 use crate::protocol::Work;
+use crate::verdict::Property;
 
 /// Arguments for the two parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,6 +95,16 @@ pub fn obligations(
         }
     }
     Ok(all)
+}
+
+/// Whether both arguments, once their obligations are discharged, prove what makes the whole free of
+/// deadlock: an argument may be about another property of its part.
+pub fn proves(protocol: &Protocol, separation: &Separation, property: Property) -> bool {
+    property == Property::Deadlock
+        && parts(protocol).is_ok_and(|parts| {
+            separation.shared.proves(&parts.shared, Property::Deadlock)
+                && separation.own.proves(&parts.own, Property::Deadlock)
+        })
 }
 
 /// Takes a protocol apart.
