@@ -136,11 +136,9 @@ fn parts_that_show_another_property_are_refused() {
     let source = "protocol p param N in 1.. semaphore turn = 0 barrier met[N] { arrivals: 2 } \
          role main[n in 0..N] { wait turn == n turn += 1 sync met[n] }";
     let parts = separation::parts(&text::load(source.as_bytes()).unwrap()).unwrap();
-    let shown = |part: &Protocol, layer| {
-        match proof::search(part, layer, LIMIT, None, &|_| {}) {
-            Guess::Found(argument) | Guess::Fitting(argument) => Box::new(argument),
-            Guess::Nothing { reason, .. } => panic!("no artefact: {reason}"),
-        }
+    let shown = |part: &Protocol, layer| match proof::search(part, layer, LIMIT, None, &|_| {}) {
+        Guess::Found(argument) | Guess::Fitting(argument) => Box::new(argument),
+        Guess::Nothing { reason, .. } => panic!("no artefact: {reason}"),
     };
     for shows in [Shows::Ordering, Shows::Visibility] {
         let argument = Argument::Separation(Separation {

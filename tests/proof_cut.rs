@@ -40,6 +40,12 @@ fn accepted_for(property: &str, source: &str, argument: Argument) -> Result<usiz
     manifest::check(&certificate, &Solver::BuiltIn, each, &|_| {}).map(|c| c.obligations)
 }
 
+/// The same with so much time for each obligation.
+fn accepted_within(each: Duration, source: &str, argument: Argument) -> Result<usize, Rejection> {
+    let (certificate, _) = manifest::issue(source, &Narrowing::default(), "deadlock", argument)?;
+    manifest::check(&certificate, &Solver::BuiltIn, each, &|_| {}).map(|c| c.obligations)
+}
+
 fn proves(source: &str) {
     let argument = proposal(source).unwrap_or_else(|reason| panic!("{reason}\n{source}"));
     accepted(source, argument).unwrap_or_else(|rejection| panic!("{rejection}\n{source}"));
@@ -82,6 +88,34 @@ fn ring(producer: &str, consumer: &str, trips: [&str; 2], expected: &str, stages
 
 const FIRST_PASSES: &str = "(i / S + 1) % 2";
 const FIRST_WAITS: &str = "i / S % 2";
+
+/// With `W` beyond 2^127 the numbers `W` and `W + D` differ all the same. At `N = 99`, `M = 70` and one
+/// above the least of all others, 1 is there and 2 are waited for.
+#[test]
+fn large_numbers_do_not_cancel() {
+    let least = 1_i64 << 43;
+    let once = "max(0, 1 - (N * N - 2 * M * M - 1) * (N * N - 2 * M * M - 1))";
+    let large = format!("(P - {least}) * (Q - {least}) * (R - {least}) * (T - {least}) * {once}");
+    let source = |wanted: &str| {
+        format!(
+            "protocol p param P in {least}.. param Q in {least}.. param R in {least}..
+            param T in {least}.. param N in 18.. param M in 13..
+            semaphore s = {large} mbarrier b {{ arrivals: 1 }}
+            role a {{ wait s >= {large} {wanted} arrive b }}
+            role c {{ wait b 0 }}"
+        )
+    };
+    let each = Duration::from_secs(1);
+    for (wanted, holds) in [(String::new(), true), (format!("+ {once}"), false)] {
+        let source = source(&wanted);
+        let argument = proposal(&source).unwrap();
+        assert_eq!(
+            accepted_within(each, &source, argument).is_ok(),
+            holds,
+            "{wanted}"
+        );
+    }
+}
 
 #[test]
 fn a_ring_is_proved_for_listed_and_for_all_stage_counts() {

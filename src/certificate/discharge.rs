@@ -15,6 +15,7 @@ use z3::SatResult;
 use super::ground;
 use super::linear;
 use super::obligation::Obligation;
+use crate::certificate::exact;
 use crate::fresh;
 
 /// Which solver decides.
@@ -40,7 +41,7 @@ pub enum Answer {
 /// Has one obligation decided within a time limit: without its products if that will do, as a whole
 /// if that is soon done, and otherwise part by part: what must follow, and then where it says how to split it.
 pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> Answer {
-    let deadline = Instant::now() + limit;
+    let deadline = exact::deadline(limit);
     if *solver == Solver::BuiltIn && ground::truth(&obligation.goal) == Some(true) {
         return Answer::Discharged;
     }
@@ -117,7 +118,11 @@ fn left(deadline: Instant) -> Duration {
 fn first(obligation: &Obligation, solver: &Solver, limit: Duration) -> Answer {
     match solver {
         Solver::BuiltIn => attempt(obligation, Engine::Core, CORE.min(limit), 0),
-        Solver::Program(program) => external(obligation, program, PROGRAM.min(limit / 4)),
+        Solver::Program(program) => external(
+            obligation,
+            program,
+            PROGRAM.min(limit.checked_div(4).unwrap_or(limit)),
+        ),
     }
 }
 
@@ -164,7 +169,7 @@ fn persist(obligation: &Obligation, solver: &Solver, deadline: Instant) -> Answe
         if !timed_out {
             return answer;
         }
-        seed += 1;
+        seed = exact::next(seed);
     }
 }
 
@@ -257,7 +262,7 @@ fn run(obligation: &Obligation, program: &PathBuf, limit: Duration) -> Result<St
         .stderr(Stdio::null())
         .spawn()
         .map_err(|e| e.to_string())?;
-    let deadline = Instant::now() + limit;
+    let deadline = exact::deadline(limit);
     loop {
         match child.try_wait().map_err(|e| e.to_string())? {
             // Solvers end with all kinds of codes, but what one printed before it was killed is

@@ -5,10 +5,15 @@
 //! own, as SMT-LIB text, and has them discharged. It shares nothing with [`crate::proof`], which
 //! guesses artefacts from concrete runs, nor with [`crate::encoding`], which looks for failures.
 
+// A number that does not fit is refused: none wraps, saturates or overflows where proofs are checked.
+#![deny(clippy::arithmetic_side_effects)]
+#![deny(clippy::disallowed_methods)]
+
 pub mod claims;
 pub mod counting;
 pub mod cut;
 pub mod discharge;
+pub mod exact;
 pub mod grid;
 mod ground;
 pub mod known;
@@ -116,9 +121,10 @@ const SMALL: usize = 4;
 /// The nth value of every parameter, or its last one.
 fn small(protocol: &Protocol, nth: usize) -> Vec<i64> {
     let params = protocol.params.iter();
+    let above = |lo: i64| lo.checked_add_unsigned(nth as u64).unwrap_or(lo);
     let value = |domain: &Domain| match domain {
-        Domain::AtLeast(lo) => lo.saturating_add(nth as i64),
-        Domain::Range(lo, hi) => lo.saturating_add(nth as i64).min(*hi),
+        Domain::AtLeast(lo) => above(*lo),
+        Domain::Range(lo, hi) => above(*lo).min(*hi),
         Domain::Set(values) => {
             let at = values.get(nth).or(values.last());
             at.copied().unwrap_or(0)

@@ -10,6 +10,7 @@ use z3::ast::Int;
 
 use super::obligation::Obligation;
 use super::term;
+use crate::certificate::exact;
 use crate::fresh;
 
 /// Time for one question.
@@ -23,7 +24,7 @@ pub fn failing(
     names: &[String],
     limit: Duration,
 ) -> Vec<Vec<Option<i64>>> {
-    let deadline = Instant::now() + limit;
+    let deadline = exact::deadline(limit);
     let script = obligation.script();
     let declared = |name: &String| {
         let used = format!("(declare-const {} Int)", term::name(name));
@@ -66,7 +67,9 @@ pub fn failing(
             // Nothing at all is known of what lies below: parameters are hardly ever negative.
             let mut low = high.min(0);
             while low < high && Instant::now() < deadline {
-                let middle = low + (high - low) / 2;
+                let Some(middle) = between(low, high) else {
+                    break;
+                };
                 solver.push();
                 solver.assert(integer.le(Int::from_i64(middle)));
                 let found = values(&solver);
@@ -76,7 +79,7 @@ pub fn failing(
                         high = found[at].unwrap_or(middle).min(middle);
                         least = found;
                     }
-                    None => low = middle + 1,
+                    None => low = middle.checked_add(1).unwrap_or(high),
                 }
             }
             solver.assert(integer.eq(Int::from_i64(high)));
@@ -87,6 +90,12 @@ pub fn failing(
         }
         all
     })
+}
+
+/// The number halfway between two, rounded down.
+fn between(low: i64, high: i64) -> Option<i64> {
+    let half = high.checked_sub(low)?.checked_div(2)?;
+    low.checked_add(half)
 }
 
 #[cfg(test)]

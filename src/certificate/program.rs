@@ -15,6 +15,7 @@
 use std::collections::HashMap;
 use std::collections::HashSet;
 
+use super::exact;
 use crate::protocol::BinaryOp;
 use crate::protocol::Cell;
 use crate::protocol::Comparison;
@@ -432,8 +433,9 @@ impl Walk {
 
     /// A name that occurs nowhere in the protocol.
     fn fresh(&mut self) -> VarId {
-        self.next += 1;
-        VarId(self.next - 1)
+        let fresh = VarId(self.next);
+        self.next = exact::next(self.next);
+        fresh
     }
 
     fn event(

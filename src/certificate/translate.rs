@@ -304,8 +304,9 @@ impl<'p> Translator<'p> {
                     env: env.clone(),
                     points: BTreeSet::from([term::int(0)]),
                 };
+                let position = self.prefixes.len();
                 self.prefixes.push((key, prefix));
-                self.prefixes.len() - 1
+                position
             }
         };
         let prefix = &mut self.prefixes[position].1;
@@ -319,8 +320,9 @@ impl<'p> Translator<'p> {
         let position = match self.sums.iter().position(|(known, _)| *known == key) {
             Some(position) => position,
             None => {
+                let position = self.sums.len();
                 self.sums.push((key, BTreeSet::new()));
-                self.sums.len() - 1
+                position
             }
         };
         if !self.inside_count {

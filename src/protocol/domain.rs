@@ -23,7 +23,8 @@ impl Domain {
     pub fn position(&self, value: i64) -> Option<i64> {
         match self {
             Domain::AtLeast(lo) => value.checked_sub(*lo).filter(|at| *at >= 0),
-            Domain::Range(lo, hi) => (*lo..=*hi).contains(&value).then(|| value - lo),
+            Domain::Range(lo, hi) if value <= *hi => value.checked_sub(*lo).filter(|at| *at >= 0),
+            Domain::Range(..) => None,
             Domain::Set(all) => all.iter().position(|v| *v == value).map(|at| at as i64),
         }
     }

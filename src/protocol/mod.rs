@@ -4,6 +4,10 @@
 //! certificate checker and the reports read. It carries source spans so that any of them can
 //! point at the text, and nothing about how it will be decided.
 
+// What a protocol means is exact: no number wraps or saturates.
+#![deny(clippy::arithmetic_side_effects)]
+#![deny(clippy::disallowed_methods)]
+
 mod domain;
 mod expr;
 mod memory;

@@ -34,9 +34,15 @@ impl Protocol {
         };
         match op {
             BinaryOp::Ge => self.bound(param, number, i64::MAX),
-            BinaryOp::Gt => self.bound(param, number.saturating_add(1), i64::MAX),
+            BinaryOp::Gt => match number.checked_add(1) {
+                Some(least) => self.bound(param, least, i64::MAX),
+                None => self.bound(param, i64::MAX, i64::MIN),
+            },
             BinaryOp::Le => self.bound(param, i64::MIN, number),
-            BinaryOp::Lt => self.bound(param, i64::MIN, number.saturating_sub(1)),
+            BinaryOp::Lt => match number.checked_sub(1) {
+                Some(most) => self.bound(param, i64::MIN, most),
+                None => self.bound(param, i64::MAX, i64::MIN),
+            },
             BinaryOp::Eq => self.bound(param, number, number),
             _ => {}
         }
@@ -84,7 +90,8 @@ mod tests {
 
     #[test]
     fn plain_assumptions_bound_domains() {
-        let text = "protocol p param T in 1.. param N in 0..=9 param K in {2, 4, 8} param M in 1..
+        let text = "protocol p param T in 1.. param N in 0..=9 param K in {2, 4, 8} param M in 1.. param L in 0..
+            assume L > 9223372036854775807
             assume T >= 128 && 5 > N assume K != 2 && K <= 4 assume M == 0 assume T * N < M + 1000
             role nobody {}";
         let tight = text::load(text.as_bytes()).unwrap().tightened();
@@ -95,6 +102,7 @@ mod tests {
                 &Domain::AtLeast(128),
                 &Domain::Range(0, 4),
                 &Domain::Set(vec![2, 4]),
+                &Domain::Set(Vec::new()),
                 &Domain::Set(Vec::new()),
             ]
         );

@@ -4,6 +4,10 @@
 //! represented as 0 or 1; `text` has rejected expressions that mix the two. Every evaluated
 //! node costs one unit of work, so a run over an absurd range ends in an error.
 
+// Values are exact: an overflow is a fault.
+#![deny(clippy::arithmetic_side_effects)]
+#![deny(clippy::disallowed_methods)]
+
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::PatternId;
@@ -62,7 +66,7 @@ impl<'a> Env<'a> {
 
     /// Counts one unit of work.
     pub fn tick(&mut self) -> Result<(), Fault> {
-        self.work += 1;
+        self.work = self.work.checked_add(1).ok_or(Fault::Overflow)?;
         if self.work > self.work_limit {
             return Err(Fault::TooLarge {
                 what: "evaluation steps",
@@ -138,10 +142,11 @@ impl<'a> Env<'a> {
             let at = self.values(at)?;
             return Ok(self.pattern(*pattern)?.count(free, &at, lo, hi));
         }
-        let mut total = 0;
+        let mut total = 0_i64;
         for value in lo..hi {
             self.set(var, value)?;
-            total += i64::from(self.truth(body)?);
+            let counts = i64::from(self.truth(body)?);
+            total = total.checked_add(counts).ok_or(Fault::Overflow)?;
         }
         Ok(total)
     }

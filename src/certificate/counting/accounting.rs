@@ -12,6 +12,7 @@ use super::state::State;
 use super::system::Resource;
 use super::system::System;
 use super::system::later;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -110,21 +111,26 @@ impl System<'_> {
                 }
                 let amount = self.terms.expr(amount, &Env::new())?;
                 let brought = self.multiple(&amount, &total, group);
-                let offset = op.offset - origin;
+                let offset = exact::difference(op.offset, origin)?;
                 let mut rounds = Vec::new();
-                for early in 0..passed.early as i64 {
+                let distance = exact::number(distance)?;
+                let early = exact::number(passed.early)?;
+                for early in 0..early {
                     let round = term::int(early);
                     let reached = term::lt(&round, &state.base);
-                    let place = term::sum([state.base.clone(), term::int(distance as i64)]);
+                    let place = term::sum([state.base.clone(), term::int(distance)]);
                     let place = term::apply("mod", &[place, term::int(size)]);
-                    let own = term::int((early + offset).rem_euclid(size));
+                    let own = exact::around(exact::sum(early, offset)?, size)?;
+                    let own = term::int(exact::number(own)?);
                     rounds.push((term::and([reached, term::eq(&place, &own)]), round));
                 }
-                for nth in 1..=passed.recent as i64 {
-                    let latest = (distance as i64 - offset).rem_euclid(size);
-                    let back = term::int(latest - size * nth);
+                for nth in 1..=exact::number(passed.recent)? {
+                    let latest = exact::around(exact::difference(distance, offset)?, size)?;
+                    let back = exact::product(size, nth)?;
+                    let back = exact::difference(exact::number(latest)?, back)?;
+                    let back = term::int(back);
                     let round = term::sum([state.base.clone(), back]);
-                    let below = term::le(&term::int(passed.early as i64), &round);
+                    let below = term::le(&term::int(early), &round);
                     rounds.push((below, round));
                 }
                 for (counts, round) in rounds {
@@ -153,15 +159,17 @@ impl System<'_> {
         let size = self.families[family].size;
         let origin = self.families[family].origin;
         let members = self.groups[group].clone();
-        let here = |op: &Op, lag: i64| {
-            op.family == family && (lag + op.offset - origin).rem_euclid(size) == distance as i64
+        let here = |op: &Op, lag: usize| -> Result<bool, Unsupported> {
+            let shifted = exact::sum(exact::number(lag)?, op.offset)?;
+            let at = exact::around(exact::difference(shifted, origin)?, size)?;
+            Ok(op.family == family && at == distance)
         };
         let mut all = Vec::new();
-        let mut add = |system: &mut Self, op: &Op, lag: i64, at: &Term, is_before: bool| {
+        let mut add = |system: &mut Self, op: &Op, lag: usize, at: &Term, is_before: bool| {
             let (OpKind::Arrive(amount) | OpKind::Add(amount)) = &op.kind else {
                 return Ok(());
             };
-            if here(op, lag) {
+            if here(op, lag)? {
                 let amount = system.terms.expr(amount, &Env::new())?;
                 let arrived = system.multiple(&amount, count, group);
                 let holds = system.condition(group, op, at, is_before)?;
@@ -174,21 +182,23 @@ impl System<'_> {
                 add(self, op, 0, &term::int(0), true)?;
             }
         }
-        if location < before {
+        let Some(past_head) = location.checked_sub(before) else {
             return Ok(all);
-        }
+        };
         for (nth, op) in members.round.iter().enumerate() {
             for past in 0..lag {
-                add(self, op, past as i64, &later(&state.base, past), false)?;
+                add(self, op, past, &later(&state.base, past), false)?;
             }
-            let body = location < before + round.max(1);
-            if body && nth < location - before {
-                add(self, op, lag as i64, &later(&state.base, lag), false)?;
+            if past_head < round.max(1) && nth < past_head {
+                add(self, op, lag, &later(&state.base, lag), false)?;
             }
         }
         for (nth, op) in members.after.iter().enumerate() {
-            if location >= before + round.max(1) && nth <= location - before - round.max(1) {
-                add(self, op, lag as i64, &later(&state.base, lag), false)?;
+            if past_head
+                .checked_sub(round.max(1))
+                .is_some_and(|at| nth <= at)
+            {
+                add(self, op, lag, &later(&state.base, lag), false)?;
             }
         }
         Ok(all)

@@ -9,6 +9,7 @@ use super::shape::Group;
 use super::split;
 use super::system::System;
 use super::walk;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::protocol::Domain;
 use crate::protocol::ParamId;
@@ -50,7 +51,9 @@ impl Component {
     pub fn usual_window(&self) -> usize {
         let sizes = || self.families.iter().map(|family| family.size as usize);
         let half = sizes().sum::<usize>().div_ceil(2);
-        half.min(2 * sizes().max().unwrap_or(1) + 1).max(1)
+        let largest = sizes().max().unwrap_or(1);
+        let round = exact::next(exact::together(largest, largest));
+        half.min(round).max(1)
     }
 }
 
@@ -108,7 +111,11 @@ fn combinations(
     for at in enumerated {
         let values: Vec<i64> = match protocol.params.get(*at).map(|param| &param.domain) {
             Some(Domain::Set(values)) => values.clone(),
-            Some(Domain::Range(lo, hi)) if hi.saturating_sub(*lo) < MAX_CASES as i64 => {
+            Some(Domain::Range(lo, hi))
+                if hi
+                    .checked_sub(*lo)
+                    .is_some_and(|apart| apart < MAX_CASES as i64) =>
+            {
                 (*lo..=*hi).collect()
             }
             _ => return Err(Unsupported::whole("a parameter with too many values")),
@@ -197,8 +204,9 @@ fn component(
             op.family = match kept.iter().position(|family| *family == op.family) {
                 Some(position) => position,
                 None => {
+                    let position = kept.len();
                     kept.push(op.family);
-                    kept.len() - 1
+                    position
                 }
             };
         }

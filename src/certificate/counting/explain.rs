@@ -4,6 +4,7 @@ use super::Counting;
 use super::cases::components;
 use super::steps::Origin;
 use super::system::System;
+use crate::certificate::exact;
 use crate::protocol::Protocol;
 
 impl System<'_> {
@@ -23,10 +24,12 @@ impl System<'_> {
         let members = &self.groups[group];
         let op = if location < before {
             members.before.get(location)
-        } else if location < before + round.max(1) {
-            members.round.get(location - before)
         } else {
-            members.after.get(location - before - round.max(1) + 1)
+            let past_head = location.checked_sub(before);
+            match past_head.and_then(|at| at.checked_sub(round.max(1))) {
+                None => past_head.and_then(|at| members.round.get(at)),
+                Some(after) => members.after.get(exact::next(after)),
+            }
         };
         match op {
             Some(op) => {
@@ -62,10 +65,11 @@ impl System<'_> {
         if self.families.get(family).is_some_and(|f| !f.turning) {
             return format!("{name} has {not}completed {value} phases");
         }
-        let round = plus(
-            "b",
-            (distance as i64).saturating_add(size.saturating_mul(value - 1)),
-        );
+        let phases = value
+            .checked_sub(1)
+            .and_then(|phases| size.checked_mul(phases));
+        let round = phases.and_then(|rounds| rounds.checked_add_unsigned(distance as u64));
+        let round = round.map_or_else(|| "?".to_owned(), |round| plus("b", round));
         format!("{name} has {not}completed the phase of round {round}")
     }
 
@@ -81,7 +85,8 @@ impl System<'_> {
                 } else {
                     format!("{value} + ")
                 };
-                let place = plus("b", distance as i64 + family.origin);
+                let place = family.origin.checked_add_unsigned(distance as u64);
+                let place = place.map_or_else(|| "?".to_owned(), |place| plus("b", place));
                 let place = if place == "b" {
                     place
                 } else {

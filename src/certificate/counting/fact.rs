@@ -119,9 +119,10 @@ impl Atom {
     fn words(&self, system: &System<'_>, source: &str) -> String {
         match self {
             Atom::AtLeast(element, value) => system.reached(*element, *value, true),
-            Atom::AtMost(element, value) => {
-                system.reached(*element, value.saturating_add(1), false)
-            }
+            Atom::AtMost(element, value) => match value.checked_add(1) {
+                Some(next) => system.reached(*element, next, false),
+                None => "anything".to_owned(),
+            },
             Atom::Gap(a, b, most) => format!(
                 "relative to b, {} is at most {most} phases ahead of {}",
                 system.element_name(*a),

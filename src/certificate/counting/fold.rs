@@ -32,7 +32,10 @@ pub fn fold(expr: &Expr, known: &Known) -> Expr {
         },
         Expr::Var(var) => known.vars.get(var).cloned().unwrap_or_else(|| expr.clone()),
         Expr::Neg(e) => match go(e) {
-            Expr::Int(value) if value != i64::MIN => Expr::Int(-value),
+            Expr::Int(value) => match value.checked_neg() {
+                Some(minus) => Expr::Int(minus),
+                None => Expr::Neg(Box::new(Expr::Int(value))),
+            },
             e => Expr::Neg(Box::new(e)),
         },
         Expr::Not(e) => match go(e) {

@@ -5,6 +5,7 @@
 //! round or the next one of a ring in every round. A phase bit is periodic. A carried variable is
 //! periodic up to a constant growth per period.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::fold;
@@ -15,6 +16,7 @@ use super::walk::Program;
 use super::walk::Raw;
 use super::walk::RawKind;
 use super::walk::Rounds;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::protocol::Comparison;
 use crate::protocol::Expr;
@@ -40,16 +42,19 @@ pub struct Periodic {
 }
 
 impl Periodic {
-    /// The value in a round.
-    pub fn at(&self, round: i64) -> i64 {
-        let period = self.table.len() as i64;
-        self.table[round.rem_euclid(period) as usize] + self.growth * round.div_euclid(period)
+    /// The value in a round, if it fits.
+    pub fn at(&self, round: i64) -> Option<i64> {
+        let period = exact::number(self.table.len()).ok()?;
+        let start = self.table.get(exact::around(round, period).ok()?)?;
+        let grown = self.growth.checked_mul(round.checked_div_euclid(period)?)?;
+        start.checked_add(grown)
     }
 
     fn guess(values: &[i64]) -> Option<Periodic> {
         (1..=MAX_PERIOD.min(values.len() / 2)).find_map(|period| {
-            let growth = values[period] - values[0];
-            let fits = (period..values.len()).all(|r| values[r] - values[r - period] == growth);
+            let growth = values[period].checked_sub(values[0])?;
+            let mut later = values.iter().skip(period).zip(values);
+            let fits = later.all(|(next, value)| next.checked_sub(*value) == Some(growth));
             fits.then(|| Periodic {
                 table: values[..period].to_vec(),
                 growth,
@@ -77,13 +82,14 @@ pub struct Family {
 }
 
 impl Family {
-    fn elements(&self) -> Vec<Vec<i64>> {
+    /// Its elements; `None` if an index does not fit.
+    fn elements(&self) -> Option<Vec<Vec<i64>>> {
         let element = |k| {
             let mut element = self.first.clone();
             if let Some(at) = self.moving {
-                element[at] += k;
+                element[at] = element[at].checked_add(k)?;
             }
-            element
+            Some(element)
         };
         (0..self.size).map(element).collect()
     }
@@ -173,7 +179,7 @@ pub fn close(programs: Vec<(Part, Program)>) -> Result<(Vec<Group>, Vec<Family>)
     }
     // Rings first, so that a single element of one is found to belong to it.
     let mut all: Vec<&Place> = places.iter().flatten().collect();
-    all.sort_by_key(|place| -place.size);
+    all.sort_by_key(|place| Reverse(place.size));
     for place in all {
         if covering(&families, place).is_none() {
             families.push(Family {
@@ -231,7 +237,8 @@ fn carried_forms(rounds: &Rounds) -> Result<Vec<(VarId, Periodic)>, Unsupported>
         .collect();
     for round in 0..LOOK {
         let mut known = Known::default();
-        known.vars.insert(rounds.var, Expr::Int(rounds.lo + round));
+        let at = exact::sum(rounds.lo, round)?;
+        known.vars.insert(rounds.var, Expr::Int(at));
         for ((var, _, _), values) in rounds.carried.iter().zip(&values) {
             if let Some(value) = values.last() {
                 known.vars.insert(*var, Expr::Int(*value));
@@ -275,7 +282,7 @@ fn values(
     };
     (0..looks)
         .map(|round| {
-            let known = known_in(program, phase, round, carried);
+            let known = known_in(program, phase, round, carried)?;
             match fold::fold(expr, &known) {
                 Expr::Int(value) => Some(value),
                 _ => None,
@@ -284,21 +291,27 @@ fn values(
         .collect()
 }
 
-/// What the names of a phase stand for in a round.
-fn known_in(program: &Program, phase: Phase, round: i64, carried: &[(VarId, Periodic)]) -> Known {
+/// What the names of a phase stand for in a round; `None` if a number does not fit.
+fn known_in(
+    program: &Program,
+    phase: Phase,
+    round: i64,
+    carried: &[(VarId, Periodic)],
+) -> Option<Known> {
     let mut known = Known::default();
     let Some(rounds) = &program.rounds else {
-        return known;
+        return Some(known);
     };
-    known.vars.insert(rounds.var, Expr::Int(rounds.lo + round));
+    let at = rounds.lo.checked_add(round)?;
+    known.vars.insert(rounds.var, Expr::Int(at));
     for (var, form) in carried {
-        known.vars.insert(*var, Expr::Int(form.at(round)));
+        known.vars.insert(*var, Expr::Int(form.at(round)?));
     }
     // After the loop its length is the round.
     if let (Phase::After, Some(id)) = (phase, length_param(rounds)) {
-        known.params.insert(id, rounds.lo + round);
+        known.params.insert(id, at);
     }
-    known
+    Some(known)
 }
 
 fn length_param(rounds: &Rounds) -> Option<ParamId> {
@@ -330,12 +343,15 @@ fn place(
         if least == most {
             continue;
         }
-        let (size, offset) = (most - least + 1, values[0] - least);
-        let is_ring = values
-            .iter()
-            .zip(0i64..)
-            .all(|(value, r)| value - least == (r + offset) % size);
-        if !is_ring || place.moving.is_some() || size > LOOK / 2 {
+        let size = exact::sum(exact::difference(most, least)?, 1)?;
+        let offset = exact::difference(values[0], least)?;
+        let small = size <= LOOK / 2;
+        let is_ring = small
+            && values.iter().zip(offset..).all(|(value, r)| {
+                let distance = value.checked_sub(least);
+                distance.is_some() && distance == r.checked_rem(size)
+            });
+        if !is_ring || place.moving.is_some() {
             return Err(Unsupported::at(
                 raw.span,
                 "an element that is neither fixed nor the next of a ring",
@@ -357,7 +373,7 @@ fn covering(families: &[Family], place: &Place) -> Option<(usize, i64)> {
         if (&family.first, family.moving, family.size) == (&place.first, place.moving, place.size) {
             return Some((nth, place.offset));
         }
-        let number = family.elements().iter().position(|e| *e == place.first)?;
+        let number = family.elements()?.iter().position(|e| *e == place.first)?;
         (place.size == 1).then_some((nth, number as i64))
     })
 }
@@ -366,7 +382,7 @@ fn covering(families: &[Family], place: &Place) -> Option<(usize, i64)> {
 fn disjoint(programs: &[(Part, Program)], families: &[Family]) -> Result<(), Unsupported> {
     let mut seen = BTreeSet::new();
     for family in families {
-        for element in family.elements() {
+        for element in family.elements().ok_or_else(exact::too_large)? {
             if !seen.insert((family.object, element)) {
                 let raws = programs.iter().flat_map(|(_, program)| &program.raw);
                 let span = raws
@@ -427,7 +443,8 @@ fn operation(
             OpKind::Add(amount.clone())
         }
         RawKind::Compare(comparison, value) => {
-            let first = fold::fold(value, &known_in(program, raw.phase, 0, carried));
+            let known = known_in(program, raw.phase, 0, carried);
+            let first = fold::fold(value, &known.ok_or_else(exact::too_large)?);
             if fold::mentions(&first, &|_| true) {
                 return Err(refuse(
                     "an awaited value that is not a function of the round",

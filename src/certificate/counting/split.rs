@@ -7,6 +7,7 @@
 
 use super::fold;
 use super::fold::Known;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
@@ -187,7 +188,7 @@ pub fn parts(protocol: &Protocol, role: &Role, fixed: &Known) -> Result<Vec<Part
             }
         }
         for nth in 0..bounds.len() {
-            let upper = match bounds.get(nth + 1) {
+            let upper = match bounds.get(exact::next(nth)) {
                 Some(next) => Expr::binary(BinaryOp::Min, next.clone(), extent.clone()),
                 None => extent.clone(),
             };

@@ -1,5 +1,6 @@
 //! A state of the system, and how many locations and elements it has.
 
+use crate::certificate::exact;
 use crate::certificate::term;
 use crate::certificate::term::Term;
 
@@ -47,7 +48,7 @@ impl Layout {
     /// How many locations a group has.
     pub fn locations(&self, group: usize) -> usize {
         let [before, round, after] = self.groups[group];
-        before + round.max(1) + after
+        exact::together(exact::together(before, round.max(1)), after)
     }
 
     /// Where a round begins.

@@ -15,6 +15,7 @@ use super::state::State;
 use super::system::Resource;
 use super::system::System;
 use super::system::later;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -61,7 +62,8 @@ impl System<'_> {
         state: &State,
     ) -> Vec<Spot<'g>> {
         let [before, round, after] = self.layout.groups[group];
-        let past_loop = before + round.max(1);
+        let head = before;
+        let past_loop = exact::together(before, round.max(1));
         let at = later(&state.base, lag);
         let mut spots = Vec::new();
         let mut spot = |op: &'g Op, guard: Term, location: usize, lag: usize| {
@@ -80,28 +82,29 @@ impl System<'_> {
                 round: term::int(0),
                 before: true,
                 guard: term::boolean(true),
-                location: location + 1,
+                location: exact::next(location),
                 lag,
             });
             return spots;
         }
-        if location < before + round {
-            let last = location + 1 == before + round;
-            let target = if last {
-                (before, lag + 1)
+        let inside = location.checked_sub(head);
+        if let Some(op) = inside.and_then(|nth| members.round.get(nth)) {
+            let next = exact::next(location);
+            let target = if next == exact::together(head, round) {
+                (head, exact::next(lag))
             } else {
-                (location + 1, lag)
+                (next, lag)
             };
             let guard = term::lt(&at, &self.rounds);
-            spot(&members.round[location - before], guard, target.0, target.1);
+            spot(op, guard, target.0, target.1);
         }
         if location == before && after > 0 {
             let guard = term::eq(&at, &self.rounds);
             spot(&members.after[0], guard, past_loop, lag);
         }
-        if location >= past_loop && location + 1 < past_loop + after {
-            let op = &members.after[location - past_loop + 1];
-            spot(op, term::boolean(true), location + 1, lag);
+        let behind = location.checked_sub(past_loop).map(exact::next);
+        if let Some(op) = behind.and_then(|nth| members.after.get(nth)) {
+            spot(op, term::boolean(true), exact::next(location), lag);
         }
         spots
     }
@@ -206,7 +209,7 @@ impl System<'_> {
         };
         let moved = moved();
         let op = spot.op;
-        let (family, distance) = self.element(op, lag);
+        let (family, distance) = self.element(op, lag)?;
         let holds = self.condition(group, op, &spot.round, spot.before)?;
         if holds != term::boolean(true) {
             push(term::not(holds.clone()), moved.clone());
@@ -234,7 +237,7 @@ impl System<'_> {
                 push(term::and([holds, passes]), moved);
             }
             (OpKind::Wait(table), Resource::Mbarrier { .. }) => {
-                let passes = self.passes(state, op, table, lag, spot.before);
+                let passes = self.passes(state, op, table, lag, spot.before)?;
                 push(term::and([holds, passes]), moved);
             }
             (OpKind::Arrive(amount), Resource::Mbarrier { expected }) => {
@@ -281,41 +284,58 @@ impl System<'_> {
     }
 
     /// The family and distance from the base of what an operation works on.
-    fn element(&self, op: &Op, lag: usize) -> (usize, usize) {
+    fn element(&self, op: &Op, lag: usize) -> Result<(usize, usize), Unsupported> {
         let family = &self.families[op.family];
-        let distance = (lag as i64 + op.offset - family.origin).rem_euclid(family.size);
-        (op.family, distance as usize)
+        let shifted = exact::sum(exact::number(lag)?, op.offset)?;
+        let distance = exact::around(exact::difference(shifted, family.origin)?, family.size)?;
+        Ok((op.family, distance))
     }
 
     /// When a wait passes: the completed phases and the awaited parity differ by an odd number.
-    fn passes(&self, state: &State, op: &Op, table: &[i64], lag: usize, before: bool) -> Term {
-        let (family, distance) = self.element(op, lag);
+    fn passes(
+        &self,
+        state: &State,
+        op: &Op,
+        table: &[i64],
+        lag: usize,
+        before: bool,
+    ) -> Result<Term, Unsupported> {
+        let (family, distance) = self.element(op, lag)?;
         let Family { size, turning, .. } = self.families[family];
         // Added to the phases ahead, whether it is odd that counts; a function of the base.
-        let offset = |base: i64| {
-            let awaited = table[(base + lag as i64).rem_euclid(table.len() as i64) as usize];
-            let phases = (base + distance as i64).div_euclid(size);
-            (if turning { phases } else { 0 } + awaited).rem_euclid(2)
+        let (lag, first) = (exact::number(lag)?, exact::number(distance)?);
+        let length = exact::number(table.len())?;
+        let offset = |base: i64| -> Result<usize, Unsupported> {
+            let awaited = table[exact::around(exact::sum(base, lag)?, length)?];
+            let phases = exact::sum(base, first)?.checked_div_euclid(size);
+            let phases = phases.filter(|_| turning).unwrap_or(0);
+            exact::around(exact::sum(phases, awaited)?, 2)
         };
         let period = if before {
             1
         } else {
-            lcm(2 * size, table.len() as i64)
+            lcm(exact::product(2, size)?, length)?
         };
         let ahead = &state.ahead[family][distance];
-        let odd: Vec<i64> = (0..period).filter(|base| offset(*base) == 1).collect();
+        let mut odd = Vec::new();
+        for base in 0..period {
+            if offset(base)? == 1 {
+                odd.push(base);
+            }
+        }
         let two = term::int(2);
         let rest = |value: &Term| term::apply("mod", &[value.clone(), two.clone()]);
         if odd.is_empty() {
-            return term::eq(&rest(ahead), &term::int(1));
+            return Ok(term::eq(&rest(ahead), &term::int(1)));
         }
-        if odd.len() as i64 == period {
-            return term::eq(&rest(ahead), &term::int(0));
+        if exact::number(odd.len())? == period {
+            return Ok(term::eq(&rest(ahead), &term::int(0)));
         }
         let phase = term::apply("mod", &[state.base.clone(), term::int(period)]);
         let is_odd = term::or(odd.into_iter().map(|b| term::eq(&phase, &term::int(b))));
         let extra = term::ite(&is_odd, &term::int(1), &term::int(0));
-        term::eq(&rest(&term::sum([ahead.clone(), extra])), &term::int(1))
+        let sum = term::sum([ahead.clone(), extra]);
+        Ok(term::eq(&rest(&sum), &term::int(1)))
     }
 
     fn shift(&self, state: &State) -> Transition {
@@ -358,11 +378,11 @@ impl System<'_> {
         for (group, locations) in state.counts.iter().enumerate() {
             let [_, _, after] = self.layout.groups[group];
             let head = self.layout.head(group);
-            let end = self.layout.locations(group) - 1;
+            let past_end = self.layout.locations(group);
             for (location, lags) in locations.iter().enumerate() {
                 for (lag, count) in lags.iter().enumerate() {
                     let present = term::le(&term::int(1), count);
-                    if after > 0 && location == end {
+                    if after > 0 && exact::next(location) == past_end {
                         continue;
                     }
                     if after == 0 && location == head {
@@ -378,11 +398,12 @@ impl System<'_> {
     }
 }
 
-fn lcm(a: i64, b: i64) -> i64 {
-    let mut x = a;
-    let mut y = b;
-    while y != 0 {
-        (x, y) = (y, x.rem_euclid(y));
+/// The least common multiple of two positive numbers.
+fn lcm(a: i64, b: i64) -> Result<i64, Unsupported> {
+    let (mut x, mut y) = (a, b);
+    while let Some(rest) = x.checked_rem_euclid(y) {
+        (x, y) = (y, rest);
     }
-    a / x * b
+    let reduced = a.checked_div(x).ok_or_else(exact::too_large)?;
+    exact::product(reduced, b)
 }

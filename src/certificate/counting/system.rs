@@ -25,6 +25,7 @@ use super::shape::Periodic;
 use super::state::Layout;
 use super::state::State;
 use super::walk;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -192,7 +193,7 @@ impl<'p> System<'p> {
         let layout = &self.layout;
         let mut counts: Vec<Vec<Vec<Term>>> = (0..layout.groups.len())
             .map(|group| {
-                let lags = |location| vec![zero(); layout.lags(group, location) + 1];
+                let lags = |location| vec![zero(); exact::next(layout.lags(group, location))];
                 (0..layout.locations(group)).map(lags).collect()
             })
             .collect();
@@ -226,7 +227,7 @@ impl<'p> System<'p> {
                         term::eq(&state.base, &zero)
                     } else if location == head {
                         term::le(&at, &self.rounds)
-                    } else if location < head + round.max(1) {
+                    } else if location < exact::together(head, round.max(1)) {
                         term::lt(&at, &self.rounds)
                     } else {
                         term::eq(&at, &self.rounds)
@@ -356,7 +357,7 @@ fn resource(
 pub fn periodic(form: &Periodic, round: &Term) -> Term {
     let period = form.table.len() as i64;
     let position = term::apply("mod", &[round.clone(), term::int(period)]);
-    let mut value = term::int(form.table[form.table.len() - 1]);
+    let mut value = term::int(form.table.last().copied().unwrap_or(0));
     for (at, entry) in form.table.iter().enumerate().rev().skip(1) {
         let here = term::eq(&position, &term::int(at as i64));
         value = term::ite(&here, &term::int(*entry), &value);

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use super::fold;
 use super::fold::Known;
 use super::split::Part;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Cell;
@@ -144,7 +145,7 @@ impl Walk<'_> {
             if self.returned {
                 break;
             }
-            self.statements += 1;
+            self.statements = exact::next(self.statements);
             if self.statements > MAX_STATEMENTS {
                 return Err(Unsupported::at(
                     stmt.span,
@@ -186,8 +187,8 @@ impl Walk<'_> {
                 let hi = self.evaluate(hi, stmt.span)?;
                 match (&lo, &hi) {
                     (Expr::Int(lo), Expr::Int(hi)) => {
-                        let count = hi.saturating_sub(*lo);
-                        if count > MAX_STATEMENTS as i64 {
+                        let count = hi.checked_sub(*lo);
+                        if count.is_none_or(|count| count > MAX_STATEMENTS as i64) {
                             return refuse("a loop that is too long to write out");
                         }
                         let mut values: Vec<i64> = (*lo..*hi).collect();

@@ -42,7 +42,10 @@ pub fn sub(a: Expr, b: Expr) -> Expr {
         (a, b) if a == b => Expr::Int(0),
         (e, Expr::Int(0)) => e,
         (Expr::Int(x), Expr::Int(y)) => folded(BinaryOp::Sub, x, y, x.checked_sub(y)),
-        (a, Expr::Int(y)) if y != i64::MIN => add(a, Expr::Int(-y)),
+        (a, Expr::Int(y)) => match y.checked_neg() {
+            Some(minus) => add(a, Expr::Int(minus)),
+            None => Expr::binary(BinaryOp::Sub, a, Expr::Int(y)),
+        },
         (a, b) => Expr::binary(BinaryOp::Sub, a, b),
     }
 }

@@ -525,7 +525,7 @@ fn agree(
     value: fn(&Valued) -> &Term,
 ) -> Result<(), Unsupported> {
     for (nth, one) in all.iter().enumerate() {
-        for other in &all[nth + 1..] {
+        for other in all.iter().skip(nth).skip(1) {
             agree_two(setting, one, other, value)?;
         }
     }

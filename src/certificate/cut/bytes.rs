@@ -36,6 +36,7 @@ use super::state;
 use super::state::Group;
 use super::state::Resource;
 use super::state::Setting;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -68,7 +69,7 @@ impl<'a> Rule<'a> {
     pub fn expected_before_arrival(&self, class: usize, site: usize) -> Result<(), Unsupported> {
         let sites = &self.classes[class].flow.sites;
         let at = &sites[site];
-        let next = sites.get(site + 1);
+        let next = sites.get(exact::next(site));
         let follows =
             next.is_some_and(|n| matches!(n.kind, Kind::Arrive { .. }) && one_element(at, n));
         if follows {
@@ -171,7 +172,7 @@ impl<'a> Rule<'a> {
         for arrival in self.arrivals_of(class, at) {
             let start = &sites[arrival];
             let mut sum = Expr::Int(0);
-            for (nth, there) in sites.iter().enumerate().skip(arrival + 1) {
+            for (nth, there) in sites.iter().enumerate().skip(arrival).skip(1) {
                 let Kind::Deliver { bytes } = &there.kind else {
                     break;
                 };
@@ -183,7 +184,7 @@ impl<'a> Rule<'a> {
                 }
                 self.steady(class, nth, bytes)?;
                 sum = super::algebra::add(sum, bytes.clone());
-                found += 1;
+                found = exact::next(found);
             }
             if each.as_ref().is_some_and(|known| *known != sum) {
                 return Ok(None);

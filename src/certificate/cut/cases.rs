@@ -51,6 +51,12 @@ pub fn case_of<'a>(cut: &'a Cut, obligation: &str) -> Option<&'a Case> {
     cut.cases.get(number.parse::<usize>().ok()?)
 }
 
+/// Whether a range has no more values than are treated one at a time.
+pub(super) fn few(lo: i64, hi: i64) -> bool {
+    let apart = hi.checked_sub(lo);
+    apart.is_some_and(|apart| apart < MAX_CASES as i64)
+}
+
 /// All combinations of the values of these parameters, in lexicographic order.
 ///
 /// # Errors
@@ -60,9 +66,7 @@ pub fn combinations(protocol: &Protocol, split: &[usize]) -> Result<Vec<Vec<i64>
     let mut all = vec![Vec::new()];
     for at in split {
         let values: Vec<i64> = match protocol.params.get(*at).map(|p| &p.domain) {
-            Some(Domain::Range(lo, hi)) if hi.saturating_sub(*lo) < MAX_CASES as i64 => {
-                (*lo..=*hi).collect()
-            }
+            Some(Domain::Range(lo, hi)) if few(*lo, *hi) => (*lo..=*hi).collect(),
             Some(Domain::Set(values)) => values.clone(),
             _ => {
                 return Err(Unsupported::whole(
@@ -70,7 +74,11 @@ pub fn combinations(protocol: &Protocol, split: &[usize]) -> Result<Vec<Vec<i64>
                 ));
             }
         };
-        if all.len() * values.len() > MAX_CASES {
+        if all
+            .len()
+            .checked_mul(values.len())
+            .is_none_or(|n| n > MAX_CASES)
+        {
             return Err(Unsupported::whole("more cases than are tried"));
         }
         all = all

@@ -81,8 +81,7 @@ fn independent(protocol: &Protocol) -> Copies {
 
 /// Whether two expressions are the same polynomial.
 pub fn equal(a: &Expr, b: &Expr) -> bool {
-    let difference = Polynomial::of(a).minus(&Polynomial::of(b));
-    difference.to_expr() == Some(Expr::Int(0))
+    Polynomial::of(a).minus(&Polynomial::of(b)).is_zero()
 }
 
 /// Per buffer that is used, the position of the copy's number among its indices.
@@ -150,16 +149,15 @@ fn separates(body: &[Stmt], var: VarId, objects: &mut BTreeMap<usize, usize>) ->
             StmtKind::For { body, .. } => separates(body, var, objects),
             _ => true,
         };
-        let mut uses = 0;
-        statements::visit_exprs(stmt, &mut |e| {
-            uses += usize::from(algebra::mentions(e, var))
-        });
-        let own = match statements::cell_of(stmt) {
-            Some(cell) => usize::from(own_element(cell, var, objects)),
-            None => 0,
-        };
-        let needs_one = statements::cell_of(stmt).is_some();
-        inside && uses == own && (!needs_one || own == 1)
+        let mut uses = Vec::new();
+        statements::visit_exprs(stmt, &mut |e| uses.push(algebra::mentions(e, var)));
+        let uses = uses.into_iter().filter(|used| *used).count();
+        // Exactly one use where there is an element, which is the copy's own, and none elsewhere.
+        inside
+            && match statements::cell_of(stmt) {
+                Some(cell) => uses == 1 && own_element(cell, var, objects),
+                None => uses == 0,
+            }
     })
 }
 

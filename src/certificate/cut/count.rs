@@ -73,7 +73,7 @@ impl Course {
             Course::Ring {
                 stride, modulus, ..
             } => Some(match modulus {
-                Expr::Int(m) => Expr::Int(m / gcd(*stride, *m)),
+                Expr::Int(m) => Expr::Int(m.checked_div(gcd(*stride, *m)?)?),
                 modulus => modulus.clone(),
             }),
             Course::Line { .. } => None,
@@ -98,9 +98,14 @@ impl Course {
         };
         // stride * u = target - shift (mod modulus) has solutions iff the greatest common divisor
         // divides the right side, and then they are those of u = residue (mod period).
-        let divisor = gcd(*stride, modulus);
-        let period = modulus / divisor;
-        let inverse = (0..period).find(|x| (stride / divisor * x - 1).rem_euclid(period) == 0)?;
+        let divisor = gcd(*stride, modulus)?;
+        let period = modulus.checked_div(divisor)?;
+        let reduced = stride.checked_div(divisor)?;
+        let one = 1_i64.checked_rem_euclid(period)?;
+        let inverse = (0..period).find(|x| {
+            let product = reduced.checked_mul(*x);
+            product.and_then(|product| product.checked_rem_euclid(period)) == Some(one)
+        })?;
         let distance = algebra::sub(target.clone(), shift.clone());
         let quotient = algebra::binary(BinaryOp::Div, distance.clone(), Expr::Int(divisor));
         let scaled = algebra::mul(Expr::Int(inverse), quotient);
@@ -112,8 +117,12 @@ impl Course {
     }
 }
 
-fn gcd(a: i64, b: i64) -> i64 {
-    if b == 0 { a } else { gcd(b, a % b) }
+/// The greatest common divisor of a number and a positive one.
+fn gcd(a: i64, b: i64) -> Option<i64> {
+    match b {
+        0 => Some(a),
+        _ => gcd(b, a.checked_rem(b)?),
+    }
 }
 
 impl Flow {

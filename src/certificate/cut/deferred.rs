@@ -33,6 +33,7 @@ use super::races::Access;
 use super::rule::Held;
 use super::rule::Rule;
 use super::state::Setting;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -63,7 +64,7 @@ pub fn waits(flow: &Flow, point: usize) -> Vec<usize> {
     let soonest = match races::end(flow, point) {
         Some(Moment::Point(end)) => {
             let here = flow.points[end].path.loops == this.path.loops;
-            here && !(point + 1..end).any(|at| wait(&at))
+            here && !(exact::next(point)..end).any(|at| wait(&at))
         }
         _ => false,
     };

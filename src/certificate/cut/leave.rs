@@ -14,6 +14,7 @@
 
 use super::algebra;
 use super::algebra::Interval;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
@@ -49,7 +50,7 @@ pub fn unfolded(stmt: &Stmt) -> Result<Option<Vec<Stmt>>, Unsupported> {
     else {
         return refuse("that is not the end of a branch of the loop's own block");
     };
-    let (before, after) = (&body[..nth], &body[nth + 1..]);
+    let (before, after) = (&body[..nth], &body[exact::next(nth)..]);
     let others = [before, exit.first, exit.stays, after];
     if others.iter().any(|block| leaving(block).is_some()) {
         return refuse("beside another one in one loop");
@@ -131,17 +132,16 @@ fn exit(stmt: &Stmt) -> Option<Exit<'_>> {
         let last = block.last().map(|s| &s.kind);
         matches!(last, Some(StmtKind::Break | StmtKind::Return))
     };
-    let without_last = |block: &'_ [Stmt]| block.len() - 1;
     if ends(then) {
         Some(Exit {
             condition: condition.clone(),
-            first: &then[..without_last(then)],
+            first: then.split_last().map_or(&[], |(_, first)| first),
             stays: otherwise,
         })
     } else if ends(otherwise) {
         Some(Exit {
             condition: algebra::not(condition.clone()),
-            first: &otherwise[..without_last(otherwise)],
+            first: otherwise.split_last().map_or(&[], |(_, first)| first),
             stays: then,
         })
     } else {

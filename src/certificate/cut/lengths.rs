@@ -15,6 +15,7 @@
 //! same text agree on them.
 
 use super::algebra;
+use crate::certificate::exact;
 use crate::protocol::Expr;
 use crate::protocol::VarId;
 
@@ -99,13 +100,13 @@ fn canonical(expr: &Expr, depth: usize) -> Option<Expr> {
             if depth >= MAX_NESTED || *var == ITERATION {
                 return None;
             }
-            let name = VarId(COUNTED + depth);
+            let name = VarId(exact::together(COUNTED, depth));
             let body = algebra::at(body, *var, &Expr::Var(name));
             Expr::Count {
                 var: name,
                 lo: boxed(lo)?,
                 hi: boxed(hi)?,
-                body: Box::new(canonical(&body, depth + 1)?),
+                body: Box::new(canonical(&body, exact::next(depth))?),
             }
         }
         Expr::Neg(e) => Expr::Neg(boxed(e)?),

@@ -73,7 +73,7 @@ impl<'a> Rule<'a> {
             self.in_turns(edge, &edges)?;
         }
         for (nth, a) in edges.iter().enumerate() {
-            for b in &edges[nth + 1..] {
+            for b in edges.iter().skip(nth).skip(1) {
                 let once = !again.contains(&a.access.buffer) && a.begins == b.begins;
                 if once && self.may_meet(&a.access, &b.access) {
                     self.only_one_room(a, b)?;

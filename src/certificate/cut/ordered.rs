@@ -40,6 +40,7 @@ use super::state::Resource;
 use super::state::Setting;
 use super::state::Spot;
 use super::statements;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -116,7 +117,7 @@ fn of_extent(protocol: &Protocol, extent: &Expr, order: Order) -> Option<Ordered
         return None;
     }
     let first = protocol.params.len();
-    let numbers: Vec<ParamId> = (first..first + SYMBOLIC).map(ParamId).collect();
+    let numbers: Vec<ParamId> = (first..).take(SYMBOLIC).map(ParamId).collect();
     let seen_from = numbers.iter().map(|n| seen_from(protocol, &vars, *n));
     Some(Ordered {
         order,
@@ -282,7 +283,7 @@ impl<'a> Rule<'a> {
 
     /// The position of a class in the first copy.
     pub fn original(&self, position: usize) -> usize {
-        position % self.classes.len().max(1)
+        position.checked_rem(self.classes.len()).unwrap_or(position)
     }
 
     /// Whether a class belongs to ordered copies.
@@ -348,6 +349,7 @@ impl<'a> Rule<'a> {
             (Upto::This, Order::Ascending) => (Expr::Int(0), this),
             (Upto::This, Order::Descending) => (next, extent),
         };
+        let minus = Expr::Int(exact::difference(0, scale)?);
         for (position, class) in self.classes.iter().enumerate() {
             if !self.is_copied(position) {
                 continue;
@@ -356,8 +358,7 @@ impl<'a> Rule<'a> {
                 let span = class.flow.sites[site].span;
                 let open = || Unsupported::at(span, "what all copies add here together");
                 let times = numbered_by(&times, ordered.numbers[0]);
-                let amount =
-                    algebra::mul(Expr::Int(-scale), algebra::mul(class.size.clone(), weight));
+                let amount = algebra::mul(minus.clone(), algebra::mul(class.size.clone(), weight));
                 if !algebra::mentions(&times, NUMBER) {
                     let copies = algebra::sub(to.clone(), without.clone());
                     let factor = Polynomial::of(&algebra::mul(amount, copies));

@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use super::algebra;
 use super::flow;
 use super::statements;
+use crate::certificate::exact;
 use crate::protocol::Expr;
 use crate::protocol::Initial;
 use crate::protocol::ObjectId;
@@ -78,7 +79,9 @@ impl Own {
 
     /// The first number that no variable has.
     pub fn next(&self, protocol: &Protocol) -> usize {
-        protocol.vars.len() + self.vars.len() + self.epochs.len()
+        [self.vars.len(), self.epochs.len()]
+            .into_iter()
+            .fold(protocol.vars.len(), exact::together)
     }
 }
 

@@ -60,6 +60,7 @@ use super::state::Group;
 use super::state::Setting;
 use super::state::Spot;
 use super::state::Withheld;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -91,9 +92,9 @@ pub fn end(flow: &Flow, point: usize) -> Option<Moment> {
                 most == Some(0)
                     && !(reads_only && *write)
                     && executed_with(&there.path, &this.path)
-                    && (point + 1..*at).any(group)
+                    && (exact::next(point)..*at).any(group)
             };
-            if let Some(wait) = (point + 1..flow.points.len()).find(waits) {
+            if let Some(wait) = (exact::next(point)..flow.points.len()).find(waits) {
                 return Some(Moment::Point(wait));
             }
             let lands = |at: &usize| {

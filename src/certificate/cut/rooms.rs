@@ -38,6 +38,7 @@ use super::races::Access;
 use super::rule::Held;
 use super::rule::Rule;
 use super::state::Setting;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -157,7 +158,7 @@ impl<'a> Rule<'a> {
                     let trips = setting.terms.expr(&around.trips, then)?;
                     all.push(term::lt(&next, &trips));
                     values.insert(around.var, next);
-                    depth + 1
+                    exact::next(depth)
                 }
             };
             all.extend(self.begun(setting, this, &at.loops[inner..], &mut values)?);

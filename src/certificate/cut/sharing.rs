@@ -31,7 +31,7 @@
 use std::collections::BTreeMap;
 
 use super::algebra;
-use super::cases::MAX_CASES;
+use super::cases::few;
 use super::class::MAX_COMPARISONS;
 use super::comparisons::Uses;
 use super::copies;
@@ -67,7 +67,7 @@ pub fn open(protocol: &Protocol, extent: &Expr) -> bool {
     match extent {
         Expr::Param(id) => match protocol.params[id.0].domain {
             Domain::AtLeast(_) => true,
-            Domain::Range(lo, hi) => hi.saturating_sub(lo) >= MAX_CASES as i64,
+            Domain::Range(lo, hi) => !few(lo, hi),
             Domain::Set(_) => false,
         },
         Expr::Binary(_, a, b) => open(protocol, a) || open(protocol, b),

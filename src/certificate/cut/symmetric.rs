@@ -33,6 +33,8 @@
 
 use std::cell::OnceCell;
 
+use num_bigint::BigInt;
+
 use super::artefact::Hold;
 use super::artefact::Quantity;
 use super::class::Class;
@@ -101,7 +103,7 @@ impl Permuted<'_> {
 struct Alike {
     classes: Vec<usize>,
     /// How many members they have: a sum of numbers, or so many times a size.
-    members: (i64, Option<Expr>),
+    members: (BigInt, Option<Expr>),
 }
 
 /// Classes that are the same but for a number, and the cuts that are asked for.
@@ -143,15 +145,17 @@ pub fn renamed(hold: &Hold, classes: &[usize]) -> Option<Hold> {
 /// Permutations of so many values: those that clusters of one or two dimensions have.
 fn permutations(extent: i64) -> Vec<Vec<i64>> {
     let all = || 0..extent;
-    let mut found = vec![all().map(|v| (v + 1) % extent).collect()];
+    let mut next: Vec<i64> = all().collect();
+    next.rotate_left(1);
+    let mut found = vec![next];
     if extent.count_ones() == 1 {
         let bits = (0..extent.trailing_zeros()).map(|bit| 1_i64 << bit);
         found.extend(bits.map(|bit| all().map(|v| v ^ bit).collect()));
     }
-    for first in 0..extent - 1 {
-        let swapped = |v: i64| match v - first {
-            0 => first + 1,
-            1 => first,
+    for (first, second) in all().zip(1..extent) {
+        let swapped = |v: i64| match v {
+            _ if v == first => second,
+            _ if v == second => first,
             _ => v,
         };
         found.push(all().map(swapped).collect());
@@ -253,21 +257,21 @@ impl Rule<'_> {
         let mut groups: Vec<Alike> = Vec::new();
         for (class, this) in self.classes.iter().enumerate() {
             let (number, size) = match &this.size {
-                Expr::Int(number) => (*number, None),
-                size => (1, Some(size.clone())),
+                Expr::Int(number) => (BigInt::from(*number), None),
+                size => (BigInt::from(1), Some(size.clone())),
             };
             let same = groups.iter_mut().find(|group| {
                 group.members.1 == size
                     && self.becomes(class, group.classes[0], &still, Order::Free)
             });
             let counted = match &size {
-                None => number >= 1,
+                None => number > BigInt::ZERO,
                 Some(_) => true,
             };
             match same {
                 Some(group) if counted => {
                     group.classes.push(class);
-                    group.members.0 = group.members.0.saturating_add(number);
+                    group.members.0 += number;
                 }
                 _ => groups.push(Alike {
                     classes: vec![class],
@@ -389,20 +393,22 @@ fn same_sites(a: &Flow, b: &Flow, permuted: &Permuted<'_>, order: Order) -> bool
     if order == Order::Exact {
         return a.sites.iter().zip(&b.sites).all(|(x, y)| same(x, y));
     }
-    let mut start = 0;
-    while start < a.sites.len() {
-        let length = run(&a.sites[start..]);
-        if length != run(&b.sites[start..]) {
+    let (mut a, mut b) = (&a.sites[..], &b.sites[..]);
+    while !a.is_empty() {
+        let length = run(a);
+        if length != run(b) {
             return false;
         }
-        let mut left: Vec<&Site> = b.sites[start..start + length].iter().collect();
-        for site in &a.sites[start..start + length] {
+        let (run, rest) = a.split_at(length);
+        let (other, other_rest) = b.split_at(length);
+        (a, b) = (rest, other_rest);
+        let mut left: Vec<&Site> = other.iter().collect();
+        for site in run {
             let Some(found) = left.iter().position(|other| same(site, other)) else {
                 return false;
             };
             left.swap_remove(found);
         }
-        start += length;
     }
     true
 }

@@ -50,6 +50,7 @@ use super::state::Resource;
 use super::state::Setting;
 use super::state::Spot;
 use super::state::Tag;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -560,7 +561,8 @@ impl<'a> Rule<'a> {
                 self.visited(setting, valued, at, &|k| std::ptr::eq(k, &site.kind))?
             };
             if let Some(done) = done {
-                let reached = term::sum([done.clone(), term::int(known.first - 1)]);
+                let reached =
+                    term::sum([done.clone(), term::int(exact::difference(known.first, 1)?)]);
                 setting.facts.push(term::or([
                     term::le(&done, &term::int(0)),
                     term::le(&reached, &valued.value),

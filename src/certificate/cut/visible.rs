@@ -68,6 +68,7 @@ use super::rule::Held;
 use super::rule::Rule;
 use super::rule::all_needed;
 use super::state::Setting;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -93,7 +94,7 @@ pub fn fence_behind(flow: &Flow, wait: usize) -> Option<usize> {
 }
 
 fn first_fence(flow: &Flow, from: usize, path: &Path) -> Option<usize> {
-    let mut later = from + 1..flow.points.len();
+    let mut later = exact::next(from)..flow.points.len();
     later.find(|at| is_fence(flow, *at) && executed_with(&flow.points[*at].path, path))
 }
 

@@ -359,15 +359,15 @@ fn linear(expr: &Expr, var: VarId) -> Option<(i64, Expr)> {
         Expr::Var(_) => Some((1, Expr::Int(0))),
         Expr::Neg(e) => {
             let (sign, rest) = linear(e, var)?;
-            Some((-sign, Expr::Neg(Box::new(rest))))
+            Some((sign.checked_neg()?, Expr::Neg(Box::new(rest))))
         }
         Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b) => {
             let (left, left_rest) = linear(a, var)?;
             let (right, right_rest) = linear(b, var)?;
             let sign = if *op == BinaryOp::Add {
-                left + right
+                left.checked_add(right)?
             } else {
-                left - right
+                left.checked_sub(right)?
             };
             Some((sign, Expr::binary(*op, left_rest, right_rest)))
         }

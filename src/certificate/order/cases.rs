@@ -88,11 +88,14 @@ fn binary(
             let facts = [facts.clone(), more.clone()].concat();
             let difference = fits(a.plus(-1, b))?;
             // Where both are equal it is what says more: not the number.
-            let ties = i128::from(b.value().is_some());
+            let (ties, less_ties) = match b.value() {
+                Some(_) => (0, -1),
+                None => (-1, 0),
+            };
             let mut chosen = |greater: &Polynomial, other: &Polynomial| {
-                let first = fits(difference.plus(ties - 1, &Polynomial::number(1)))?;
+                let first = fits(difference.plus(ties, &Polynomial::number(1)))?;
                 let less = fits(Polynomial::default().plus(-1, &difference))?;
-                let second = fits(less.plus(-ties, &Polynomial::number(1)))?;
+                let second = fits(less.plus(less_ties, &Polynomial::number(1)))?;
                 all.push(([facts.clone(), vec![first]].concat(), greater.clone()));
                 all.push(([facts.clone(), vec![second]].concat(), other.clone()));
                 Ok(())

@@ -13,6 +13,7 @@ use super::rule::push;
 use super::scene::At;
 use super::scene::Scene;
 use crate::certificate::cut::flow::Kind;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 
 impl Rule<'_> {
@@ -110,7 +111,7 @@ impl Rule<'_> {
                 for at in self.scene.at(this, site)? {
                     for (at, nth) in at.done(lane.waits_of(class))? {
                         for (at, size) in at.value(&lane.size)? {
-                            let rounds = 1 - i128::from(lag(class, lane_at)?);
+                            let rounds = i128::from(exact::difference(1, lag(class, lane_at)?)?);
                             let number = fits(nth.plus(rounds, &size))?;
                             start.push(Step {
                                 scene: at.scene,
@@ -138,7 +139,8 @@ impl Rule<'_> {
                     let nth = fits(waits.less(1))?;
                     walk.claim(&at.scene, nth.clone());
                     for (at, size) in at.value(&next.size)? {
-                        let arrival = fits(nth.plus(-i128::from(rounds), &size))?;
+                        let arrival =
+                            fits(nth.plus(i128::from(exact::difference(0, rounds)?), &size))?;
                         walk.claim(&at.scene, arrival.clone());
                         let step = Step {
                             scene: at.scene,

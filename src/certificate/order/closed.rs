@@ -43,11 +43,11 @@ fn equal_by(
             false => vec![scene.shows(Polynomial::number(-1))],
         });
     }
-    if let Some(wrap) = wrap(a).or_else(|| wrap(b)).filter(|_| wraps > 0) {
+    if let Some((wrap, wraps)) = wrap(a).or_else(|| wrap(b)).zip(wraps.checked_sub(1)) {
         let mut all = Vec::new();
         for wrapped in [true, false] {
             let (a, b) = (wrap.taken(a, env, wrapped), wrap.taken(b, env, wrapped));
-            all.extend(equal_by(scene, env, &a, &b, wraps - 1)?);
+            all.extend(equal_by(scene, env, &a, &b, wraps)?);
         }
         return Ok(all);
     }
@@ -155,14 +155,16 @@ const MAX_ROUNDS: i128 = 4;
 
 /// How many times the size of a lane a number is, if it is so by its form.
 pub fn rounds(apart: &Polynomial, size: &Polynomial) -> Result<Option<i128>, Unsupported> {
-    for rounds in -MAX_ROUNDS..=MAX_ROUNDS {
-        if fits(apart.plus(-rounds, size))? == Polynomial::default() {
+    for (rounds, back) in (-MAX_ROUNDS..=MAX_ROUNDS).zip((-MAX_ROUNDS..=MAX_ROUNDS).rev()) {
+        if fits(apart.plus(back, size))? == Polynomial::default() {
             return Ok(Some(rounds));
         }
     }
     // A multiple of another number.
     Ok(match (apart.value(), size.value()) {
-        (Some(apart), Some(size)) if size > 0 && apart % size == 0 => Some(apart / size),
+        (Some(apart), Some(size)) if size > 0 && apart.checked_rem(size) == Some(0) => {
+            apart.checked_div(size)
+        }
         _ => None,
     })
 }

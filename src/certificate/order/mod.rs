@@ -103,6 +103,7 @@ use rule::Rule;
 use super::obligation::Obligation;
 use super::program::Unsupported;
 use super::term;
+use crate::certificate::exact;
 use crate::protocol::Object;
 use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
@@ -186,9 +187,9 @@ pub fn name(claims: &mut [Claim]) {
     let mut taken = BTreeSet::new();
     for claim in claims {
         let mut unique = claim.name.clone();
-        let mut nth = 1;
+        let mut nth = 1_usize;
         while !taken.insert(unique.clone()) {
-            nth += 1;
+            nth = exact::next(nth);
             unique = format!("{}_{nth}", claim.name);
         }
         claim.name = unique;

@@ -63,9 +63,9 @@ impl Rule<'_> {
                         rise,
                     );
                 }
-                for site in 1..sites.len() {
+                for (before, site) in (0..sites.len()).zip(1..sites.len()) {
                     let rise = weights(class, Part::Site(site))?;
-                    let rise = fits(rise.plus(-1, &weights(class, Part::Site(site - 1))?))?;
+                    let rise = fits(rise.plus(-1, &weights(class, Part::Site(before))?))?;
                     let what = format!("ranks in {} do not fall", this.name);
                     push(
                         &mut all,

@@ -17,6 +17,7 @@ use crate::certificate::cut::copies;
 use crate::certificate::cut::count::Place;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::flow::Site;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
@@ -487,7 +488,10 @@ impl<'p> Rule<'p> {
         let mut all = Vec::new();
         for (at, nth) in at.done(lane.waits_of(class))? {
             for (at, size) in at.value(&lane.size)? {
-                all.push((at, fits(nth.plus(-i128::from(rounds), &size))?));
+                all.push((
+                    at,
+                    fits(nth.plus(i128::from(exact::difference(0, rounds)?), &size))?,
+                ));
             }
         }
         Ok(all)
@@ -566,7 +570,8 @@ fn run(sites: &[Site], at: usize) -> std::ops::Range<usize> {
     let together = |other: &Site| other.path == sites[at].path && !waits(other);
     let before = sites[..at].iter().rev().take_while(|s| together(s)).count();
     let after = sites[at..].iter().take_while(|s| together(s)).count();
-    at - before..at + after
+    let first = at.checked_sub(before).unwrap_or(at);
+    first..exact::together(at, after)
 }
 
 /// That something is 0.

@@ -11,6 +11,7 @@ use crate::certificate::cut::class::Class;
 use crate::certificate::cut::count::Counted;
 use crate::certificate::cut::count::Place;
 use crate::certificate::cut::flow::Path;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::protocol::Domain;
 use crate::protocol::Expr;
@@ -133,7 +134,7 @@ impl Scene {
             for (scene, env) in all {
                 for (mut scene, trips) in scene.value(&this.trips, &env)? {
                     let nth = Polynomial::unknown(Unknown::Iteration(scene.iterations));
-                    scene.iterations += 1;
+                    scene.iterations = exact::next(scene.iterations);
                     scene.know(nth.clone());
                     let left = fits(trips.plus(-1, &nth))?;
                     scene.know(fits(left.less(1))?);

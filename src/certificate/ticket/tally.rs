@@ -87,8 +87,8 @@ impl<'a> Rule<'a> {
     fn telescope(&mut self, wait: &Event, potential: Potential) -> Result<(), Unsupported> {
         let fibre = self.fibre(wait)?;
         self.telescope_step(wait, &fibre, potential)?;
-        for level in 1..fibre.counted.len() {
-            self.telescope_carry(wait, &fibre, level, potential)?;
+        for (round, level) in (0..fibre.counted.len()).zip(1..fibre.counted.len()) {
+            self.telescope_carry(wait, &fibre, (round, level), potential)?;
         }
         self.telescope_sum(wait, &fibre, potential)
     }
@@ -124,12 +124,12 @@ impl<'a> Rule<'a> {
         )
     }
 
-    /// From just past the end of the counted index at `level` to the next value of the one before.
+    /// From just past the end of the counted index at `level` to the next value of the one before, at `round`.
     fn telescope_carry(
         &mut self,
         wait: &Event,
         fibre: &Fibre,
-        level: usize,
+        (round, level): (usize, usize),
         potential: Potential,
     ) -> Result<(), Unsupported> {
         let (mut setting, c, at_wait, _) = self.at_wait(wait)?;
@@ -152,7 +152,7 @@ impl<'a> Rule<'a> {
         k[fibre.counted[level]] = self.extent(&mut setting, fibre.counted[level])?;
         let end = self.potential(&mut setting, (wait, fibre, potential), &k, &at_wait.element)?;
         k[fibre.counted[level]] = term::int(0);
-        let round = fibre.counted[level - 1];
+        let round = fibre.counted[round];
         k[round] = term::sum([k[round].clone(), term::int(1)]);
         let start = self.potential(&mut setting, (wait, fibre, potential), &k, &at_wait.element)?;
         let meaning = format!(

@@ -14,6 +14,7 @@ use crate::certificate::cut::domain::in_domain;
 use crate::certificate::cut::leave;
 use crate::certificate::cut::own::Own;
 use crate::certificate::cut::split_phase;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::protocol::Expr;
 use crate::protocol::ParamId;
@@ -40,8 +41,9 @@ pub(super) struct Builder<'a> {
 
 impl Builder<'_> {
     pub(super) fn fresh(&mut self) -> VarId {
-        self.next += 1;
-        VarId(self.next - 1)
+        let fresh = VarId(self.next);
+        self.next = exact::next(self.next);
+        fresh
     }
 
     pub(super) fn expr(&self, expr: &Expr, values: &Values) -> Expr {
@@ -94,12 +96,13 @@ impl Builder<'_> {
         let mut nodes = Vec::new();
         for (nth, stmt) in body.iter().enumerate() {
             if let Some(mut rest) = leave::unfolded(stmt)? {
-                rest.extend_from_slice(&body[nth + 1..]);
+                rest.extend(body.iter().skip(nth).skip(1).cloned());
                 nodes.extend(self.block(&rest, values, path)?);
                 break;
             }
             if let Some(moved) = split_phase::moved(&body[nth..]) {
-                let rest = [&moved[..], &body[nth + 2..]].concat();
+                let mut rest = moved.to_vec();
+                rest.extend(body.iter().skip(nth).skip(2).cloned());
                 nodes.extend(self.block(&rest, values, path)?);
                 break;
             }
@@ -116,7 +119,7 @@ impl Builder<'_> {
                     let leaves = |block: &[Stmt]| {
                         matches!(block.last().map(|s| &s.kind), Some(StmtKind::Return))
                     };
-                    let rest = &body[nth + 1..];
+                    let rest = &body[exact::next(nth)..];
                     let (mut then, mut otherwise) = (then.clone(), otherwise.clone());
                     let early = leaves(&then) || leaves(&otherwise);
                     let deeper = [&then, &otherwise].into_iter().find_map(|b| returns(b));

@@ -59,7 +59,9 @@ impl Builder<'_> {
         let hi = self.evaluate(hi, values, path, stmt.span);
         let (lo, hi) = (in_domain(self.protocol, &lo), in_domain(self.protocol, &hi));
         if let (Expr::Int(lo), Expr::Int(hi)) = (&lo, &hi)
-            && hi.saturating_sub(*lo) <= MAX_WRITTEN_OUT
+            && hi
+                .checked_sub(*lo)
+                .is_some_and(|count| count <= MAX_WRITTEN_OUT)
             && !self.assigned(body).iter().any(|v| values.contains_key(v))
         {
             let mut numbers: Vec<i64> = (*lo..*hi).collect();

@@ -22,6 +22,7 @@ use builder::Builder;
 
 use super::algebra;
 use super::own::Own;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::protocol::Expr;
 use crate::protocol::ParamId;
@@ -133,7 +134,7 @@ impl Flow {
                     && other.index == this.index
             };
             !matches!(this.kind, Kind::Register { .. })
-                || related.get(nth + 1).is_some_and(|next| wait(next))
+                || related.get(exact::next(nth)).is_some_and(|next| wait(next))
         })
     }
 }

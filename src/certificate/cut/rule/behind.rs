@@ -68,14 +68,14 @@ impl<'a> Rule<'a> {
         let (mut earlier, inside) = setting.iterations(this, &at.path, "earlier")?;
         let depth = at.path.loops.iter().position(|l| *l == level).unwrap_or(0);
         setting.facts.extend(inside[..=depth].iter().cloned());
-        for inner in &at.path.loops[depth + 1..] {
+        for inner in at.path.loops.iter().skip(depth).skip(1) {
             let var = this.flow.loops[*inner].var;
             earlier.insert(var, env[&var].clone());
         }
         let then = setting.terms.expr(&clock, &earlier)?;
         setting.facts.push(term::eq(&then, &term::sub(&now, &back)));
         let mut goals = setting.conditions(&at.path, &earlier)?;
-        for inner in &at.path.loops[depth + 1..] {
+        for inner in at.path.loops.iter().skip(depth).skip(1) {
             let trips = setting
                 .terms
                 .expr(&this.flow.loops[*inner].trips, &earlier)?;

@@ -16,6 +16,7 @@ use crate::certificate::cut::state::Copy;
 use crate::certificate::cut::state::Group;
 use crate::certificate::cut::state::Setting;
 use crate::certificate::cut::state::Tag;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::translate::Env;
@@ -116,13 +117,15 @@ impl<'a> Rule<'a> {
             return Ok(groups);
         }
         let mut away = Vec::new();
-        for nth in 1..ordered.numbers.len() {
+        let own = self.classes.len();
+        let shadows = (own..).step_by(own.max(1));
+        for (nth, shadows) in (1..ordered.numbers.len()).zip(shadows) {
             let mut all = Vec::new();
             for (position, stop) in stops.iter().enumerate() {
                 if !self.is_copied(position) {
                     continue;
                 }
-                let shadow = position + nth * self.classes.len();
+                let shadow = exact::together(shadows, position);
                 let spots = self.stops(setting, shadow, stop, from)?;
                 let class = self.class(shadow);
                 if nth == 1 {

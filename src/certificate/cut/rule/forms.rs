@@ -8,6 +8,7 @@ use crate::certificate::cut::artefact::Form;
 use crate::certificate::cut::artefact::Quantity;
 use crate::certificate::cut::count::Counted;
 use crate::certificate::cut::state::Setting;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -100,7 +101,7 @@ impl<'a> Rule<'a> {
     /// other than the first, and must not look at their numbers.
     fn known_params(&self) -> usize {
         match self.ordered {
-            Some(ordered) => ordered.numbers[0].0 + 1,
+            Some(ordered) => exact::next(ordered.numbers[0].0),
             None => self.protocol.params.len(),
         }
     }

@@ -6,6 +6,7 @@
 use super::Rule;
 use crate::certificate::cut::flow::Claim;
 use crate::certificate::cut::state::Setting;
+use crate::certificate::exact;
 use crate::certificate::obligation::Obligation;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
@@ -118,9 +119,9 @@ impl<'a> Rule<'a> {
         hypotheses.extend(setting.terms.axioms()?);
         let name = format!("{}{name}", self.prefix);
         let mut unique = name.clone();
-        let mut nth = 1;
+        let mut nth = 1_usize;
         while self.all.iter().any(|o| o.name == unique) {
-            nth += 1;
+            nth = exact::next(nth);
             unique = format!("{name}_{nth}");
         }
         self.all.push(Obligation {

@@ -13,6 +13,7 @@ use crate::certificate::cut::flow;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::state;
 use crate::certificate::cut::state::Setting;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -48,7 +49,14 @@ impl<'a> Rule<'a> {
                 let rounds = visits.map(|v| algebra::mul(v, Expr::Int(every)));
                 // By the time it waits, its registration is one of the earlier ones.
                 let own = matches!(at.kind, Kind::Await);
-                (rounds, if own { first - every } else { first })
+                (
+                    rounds,
+                    if own {
+                        exact::difference(first, every)?
+                    } else {
+                        first
+                    },
+                )
             }
             _ => {
                 let known = self.chosen(class, site)?;

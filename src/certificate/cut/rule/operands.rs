@@ -135,7 +135,7 @@ impl<'a> Rule<'a> {
             }
         }
         for (nth, &(class, site)) in uses.iter().enumerate() {
-            for &(other, at) in &uses[nth + 1..] {
+            for &(other, at) in uses.iter().skip(nth).skip(1) {
                 let (a, b) = (
                     &self.classes[class].flow.sites[site],
                     &self.classes[other].flow.sites[at],

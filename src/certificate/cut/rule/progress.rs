@@ -18,6 +18,7 @@ use crate::certificate::cut::ordered::Upto;
 use crate::certificate::cut::state::Group;
 use crate::certificate::cut::state::Setting;
 use crate::certificate::cut::state::Spot;
+use crate::certificate::exact;
 use crate::certificate::obligation::Split;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
@@ -123,17 +124,16 @@ impl<'a> Rule<'a> {
             .filter(|at| class.flow.sites[*at].kind.blocks())
             .collect();
         let choice = setting.terms.constant(&format!("place_{position}"));
-        let last = i64::try_from(stops.len()).unwrap_or(i64::MAX);
+        let last = exact::number(stops.len())?;
+        let places = exact::sum(last, 1)?;
         let exists = self.exists(setting, position)?;
-        setting.facts.push(term::within(
-            &term::int(0),
-            &choice,
-            &term::int(last.saturating_add(1)),
-        ));
+        setting
+            .facts
+            .push(term::within(&term::int(0), &choice, &term::int(places)));
         choices.insert(position, setting.split.len());
         setting.split.push(Split {
             integer: choice.clone(),
-            bound: last.saturating_add(1),
+            bound: places,
             then: Vec::new(),
         });
         let mut spots = Vec::new();

@@ -17,6 +17,7 @@ use crate::certificate::cut::class::Class;
 use crate::certificate::cut::count::Place;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::cut::polynomial::Polynomial;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -144,7 +145,8 @@ impl Setting<'_> {
             }
             for row in 0..columns.first().map_or(0, Vec::len) {
                 let weight = columns[0][row].0.clone();
-                let mut times = columns[columns.len() - 1][row].1.clone();
+                let Some(last) = columns.last() else { continue };
+                let mut times = last[row].1.clone();
                 for (spot, column) in group.spots.iter().zip(&columns).rev().skip(1) {
                     times = term::ite(&spot.when, &column[row].1, &times);
                 }
@@ -281,7 +283,7 @@ impl Setting<'_> {
             ) => {
                 let wanted = Polynomial::of(value)
                     .minus(&Polynomial::of(&fixed(start)))
-                    .minus(&Polynomial::of(&Expr::Int(-above)));
+                    .minus(&Polynomial::of(&Expr::Neg(Box::new(Expr::Int(above)))));
                 Ok((1, self.separated(class, site, &wanted, env)?))
             }
             _ => Err(Unsupported::at(this.span, "a wait on this kind of object")),
@@ -304,8 +306,7 @@ impl Setting<'_> {
         };
         let mut parts = Vec::new();
         for (coefficient, factors) in polynomial.terms() {
-            let coefficient = i64::try_from(coefficient)
-                .map_err(|_| Unsupported::whole("numbers beyond 64 bits"))?;
+            let coefficient = i64::try_from(coefficient).map_err(|_| exact::too_large())?;
             let (moving, still): (Vec<Expr>, Vec<Expr>) =
                 factors.iter().cloned().partition(|f| moves(f));
             let product = |all: Vec<Expr>| all.into_iter().reduce(algebra::mul);

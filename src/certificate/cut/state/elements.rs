@@ -7,6 +7,7 @@ use super::Element;
 use super::Setting;
 use super::Tag;
 use crate::certificate::cut::class::Class;
+use crate::certificate::exact;
 use crate::certificate::obligation::Split;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
@@ -73,7 +74,7 @@ impl Setting<'_> {
                     then: Vec::new(),
                 });
             }
-            let var = VarId(ELEMENT + at);
+            let var = VarId(exact::together(ELEMENT, at));
             values.insert(var, named);
             index.push(Expr::Var(var));
         }
@@ -98,7 +99,7 @@ impl Setting<'_> {
             let value = self.unknown("element");
             self.facts
                 .push(term::within(&term::int(0), &value, &extent));
-            let var = VarId(ELEMENT + at);
+            let var = VarId(exact::together(ELEMENT, at));
             env.insert(var, value);
             index.push(Expr::Var(var));
         }

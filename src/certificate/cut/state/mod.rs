@@ -13,6 +13,7 @@ use crate::certificate::cut::count::Counted;
 use crate::certificate::cut::count::Place;
 use crate::certificate::cut::flow::Path;
 use crate::certificate::cut::ordered::Around;
+use crate::certificate::exact;
 use crate::certificate::obligation::Split;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
@@ -167,7 +168,7 @@ impl<'p> Setting<'p> {
     }
 
     pub fn unknown(&mut self, name: &str) -> Term {
-        self.fresh += 1;
+        self.fresh = exact::next(self.fresh);
         self.terms.constant(&format!("{name}_{}", self.fresh))
     }
 

@@ -6,6 +6,7 @@
 use super::Setting;
 use crate::certificate::cut::algebra;
 use crate::certificate::cut::polynomial::Polynomial;
+use crate::certificate::exact;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
 use crate::certificate::term::Term;
@@ -20,8 +21,7 @@ impl Setting<'_> {
         let zero = term::int(0);
         for (polynomial, times) in parts.iter().filter(|(_, times)| *times != zero) {
             for (coefficient, factors) in polynomial.terms() {
-                let coefficient = i64::try_from(coefficient)
-                    .map_err(|_| Unsupported::whole("numbers beyond 64 bits"))?;
+                let coefficient = i64::try_from(coefficient).map_err(|_| exact::too_large())?;
                 let scaled = if coefficient == 1 {
                     times.clone()
                 } else {
@@ -85,9 +85,9 @@ impl Setting<'_> {
         let zero = term::int(0);
         let implies = |given: Term, then: Term| term::or([term::not(given), then]);
         let mut facts = vec![implies(term::eq(&named, &zero), term::eq(&product, &zero))];
-        for k in [1_i64, 2, 3] {
+        for (k, minus) in [(1_i64, -1_i64), (2, -2), (3, -3)] {
             let multiple = |k: i64| term::apply("*", &[term::int(k), factor.clone()]);
-            for k in [k, -k] {
+            for k in [k, minus] {
                 facts.push(implies(
                     term::eq(&named, &term::int(k)),
                     term::eq(&product, &multiple(k)),
@@ -98,8 +98,8 @@ impl Setting<'_> {
                 term::le(&multiple(k), &product),
             ));
             facts.push(implies(
-                term::le(&named, &term::int(-k)),
-                term::le(&product, &multiple(-k)),
+                term::le(&named, &term::int(minus)),
+                term::le(&product, &multiple(minus)),
             ));
         }
         // All of these are about a factor that is not negative, the next ones about one above 0.

@@ -1,0 +1,111 @@
+//! Arithmetic of machine numbers that is exact: what does not fit is refused, and never another number.
+//!
+//! Everywhere else in this room the lints of `certificate/mod.rs` and `clippy.toml` forbid operators
+//! and methods that wrap, saturate or overflow. Numbers of any size are [`num_bigint::BigInt`]s.
+
+use std::time::Duration;
+use std::time::Instant;
+
+use super::program::Unsupported;
+
+/// A deadline that never comes, for limits beyond what the clock can say.
+const AGES: Duration = Duration::from_secs(60 * 60 * 24 * 365);
+
+/// A sum.
+///
+/// # Errors
+///
+/// One beyond 64 bits.
+pub fn sum(a: i64, b: i64) -> Result<i64, Unsupported> {
+    a.checked_add(b).ok_or_else(too_large)
+}
+
+/// A difference.
+///
+/// # Errors
+///
+/// One beyond 64 bits.
+pub fn difference(a: i64, b: i64) -> Result<i64, Unsupported> {
+    a.checked_sub(b).ok_or_else(too_large)
+}
+
+/// A product.
+///
+/// # Errors
+///
+/// One beyond 64 bits.
+pub fn product(a: i64, b: i64) -> Result<i64, Unsupported> {
+    a.checked_mul(b).ok_or_else(too_large)
+}
+
+/// A position or a length as a number.
+///
+/// # Errors
+///
+/// One beyond 63 bits.
+pub fn number(position: usize) -> Result<i64, Unsupported> {
+    i64::try_from(position).map_err(|_| too_large())
+}
+
+/// The representative of a number in `0..size`, as a position.
+///
+/// # Errors
+///
+/// A size below 1.
+pub fn around(value: i64, size: i64) -> Result<usize, Unsupported> {
+    let rest = value.checked_rem_euclid(size).filter(|_| size > 0);
+    let rest = rest.and_then(|rest| usize::try_from(rest).ok());
+    rest.ok_or_else(too_large)
+}
+
+/// The refusal of a number that does not fit.
+pub fn too_large() -> Unsupported {
+    Unsupported::whole("numbers beyond 64 bits")
+}
+
+/// The position after this one. Positions are those of what is in memory, of which there are fewer than half of all numbers.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "no list has as many entries as there are numbers"
+)]
+pub fn next(position: usize) -> usize {
+    position + 1
+}
+
+/// The position so many entries behind another, or the length of two lists together.
+#[expect(
+    clippy::arithmetic_side_effects,
+    reason = "no two lists together have as many entries as there are numbers"
+)]
+pub fn together(a: usize, b: usize) -> usize {
+    a + b
+}
+
+/// When so much time will have gone by.
+pub fn deadline(limit: Duration) -> Instant {
+    let now = Instant::now();
+    let end = now.checked_add(limit).or_else(|| now.checked_add(AGES));
+    end.unwrap_or(now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        assert_eq!(sum(i64::MAX, 1), Err(too_large()));
+        assert_eq!(difference(i64::MIN, 1), Err(too_large()));
+        assert_eq!(product(i64::MIN, -1), Err(too_large()));
+        assert_eq!(number(usize::MAX), Err(too_large()));
+        assert_eq!(around(i64::MIN, -1), Err(too_large()));
+        assert_eq!(around(-1, 0), Err(too_large()));
+        assert_eq!(around(-1, 3), Ok(2));
+    }
+
+    /// A limit that no clock can add is no reason to stop.
+    #[test]
+    fn a_limit_without_end_is_far_away() {
+        assert!(deadline(Duration::MAX) > Instant::now() + Duration::from_secs(60));
+    }
+}
