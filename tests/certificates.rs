@@ -154,6 +154,66 @@ fn parts_that_show_another_property_are_refused() {
     }
 }
 
+/// What a part leaves out is evaluated all the same: values that nothing needs, branches and loops in which
+/// nothing is left, and objects that nobody uses.
+#[test]
+fn what_no_part_evaluates_is_defined() {
+    let source = |divisor: &str, before: &str, object: &str| {
+        let (before, object) = (before.replace('D', divisor), object.replace('D', divisor));
+        format!(
+            "protocol p param N in 1.. param M in 0.. semaphore turn = 0
+            barrier met[N] {{ arrivals: 2 }} {object}
+            role main[n in 0..N] {{ {before} wait turn == n turn += 1 sync met[n] }}
+            role other[n in 0..N] {{ sync met[n] }}"
+        )
+    };
+    for (before, object) in [
+        ("var junk = 5 / (D)", ""),
+        ("if 5 / (D) > n { var junk = n }", ""),
+        ("for i in 0..5 / (D) { var junk = i }", ""),
+        ("var junk = n for i in 0..M { junk = junk + i / (D) }", ""),
+        ("", "semaphore unused[5 / (D)] = 0"),
+    ] {
+        for (divisor, defined) in [("N + 3", true), ("(N - 5003) * (N - 5003)", false)] {
+            let source = source(divisor, before, object);
+            let protocol = text::load(source.as_bytes()).unwrap();
+            let found = proof::search(&protocol, Layer::Separation, LIMIT, None, &|_| {});
+            let Guess::Fitting(argument) = found else {
+                panic!("{source}: {found:?}");
+            };
+            let (certificate, _) =
+                manifest::issue(&source, &Narrowing::default(), "deadlock", argument).unwrap();
+            let each = Duration::from_secs(2);
+            let checked = manifest::check(&certificate, &Solver::BuiltIn, each, &|_| {});
+            assert_eq!(checked.is_ok(), defined, "{source}: {checked:?}");
+        }
+    }
+}
+
+/// Which row a loop goes over is asked even if rows have no entries.
+#[test]
+fn a_row_without_entries_is_defined() {
+    for (row, defined) in [("n / (M + 1)", true), ("n / M", false)] {
+        let source = format!(
+            "protocol p param N in 1.. param M in 0.. pattern seen[N, M]
+            mbarrier full[N] {{ arrivals: 1 }}
+            role main[n in 0..N] {{ for m in row(seen, {row}) {{ }} arrive full[n] }}
+            role other[n in 0..N] {{ wait full[n] 0 }}"
+        );
+        let protocol = text::load(source.as_bytes()).unwrap();
+        let layer = Layer::Cuts(Shows::Nothing);
+        let found = proof::search(&protocol, layer, LIMIT, None, &|_| {});
+        let (Guess::Found(argument) | Guess::Fitting(argument)) = found else {
+            panic!("{source}: {found:?}");
+        };
+        let (certificate, _) =
+            manifest::issue(&source, &Narrowing::default(), "deadlock", argument).unwrap();
+        let each = Duration::from_secs(2);
+        let checked = manifest::check(&certificate, &Solver::BuiltIn, each, &|_| {});
+        assert_eq!(checked.is_ok(), defined, "{source}: {checked:?}");
+    }
+}
+
 #[test]
 fn another_artefact_is_refused() {
     let (certificate, _) = issued("lock_rank.wlk");

@@ -27,6 +27,7 @@ use super::counting;
 use super::counting::Counting;
 use super::cut;
 use super::cut::artefact::Cut;
+use super::defined;
 use super::discharge;
 use super::discharge::Answer;
 use super::discharge::Solver;
@@ -110,6 +111,28 @@ impl Argument {
             Argument::Counting(counting) => counting::obligations(protocol, counting),
             Argument::Order(order) => order::obligations(protocol, order),
             Argument::Separation(parts) => separation::obligations(protocol, parts),
+        }
+    }
+
+    /// The obligations of the rule, and that what the untouched text evaluates is defined.
+    ///
+    /// # Errors
+    ///
+    /// A protocol that the rule does not cover, or an artefact that does not fit it.
+    pub fn all_obligations(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
+        let mut all = self.obligations(protocol)?;
+        all.extend(self.text_defined(protocol)?);
+        Ok(all)
+    }
+
+    /// That what the untouched text evaluates is defined: see [`defined`].
+    fn text_defined(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
+        match self {
+            Argument::Separation(_) => {
+                let kept = separation::evaluated_as_written(protocol)?;
+                defined::obligations(protocol, &|stmt| kept.contains(&stmt.id))
+            }
+            _ => defined::obligations(protocol, &|_| true),
         }
     }
 
@@ -302,7 +325,11 @@ fn accept(
 ) -> Result<Checked, Rejection> {
     let (protocol, obligations) = verify(certificate)?;
     match &certificate.argument {
-        Argument::Order(order) if built_in.is_some() => multiplied(&protocol, order)?,
+        Argument::Order(order) if built_in.is_some() => {
+            multiplied(&protocol, order)?;
+            let text = certificate.argument.text_defined(&protocol);
+            discharge_all(&text.map_err(inapplicable)?, discharge, tell)?;
+        }
         _ => {
             if let Some(known) = built_in {
                 known.discharge_at_once(&obligations);
@@ -548,7 +575,7 @@ pub fn assumptions(protocol: &Protocol, property: Property, argument: &Argument)
 }
 
 fn derive(protocol: &Protocol, argument: &Argument) -> Result<Vec<Obligation>, Rejection> {
-    argument.obligations(protocol).map_err(inapplicable)
+    argument.all_obligations(protocol).map_err(inapplicable)
 }
 
 fn inapplicable(refused: Unsupported) -> Rejection {

@@ -12,6 +12,7 @@
 pub mod claims;
 pub mod counting;
 pub mod cut;
+pub mod defined;
 pub mod discharge;
 pub mod exact;
 pub mod grid;

@@ -21,12 +21,14 @@
 //!
 //! **Side conditions**, all checked here: no role is a grid with a launch, as who has not started would block
 //! without an operation; the roles' first indices have the extents of the indices of the role that shares; whoever
-//! uses a shared object is in that role, and it has no further index; both parts have operations. That operations
-//! are well defined is shown in the part in which they are. Only deadlock is proved.
+//! uses a shared object is in that role, and it has no further index; both parts have operations. What is evaluated
+//! by neither part as the text has it, such as the value of a variable that nobody needs there, is shown to be
+//! defined from the text itself (`defined.rs`). Only deadlock is proved.
 //!
 //! In the own part, `for m in 0..M { if visited[n, m] { .. } }` with a body that does not use `m`, and does not change which row it is, is written as a loop over the row
 //! of the pattern, which has as many rounds, as long as the pattern has `M` columns.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
@@ -50,6 +52,7 @@ use crate::protocol::Resident;
 use crate::protocol::Role;
 use crate::protocol::RowOrder;
 use crate::protocol::Stmt;
+use crate::protocol::StmtId;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
 use crate::protocol::Work;
@@ -146,6 +149,53 @@ pub fn parts(protocol: &Protocol) -> Result<Parts, Unsupported> {
         role.body = by_rows(protocol, &role.body);
     }
     Ok(Parts { shared: turns, own })
+}
+
+/// The statements that a part evaluates just as the protocol does.
+///
+/// # Errors
+///
+/// Says why the protocol does not fall apart.
+pub fn evaluated_as_written(protocol: &Protocol) -> Result<BTreeSet<StmtId>, Unsupported> {
+    let parts = parts(protocol)?;
+    let mut all = Evaluated::new();
+    let evaluates = |protocol: &Protocol| {
+        let mut here = Evaluated::new();
+        protocol
+            .roles
+            .iter()
+            .for_each(|role| evaluated(&role.body, &mut here));
+        here
+    };
+    let whole = evaluates(protocol);
+    for part in [&parts.shared, &parts.own] {
+        for (stmt, exprs) in evaluates(part) {
+            if whole.get(&stmt) == Some(&exprs) {
+                all.insert(stmt, exprs);
+            }
+        }
+    }
+    Ok(all.into_keys().collect())
+}
+
+/// Per statement, the expressions that it evaluates.
+type Evaluated = BTreeMap<StmtId, Vec<Expr>>;
+
+fn evaluated(body: &[Stmt], all: &mut Evaluated) {
+    for stmt in body {
+        let exprs = all.entry(stmt.id).or_default();
+        statements::visit_exprs(stmt, &mut |e| exprs.push(e.clone()));
+        match &stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                evaluated(then, all);
+                evaluated(otherwise, all);
+            }
+            StmtKind::For { body, .. } => evaluated(body, all),
+            _ => {}
+        }
+    }
 }
 
 /// The shared objects, if only members of this role use them, each the only one of its copy, and

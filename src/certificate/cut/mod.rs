@@ -109,7 +109,7 @@
 //! of unknown extent used otherwise than in comparisons with values over parameters, unless they
 //! number copies.
 
-mod algebra;
+pub(in crate::certificate) mod algebra;
 pub mod artefact;
 pub mod asserted;
 mod bytes;
@@ -119,12 +119,12 @@ mod comparisons;
 pub mod copies;
 pub mod count;
 pub mod deferred;
-mod domain;
+pub mod domain;
 mod epochs;
 mod exits;
 pub mod flow;
 mod init;
-mod leave;
+pub(in crate::certificate) mod leave;
 pub mod lengths;
 mod lifetimes;
 mod missing;

@@ -48,7 +48,7 @@ impl Builder<'_> {
         let over = match over {
             Iteration::Range { .. } => over,
             Iteration::Row { .. } => {
-                entries = self.entries(stmt, var, over, body)?;
+                entries = self.entries(stmt, (var, over, body), values, path)?;
                 &entries
             }
         };
@@ -144,9 +144,9 @@ impl Builder<'_> {
     fn entries(
         &mut self,
         stmt: &Stmt,
-        var: VarId,
-        over: &Iteration,
-        body: &[Stmt],
+        (var, over, body): (VarId, &Iteration, &[Stmt]),
+        values: &Values,
+        path: &Path,
     ) -> Result<Iteration, Unsupported> {
         let Iteration::Row { pattern, row, .. } = over else {
             return Ok(over.clone());
@@ -158,6 +158,10 @@ impl Builder<'_> {
             return Err(Unsupported::at(stmt.span, what));
         };
         let counted = self.fresh();
+        // Which row it is is asked whether or not it has entries.
+        for e in row {
+            self.evaluate(e, values, path, stmt.span);
+        }
         let at = row.iter().cloned().chain([Expr::Var(counted)]);
         Ok(Iteration::Range {
             lo: Expr::Int(0),

@@ -1,0 +1,387 @@
+//! What the text evaluates is defined: derived from the untouched protocol, whatever the rule.
+//!
+//! Rules rewrite the text before they state what has to hold: they leave out what nobody waits for, write
+//! loops differently, and fold expressions. What is left out is evaluated all the same. So definedness
+//! is stated here, once, about the text as it stands: declarations, definitions of patterns, and every
+//! expression of a program under the conditions of the branches and loops around it. The interpreter
+//! evaluates all of them whether or not somebody blocks before, and so does this.
+//!
+//! Local variables have their values, except for what a loop changes, which may be anything here. Rules know
+//! closed forms of such variables. An expression that depends on one is left to the rule if the rule has the
+//! statement as it stands (`kept`), and has to be defined for any value otherwise. The same goes for loops
+//! that are left early: what follows the exit in later iterations is stated as if nobody had left before.
+//!
+//! Nothing is stated where the shape of an expression and the domain show it: a divisor that is never below 1.
+//! Data is another matter: its expressions are evaluated for some properties only, by the rules for these.
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::collections::HashSet;
+
+use super::cut::algebra;
+use super::cut::domain::never_negative;
+use super::cut::leave;
+use super::cut::statements;
+use super::exact;
+use super::obligation::Obligation;
+use super::program::Unsupported;
+use super::program::free_vars;
+use super::term;
+use super::translate::Env;
+use super::translate::Translator;
+use crate::protocol::BinaryOp;
+use crate::protocol::Expr;
+use crate::protocol::Initial;
+use crate::protocol::Iteration;
+use crate::protocol::ObjectKind;
+use crate::protocol::Protocol;
+use crate::protocol::Resident;
+use crate::protocol::Role;
+use crate::protocol::Span;
+use crate::protocol::Stmt;
+use crate::protocol::StmtKind;
+use crate::protocol::VarId;
+
+/// That everything is defined. `kept`: says of a statement whether the rule has it as it stands.
+///
+/// # Errors
+///
+/// An expression that has no term.
+pub fn obligations(
+    protocol: &Protocol,
+    kept: &dyn Fn(&Stmt) -> bool,
+) -> Result<Vec<Obligation>, Unsupported> {
+    let mut walk = Walk {
+        protocol,
+        kept,
+        next: protocol.vars.len(),
+        open: BTreeSet::new(),
+        all: Vec::new(),
+    };
+    walk.declarations()?;
+    for role in &protocol.roles {
+        walk.role(role)?;
+    }
+    Ok(walk.all)
+}
+
+struct Walk<'a> {
+    protocol: &'a Protocol,
+    kept: &'a dyn Fn(&Stmt) -> bool,
+    /// The first number that no variable has.
+    next: usize,
+    /// Names for values that may be anything here.
+    open: BTreeSet<VarId>,
+    all: Vec<Obligation>,
+}
+
+/// A place of a program.
+#[derive(Clone, Default)]
+struct Place {
+    /// Local variables.
+    values: HashMap<VarId, Expr>,
+    /// What holds there.
+    facts: Vec<Expr>,
+    /// Whether it comes after a way out of a loop around it, in an earlier iteration or in the loop itself.
+    loose: bool,
+}
+
+impl Walk<'_> {
+    fn declarations(&mut self) -> Result<(), Unsupported> {
+        let protocol = self.protocol;
+        for nth in 0..protocol.assumptions.len() {
+            let (earlier, this) = (&protocol.assumptions[..nth], &protocol.assumptions[nth]);
+            let facts = earlier.iter().map(|a| a.condition.clone()).collect();
+            self.conclude(facts, &this.condition, "an assumption".to_owned())?;
+        }
+        let mut all: Vec<(&Expr, Span)> = Vec::new();
+        for object in &protocol.objects {
+            all.extend(object.extents.iter().map(|e| (e, object.span)));
+            match &object.kind {
+                ObjectKind::Semaphore(Initial::Value(value)) => all.push((value, object.span)),
+                ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals } => {
+                    all.push((arrivals, object.span));
+                }
+                ObjectKind::Pool { capacity, .. } => all.push((capacity, object.span)),
+                ObjectKind::Semaphore(Initial::Any) | ObjectKind::Named => {}
+            }
+        }
+        for role in &protocol.roles {
+            all.extend(role.indices.iter().map(|i| (&i.extent, role.span)));
+            let resident = role.launch.as_ref().map(|launch| &launch.resident);
+            if let Some(Resident::AtMost(limit)) = resident {
+                all.push((limit, role.span));
+            }
+        }
+        for pattern in &protocol.patterns {
+            all.extend(pattern.extents.iter().map(|e| (e, pattern.span)));
+        }
+        for (expr, span) in all {
+            self.state(&Place::default(), None, expr, span)?;
+        }
+        for pattern in &protocol.patterns {
+            if let Some((coordinates, condition)) = &pattern.definition {
+                let mut place = Place::default();
+                for (var, extent) in coordinates.iter().zip(&pattern.extents) {
+                    place.facts.extend(within(*var, &Expr::Int(0), extent));
+                }
+                self.state(&place, None, condition, pattern.span)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn role(&mut self, role: &Role) -> Result<(), Unsupported> {
+        let mut place = Place::default();
+        for index in &role.indices {
+            let facts = within(index.var, &Expr::Int(0), &index.extent);
+            place.facts.extend(facts);
+        }
+        self.block(&role.body, &mut place)?;
+        Ok(())
+    }
+
+    /// Goes through a block, and says when it is left before its end.
+    fn block(&mut self, body: &[Stmt], place: &mut Place) -> Result<Expr, Unsupported> {
+        let outside = place.facts.len();
+        let mut left = Expr::Bool(false);
+        for stmt in body {
+            let leaves = self.statement(stmt, place)?;
+            if leaves != Expr::Bool(false) {
+                place.facts.push(algebra::not(leaves.clone()));
+                left = algebra::binary(BinaryOp::Or, left, leaves);
+            }
+        }
+        place.facts.truncate(outside);
+        Ok(left)
+    }
+
+    fn statement(&mut self, stmt: &Stmt, place: &mut Place) -> Result<Expr, Unsupported> {
+        let mut exprs = Vec::new();
+        if !matches!(stmt.kind, StmtKind::Access { .. }) {
+            statements::visit_exprs(stmt, &mut |e| exprs.push(e.clone()));
+        }
+        for expr in &exprs {
+            self.state(place, Some(stmt), expr, stmt.span)?;
+        }
+        match &stmt.kind {
+            StmtKind::Return | StmtKind::Break => return Ok(Expr::Bool(true)),
+            StmtKind::Assign { var, value } => {
+                let value = place.value(value);
+                place.values.insert(*var, value);
+            }
+            StmtKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let condition = place.value(condition);
+                return self.branch(&condition, then, otherwise, place);
+            }
+            StmtKind::For { var, over, body } => self.repeat(*var, over, body, place)?,
+            _ => {}
+        }
+        Ok(Expr::Bool(false))
+    }
+
+    fn branch(
+        &mut self,
+        condition: &Expr,
+        then: &[Stmt],
+        otherwise: &[Stmt],
+        place: &mut Place,
+    ) -> Result<Expr, Unsupported> {
+        let fails = algebra::not(condition.clone());
+        let (mut yes, mut no) = (place.clone(), place.clone());
+        yes.facts.push(condition.clone());
+        no.facts.push(fails.clone());
+        let left = [self.block(then, &mut yes)?, self.block(otherwise, &mut no)?];
+        for (var, value) in &mut place.values {
+            *value = match (yes.values.get(var), no.values.get(var)) {
+                (Some(a), Some(b)) => algebra::choose(condition.clone(), a.clone(), b.clone()),
+                _ => Expr::Var(*var),
+            };
+        }
+        place.loose |= yes.loose || no.loose;
+        let [yes, no] = left;
+        Ok(algebra::binary(
+            BinaryOp::Or,
+            algebra::binary(BinaryOp::And, condition.clone(), yes),
+            algebra::binary(BinaryOp::And, fails, no),
+        ))
+    }
+
+    fn repeat(
+        &mut self,
+        var: VarId,
+        over: &Iteration,
+        body: &[Stmt],
+        place: &mut Place,
+    ) -> Result<(), Unsupported> {
+        let facts = match over {
+            Iteration::Range { lo, hi, .. } => within(var, &place.value(lo), &place.value(hi)),
+            Iteration::Row { pattern, row, .. } => {
+                let row = row.iter().map(|e| place.value(e));
+                vec![Expr::Visits(
+                    *pattern,
+                    row.chain([Expr::Var(var)]).collect(),
+                )]
+            }
+        };
+        let changed = leave::changed(body);
+        let exits = exits(body);
+        self.forget(place, &changed);
+        let mut inside = place.clone();
+        inside.facts.extend(facts);
+        inside.loose |= exits;
+        self.block(body, &mut inside)?;
+        self.forget(place, &changed);
+        place.loose |= exits;
+        Ok(())
+    }
+
+    /// Variables may have any value from here on.
+    fn forget(&mut self, place: &mut Place, changed: &[VarId]) {
+        for var in changed {
+            if let Some(value) = place.values.get_mut(var) {
+                let open = VarId(self.next);
+                self.next = exact::next(self.next);
+                self.open.insert(open);
+                *value = Expr::Var(open);
+            }
+        }
+    }
+
+    /// States that an expression is defined at a place, unless that is plain or left to the rule.
+    fn state(
+        &mut self,
+        place: &Place,
+        stmt: Option<&Stmt>,
+        expr: &Expr,
+        span: Span,
+    ) -> Result<(), Unsupported> {
+        let whole = place.value(expr);
+        if self.evident(expr) || self.evident(&whole) {
+            return Ok(());
+        }
+        let mut names = HashSet::new();
+        let about = place.facts.iter().chain([&whole]);
+        about.for_each(|e| free_vars(e, &mut names));
+        let open = place.loose || names.iter().any(|name| self.open.contains(name));
+        if open && stmt.is_some_and(self.kept) {
+            return Ok(());
+        }
+        let assumed = self.protocol.assumptions.iter();
+        let assumed = assumed.map(|a| a.condition.clone());
+        let facts = assumed.chain(place.facts.iter().cloned()).collect();
+        let text = self.protocol.source.get(span.start..span.end);
+        let text: Vec<&str> = text.unwrap_or("?").split_whitespace().collect();
+        self.conclude(facts, &whole, format!("`{}`", text.join(" ")))
+    }
+
+    fn conclude(&mut self, facts: Vec<Expr>, expr: &Expr, what: String) -> Result<(), Unsupported> {
+        if self.evident(expr) {
+            return Ok(());
+        }
+        let mut names = HashSet::new();
+        facts
+            .iter()
+            .chain([expr])
+            .for_each(|e| free_vars(e, &mut names));
+        let mut terms = Translator::new(self.protocol, &[]);
+        let env: Env = names
+            .into_iter()
+            .map(|name| (name, terms.constant(&format!("value_{}", name.0))))
+            .collect();
+        let mut hypotheses = terms.domain();
+        // Fewer facts make it harder to show.
+        hypotheses.extend(
+            facts
+                .iter()
+                .filter_map(|fact| terms.expr(fact, &env).ok())
+                .collect::<Vec<_>>(),
+        );
+        let mut needed = Vec::new();
+        terms.well_defined(expr, &env, &[], &mut needed)?;
+        let goal = term::and(needed.into_iter().map(|requirement| {
+            let given = term::and(requirement.given);
+            term::or([term::not(given), requirement.needed])
+        }));
+        hypotheses.extend(terms.axioms()?);
+        self.all.push(Obligation {
+            name: format!("text_defined_{}", self.all.len()),
+            meaning: format!("{what} is well defined"),
+            declarations: terms.declarations(),
+            hypotheses,
+            goal,
+            split: Vec::new(),
+        });
+        Ok(())
+    }
+
+    /// Whether an expression is defined by its shape and the domain.
+    fn evident(&self, expr: &Expr) -> bool {
+        match expr {
+            Expr::Int(_) | Expr::Bool(_) | Expr::Param(_) | Expr::Var(_) => true,
+            Expr::Neg(e) | Expr::Not(e) => self.evident(e),
+            Expr::If(c, a, b) => self.evident(c) && self.evident(a) && self.evident(b),
+            Expr::Binary(op, a, b) => {
+                let shown = match op {
+                    BinaryOp::Div | BinaryOp::Mod => {
+                        let above = algebra::sub((**b).clone(), Expr::Int(1));
+                        never_negative(self.protocol, &above)
+                    }
+                    BinaryOp::Xor => is_bit(a) && is_bit(b),
+                    _ => true,
+                };
+                shown && self.evident(a) && self.evident(b)
+            }
+            Expr::Visits(pattern, at) => {
+                let defined = &self.protocol.patterns[pattern.0].definition;
+                at.iter().all(|e| self.evident(e))
+                    && defined.as_ref().is_none_or(|(_, e)| self.evident(e))
+            }
+            Expr::Count { lo, hi, body, .. } => {
+                self.evident(lo) && self.evident(hi) && self.evident(body)
+            }
+        }
+    }
+}
+
+impl Place {
+    /// An expression over what does not change, with nothing folded: folding may drop what is undefined.
+    fn value(&self, expr: &Expr) -> Expr {
+        algebra::replace(expr, &|var| self.values.get(&var).cloned(), &|_| None)
+    }
+}
+
+/// Whether a value is 0 or 1 by its shape.
+fn is_bit(expr: &Expr) -> bool {
+    match expr {
+        Expr::Int(0 | 1) => true,
+        Expr::Binary(BinaryOp::Mod, _, modulus) => **modulus == Expr::Int(2),
+        Expr::Binary(BinaryOp::Xor, a, b) => is_bit(a) && is_bit(b),
+        Expr::If(_, a, b) => is_bit(a) && is_bit(b),
+        _ => false,
+    }
+}
+
+fn within(var: VarId, lo: &Expr, hi: &Expr) -> Vec<Expr> {
+    let var = Expr::Var(var);
+    vec![
+        Expr::binary(BinaryOp::Le, lo.clone(), var.clone()),
+        Expr::binary(BinaryOp::Lt, var, hi.clone()),
+    ]
+}
+
+/// Whether anything leaves the loop around a block, or the program.
+fn exits(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Return | StmtKind::Break => true,
+        StmtKind::If {
+            then, otherwise, ..
+        } => exits(then) || exits(otherwise),
+        StmtKind::For { body, .. } => exits(body),
+        _ => false,
+    })
+}
