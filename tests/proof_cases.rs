@@ -190,6 +190,50 @@ fn hangs_that_need_large_values_are_found() {
     }
 }
 
+/// Assumptions that fix a parameter leave other values of its domain without any inputs: those are cases
+/// too.
+#[test]
+fn values_that_assumptions_exclude_are_cases() {
+    let role = |name: &str, waits: &str, arrives: &str, parity: &str| {
+        format!(
+            "role {name} {{ for t in 0..T {{ for k in 0..K {{
+            wait {waits}[k % S] ({parity}) % 2 arrive {arrives}[k % S] }} }} }}"
+        )
+    };
+    let source = format!(
+        "protocol p param T in 0.. param K in 0.. param S in 1..=8
+        mbarrier full[S] {{ arrivals: 1 }} mbarrier empty[S] {{ arrivals: 1 }} {} {}",
+        role("producer", "empty", "full", "k / S + 1"),
+        role("consumer", "full", "empty", "k / S"),
+    );
+    let narrowing = Narrowing {
+        assume: ["T == 2", "K == 3", "S == 2"].map(str::to_owned).to_vec(),
+        ..Narrowing::default()
+    };
+    let mut protocol = text::load(source.as_bytes()).unwrap();
+    text::narrow(&mut protocol, &narrowing).unwrap();
+    let found = proof::search(
+        &protocol,
+        Layer::Cuts(Shows::Nothing),
+        Duration::from_secs(20),
+        None,
+        &|_| {},
+    );
+    if let Guess::Found(argument) | Guess::Fitting(argument) = found {
+        let issued = manifest::issue(&source, &narrowing, "deadlock", argument);
+        assert!(issued.is_ok(), "{}", issued.unwrap_err());
+    }
+    let settings = Settings {
+        timeout: Duration::from_secs(20),
+        objectives: None,
+        cancel: &AtomicBool::new(false),
+        tell: &|_| {},
+    };
+    // There is a verdict, whatever it is.
+    let found = verdict::decide(&protocol, &narrowing, Property::Deadlock, &settings).unwrap();
+    assert!(!matches!(found.verdict, Verdict::Refuted(_)));
+}
+
 /// Declarations have to mean something at every value, also where there is nobody to use them.
 #[test]
 fn declarations_mean_something_where_there_is_no_copy() {

@@ -33,11 +33,8 @@ pub(super) enum Checked {
 }
 
 /// Writes an argument down and has the checker decide, with so much time for each obligation
-/// that is not known.
-///
-/// # Errors
-///
-/// An argument that does not fit the protocol.
+/// that is not known. Where the checker does not accept what the search found, for whatever reason, there is
+/// no proof: the reason is kept, and something else may still decide.
 pub(super) fn check(
     protocol: &Protocol,
     narrowing: &Narrowing,
@@ -45,7 +42,7 @@ pub(super) fn check(
     argument: Argument,
     (each, known): (Duration, &Known),
     tell: &(dyn Fn(&str) + Sync),
-) -> Result<Checked, Rejection> {
+) -> Checked {
     tell("checking the certificate");
     let engine = match &argument {
         Argument::Ticket(_) => "ticket rule",
@@ -55,17 +52,20 @@ pub(super) fn check(
         Argument::Order(_) => "order rule",
         Argument::Separation(_) => "separation rule",
     };
-    let (certificate, obligations) =
-        manifest::issue(&protocol.source, narrowing, property.name(), argument)?;
+    let issued = manifest::issue(&protocol.source, narrowing, property.name(), argument);
+    let (certificate, obligations) = match issued {
+        Ok(issued) => issued,
+        Err(rejection) => return rejected(&rejection),
+    };
     let found = manifest::check_knowing(&certificate, known, each, tell);
     match found {
-        Ok(_) => Ok(Checked::Proved {
+        Ok(_) => Checked::Proved {
             proof: Box::new(Proof {
                 certificate,
                 obligations,
             }),
             engine,
-        }),
+        },
         Err(Rejection::Open {
             name,
             meaning,
@@ -83,14 +83,59 @@ pub(super) fn check(
                 Some(missing) => missing,
                 None => reason,
             };
-            Ok(Checked::Open {
+            Checked::Open {
                 reason: format!(
                     "it could not be shown that {} ({reason})",
                     meaning.trim_end_matches('.')
                 ),
                 suspects: suspects.unwrap_or_default(),
-            })
+            }
         }
-        Err(other) => Err(other),
+        Err(other) => rejected(&other),
+    }
+}
+
+fn rejected(rejection: &Rejection) -> Checked {
+    Checked::Open {
+        reason: format!("what the search found is no proof to the checker: {rejection}"),
+        suspects: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::certificate::cut::artefact::Cut;
+    use crate::certificate::cut::artefact::Shows;
+    use crate::text;
+
+    /// Whatever the search finds, the checker has the last word, and that is a verdict.
+    #[test]
+    fn what_does_not_fit_is_no_proof() {
+        let source =
+            "protocol p mbarrier m { arrivals: 1 } role a { arrive m } role b { wait m 0 }";
+        let protocol = text::load(source.as_bytes()).unwrap();
+        let argument = Argument::Cut(Cut {
+            split: Vec::new(),
+            shows: Shows::Nothing,
+            order: None,
+            cases: Vec::new(),
+        });
+        let known = (Duration::from_secs(9), &Known::default());
+        let narrowing = Narrowing::default();
+        let found = check(
+            &protocol,
+            &narrowing,
+            Property::Deadlock,
+            argument,
+            known,
+            &|_| {},
+        );
+        let Checked::Open { reason, .. } = found else {
+            panic!("proved");
+        };
+        insta::assert_snapshot!(reason, @"what the search found is no proof to the checker: the rule does not apply to the protocol: cases that do not cover the domain");
     }
 }

@@ -18,7 +18,6 @@ use std::time::Instant;
 
 use crate::certificate;
 use crate::certificate::manifest::Argument;
-use crate::certificate::manifest::Rejection;
 use crate::encoding::search;
 use crate::encoding::search::Candidate;
 use crate::encoding::search::Found;
@@ -93,9 +92,6 @@ pub enum Internal {
     /// A counterexample that the reference interpreter does not accept.
     #[error("a counterexample of the search did not replay: {0}")]
     Replay(String),
-    /// A certificate that the checker does not accept.
-    #[error("a proof did not re-check: {0}")]
-    Certificate(#[from] Rejection),
 }
 
 /// Decides whether a protocol can reach a stuck state. `narrowing` is what has already been
@@ -426,7 +422,7 @@ impl Strategy<'_> {
             };
             let reason = match found {
                 Guess::Found(argument) | Guess::Fitting(argument) => {
-                    match self.check(argument, each)? {
+                    match self.check(argument, each) {
                         Checked::Proved { proof, engine } => {
                             return Ok(Ok(self.proved(proof, engine, notes.to_vec())));
                         }
@@ -446,17 +442,16 @@ impl Strategy<'_> {
         Ok(Err(failure))
     }
 
-    fn check(&self, argument: Argument, each: Duration) -> Result<Checked, Internal> {
+    fn check(&self, argument: Argument, each: Duration) -> Checked {
         let (narrowing, tell) = (self.narrowing, self.settings.tell);
-        let found = checked::check(
+        checked::check(
             self.protocol,
             narrowing,
             Property::Deadlock,
             argument,
             (each, &self.shared.known),
             tell,
-        )?;
-        Ok(found)
+        )
     }
 
     fn proved(&self, proof: Box<Proof>, engine: &'static str, mut notes: Vec<String>) -> Decision {

@@ -65,7 +65,10 @@ fn drawn(
                 }
             })
             .collect();
-        let params = moved(equated(protocol, params));
+        let mut params = moved(equated(protocol, params));
+        for (id, value) in fixed {
+            params[id.0] = *value;
+        }
         if !found.contains(&params) && unfold::check_params(protocol, &params).is_ok() {
             found.push(params);
         }

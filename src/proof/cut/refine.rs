@@ -49,6 +49,14 @@ pub(super) fn cases(
             let mut found = Vec::new();
             let domain = narrowed(protocol, &fixed);
             if search.refine(&domain, &mut Vec::new(), &mut found) {
+                // Without any values there is nothing to tell apart, but the combination has its case.
+                if found.is_empty() {
+                    found.push(Case {
+                        values: values.to_vec(),
+                        empty: true,
+                        ..Case::default()
+                    });
+                }
                 Ok(found)
             } else {
                 Err(failure)

@@ -131,7 +131,7 @@ impl Strategy<'_> {
             self.remaining() / 2,
             self.settings,
             self.shared,
-        )?;
+        );
         let (reason, suspects) = match proved {
             prove::Attempt::Proved { proof, engine } => {
                 let assumptions = proof.certificate.assumptions.clone();

@@ -9,7 +9,6 @@ use crate::text::Narrowing;
 use crate::verdict::Property;
 use crate::verdict::checked;
 use crate::verdict::checked::Checked;
-use crate::verdict::deadlock::Internal;
 use crate::verdict::deadlock::Settings;
 use crate::verdict::decision::Proof;
 use crate::verdict::shared::Shared;
@@ -33,10 +32,6 @@ pub(super) enum Attempt {
 }
 
 /// Tries to prove the property for the whole domain in so much time.
-///
-/// # Errors
-///
-/// A proof that the checker does not accept.
 pub(super) fn prove(
     protocol: &Protocol,
     narrowing: &Narrowing,
@@ -44,7 +39,7 @@ pub(super) fn prove(
     time: Duration,
     settings: &Settings<'_>,
     shared: &Shared,
-) -> Result<Attempt, Internal> {
+) -> Attempt {
     let deadline = Instant::now() + time;
     let mut suspects = Vec::new();
     let mut reason = format!("no proof rule covers `{}`", property.name());
@@ -61,9 +56,9 @@ pub(super) fn prove(
             proof::Guess::Found(argument) | proof::Guess::Fitting(argument) => {
                 let known = (each, &shared.known);
                 let tell = settings.tell;
-                match checked::check(protocol, narrowing, property, argument, known, tell)? {
+                match checked::check(protocol, narrowing, property, argument, known, tell) {
                     Checked::Proved { proof, engine } => {
-                        return Ok(Attempt::Proved { proof, engine });
+                        return Attempt::Proved { proof, engine };
                     }
                     Checked::Open {
                         reason: why,
@@ -77,5 +72,5 @@ pub(super) fn prove(
             proof::Guess::Nothing { reason: why, .. } => reason = why,
         }
     }
-    Ok(Attempt::Nothing { reason, suspects })
+    Attempt::Nothing { reason, suspects }
 }

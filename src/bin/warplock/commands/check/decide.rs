@@ -243,7 +243,8 @@ impl Work<'_> {
         let shared = Shared::default();
         for property in properties {
             let narrowing = &self.order.narrowing;
-            self.property(bytes, property, narrowing, &shared, None)?;
+            let done = self.property(bytes, property, narrowing, &shared, None);
+            self.kept_going(done)?;
         }
         Ok(())
     }
@@ -274,9 +275,21 @@ impl Work<'_> {
             let assuming = expectation.assuming.iter().map(|a| a.text.clone());
             narrowing.assume.extend(assuming);
             let expected = Some((protocol, expectation));
-            self.property(bytes, property, &narrowing, &shared, expected)?;
+            let done = self.property(bytes, property, &narrowing, &shared, expected);
+            self.kept_going(done)?;
         }
         Ok(())
+    }
+
+    /// An error of ours is about one property: it is reported, and the others are decided all the same.
+    fn kept_going(&self, done: Result<(), Failure>) -> Result<(), Failure> {
+        match done {
+            Err(failure @ Failure::Internal(_)) => {
+                (self.results)(Outcome::failed(failure));
+                Ok(())
+            }
+            done => done,
+        }
     }
 
     fn property(
