@@ -17,6 +17,7 @@ pub mod encoding;
 pub mod export;
 mod fresh;
 pub mod hunt;
+pub mod patience;
 pub mod proof;
 pub mod protocol;
 pub mod ptx;

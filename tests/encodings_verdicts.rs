@@ -69,7 +69,7 @@ fn the_library_meets_its_expectations_and_what_it_writes_is_accepted() {
     );
 
     let certificates = paths(&proofs);
-    let mut arguments = vec!["certify", "-q", "--timeout", "300"];
+    let mut arguments = vec!["certify", "-q", "--timeout", "900"];
     arguments.extend(certificates.iter().map(String::as_str));
     let certified = warplock(&arguments);
     let lines = String::from_utf8(certified.stdout).unwrap();

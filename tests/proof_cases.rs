@@ -3,12 +3,14 @@
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use std::time::Instant;
 
 use warplock::certificate::cut::artefact::Shows;
 use warplock::certificate::discharge::Solver;
 use warplock::certificate::manifest;
 use warplock::certificate::manifest::Argument;
 use warplock::certificate::manifest::Rejection;
+use warplock::patience;
 use warplock::proof;
 use warplock::proof::Guess;
 use warplock::proof::Layer;
@@ -232,6 +234,55 @@ fn values_that_assumptions_exclude_are_cases() {
     // There is a verdict, whatever it is.
     let found = verdict::decide(&protocol, &narrowing, Property::Deadlock, &settings).unwrap();
     assert!(!matches!(found.verdict, Verdict::Refuted(_)));
+}
+
+/// Two warps that meet at so many barriers: what a proof would have to say takes much longer to write down
+/// than there is time. Both the search and the checker look up on the way.
+#[test]
+fn a_decision_is_made_in_time() {
+    let (mut declared, mut meets) = (String::new(), String::new());
+    for nth in 0..160 {
+        declared += &format!("named b{nth} ");
+        meets += &format!("sync b{nth} 64 ");
+    }
+    let source =
+        format!("protocol p {declared} role a warp {{ {meets} }} role b warp {{ {meets} }}");
+    let protocol = text::load(source.as_bytes()).unwrap();
+    let settings = Settings {
+        timeout: Duration::from_secs(1),
+        objectives: None,
+        cancel: &AtomicBool::new(false),
+        tell: &|_| {},
+    };
+    let began = Instant::now();
+    let narrowing = Narrowing::default();
+    verdict::decide(&protocol, &narrowing, Property::Deadlock, &settings).unwrap();
+    // Some more than the limit, for machines that have other things to do.
+    assert!(
+        began.elapsed() < Duration::from_secs(7),
+        "{:?}",
+        began.elapsed()
+    );
+}
+
+/// A certificate that is not checked in time is not accepted.
+#[test]
+fn a_certificate_is_checked_in_time() {
+    let source = "protocol p mbarrier m { arrivals: 1 } role a { arrive m } role b { wait m 0 }";
+    let argument = proposal(source).unwrap();
+    let narrowing = Narrowing::default();
+    let (certificate, _) = manifest::issue(source, &narrowing, "deadlock", argument).unwrap();
+    let check = || {
+        manifest::check(
+            &certificate,
+            &Solver::BuiltIn,
+            Duration::from_secs(9),
+            &|_| {},
+        )
+    };
+    let late = patience::until(Instant::now(), check);
+    assert!(matches!(late, Err(Rejection::Late)), "{late:?}");
+    assert!(check().is_ok());
 }
 
 /// Declarations have to mean something at every value, also where there is nobody to use them.

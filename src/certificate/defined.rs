@@ -280,6 +280,7 @@ impl Walk<'_> {
     }
 
     fn conclude(&mut self, facts: Vec<Expr>, expr: &Expr, what: String) -> Result<(), Unsupported> {
+        Unsupported::unless_in_time()?;
         if self.evident(expr) {
             return Ok(());
         }

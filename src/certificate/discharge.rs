@@ -17,6 +17,7 @@ use super::linear;
 use super::obligation::Obligation;
 use crate::certificate::exact;
 use crate::fresh;
+use crate::patience;
 
 /// Which solver decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +42,10 @@ pub enum Answer {
 /// Has one obligation decided within a time limit: without its products if that will do, as a whole
 /// if that is soon done, and otherwise part by part: what must follow, and then where it says how to split it.
 pub fn discharge(obligation: &Obligation, solver: &Solver, limit: Duration) -> Answer {
-    let deadline = exact::deadline(limit);
+    let deadline = patience::deadline(limit);
+    if patience::over() {
+        return Answer::Unknown("timeout".to_owned());
+    }
     if *solver == Solver::BuiltIn && ground::truth(&obligation.goal) == Some(true) {
         return Answer::Discharged;
     }
@@ -187,6 +191,9 @@ pub fn at_once(obligations: &[&Obligation]) -> Vec<bool> {
     fresh::context(|| {
         let discharged = |o: &Obligation| decide(o, Engine::Core, CORE, 0) == Answer::Discharged;
         let each = obligations.iter().map(|obligation| {
+            if patience::over() {
+                return false;
+            }
             let linear = linear::linear(obligation);
             ground::truth(&obligation.goal) == Some(true)
                 || linear.is_some_and(|linear| discharged(&linear))
@@ -262,7 +269,7 @@ fn run(obligation: &Obligation, program: &PathBuf, limit: Duration) -> Result<St
         .stderr(Stdio::null())
         .spawn()
         .map_err(|e| e.to_string())?;
-    let deadline = exact::deadline(limit);
+    let deadline = patience::deadline(limit);
     loop {
         match child.try_wait().map_err(|e| e.to_string())? {
             // Solvers end with all kinds of codes, but what one printed before it was killed is

@@ -3,13 +3,7 @@
 //! Everywhere else in this room the lints of `certificate/mod.rs` and `clippy.toml` forbid operators
 //! and methods that wrap, saturate or overflow. Numbers of any size are [`num_bigint::BigInt`]s.
 
-use std::time::Duration;
-use std::time::Instant;
-
 use super::program::Unsupported;
-
-/// A deadline that never comes, for limits beyond what the clock can say.
-const AGES: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
 /// A sum.
 ///
@@ -81,13 +75,6 @@ pub fn together(a: usize, b: usize) -> usize {
     a + b
 }
 
-/// When so much time will have gone by.
-pub fn deadline(limit: Duration) -> Instant {
-    let now = Instant::now();
-    let end = now.checked_add(limit).or_else(|| now.checked_add(AGES));
-    end.unwrap_or(now)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,11 +88,5 @@ mod tests {
         assert_eq!(around(i64::MIN, -1), Err(too_large()));
         assert_eq!(around(-1, 0), Err(too_large()));
         assert_eq!(around(-1, 3), Ok(2));
-    }
-
-    /// A limit that no clock can add is no reason to stop.
-    #[test]
-    fn a_limit_without_end_is_far_away() {
-        assert!(deadline(Duration::MAX) > Instant::now() + Duration::from_secs(60));
     }
 }

@@ -217,6 +217,9 @@ pub enum Rejection {
     /// It is damaged, or not about what it says it is about.
     #[error("{0}")]
     Mismatch(String),
+    /// It was not read to its end in time.
+    #[error("the time was up before the obligations were derived")]
+    Late,
     /// An obligation was not discharged.
     #[error("obligation {name} was not discharged: {reason} ({meaning})")]
     Open {
@@ -579,6 +582,9 @@ fn derive(protocol: &Protocol, argument: &Argument) -> Result<Vec<Obligation>, R
 }
 
 fn inapplicable(refused: Unsupported) -> Rejection {
+    if refused.is_late() {
+        return Rejection::Late;
+    }
     Rejection::Mismatch(format!(
         "the rule does not apply to the protocol: {refused}"
     ))

@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use std::collections::HashSet;
 
 use super::exact;
+use crate::patience;
 use crate::protocol::BinaryOp;
 use crate::protocol::Cell;
 use crate::protocol::Comparison;
@@ -29,6 +30,9 @@ use crate::protocol::Stmt;
 use crate::protocol::StmtId;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
+
+/// The reason that is none of the protocol.
+const LATE: &str = "the time was up";
 
 /// Why a rule does not apply to a protocol.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -47,6 +51,23 @@ impl Unsupported {
             reason: reason.into(),
             span: Some(span),
         }
+    }
+
+    /// Refuses to go on once the time is over. Whoever derives obligations asks now and then.
+    ///
+    /// # Errors
+    ///
+    /// When it is.
+    pub fn unless_in_time() -> Result<(), Unsupported> {
+        match patience::over() {
+            true => Err(Unsupported::whole(LATE)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether it was nothing but time that was missing.
+    pub fn is_late(&self) -> bool {
+        self.reason == LATE
     }
 
     /// Builds a refusal about the protocol as a whole.

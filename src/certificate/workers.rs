@@ -5,12 +5,14 @@ use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crate::patience;
+
 /// Does the items `0..count` on as many threads as there are cores; each thread takes the next item
 /// that is left, and stops when one of its items says so.
 ///
-/// The other threads begin after `patience`, or when the first one has stopped: items that are all
+/// The other threads begin after `alone`, or when the first one has stopped: items that are all
 /// done sooner need no more, since each thread would take longer to get its memory than it saves.
-pub fn each(count: usize, patience: Duration, work: impl Fn(usize) -> ControlFlow<()> + Sync) {
+pub fn each(count: usize, alone: Duration, work: impl Fn(usize) -> ControlFlow<()> + Sync) {
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let take = || {
@@ -21,10 +23,11 @@ pub fn each(count: usize, patience: Duration, work: impl Fn(usize) -> ControlFlo
             }
         }
     };
+    let end = patience::end();
     std::thread::scope(|scope| {
         let later = || {
-            std::thread::park_timeout(patience);
-            take();
+            std::thread::park_timeout(alone);
+            patience::within(end, take);
         };
         let helpers: Vec<_> = (1..workers.min(count))
             .map(|_| scope.spawn(later))

@@ -22,10 +22,10 @@ mod trim;
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
-use std::time::Instant;
 
 use rustc_hash::FxHashSet;
 
+use crate::patience;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 use crate::semantics::error::Fault;
@@ -253,7 +253,7 @@ impl<'a> Hunter<'a> {
     /// Ends after a time.
     pub fn watch(&self, time: Duration) -> Watch<'a> {
         Watch {
-            deadline: Instant::now() + time,
+            deadline: patience::deadline(time),
             cancel: self.cancel,
         }
     }

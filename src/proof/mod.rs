@@ -27,6 +27,7 @@ use crate::certificate::discharge::Solver;
 use crate::certificate::manifest::Argument;
 use crate::certificate::obligation::Obligation;
 use crate::certificate::program::Unsupported;
+use crate::patience;
 use crate::protocol::Domain;
 use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
@@ -142,7 +143,19 @@ pub fn search(
     cancel: Option<&AtomicBool>,
     tell: &(dyn Fn(&str) + Sync),
 ) -> Guess {
-    let deadline = Instant::now() + limit;
+    let deadline = patience::deadline(limit);
+    patience::until(deadline, || {
+        search_until(protocol, layer, (deadline, limit), cancel, tell)
+    })
+}
+
+fn search_until(
+    protocol: &Protocol,
+    layer: Layer,
+    (deadline, limit): (Instant, Duration),
+    cancel: Option<&AtomicBool>,
+    tell: &(dyn Fn(&str) + Sync),
+) -> Guess {
     let samples = || {
         tell("sampling instances");
         sample::instances(protocol, SAMPLES, 0)
@@ -173,13 +186,16 @@ pub fn search_cuts(
     limit: Duration,
     tell: &dyn Fn(&str),
 ) -> Guess {
-    cut::guess(protocol, shows, base, Instant::now() + limit, tell)
+    let deadline = patience::deadline(limit);
+    patience::until(deadline, || {
+        cut::guess(protocol, shows, base, deadline, tell)
+    })
 }
 
 /// Looks for an argument in one layer after the other, and returns the first. If there is none,
 /// the reason is that of the first layer that applies.
 pub fn guess(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) + Sync)) -> Guess {
-    let deadline = Instant::now() + limit;
+    let deadline = patience::deadline(limit);
     let mut reasons = Vec::new();
     for layer in layers(protocol) {
         let left = deadline.saturating_duration_since(Instant::now());
@@ -264,5 +280,8 @@ fn discharged(
 
 /// Why a rule does not apply, as a lowercase fragment.
 fn uncovered(refused: Unsupported) -> String {
+    if refused.is_late() {
+        return refused.reason;
+    }
     format!("the proof rules do not cover {refused}")
 }

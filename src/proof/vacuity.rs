@@ -21,6 +21,7 @@ use crate::certificate::cut::statements;
 use crate::certificate::discharge;
 use crate::certificate::discharge::Answer;
 use crate::certificate::discharge::Solver;
+use crate::patience;
 use crate::protocol::Expr;
 use crate::protocol::ParamId;
 use crate::protocol::Protocol;
@@ -44,7 +45,7 @@ struct Part {
 /// The synchronizing statements that are shown to be never reached, in text order. Empty where the
 /// protocol is not one that can be looked at, or time runs out.
 pub fn never_reached(protocol: &Protocol, limit: Duration) -> Vec<Span> {
-    let deadline = Instant::now() + limit;
+    let deadline = patience::deadline(limit);
     let mut open = BTreeMap::new();
     for role in &protocol.roles {
         synchronizing(&role.body, &mut open);

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 
 use super::shape::in_any_shape;
 use super::threads::lift_for_all_threads;
+use crate::patience;
 use crate::protocol::Span;
 use crate::ptx::cta::barrier_rings::put_in_rings;
 use crate::ptx::cta::boxes::Boxes;
@@ -112,6 +113,25 @@ pub fn lift(
     function: &Function<'_>,
     options: &Options,
 ) -> Result<String, Failure> {
+    let found = lift_in_time(module, function, options);
+    // Some of what would have been looked at may not have been: whatever was found is not what was asked for.
+    match patience::over() {
+        true => Err(Failure::Obstacle(late(function))),
+        false => found,
+    }
+}
+
+/// The obstacle that is none of the kernel's.
+fn late(function: &Function<'_>) -> Obstacle {
+    let at = function.code.first().map_or(0, |i| i.at);
+    Obstacle::new(at, "the time was up while the kernel was followed")
+}
+
+fn lift_in_time(
+    module: &Module<'_>,
+    function: &Function<'_>,
+    options: &Options,
+) -> Result<String, Failure> {
     if options.symbolic_threads {
         return lift_for_all_threads(module, function, options);
     }
@@ -127,16 +147,26 @@ pub(super) fn written(
     function: &Function<'_>,
     options: &Options,
 ) -> Result<String, Failure> {
+    let in_time = || match patience::over() {
+        true => Err(late(function)),
+        false => Ok(()),
+    };
+    in_time()?;
     let launch = launch(function, options)?;
     let function = &*given(module, inlined(module, function));
     let mut followed = follow(module, function, &launch, options.data)?;
     let ended = end_lives(&mut followed, &launch)?;
+    in_time()?;
     let covered = settle_waits(&mut followed, &launch);
     divide(&mut followed);
+    in_time()?;
     count_rounds(&mut followed);
     number_groups(&mut followed)?;
+    in_time()?;
     let left = complete(&mut followed, &launch)?;
+    in_time()?;
     let mut families = families(&followed.programs, &followed.unknowns)?;
+    in_time()?;
     let buffers = if options.data {
         let shared = module.shared.iter().chain(&function.shared);
         let mut shared: Vec<_> = shared.cloned().collect();
@@ -150,6 +180,7 @@ pub(super) fn written(
         None
     };
     settle(&mut families, &followed, &launch)?;
+    in_time()?;
     count_phases(&mut followed, &families, options.data);
     splits(&mut families, &followed.programs, &followed.unknowns)?;
     allocations(&followed)?;
@@ -157,6 +188,7 @@ pub(super) fn written(
     if !followed.counters {
         put_together(&mut followed.programs, &mut followed.unknowns);
     }
+    in_time()?;
     put_in_rings(&mut followed);
     // How much is written has to be known where accesses are followed.
     followed.counted = !options.data && count_copies(&mut followed.programs, &followed.unknowns);
@@ -186,6 +218,7 @@ pub(super) fn written(
         declared: 0,
         used: BTreeSet::new(),
     };
+    in_time()?;
     let body = writer.roles()?;
     let head = writer.head()?;
     Ok(format!("{head}{body}"))

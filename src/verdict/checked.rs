@@ -97,7 +97,10 @@ pub(super) fn check(
 
 fn rejected(rejection: &Rejection) -> Checked {
     Checked::Open {
-        reason: format!("what the search found is no proof to the checker: {rejection}"),
+        reason: match rejection {
+            Rejection::Late => "the time was up before a proof was checked".to_owned(),
+            _ => format!("what the search found is no proof to the checker: {rejection}"),
+        },
         suspects: Vec::new(),
     }
 }

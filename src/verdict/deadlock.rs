@@ -23,6 +23,7 @@ use crate::encoding::search::Candidate;
 use crate::encoding::search::Found;
 use crate::encoding::search::Limits;
 use crate::encoding::search::Objective;
+use crate::patience;
 use crate::proof;
 use crate::proof::Guess;
 use crate::proof::Layer;
@@ -272,7 +273,7 @@ impl Strategy<'_> {
     fn limits(&self, time: Duration, thorough: bool) -> Limits<'_> {
         Limits {
             thorough,
-            deadline: Instant::now() + time,
+            deadline: patience::deadline(time),
             cancel: self.settings.cancel,
         }
     }
@@ -404,7 +405,7 @@ impl Strategy<'_> {
         time: Duration,
         notes: &[String],
     ) -> Result<Result<Decision, NoProof>, Internal> {
-        let deadline = Instant::now() + time;
+        let deadline = patience::deadline(time);
         let mut failure = NoProof::default();
         for layer in proof::layers(self.protocol) {
             let left = deadline.saturating_duration_since(Instant::now());

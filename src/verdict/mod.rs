@@ -7,8 +7,11 @@ mod further;
 pub mod hazard;
 mod shared;
 
+use std::time::Duration;
+
 use serde::Serialize;
 
+use crate::patience;
 use crate::protocol::Protocol;
 use crate::text::Narrowing;
 
@@ -45,11 +48,18 @@ pub fn decide_sharing(
     settings: &Settings<'_>,
     shared: &Shared,
 ) -> Result<Decision, Internal> {
-    match property {
+    let grace = settings.timeout / GRACE_SHARE + GRACE;
+    let end = patience::deadline(settings.timeout.saturating_add(grace));
+    patience::until(end, || match property {
         Property::Deadlock => deadlock::decide_sharing(protocol, narrowing, settings, shared),
         _ => hazard::decide(protocol, narrowing, property, settings, shared),
-    }
+    })
 }
+
+/// How much longer than it may take a decision goes on where a proof is being checked: a part of the time,
+/// as a divisor, and this. Nothing new is begun then.
+const GRACE_SHARE: u32 = 20;
+const GRACE: Duration = Duration::from_millis(300);
 
 /// A property a protocol can be checked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

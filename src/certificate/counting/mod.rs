@@ -194,6 +194,7 @@ impl<'p> Rule<'p> {
         mut hypotheses: Vec<Term>,
         goal: Term,
     ) -> Result<(), Unsupported> {
+        Unsupported::unless_in_time()?;
         if goal == term::boolean(true) {
             return Ok(());
         }

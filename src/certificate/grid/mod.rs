@@ -195,6 +195,7 @@ impl<'a> Frame<'a> {
         mut setting: Setting<'_>,
         goal: Term,
     ) -> Result<(), Unsupported> {
+        Unsupported::unless_in_time()?;
         if goal.to_string() == "true" {
             return Ok(());
         }

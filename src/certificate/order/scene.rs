@@ -161,6 +161,7 @@ impl Scene {
 
     /// A member of a class before an operation.
     pub fn at<'c>(&self, class: &'c Class, site: usize) -> Result<Vec<At<'c>>, Unsupported> {
+        Unsupported::unless_in_time()?;
         let all = self.inside(class, &class.flow.sites[site].path)?;
         let at = |(scene, env)| At {
             scene,
@@ -178,6 +179,7 @@ impl<'c> At<'c> {
         &self,
         sites: impl Iterator<Item = usize>,
     ) -> Result<Vec<(At<'c>, Polynomial)>, Unsupported> {
+        Unsupported::unless_in_time()?;
         let sum = before(self.class, Place::Site(self.site), sites)?;
         self.value(&sum)
     }

@@ -79,9 +79,7 @@ impl Search<'_> {
             return Ok(());
         }
         if Instant::now() >= self.deadline {
-            return Err(Failure::new(
-                "the time limit was reached while looking for cuts",
-            ));
+            return Err(Failure::new(super::LATE));
         }
         // The checker asks for one of two that are the same but for names.
         let renamed = self.renamings.iter().find_map(|classes| {

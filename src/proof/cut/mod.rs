@@ -41,6 +41,7 @@ use crate::certificate::cut::artefact::Shows;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::ordered::Ordered;
 use crate::certificate::manifest::Argument;
+use crate::patience;
 use crate::protocol::Domain;
 use crate::protocol::ObjectKind;
 use crate::protocol::ParamId;
@@ -120,6 +121,9 @@ fn in_order(
     Ok(cut)
 }
 
+/// Why there is no guess where time was short.
+const LATE: &str = "the time limit was reached while looking for cuts";
+
 /// Why there is no guess.
 struct Failure {
     reason: String,
@@ -153,6 +157,9 @@ fn case(
         ));
     }
     let [classes, _] = view.classes(&fixed).map_err(refused)?;
+    if patience::over() {
+        return Err(Failure::new(LATE));
+    }
     let traced = runs(&view, protocol, &fixed, &classes, points);
     let protocol = view.protocol();
     result.generations = generations(protocol, &classes, &traced)?;
@@ -196,6 +203,9 @@ fn case(
     }
     for (class, this) in classes.iter().enumerate() {
         for site in 0..this.flow.sites.len() {
+            if patience::over() {
+                return Err(Failure::new(LATE));
+            }
             result.supports.extend(search.supports(class, site)?);
         }
     }

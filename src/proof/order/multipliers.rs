@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::time::Duration;
+use std::time::Instant;
 
 use z3::SatResult;
 use z3::ast::Real;
@@ -16,6 +18,7 @@ use crate::certificate::order::positivity::Multiple;
 use crate::certificate::order::positivity::Proof;
 use crate::certificate::order::positivity::Sequent;
 use crate::certificate::order::positivity::Step;
+use crate::patience;
 
 /// Products of all pairs are tried where there are no more facts than this.
 const MAX_PAIRED: usize = 24;
@@ -173,7 +176,7 @@ pub fn solve(rows: &[Row], bounded: usize, free: usize) -> Option<Vec<(i64, i64)
     let left = reduced(rows, bounded)?;
     let solver = z3::Solver::new_for_logic("QF_LRA")?;
     let mut params = z3::Params::new();
-    params.set_u32("timeout", TIME);
+    params.set_u32("timeout", time());
     params.set_bool("ctrl_c", false);
     solver.set_params(&params);
     let zero = Real::from_rational(0, 1);
@@ -230,8 +233,14 @@ fn reduced(rows: &[Row], bounded: usize) -> Option<Vec<Row>> {
     }
 }
 
-/// How long one linear program may take, in milliseconds.
-const TIME: u32 = 4000;
+/// How long one linear program may take.
+const TIME: Duration = Duration::from_secs(4);
+
+/// That in milliseconds, or what is left of the time.
+fn time() -> u32 {
+    let left = patience::deadline(TIME).saturating_duration_since(Instant::now());
+    u32::try_from(left.as_millis()).unwrap_or(u32::MAX).max(1)
+}
 
 /// The same numbers times their least common denominator.
 pub fn integers(values: &[(i64, i64)]) -> Option<Vec<i64>> {

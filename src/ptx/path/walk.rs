@@ -17,6 +17,7 @@ use super::lanes::Ways;
 use super::meeting::Meeting;
 use super::polls::Polled;
 use super::polls::Says;
+use crate::patience;
 use crate::ptx::cta::program::numbered;
 use crate::ptx::operations::access::accesses;
 use crate::ptx::operations::answers::Answers;
@@ -260,6 +261,10 @@ impl<'m> Walker<'_, 'm, '_> {
         for (index, instruction) in self.code(block).iter().enumerate() {
             self.current = first + index;
             self.steps += 1;
+            if patience::over() {
+                let reason = "the time was up while the kernel was followed";
+                return Err(Obstacle::new(instruction.at, reason));
+            }
             if self.steps > MOST_STEPS {
                 let reason = "the kernel is too large to follow";
                 return Err(Obstacle::new(instruction.at, reason));

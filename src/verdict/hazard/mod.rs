@@ -21,6 +21,7 @@ use crate::hunt::Hunter;
 use crate::hunt::IllDefined;
 use crate::hunt::LARGEST_START;
 use crate::hunt::grid;
+use crate::patience;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 use crate::semantics::explore;
@@ -184,7 +185,7 @@ impl Strategy<'_> {
     ) -> Result<Decision, Internal> {
         (self.settings.tell)("searching small values exhaustively");
         let share = self.settings.timeout / EXPLORE_SHARE;
-        let deadline = Instant::now() + self.remaining().min(share);
+        let deadline = patience::deadline(self.remaining().min(share));
         let mut done: Option<String> = None;
         let mut states = 0;
         'growing: for radius in 0..=EXPLORE_RADIUS {

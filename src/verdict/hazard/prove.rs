@@ -3,6 +3,7 @@
 use std::time::Duration;
 use std::time::Instant;
 
+use crate::patience;
 use crate::proof;
 use crate::protocol::Protocol;
 use crate::text::Narrowing;
@@ -40,7 +41,7 @@ pub(super) fn prove(
     settings: &Settings<'_>,
     shared: &Shared,
 ) -> Attempt {
-    let deadline = Instant::now() + time;
+    let deadline = patience::deadline(time);
     let mut suspects = Vec::new();
     let mut reason = format!("no proof rule covers `{}`", property.name());
     for layer in proof::layers_for(protocol, property) {

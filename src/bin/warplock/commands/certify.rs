@@ -10,6 +10,7 @@ use warplock::certificate::discharge::Solver;
 use warplock::certificate::manifest;
 use warplock::certificate::manifest::Checked;
 use warplock::certificate::manifest::Rejection;
+use warplock::patience;
 use warplock::report::style::Style;
 use warplock::report::text::visible;
 
@@ -34,8 +35,8 @@ pub struct Arguments {
     /// A solver that takes an SMT-LIB file as its last argument; the linked Z3 if not given
     #[arg(long, value_name = "PROGRAM")]
     pub solver: Option<PathBuf>,
-    /// Time for each obligation, in seconds
-    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = options::seconds)]
+    /// Time for each certificate, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = options::seconds)]
     pub timeout: Duration,
 }
 
@@ -59,7 +60,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
             path: path.clone(),
             source: source.clone(),
             solver: solver.clone(),
-            each: arguments.timeout,
+            time: arguments.timeout,
             progress: session.progress.clone(),
             number,
         };
@@ -94,7 +95,7 @@ struct Work {
     path: PathBuf,
     source: Option<Vec<u8>>,
     solver: Solver,
-    each: Duration,
+    time: Duration,
     progress: Progress,
     number: usize,
 }
@@ -112,6 +113,7 @@ impl Work {
     }
 
     fn accepted(self) -> Result<Checked, Rejection> {
+        let end = patience::deadline(self.time);
         let certificate = manifest::read(&self.path)?;
         if let Some(source) = &self.source
             && *source != certificate.source.as_bytes()
@@ -121,7 +123,9 @@ impl Work {
             ));
         }
         let tell = |what: &str| self.progress.tell(self.number, what);
-        manifest::check(&certificate, &self.solver, self.each, &tell)
+        patience::until(end, || {
+            manifest::check(&certificate, &self.solver, self.time, &tell)
+        })
     }
 }
 

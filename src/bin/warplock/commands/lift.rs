@@ -1,14 +1,17 @@
 //! `warplock lift`: prints the protocol that a compiled kernel follows.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+use warplock::patience;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files;
 use crate::interrupt;
 use crate::kernels::Kernels;
+use crate::options;
 use crate::session::Session;
 use crate::sources;
 
@@ -24,6 +27,9 @@ pub struct Arguments {
     /// Say also what is read and written in shared memory, as `check --property race` does
     #[arg(long)]
     pub data: bool,
+    /// Time for following the kernel, in seconds
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = options::seconds)]
+    pub timeout: Duration,
     /// Write the protocol here instead of to standard output
     #[arg(short, long, value_name = "PATH")]
     pub output: Option<PathBuf>,
@@ -36,6 +42,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let (kernels, path) = (arguments.kernels.clone(), arguments.file.clone());
     let (style, progress) = (session.terminal.err_style(), session.progress.clone());
     let data = arguments.data;
+    let end = patience::deadline(arguments.timeout);
     let several = name.clone();
     let result = interrupt::run(move || {
         let mut recovered = None;
@@ -50,7 +57,8 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
                     )),
                 );
             }
-            recovered = Some((entry.name().to_owned(), entry.protocol(data)?));
+            let protocol = patience::until(end, || entry.protocol(data))?;
+            recovered = Some((entry.name().to_owned(), protocol));
             Ok(())
         })?;
         recovered.ok_or_else(|| Failure::Internal("an entry was not followed".to_owned()))

@@ -95,6 +95,7 @@ impl Builder<'_> {
     ) -> Result<Vec<Node>, Unsupported> {
         let mut nodes = Vec::new();
         for (nth, stmt) in body.iter().enumerate() {
+            Unsupported::unless_in_time()?;
             if let Some(mut rest) = leave::unfolded(stmt)? {
                 rest.extend(body.iter().skip(nth).skip(1).cloned());
                 nodes.extend(self.block(&rest, values, path)?);

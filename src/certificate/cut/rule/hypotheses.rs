@@ -112,6 +112,7 @@ impl<'a> Rule<'a> {
         mut setting: Setting<'a>,
         goal: Term,
     ) -> Result<(), Unsupported> {
+        Unsupported::unless_in_time()?;
         if goal == term::boolean(true) {
             return Ok(());
         }

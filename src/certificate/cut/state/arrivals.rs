@@ -85,6 +85,7 @@ impl Setting<'_> {
         element: &Element,
         resource: Resource,
     ) -> Result<Vec<(Expr, Term)>, Unsupported> {
+        Unsupported::unless_in_time()?;
         let with_element = |env: &Env| {
             let mut env = env.clone();
             env.extend(element.env.iter().map(|(v, t)| (*v, t.clone())));

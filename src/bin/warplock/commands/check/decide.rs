@@ -3,8 +3,10 @@
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
+use std::time::Instant;
 
 use warplock::certificate::manifest;
+use warplock::patience;
 use warplock::protocol::Expectation;
 use warplock::protocol::Protocol;
 use warplock::report::Finding;
@@ -68,6 +70,7 @@ pub fn file(order: &Order, number: usize, path: &Path, results: &dyn Fn(Outcome)
         number,
         name: &name,
         entry: "",
+        recovered_in: Duration::ZERO,
         note: None,
         results,
     };
@@ -115,6 +118,8 @@ struct Work<'a> {
     name: &'a str,
     /// Which entry of the file this is about, for who watches.
     entry: &'a str,
+    /// How long it took to recover the protocol, which is part of the time.
+    recovered_in: Duration,
     /// What is to be said of the lines of a finding, if the protocol was recovered.
     note: Option<&'static str>,
     results: &'a dyn Fn(Outcome),
@@ -126,6 +131,11 @@ impl Work<'_> {
             return self.kernels(path);
         }
         self.protocol(&sources::read(path)?, &self.order.properties)
+    }
+
+    /// Does something that may take as long as a decision.
+    fn in_time<T>(&self, work: impl FnOnce() -> T) -> T {
+        patience::until(patience::deadline(self.order.timeout), work)
     }
 
     /// Says what is being done.
@@ -161,17 +171,27 @@ impl Work<'_> {
             entry: &stage,
             ..*self
         };
+        let began = Instant::now();
         let bare = match &asked.plain {
             None => None,
-            Some(_) => Some(entry.protocol(false)?),
+            Some(_) => Some(work.in_time(|| entry.protocol(false))?),
         };
         if let (Some(bare), Some(plain)) = (&bare, &asked.plain) {
+            let work = Work {
+                recovered_in: began.elapsed(),
+                ..work
+            };
             work.recovered(entry.name(), bare, plain)?;
         }
         if asked.data.is_empty() {
             return Ok(());
         }
-        let with_data = entry.protocol(true)?;
+        let began = Instant::now();
+        let with_data = work.in_time(|| entry.protocol(true))?;
+        let work = Work {
+            recovered_in: began.elapsed(),
+            ..work
+        };
         // What is asked of everything is not said of what there is none of.
         let none = match (&bare, &with_data) {
             (Some(Err(_)), _) => true,
@@ -309,7 +329,7 @@ impl Work<'_> {
         };
         let tell = self.teller();
         let settings = Settings {
-            timeout: self.order.timeout,
+            timeout: self.order.timeout.saturating_sub(self.recovered_in),
             objectives,
             cancel: &interrupt::CANCEL,
             tell: &tell,
