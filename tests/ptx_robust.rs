@@ -3,10 +3,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Instant;
 
 use rand::RngExt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
+use warplock::patience;
 use warplock::ptx;
 use warplock::ptx::Options;
 
@@ -107,4 +109,21 @@ fn bytes_that_are_changed() {
         }
         lifted(&String::from_utf8_lossy(&bytes), seed % 2 == 0);
     }
+}
+
+/// What is not recovered in time is not recovered, also where a part of it was found.
+#[test]
+fn a_kernel_is_followed_in_time() {
+    let text = kernel("pipeline");
+    let module = ptx::parse(text.as_bytes(), &|_| {}).unwrap();
+    let entry = module.functions.iter().find(|f| f.entry).unwrap();
+    let lift = || ptx::lift(&module, entry, &Options::default());
+    assert!(lift().is_ok());
+    let Err(ptx::Failure::Obstacle(obstacle)) = patience::until(Instant::now(), lift) else {
+        panic!("recovered in no time");
+    };
+    assert_eq!(
+        obstacle.reason,
+        "the time was up while the kernel was followed"
+    );
 }
