@@ -109,7 +109,7 @@ fn a_pipeline_of_predicated_copies() {
     insta::assert_snapshot!(check("deadlock", entry(&meets)), @"
     exit 4
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 25, `@%p3 bar.sync 0`: `bar.sync`: only some lanes of the warp are here
+    kernel.ptx: deadlock: UNKNOWN line 25, `@%p3 bar.sync 0`: `bar.sync`: only some lanes of the warp come to this barrier, which is `.aligned`: that is undefined
     --- stderr
     ");
 }

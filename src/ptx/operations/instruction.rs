@@ -89,7 +89,7 @@ impl Walker<'_, '_, '_> {
         self.definite(instruction, state)?;
         let count = i128::from(lanes.count_ones());
         if self.touches(instruction) && instruction.has("aligned") && lanes != state.whole {
-            return self.refuse(
+            return self.undefined(
                 instruction,
                 "all lanes of the warp have to carry this out together",
             );
@@ -294,7 +294,14 @@ impl Walker<'_, '_, '_> {
         state: &mut State,
     ) -> Done {
         if lanes != state.whole {
-            return self.refuse(instruction, "only some lanes of the warp are here");
+            // `bar` is short for `barrier` with `.aligned`.
+            return match instruction.parts().next() {
+                Some("bar") => self.undefined(
+                    instruction,
+                    "only some lanes of the warp come to this barrier, which is `.aligned`: that is undefined",
+                ),
+                _ => self.refuse(instruction, "only some lanes of the warp are here"),
+            };
         }
         state.apart = None;
         Ok(())

@@ -589,7 +589,12 @@ impl<'m> Walker<'_, 'm, '_> {
         instruction: &Instruction<'_>,
         out: &mut Vec<Statement>,
     ) -> Result<State, Obstacle> {
-        let ending = self.ends(join);
+        let (yes_leaves, no_leaves) = (self.leaves(yes, no), self.leaves(no, yes));
+        let leaving = parts.iter().filter(|(_, condition)| match condition {
+            Condition::Constant(taken) => if *taken { yes_leaves } else { no_leaves },
+            _ => false,
+        });
+        let left = leaving.fold(0, |all, (group, _)| all | group) & state.active;
         let mut sides = Vec::new();
         for (group, condition) in parts {
             let lanes = group & state.active;
@@ -598,10 +603,8 @@ impl<'m> Walker<'_, 'm, '_> {
             }
             let mut side = state.clone();
             side.active = lanes;
-            if ending {
-                // The others do not come back.
-                side.whole = lanes;
-            }
+            // Those that leave do not come back.
+            side.whole &= lanes | !left;
             let mut statements = Vec::new();
             let after = match condition {
                 Condition::Constant(taken) => {
