@@ -8,6 +8,7 @@ use crate::ptx::path::walk::Walker;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Operand;
 use crate::ptx::warp::machine::State;
+use crate::ptx::warp::machine::Touched;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Rule;
@@ -122,7 +123,7 @@ impl Walker<'_, '_, '_> {
             ["bar", "warp", ..] => self.warp_barrier(instruction, lanes, state),
             ["barrier", "cluster", kind, ..] => {
                 self.together(instruction, lanes, state)?;
-                state.touched = 0;
+                state.touched = Touched::default();
                 match *kind {
                     "arrive" => self.push(out, instruction, Action::ClusterArrive),
                     "wait" => self.push(out, instruction, Action::ClusterWait),
@@ -532,7 +533,7 @@ impl Walker<'_, '_, '_> {
             .find(|p| matches!(*p, "sync" | "arrive" | "red"))
             .unwrap_or_default();
         self.together(instruction, lanes, state)?;
-        state.touched = 0;
+        state.touched = Touched::default();
         let integers: Vec<&Operand<'_>> = if kind == "red" {
             // The predicates are first and last.
             let skipped = instruction.operands.iter().skip(1);

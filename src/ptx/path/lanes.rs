@@ -11,6 +11,7 @@ use crate::ptx::syntax::ast::Operand;
 use crate::ptx::warp::machine::Machine;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::State;
+use crate::ptx::warp::machine::Touched;
 use crate::ptx::warp::machine::wrap;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Statement;
@@ -186,7 +187,7 @@ impl<'m> Walker<'_, 'm, '_> {
         }
         if lanes == state.whole && masks.iter().all(|m| *m == 0xffff_ffff) {
             state.apart = None;
-            state.touched = 0;
+            state.touched = Touched::default();
         }
         Ok(())
     }

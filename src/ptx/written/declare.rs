@@ -147,6 +147,13 @@ impl Writer<'_, '_> {
         }
         if self.buffers.is_some_and(|all| all.iter().any(|b| b.tensor)) {
             assumed(
+        if self.followed.in_step && self.buffers.is_some() {
+            assumed(
+                &mut head,
+                "lanes of a warp use shared memory in the order of their program, also where no `bar.warp.sync` stands \
+                 between them",
+            );
+        }
                 &mut head,
                 "where tensor memory lies is read where and when the allocation has said it",
             );
