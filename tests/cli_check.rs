@@ -878,8 +878,22 @@ role other { read tile[0] }
     };
     let nothing = "no parameter values satisfy the declared domain and the assumptions: there is nothing to decide about";
     for property in ["deadlock", "race"] {
-        let both = ["--property", property, "--assume", "N >= 5", "--assume", "N < 5"];
-        let fixed = ["--property", property, "--set", "N=7", "--assume", "N * N == 64"];
+        let both = [
+            "--property",
+            property,
+            "--assume",
+            "N >= 5",
+            "--assume",
+            "N < 5",
+        ];
+        let fixed = [
+            "--property",
+            property,
+            "--set",
+            "N=7",
+            "--assume",
+            "N * N == 64",
+        ];
         for options in [both, fixed] {
             let expected = format!("{property}: UNKNOWN {nothing}");
             assert_eq!(check(&options), ("exit 4".to_owned(), expected));
@@ -887,7 +901,10 @@ role other { read tile[0] }
     }
     let far = check(&["--assume", "N * N == 7744"]);
     assert_eq!(far.0, "exit 0", "{}", far.1);
-    folder.file("handover.wlk", text.replace("buffer", "assume N > 100\nbuffer"));
+    folder.file(
+        "handover.wlk",
+        text.replace("buffer", "assume N > 100\nbuffer"),
+    );
     let written = format!("deadlock: UNKNOWN {nothing}");
     assert_eq!(check(&[]), ("exit 4".to_owned(), written));
 }

@@ -422,6 +422,9 @@ fn lanes_that_exit_have_left() {
         let stored = behind("st.shared.u32 [%r5+4], %r1;");
         assert!(stored.contains("deadlock: PROVED"), "{condition}: {stored}");
         let shuffled = behind("shfl.sync.idx.b32 %r2, %r1, 0, 31, -1;");
-        assert!(shuffled.contains("deadlock: UNKNOWN"), "{condition}: {shuffled}");
+        assert!(
+            shuffled.contains("deadlock: UNKNOWN"),
+            "{condition}: {shuffled}"
+        );
     }
 }
