@@ -854,3 +854,57 @@ fn a_folder_that_cannot_be_written_costs_the_file_and_not_the_verdict() {
     error: cannot create the folder taken: File exists (os error 17)
     "#);
 }
+
+/// Of values that contradict each other everything is true: that is no proof.
+#[test]
+fn assumptions_that_nothing_satisfies() {
+    let text = "protocol handover
+param N in 0..=100
+mbarrier b { arrivals: 1 }
+role left { arrive b }
+role right { wait b 0 }
+buffer tile[2]
+role other { read tile[0] }
+";
+    let folder = Folder::new();
+    folder.file("handover.wlk", text);
+    let check = |options: &[&str]| {
+        let found = folder.run(&[&["check", "-q", "handover.wlk"], options].concat());
+        let verdict = found.split("handover.wlk: ").nth(1).unwrap_or_default();
+        (
+            found.lines().next().unwrap_or_default().to_owned(),
+            verdict.lines().next().unwrap_or_default().to_owned(),
+        )
+    };
+    let nothing = "no parameter values satisfy the declared domain and the assumptions: there is nothing to decide about";
+    for property in ["deadlock", "race"] {
+        let both = [
+            "--property",
+            property,
+            "--assume",
+            "N >= 5",
+            "--assume",
+            "N < 5",
+        ];
+        let fixed = [
+            "--property",
+            property,
+            "--set",
+            "N=7",
+            "--assume",
+            "N * N == 64",
+        ];
+        for options in [both, fixed] {
+            let expected = format!("{property}: UNKNOWN {nothing}");
+            assert_eq!(check(&options), ("exit 4".to_owned(), expected));
+        }
+    }
+    let far = check(&["--assume", "N * N == 7744"]);
+    assert_eq!(far.0, "exit 0", "{}", far.1);
+    folder.file(
+        "handover.wlk",
+        text.replace("buffer", "assume N > 100\nbuffer"),
+    );
+    let written = format!("deadlock: UNKNOWN {nothing}");
+    assert_eq!(check(&[]), ("exit 4".to_owned(), written));
+}

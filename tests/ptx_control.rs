@@ -46,7 +46,7 @@ fn threads_that_return_early() {
     early_return.ptx:early_return_counted: deadlock: REFUTED at param_2 = 1, ctaid_x = 0, nctaid_x = 1: warp0 waits for 256 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
     early_return.ptx:early_return_mbarrier: deadlock: REFUTED at param_2 = 1, ctaid_x = 0, nctaid_x = 1: warp0 waits for met_bar to leave phase 0, but met_bar is in phase 0 with 255 arrivals pending and nothing changes that: nobody else arrives at it
     early_return.ptx:guarded_loop: deadlock: PROVED for every param_2 in 0..=1073741823, nctaid_x in 1..=1073741823 and schedule, assuming 256 * nctaid_x < 2147483680: all 8 obligations of the order rule hold
-    early_return.ptx:guarded_barrier: deadlock: UNKNOWN line 405, `bar.sync 0`: `bar.sync`: only some lanes of the warp are here
+    early_return.ptx:guarded_barrier: deadlock: UNKNOWN line 405, `bar.sync 0`: `bar.sync`: only some lanes of the warp come to this barrier, which is `.aligned`: that is undefined
     --- stderr
     Error: how the threads of `early_return_of_a_tile` lie is not known, and what they do depends on it: 256 x 1 x 1 differs from 128 x 2 x 1
          ╭─[ early_return.ptx:426:17 ]
@@ -370,4 +370,61 @@ fn a_predicate_of_one_lane_and_of_the_launch() {
     kernel.ptx: deadlock: REFUTED at p_n = 2: warp1 waits for bar_bar to leave phase 0, but bar_bar is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
     --- stderr
     ");
+}
+
+/// Lanes of a warp that wait at a barrier while the others go past it and do this before the end.
+fn some_lanes_wait(condition: &str, behind: &str) -> String {
+    hand_written(
+        64,
+        &format!(
+            "ld.param.u32 %r9, [n];\nmov.u32 %r1, %tid.x;\nmov.u32 %r5, bar;\n{condition}\n\
+             @%p1 bra PAST;\nbar.sync 0;\nPAST:\n{behind}"
+        ),
+    )
+}
+
+const FEW: &str = "setp.ge.u32 %p1, %r1, 48;";
+const FIRST: &str = "setp.ne.u32 %p1, %r1, 0;";
+const BELOW: &str = "setp.ge.s32 %p1, %r1, %r9;";
+
+/// Only lanes that exit are waited for by nobody: those that have more to do are made to wait for the others before it,
+/// or do it beside them.
+#[test]
+fn lanes_that_skip_a_barrier_have_not_left() {
+    let shuffle = "shfl.sync.idx.b32 %r2, %r1, 0, 31, -1;";
+    let vote = "vote.sync.any.pred %p2, %p1, -1;";
+    let sum = "redux.sync.add.s32 %r2, %r1, -1;";
+    let store = "st.shared.u32 [%r5], %r1;";
+    let other = "bar.sync 1;";
+    for condition in [FEW, FIRST, BELOW] {
+        for behind in [shuffle, vote, sum, store, other, "bar.warp.sync -1;"] {
+            let found = some_lanes_wait(condition, behind);
+            let expected = "exit 4\n--- stdout\nkernel.ptx: deadlock: UNKNOWN line 16, `bar.sync 0`: `bar.sync`: only \
+                            some lanes of the warp come to this barrier, which is `.aligned`: that is undefined\n";
+            assert!(found.starts_with(expected), "{condition} {behind}: {found}");
+        }
+    }
+}
+
+/// What the others do on a way of their own that ends with `exit` is in nobody's way, as long as it waits for nothing.
+#[test]
+fn lanes_that_exit_have_left() {
+    for condition in [FEW, FIRST, BELOW] {
+        let early = some_lanes_wait(condition, "");
+        assert!(early.contains("deadlock: PROVED"), "{condition}: {early}");
+        let behind = |work: &str| {
+            let apart = format!(
+                "ld.param.u32 %r9, [n];\nmov.u32 %r1, %tid.x;\nmov.u32 %r5, bar;\n{condition}\n\
+                 @!%p1 bra STAYS;\n{work}\nexit;\nSTAYS:\nbar.sync 0;\nst.shared.u32 [%r5], %r1;"
+            );
+            hand_written(64, &apart)
+        };
+        let stored = behind("st.shared.u32 [%r5+4], %r1;");
+        assert!(stored.contains("deadlock: PROVED"), "{condition}: {stored}");
+        let shuffled = behind("shfl.sync.idx.b32 %r2, %r1, 0, 31, -1;");
+        assert!(
+            shuffled.contains("deadlock: UNKNOWN"),
+            "{condition}: {shuffled}"
+        );
+    }
 }

@@ -57,12 +57,12 @@ fn data_that_is_handed_on() {
     exit 1
     --- stdout
     handover.ptx:relay: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 42 obligations of the cut rule hold
-    handover.ptx:relay_reads_late: race: REFUTED at param_2 = 6: the read by warp2 at line 39 and the write by warp0 at line 19 of smem_tile[0] are not ordered: an arrival of warp2 after line 39 that warp0 waits for before line 19 would order them
-    handover.ptx:relay_writes_late: race: REFUTED at param_2 = 1: the write by warp1 at line 30 and the read by warp2 at line 38 of smem_tile[0] are not ordered: an arrival of warp1 after line 30 that warp2 waits for before line 38 would order them
+    handover.ptx:relay_reads_late: race: REFUTED at param_2 = 6: the read by warp2 at line 40 and the write by warp0 at line 20 of smem_tile[0] are not ordered: an arrival of warp2 after line 40 that warp0 waits for before line 20 would order them
+    handover.ptx:relay_writes_late: race: REFUTED at param_2 = 1: the write by warp1 at line 31 and the read by warp2 at line 39 of smem_tile[0] are not ordered: an arrival of warp1 after line 31 that warp2 waits for before line 39 would order them
     handover.ptx:stencil: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 40 obligations of the cut rule hold
-    handover.ptx:stencil_reads_late: race: REFUTED at param_2 = 2: the read by warps1_3[0] at line 31 and the write by warp0 at line 16 of smem_tile_0 are not ordered: an arrival of warps1_3[0] after line 31 that warp0 waits for before line 16 would order them
+    handover.ptx:stencil_reads_late: race: REFUTED at param_2 = 2: the read by warps1_3[0] at line 32 and the write by warp0 at line 17 of smem_tile_0 are not ordered: an arrival of warps1_3[0] after line 32 that warp0 waits for before line 17 would order them
     handover.ptx:sum: race: PROVED for every schedule: all 109 obligations of the cut rule hold
-    handover.ptx:sum_lacks_a_barrier: race: REFUTED the read by warp0 at line 17 and the write by warp1 at line 42 of smem_part[1] are not ordered: an arrival of warp0 after line 17 that warp1 waits for before line 42 would order them
+    handover.ptx:sum_lacks_a_barrier: race: REFUTED the read by warp0 at line 18 and the write by warp1 at line 43 of smem_part[1] are not ordered: an arrival of warp0 after line 18 that warp1 waits for before line 43 would order them
     --- stderr
     ");
 }
@@ -74,9 +74,9 @@ fn a_pipeline_of_copies() {
     exit 1
     --- stdout
     pipeline.ptx:pipeline: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 60 obligations of the cut rule hold
-    pipeline.ptx:pipeline_reads_late: race: REFUTED at param_2 = 6: the read by warps1_2[0] at line 32 and the asynchronous write that warp0 starts at line 22 of smem_mem_0[0] are not ordered: an arrival of warps1_2[0] after line 32 that warp0 waits for before line 22 would order them
-    pipeline.ptx:pipeline_one_buffer: race: REFUTED at param_2 = 2: the asynchronous read that warp3 starts at line 43 and the write by warps1_2[0] at line 33 of smem_mem_5120[0][0] are not ordered: a `wait_group` of warp3 that covers it, and an arrival after it that warps1_2[0] waits for, before line 33 would order them
-    pipeline.ptx:pipeline_not_drained: race: REFUTED at param_2 = 3: the asynchronous read that warp3 starts at line 43 and the write by warps1_2[0] at line 33 of smem_mem_5120[0][0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0`, and an arrival after it that warps1_2[0] waits for, before line 33 would order them
+    pipeline.ptx:pipeline_reads_late: race: REFUTED at param_2 = 6: the read by warps1_2[0] at line 33 and the asynchronous write that warp0 starts at line 23 of smem_mem_0[0] are not ordered: an arrival of warps1_2[0] after line 33 that warp0 waits for before line 23 would order them
+    pipeline.ptx:pipeline_one_buffer: race: REFUTED at param_2 = 2: the asynchronous read that warp3 starts at line 44 and the write by warps1_2[0] at line 34 of smem_mem_5120[0][0] are not ordered: a `wait_group` of warp3 that covers it, and an arrival after it that warps1_2[0] waits for, before line 34 would order them
+    pipeline.ptx:pipeline_not_drained: race: REFUTED at param_2 = 3: the asynchronous read that warp3 starts at line 44 and the write by warps1_2[0] at line 34 of smem_mem_5120[0][0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0`, and an arrival after it that warps1_2[0] waits for, before line 34 would order them
     --- stderr
     ");
     insta::assert_snapshot!(
@@ -182,7 +182,7 @@ fn a_ring_with_calls() {
     insta::assert_snapshot!(compiled(name, &entries), @"
     exit 1
     --- stdout
-    calls.ptx: race: REFUTED at param_2 = 4: the read by warp1 at line 28 and the write by warp0 at line 18 of smem_tile[0] are not ordered: an arrival of warp1 after line 28 that warp0 waits for before line 18 would order them
+    calls.ptx: race: REFUTED at param_2 = 4: the read by warp1 at line 29 and the write by warp0 at line 19 of smem_tile[0] are not ordered: an arrival of warp1 after line 29 that warp0 waits for before line 19 would order them
     --- stderr
     ");
 }
@@ -221,7 +221,7 @@ fn cells_of_neighbours() {
     insta::assert_snapshot!(compiled("jacobi.ptx", &["--entry", "jacobi"]), @"
     exit 1
     --- stdout
-    jacobi.ptx: race: REFUTED at param_1 = 2: the read by cta0_warp0 at line 18 and the write by cta0_warps1_2[0] at line 38 of smem_cells[0][1] are not ordered: an arrival of cta0_warp0 after line 18 that cta0_warps1_2[0] waits for before line 38 would order them
+    jacobi.ptx: race: REFUTED at param_1 = 2: the read by cta0_warp0 at line 19 and the write by cta0_warps1_2[0] at line 39 of smem_cells[0][1] are not ordered: an arrival of cta0_warp0 after line 19 that cta0_warps1_2[0] waits for before line 39 would order them
     --- stderr
     ");
 }
@@ -236,6 +236,7 @@ fn the_text_with_accesses() {
     //! Recovered from the entry `matvec` of a PTX 9.5 text for sm_90a.
     //! 384 x 1 x 1 threads per CTA.
     //! Assumed: the launch has 384 threads per CTA, as many as .maxntid allows
+    //! Assumed: lanes of a warp use shared memory in the order of their program, also where no `bar.warp.sync` stands between them
     //! With what is read and written in shared memory; global memory is left out.
     protocol matvec
 
@@ -292,36 +293,37 @@ fn the_report_of_a_race() {
     insta::assert_snapshot!(folder.run(&arguments), @"
     exit 1
     --- stdout
-    handover.ptx: race: REFUTED at param_2 = 6: the read by warp2 at line 39 and the write by warp0 at line 19 of smem_tile[0] are not ordered: an arrival of warp2 after line 39 that warp0 waits for before line 19 would order them
-        --> handover.ptx:19
-      19 |         write smem_tile[i % 5]                  // handover.cu:31
+    handover.ptx: race: REFUTED at param_2 = 6: the read by warp2 at line 40 and the write by warp0 at line 20 of smem_tile[0] are not ordered: an arrival of warp2 after line 40 that warp0 waits for before line 20 would order them
+        --> handover.ptx:20
+      20 |         write smem_tile[i % 5]                  // handover.cu:31
       trace:
-         1  warp0  comes to cta_bar[0]: 32 threads: warp0  (line 16)
-         2  warp1  comes to cta_bar[0]: 64 threads: warp0, warp1  (line 25)
-         3  warp2  comes to cta_bar[0] as the last of 96 threads  (line 35)
-         4  warp0  passes stored_bar[0], which has left phase 1  (line 18)
-         5  warp0  arrives at loaded_bar[0]: phase 1, 1 pending  (line 20)
-         6  warp0  passes stored_bar[1], which has left phase 1  (line 18)
-         7  warp0  arrives at loaded_bar[1]: phase 1, 1 pending  (line 20)
-         8  warp0  passes stored_bar[2], which has left phase 1  (line 18)
-         9  warp0  arrives at loaded_bar[2]: phase 1, 1 pending  (line 20)
-        10  warp0  passes stored_bar[3], which has left phase 1  (line 18)
-        11  warp0  arrives at loaded_bar[3]: phase 1, 1 pending  (line 20)
-        12  warp0  passes stored_bar[4], which has left phase 1  (line 18)
-        13  warp0  arrives at loaded_bar[4]: phase 1, 1 pending  (line 20)
-        14  warp1  passes loaded_bar[0], which has left phase 0  (line 27)
-        15  warp1  arrives at worked_bar[0]: phase 1, 1 pending  (line 30)
-        16  warp2  passes worked_bar[0], which has left phase 0  (line 37)
-        17  warp2  arrives at stored_bar[0]: phase 1, 1 pending  (line 38)
-        18  warp0  passes stored_bar[0], which has left phase 0  (line 18)
+         1  warp0  comes to cta_bar[0]: 32 threads: warp0  (line 17)
+         2  warp1  comes to cta_bar[0]: 64 threads: warp0, warp1  (line 26)
+         3  warp2  comes to cta_bar[0] as the last of 96 threads  (line 36)
+         4  warp0  passes stored_bar[0], which has left phase 1  (line 19)
+         5  warp0  arrives at loaded_bar[0]: phase 1, 1 pending  (line 21)
+         6  warp0  passes stored_bar[1], which has left phase 1  (line 19)
+         7  warp0  arrives at loaded_bar[1]: phase 1, 1 pending  (line 21)
+         8  warp0  passes stored_bar[2], which has left phase 1  (line 19)
+         9  warp0  arrives at loaded_bar[2]: phase 1, 1 pending  (line 21)
+        10  warp0  passes stored_bar[3], which has left phase 1  (line 19)
+        11  warp0  arrives at loaded_bar[3]: phase 1, 1 pending  (line 21)
+        12  warp0  passes stored_bar[4], which has left phase 1  (line 19)
+        13  warp0  arrives at loaded_bar[4]: phase 1, 1 pending  (line 21)
+        14  warp1  passes loaded_bar[0], which has left phase 0  (line 28)
+        15  warp1  arrives at worked_bar[0]: phase 1, 1 pending  (line 31)
+        16  warp2  passes worked_bar[0], which has left phase 0  (line 38)
+        17  warp2  arrives at stored_bar[0]: phase 1, 1 pending  (line 39)
+        18  warp0  passes stored_bar[0], which has left phase 0  (line 19)
       minimal:
         smallest by (param_2) among param_2 in 0..=8; every smaller one of these was explored exhaustively
       notes:
-        in the source: line 39 is handover.cu:48, line 19 is handover.cu:31
+        in the source: line 40 is handover.cu:48, line 20 is handover.cu:31
         lines are those of the protocol that `warplock lift --data` prints
       assumptions:
         0 <= param_2 <= 1073741823
         the launch has 96 threads per CTA, as many as .maxntid allows
+        lanes of a warp use shared memory in the order of their program, also where no `bar.warp.sync` stands between them
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
       decided by runs with somebody held in [time]
@@ -753,7 +755,7 @@ fn addresses_that_wrap_around() {
     insta::assert_snapshot!(back(256, ""), @"
     exit 1
     --- stdout
-    kernel.ptx: race: REFUTED the read by warp0 at line 15 and the write by warp1 at line 20 of smem_tile_128 are not ordered: an arrival of warp0 after line 15 that warp1 waits for before line 20 would order them
+    kernel.ptx: race: REFUTED the read by warp0 at line 16 and the write by warp1 at line 21 of smem_tile_128 are not ordered: an arrival of warp0 after line 16 that warp1 waits for before line 21 would order them
     --- stderr
     ");
     insta::assert_snapshot!(back(252, "bar.sync 0;"), @"
@@ -762,4 +764,29 @@ fn addresses_that_wrap_around() {
     kernel.ptx: race: UNKNOWN line 35, `ld.shared.u32 %r10, [%r7+252]`: this access lies outside of `tile`
     --- stderr
     ");
+}
+
+/// Warp-synchronous code without `__syncwarp` rests on the lanes of a warp keeping in step, which is said.
+#[test]
+fn lanes_that_are_taken_to_keep_in_step() {
+    let code = |between: &str| {
+        format!(
+            "mad.lo.u32 %r4, %r1, 4, %r8;\nst.shared.u32 [%r4], %r1;\n{between}\nxor.b32 %r5, %r1, 1;\n\
+             mad.lo.u32 %r6, %r5, 4, %r8;\nld.shared.u32 %r7, [%r6];"
+        )
+    };
+    let step = "lanes of a warp use shared memory in the order of their program";
+    for property in ["race", "stale_read"] {
+        let check = |between: &str| {
+            let found = run(
+                &entry(64, 1, &code(between)),
+                &["check", "--property", property],
+            );
+            assert!(found.starts_with("exit 0"), "{found}");
+            found.contains(step)
+        };
+        assert!(check(""));
+        assert!(!check("bar.warp.sync -1;"));
+        assert!(!check("bar.sync 0;"));
+    }
 }

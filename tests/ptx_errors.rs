@@ -248,3 +248,29 @@ fn a_text_that_ends_before_its_kernels() {
     ───╯
     ");
 }
+
+/// Compilers count the lines of inline assembly on from the line that it stands in: they are none of the source.
+#[test]
+fn lines_of_inline_assembly() {
+    let text = format!(
+        "{HEAD}.visible .entry k()\n.reqntid 64, 1, 1\n{{\n.loc 1 744 20\n// begin inline asm\n{{\n.loc 1 747 20\n\
+         bar.sync 1, 64;\n}}\n// end inline asm\nbar.sync 2, 64;\n.loc 1 750 1\nbar.sync 0;\nret;\n}}\n\
+         .file 1 \"/home/me/gemm.py\"\n"
+    );
+    insta::assert_snapshot!(lift(&text, &[]), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `k` of a PTX 8.0 text for sm_90.
+    //! 64 x 1 x 1 threads per CTA.
+    protocol k
+
+    named cta_bar[16]
+
+    role warps0_1[w in 0..2] warp {
+        sync cta_bar[1] 64  // gemm.py:744
+        sync cta_bar[2] 64  // gemm.py:744
+        sync cta_bar[0] 64  // gemm.py:750
+    }
+    --- stderr
+    ");
+}

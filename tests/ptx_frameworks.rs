@@ -109,7 +109,7 @@ fn a_pipeline_of_predicated_copies() {
     insta::assert_snapshot!(check("deadlock", entry(&meets)), @"
     exit 4
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 25, `@%p3 bar.sync 0`: `bar.sync`: only some lanes of the warp are here
+    kernel.ptx: deadlock: UNKNOWN line 25, `@%p3 bar.sync 0`: `bar.sync`: only some lanes of the warp come to this barrier, which is `.aligned`: that is undefined
     --- stderr
     ");
 }
@@ -154,7 +154,7 @@ fn swizzled_addresses() {
     insta::assert_snapshot!(check("race", entry(&lacking)), @"
     exit 1
     --- stdout
-    kernel.ptx: race: REFUTED at p_n = 0: the read by warp0 at line 18 and the write by warp1 at line 25 of smem_memory[0][1] are not ordered: an arrival of warp0 after line 18 that warp1 waits for before line 25 would order them
+    kernel.ptx: race: REFUTED at p_n = 0: the read by warp0 at line 19 and the write by warp1 at line 26 of smem_memory[0][1] are not ordered: an arrival of warp0 after line 19 that warp1 waits for before line 26 would order them
     --- stderr
     ");
     // All rounds in one stage.

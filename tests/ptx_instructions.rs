@@ -605,3 +605,33 @@ fn mbarriers_of_the_ctas_expect_different_numbers() {
     --- stderr
     ");
 }
+
+/// `setmaxnreg` says how many registers there are from then on, so saying it again takes and gives back nothing.
+#[test]
+fn registers_that_are_said_again() {
+    let code = |rounds: &str, more: u32| {
+        format!(
+            "setp.ge.u32 %p2, %r1, 128;\n@%p2 bra TAKE;\nmov.u32 %r5, 0;\nGIVES:\n\
+             setmaxnreg.dec.sync.aligned.u32 104;\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p3, %r5, {rounds};\n\
+             @%p3 bra GIVES;\nbra END;\nTAKE:\nmov.u32 %r5, 0;\nTAKES:\n\
+             setmaxnreg.inc.sync.aligned.u32 {more};\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p3, %r5, {rounds};\n\
+             @%p3 bra TAKES;\nEND:"
+        )
+    };
+    let check = |rounds: &str, more: u32| {
+        run(
+            entry(256, 1, ".maxnreg 128", &code(rounds, more)),
+            &["check", "-q"],
+        )
+    };
+    for rounds in ["2", "%r9"] {
+        let enough = check(rounds, 152);
+        assert!(enough.starts_with("exit 0"), "{rounds}: {enough}");
+        // What the second round gives back is no more.
+        let more = check(rounds, 160);
+        assert!(
+            more.starts_with("exit 1") && more.contains("REFUTED"),
+            "{rounds}: {more}"
+        );
+    }
+}

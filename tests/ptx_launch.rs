@@ -244,3 +244,125 @@ fn a_conversion_into_a_wider_register() {
     --- stderr
     ");
 }
+
+/// The first line and the verdict, of what is computed from `n` before a barrier that half of the warps skip from n = 9 on.
+fn verdicts(options: &[&str], code: &str) -> String {
+    let hangs = "setp.ge.u32 %p1, %r1, 32;\nsetp.gt.s32 %p2, %r9, 8;\nand.pred %p3, %p1, %p2;\n@%p3 bra END;\n\
+                 bar.sync 1, 64;\nEND:";
+    let code = format!("ld.param.u32 %r9, [n];\n{code}\n{hangs}");
+    let found = checked(options, "", ".reqntid 64, 1, 1", &code);
+    found
+        .lines()
+        .filter(|line| line.contains(": "))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// `268435456 * n` wraps around from n = 8 on. That matters to nobody who waits.
+#[test]
+fn arithmetic_that_no_synchronization_needs_restricts_nothing() {
+    let product = "mul.lo.s32 %r4, %r9, 268435456;\n";
+    let widened = format!("{product}cvt.s64.s32 %rd4, %r4;");
+    let in_a_warp =
+        format!("setp.lt.u32 %p4, %r1, 32;\n@%p4 bra W;\n{product}shr.s32 %r5, %r4, 3;\nW:");
+    let hangs = "kernel.ptx: deadlock: REFUTED at p_n = 9: warp0 waits for 64 threads at cta_bar[1], but 32 threads are \
+                 there (warp0) and nothing changes that: nobody else comes to it";
+    for code in [&widened, &in_a_warp] {
+        assert_eq!(verdicts(&[], code), hangs);
+        let large = verdicts(&["--set", "p_n=4096"], code);
+        assert!(large.contains("REFUTED at p_n = 4096"), "{large}");
+    }
+    // Where it decides who comes to a barrier, it is assumed, and said at the top.
+    let decides =
+        format!("{product}setp.lt.s32 %p4, %r4, 100;\n@%p4 bra E;\nbar.sync 0;\nE:\nret;");
+    assert_eq!(
+        verdicts(&[], &decides),
+        "kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule, assuming 268435456 * p_n < 2147483648: \
+         all 2 obligations of the order rule hold"
+    );
+    assert_eq!(
+        verdicts(&["--set", "p_n=4096"], &decides),
+        "kernel.ptx: deadlock: UNKNOWN no parameter values satisfy the declared domain and the assumptions: there is \
+         nothing to decide about"
+    );
+}
+
+/// What depends on the cluster that a kernel is launched in is not decided for a CTA by itself.
+#[test]
+fn a_cluster_that_nothing_says() {
+    let meets = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;";
+    insta::assert_snapshot!(checked(&[], "", ".reqntid 64, 1, 1", meets), @"
+    exit 2
+    --- stdout
+    --- stderr
+    Error: how many CTAs a cluster of `kernel` has is not known
+       ╭─[ kernel.ptx:5:17 ]
+       │
+     5 │ .visible .entry kernel(.param .u32 n)
+       │ 
+       │ Help: give --cluster N (1 if it is launched without clusters), or compile with __cluster_dims__(N)
+    ───╯
+    ");
+    let bounds = ".reqntid 64, 1, 1";
+    for code in [
+        "mov.u32 %r2, %cluster_ctarank;",
+        "mov.u32 %r2, %clusterid.x;",
+        "mapa.shared::cluster.u32 %r2, %r1, 0;",
+        meets,
+    ] {
+        let asked = checked(&[], "", bounds, code);
+        assert!(asked.starts_with("exit 2"), "{code}: {asked}");
+        let one = checked(&["--cluster", "1"], "", bounds, code);
+        assert!(one.starts_with("exit 0"), "{code}: {one}");
+        let said = checked(
+            &[],
+            "",
+            ".reqntid 64, 1, 1\n.explicitcluster\n.reqnctapercluster 2, 1, 1",
+            code,
+        );
+        assert!(said.starts_with("exit 0"), "{code}: {said}");
+    }
+}
+
+/// Entries are called as in their source, by as much of the name as tells them apart.
+#[test]
+fn names_of_entries() {
+    let named = |name: &str| {
+        format!(".visible .entry {name}()\n.reqntid 64, 1, 1\n{{\nbar.sync 0;\nret;\n}}\n")
+    };
+    let text = [
+        ".version 8.7\n.target sm_90a\n.address_size 64\n".to_owned(),
+        named("_ZN4hopp4gemmILi4EEEvPKfi"),
+        named("_Z6reduceILi4EEvPKfi"),
+        named("_Z6reduceILi8EEvPKfi"),
+        named("plain"),
+    ];
+    let folder = Folder::new();
+    folder.file("kernel.ptx", text.concat());
+    insta::assert_snapshot!(folder.run(&["check", "-q", "kernel.ptx"]), @"
+    exit 0
+    --- stdout
+    kernel.ptx:hopp::gemm<4>: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    kernel.ptx:reduce<4>: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    kernel.ptx:reduce<8>: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    kernel.ptx:plain: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    --- stderr
+    ");
+    for name in [
+        "gemm",
+        "hopp::gemm",
+        "_ZN4hopp4gemmILi4EEEvPKfi",
+        "reduce<4>",
+        "plain",
+    ] {
+        let found = folder.run(&["check", "-q", "kernel.ptx", "--entry", name]);
+        assert!(found.starts_with("exit 0"), "{name}: {found}");
+    }
+    insta::assert_snapshot!(folder.run(&["lift", "kernel.ptx", "--entry", "reduce"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: kernel.ptx has several entries `reduce`
+    hint: choose one: reduce<4>, reduce<8>
+    ");
+}

@@ -239,3 +239,14 @@ fn barriers_to_which_too_many_come() {
         ["nothing found"]
     );
 }
+
+#[test]
+fn a_barrier_that_part_of_a_warp_skips() {
+    insta::assert_snapshot!(lint("@%p1 bra E;\nbar.sync 0;\nE:\nst.shared.u32 [t], %r1;\n"), @"
+    exit 1
+    --- stdout
+    kernel.ptx:kernel: not-together: line 17: `bar.sync`: only some lanes of the warp come to this barrier, which is `.aligned`: that is undefined
+      hint: where lanes or warps are missing that have to carry an instruction out with the others, what happens is undefined
+    --- stderr
+    ");
+}

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::names::readable;
 use super::shape::in_any_shape;
 use super::threads::lift_for_all_threads;
 use crate::patience;
@@ -37,6 +38,7 @@ use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Module;
 use crate::ptx::syntax::ast::Variable;
 use crate::ptx::syntax::inline::inlined;
+use crate::ptx::syntax::variables::begins_with;
 use crate::ptx::syntax::variables::given;
 use crate::ptx::warp::machine::COLUMNS;
 use crate::ptx::warp::machine::Launch;
@@ -152,7 +154,7 @@ pub(super) fn written(
         false => Ok(()),
     };
     in_time()?;
-    let launch = launch(function, options)?;
+    let launch = launch(module, function, options)?;
     let function = &*given(module, inlined(module, function));
     let mut followed = follow(module, function, &launch, options.data)?;
     let ended = end_lives(&mut followed, &launch)?;
@@ -235,7 +237,12 @@ fn refused(function: &Function<'_>, findings: &[Diagnostic]) -> Failure {
     ))
 }
 
-pub(super) fn launch(function: &Function<'_>, options: &Options) -> Result<Launch, Failure> {
+pub(super) fn launch(
+    module: &Module<'_>,
+    function: &Function<'_>,
+    options: &Options,
+) -> Result<Launch, Failure> {
+    let name = readable(function.name);
     let fail = |message: String, hint: &str| {
         let span = Span {
             start: function.at.start,
@@ -246,25 +253,29 @@ pub(super) fn launch(function: &Function<'_>, options: &Options) -> Result<Launc
     let threads = match (function.reqntid, options.threads, function.maxntid) {
         (Some(required), Some(given), _) if required != given => {
             return Err(fail(
-                format!(
-                    "`{}` has to be launched with {required:?} threads",
-                    function.name
-                ),
+                format!("`{name}` has to be launched with {required:?} threads"),
                 "leave --threads out",
             ));
         }
         (Some(threads), _, _) | (None, Some(threads), _) | (None, None, Some(threads)) => threads,
         (None, None, None) => {
             return Err(fail(
-                format!(
-                    "how many threads `{}` is launched with is not known",
-                    function.name
-                ),
+                format!("how many threads `{name}` is launched with is not known"),
                 "give --threads N, or compile with __launch_bounds__(N)",
             ));
         }
     };
-    let cluster = function.cluster.or(options.cluster).unwrap_or([1; 3]);
+    let cluster = match function.cluster.or(options.cluster) {
+        Some(cluster) => cluster,
+        None if asks_for_clusters(&inlined(module, function)) => {
+            return Err(fail(
+                format!("how many CTAs a cluster of `{name}` has is not known"),
+                "give --cluster N (1 if it is launched without clusters), or compile with \
+                 __cluster_dims__(N)",
+            ));
+        }
+        None => [1; 3],
+    };
     let launch = Launch {
         threads,
         cluster,
@@ -284,6 +295,23 @@ pub(super) fn launch(function: &Function<'_>, options: &Options) -> Result<Launc
         ));
     }
     Ok(launch)
+}
+
+/// Whether what a kernel does depends on the cluster that it is launched in.
+fn asks_for_clusters(function: &Function<'_>) -> bool {
+    const REGISTERS: [&str; 4] = [
+        "%cluster_",
+        "%clusterid",
+        "%nclusterid",
+        "%is_explicit_cluster",
+    ];
+    function.code.iter().any(|i| {
+        let first = i.parts().next();
+        let instruction = first == Some("mapa")
+            || first == Some("barrier") && i.has("cluster")
+            || i.opcode.contains(".multicast::cluster");
+        instruction || i.operands.iter().any(|o| begins_with(o, &REGISTERS))
+    })
 }
 
 /// Decides which mbarriers are there from the beginning: those that one warp initialises once,

@@ -52,7 +52,7 @@ pub fn lint(
     function: &Function<'_>,
     options: &Options,
 ) -> Result<Vec<Lint>, Failure> {
-    let launch = launch(function, options)?;
+    let launch = launch(module, function, options)?;
     let function = &*given(module, inlined(module, function));
     let followed = match follow(module, function, &launch, false) {
         Ok(followed) => followed,

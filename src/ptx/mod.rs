@@ -15,6 +15,7 @@
 mod cta;
 mod lift;
 mod lint;
+mod names;
 mod operations;
 mod path;
 mod shape;
@@ -29,6 +30,8 @@ pub use lift::Order;
 pub use lift::lift;
 pub use lint::Lint;
 pub use lint::lint;
+pub use names::means;
+pub use names::readable;
 pub use syntax::ast::Function;
 pub use syntax::ast::Instruction;
 pub use syntax::ast::Location;

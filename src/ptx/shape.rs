@@ -6,6 +6,7 @@
 use super::lift::Failure;
 use super::lift::Options;
 use super::lift::written;
+use super::names::readable;
 use crate::protocol::Span;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Module;
@@ -95,7 +96,7 @@ fn asked(function: &Function<'_>, [x, y, z]: [u32; 3]) -> Diagnostic {
         start: function.at.start,
         end: function.at.end,
     };
-    let name = function.name;
+    let name = readable(function.name);
     let message = format!(
         "how the threads of `{name}` lie is not known, and what they do depends on it: {threads} x 1 x 1 differs from \
          {x} x {y} x {z}"

@@ -5,6 +5,7 @@
 use super::lift::Failure;
 use super::lift::Options;
 use super::lift::written;
+use super::names::readable;
 use crate::protocol::Span;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Module;
@@ -29,7 +30,10 @@ pub(super) fn lift_for_all_threads(
             start: function.at.start,
             end: function.at.end,
         };
-        let message = format!("the number of threads of `{}` is given", function.name);
+        let message = format!(
+            "the number of threads of `{}` is given",
+            readable(function.name)
+        );
         let finding = Diagnostic::error(span, message)
             .hint("leave --symbolic-threads out, or --threads if that gives the number");
         return Err(Failure::Input(finding));

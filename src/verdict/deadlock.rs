@@ -192,13 +192,6 @@ enum Boxes {
 impl Strategy<'_> {
     fn run(&self) -> Result<Decision, Internal> {
         let mut notes = Vec::new();
-        if certificate::domain_is_empty(self.protocol, Duration::from_secs(2)) {
-            notes.push(
-                "no parameter values satisfy the declared domain and the assumptions, so there is \
-                 nothing the verdict speaks about"
-                    .to_owned(),
-            );
-        }
         let mut sizes = QUICK_BOXES.to_vec();
         let quick = (self.remaining() / QUICK_SHARE).min(QUICK_TIME);
         match self.boxes(&sizes, quick, false) {
@@ -457,10 +450,7 @@ impl Strategy<'_> {
 
     fn proved(&self, proof: Box<Proof>, engine: &'static str, mut notes: Vec<String>) -> Decision {
         let assumptions = proof.certificate.assumptions.clone();
-        // In an empty domain that is true of everything and has been said.
-        if notes.is_empty() {
-            notes.extend(self.never_reached());
-        }
+        notes.extend(self.never_reached());
         let mut decision = self.decision(Verdict::Proved(proof), engine, notes);
         decision.assumptions = assumptions;
         decision

@@ -5,12 +5,15 @@ pub mod deadlock;
 pub mod decision;
 mod further;
 pub mod hazard;
+mod inputs;
 mod shared;
 
 use std::time::Duration;
+use std::time::Instant;
 
 use serde::Serialize;
 
+use crate::certificate;
 use crate::patience;
 use crate::protocol::Protocol;
 use crate::text::Narrowing;
@@ -18,6 +21,8 @@ use crate::text::Narrowing;
 use deadlock::Internal;
 use deadlock::Settings;
 use decision::Decision;
+use decision::Verdict;
+use inputs::Inputs;
 
 pub use further::further;
 pub use shared::Shared;
@@ -48,11 +53,34 @@ pub fn decide_sharing(
     settings: &Settings<'_>,
     shared: &Shared,
 ) -> Result<Decision, Internal> {
+    let started = Instant::now();
     let grace = settings.timeout / GRACE_SHARE + GRACE;
     let end = patience::deadline(settings.timeout.saturating_add(grace));
-    patience::until(end, || match property {
-        Property::Deadlock => deadlock::decide_sharing(protocol, narrowing, settings, shared),
-        _ => hazard::decide(protocol, narrowing, property, settings, shared),
+    patience::until(end, || {
+        let inputs = Inputs::of(protocol, INPUTS);
+        let unknown = |reason: &str| Verdict::Unknown {
+            reason: reason.to_owned(),
+            span: None,
+        };
+        if inputs == Inputs::None {
+            return Ok(Decision {
+                property,
+                verdict: unknown(inputs.reason().unwrap_or_default()),
+                engine: "none",
+                elapsed: started.elapsed(),
+                assumptions: certificate::environment(protocol, property),
+                notes: Vec::new(),
+            });
+        }
+        let mut decision = match property {
+            Property::Deadlock => deadlock::decide_sharing(protocol, narrowing, settings, shared),
+            _ => hazard::decide(protocol, narrowing, property, settings, shared),
+        }?;
+        // What is refuted or searched has shown an input.
+        if let (Verdict::Proved(_), Some(reason)) = (&decision.verdict, inputs.reason()) {
+            decision.verdict = unknown(reason);
+        }
+        Ok(decision)
     })
 }
 
@@ -60,6 +88,9 @@ pub fn decide_sharing(
 /// as a divisor, and this. Nothing new is begun then.
 const GRACE_SHARE: u32 = 20;
 const GRACE: Duration = Duration::from_millis(300);
+
+/// Time to find out whether there is any input.
+const INPUTS: Duration = Duration::from_secs(2);
 
 /// A property a protocol can be checked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]

@@ -1,5 +1,6 @@
 //! Kernels named on the command line: PTX becomes protocols.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use clap::Args;
@@ -62,15 +63,17 @@ pub struct Entry<'e> {
     /// Which of the entries that are asked for it is, from 0.
     pub number: usize,
     /// The names of those that are asked for.
-    pub asked: &'e [&'e str],
+    pub asked: &'e [String],
     /// Something is missing that the user can give.
     refused: &'e dyn Fn(&Diagnostic) -> Failure,
 }
 
 impl Entry<'_> {
-    /// Its name.
+    /// Its name, as its source has it where that tells it from the others.
     pub fn name(&self) -> &str {
-        self.function.name
+        self.asked
+            .get(self.number)
+            .map_or(self.function.name, String::as_str)
     }
 
     /// The protocol's text, with what is read and written if `data`; or why it could not be
@@ -114,14 +117,15 @@ impl Kernels {
         let entries: Vec<_> = module.functions.iter().filter(|f| f.entry).collect();
         let wanted: Vec<_> = match &self.entry {
             None => entries.clone(),
-            Some(entry) => entries
-                .iter()
-                .copied()
-                .filter(|f| f.name == entry)
-                .collect(),
+            Some(entry) => chosen(&entries, entry),
         };
+        if let (Some(entry), [_, _, ..]) = (&self.entry, wanted.as_slice()) {
+            let several = format!("{name} has several entries `{}`", visible(entry));
+            let hint = format!("choose one: {}", visible(&names(&wanted).join(", ")));
+            return Err(Failure::input(several).hint(hint));
+        }
         if wanted.is_empty() {
-            let names: Vec<&str> = entries.iter().map(|f| f.name).collect();
+            let names = names(&entries);
             return Err(match &self.entry {
                 None => {
                     let end = bytes.len();
@@ -148,7 +152,7 @@ impl Kernels {
         let refused = |finding: &Diagnostic| {
             Failure::text(std::slice::from_ref(finding), &name, &source(), style)
         };
-        let asked: Vec<&str> = wanted.iter().map(|f| f.name).collect();
+        let asked = names(&wanted);
         for (number, function) in wanted.into_iter().enumerate() {
             let entry = Entry {
                 module: &module,
@@ -162,11 +166,40 @@ impl Kernels {
                 1 => String::new(),
                 of => format!(", {} of {of}", number + 1),
             };
-            tell(&format!("following {}{place}", function.name));
+            tell(&format!("following {}{place}", entry.name()));
             with(&entry)?;
         }
         Ok(())
     }
+}
+
+/// The entries that a name means: the one that has it, or else all that have it in their source.
+fn chosen<'e, 'm>(entries: &[&'e Function<'m>], name: &str) -> Vec<&'e Function<'m>> {
+    let all = entries.iter().copied();
+    let exact: Vec<_> = all.clone().filter(|f| f.name == name).collect();
+    match exact.is_empty() {
+        true => all.filter(|f| ptx::means(f.name, name)).collect(),
+        false => exact,
+    }
+}
+
+/// The names of entries as their source has them, or as they stand where these are not enough to tell them apart.
+fn names(entries: &[&Function<'_>]) -> Vec<String> {
+    let readable: Vec<String> = entries.iter().map(|f| ptx::readable(f.name)).collect();
+    let mut often: HashMap<&str, usize> = HashMap::new();
+    for name in &readable {
+        *often.entry(name).or_default() += 1;
+    }
+    let one = |name: &String| often.get(name.as_str()) == Some(&1);
+    let all = entries.iter().zip(&readable);
+    let name = all.map(|(f, name)| {
+        if one(name) {
+            name.clone()
+        } else {
+            f.name.to_owned()
+        }
+    });
+    name.collect()
 }
 
 /// Where members are stuck, or accesses stand, in the source that the lifted protocol names behind each line.

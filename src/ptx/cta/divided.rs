@@ -323,6 +323,7 @@ mod tests {
                 boxes_out: false,
                 leveled: false,
                 unsigned: false,
+                in_step: false,
                 counted: false,
                 rings: Vec::new(),
             };

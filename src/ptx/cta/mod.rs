@@ -32,3 +32,4 @@ pub mod singled;
 pub mod stores;
 pub mod tickets;
 pub mod tokens;
+mod warps;

@@ -14,6 +14,7 @@ use super::peel::peeled;
 use super::reroll::rolled;
 use super::singled::singled_out;
 use super::tickets::passed_on;
+use super::warps::Kernel;
 use crate::ptx::operations::answers::Answers;
 use crate::ptx::operations::counters::Widths;
 use crate::ptx::operations::warpgroups::Together;
@@ -22,16 +23,14 @@ use crate::ptx::operations::warpgroups::paired;
 use crate::ptx::path::arrays::Arrays;
 use crate::ptx::path::flow::Flow;
 use crate::ptx::path::locals::in_registers;
-use crate::ptx::path::polls::Polled;
 use crate::ptx::path::polls::settle_polls;
-use crate::ptx::path::walk::Walker;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Module;
 use crate::ptx::syntax::ast::Variable;
 use crate::ptx::warp::machine::Launch;
-use crate::ptx::warp::machine::Machine;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::Unknowns;
+use crate::ptx::warp::machine::assume;
 use crate::ptx::warp::machine::most_blocks;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
@@ -69,6 +68,8 @@ pub(in crate::ptx) struct Followed {
     pub leveled: bool,
     /// Whether something is computed from words of memory, which are taken to be an `int` that is not negative.
     pub unsigned: bool,
+    /// Whether lanes of a warp are taken to use shared memory in the order of their program where nothing else orders them.
+    pub in_step: bool,
     /// Whether what tensor copies deliver is counted in copies somewhere.
     pub counted: bool,
     /// Named barriers that are arrays.
@@ -102,74 +103,39 @@ pub(in crate::ptx) fn follow(
         let mut failed = None;
         let mut leveled = false;
         let mut unsigned = false;
+        let mut in_step = false;
         let mut allocated = BTreeSet::new();
         let mut together = Together::default();
         let mut widths = Widths::default();
         let mut polled = Vec::new();
+        let kernel = Kernel {
+            function,
+            launch,
+            flow: &flow,
+            arrays: &arrays,
+            shared: &shared,
+            counters: &counters,
+            tensors: &tensors,
+            data,
+            asks,
+            generous: first.is_some(),
+        };
         'all: for rank in 0..launch.ranks() {
             for warp in 0..launch.warps() {
-                let mut walker = Walker {
-                    machine: Machine {
-                        function,
-                        launch,
-                        warp,
-                        rank,
-                        unknowns: &mut unknowns,
-                        assumptions: &mut assumptions,
-                        generous: first.is_some(),
-                        guessing: false,
-                        sure: false,
-                        leveled: false,
-                        unsigned: false,
-                        shared: &shared,
-                        tensors: &tensors,
-                    },
-                    flow: Rc::clone(&flow),
-                    whole: &flow,
-                    arrays: &arrays,
-                    counters: &counters,
-                    data,
-                    waited: BTreeSet::new(),
-                    widths: Widths::default(),
-                    arrived: 0,
-                    steps,
-                    depth: 0,
-                    rehearsals: 0,
-                    cases: 0,
-                    cycling: false,
-                    numbers: Vec::new(),
-                    asks,
-                    answers: Answers::default(),
-                    rounds: Vec::new(),
-                    unrolling: Vec::new(),
-                    groups: None,
-                    unfinished: [None, None],
-                    multiplier: None,
-                    allocated: BTreeSet::new(),
-                    hints: Vec::new(),
-                    counting: BTreeMap::new(),
-                    current: 0,
-                    looked: Unknown(0),
-                    looks: BTreeMap::new(),
-                    comers: BTreeMap::new(),
-                    coming: None,
-                    since: Unknown(0),
-                    said: BTreeMap::new(),
-                    polls: Polled::new(),
-                    quiet: Unknown(0),
-                    around: Vec::new(),
-                    inside: Vec::new(),
-                };
-                let done = walker.run();
-                steps = walker.steps;
-                leveled |= walker.machine.leveled;
-                unsigned |= walker.machine.unsigned;
-                waited.extend(walker.waited);
-                widths.add(walker.widths);
-                polled.push(walker.polls);
-                allocated.extend(walker.allocated);
-                answers.add(walker.answers);
-                match done {
+                let walked = kernel.warp(rank, warp, &mut unknowns, steps);
+                steps = walked.steps;
+                leveled |= walked.leveled;
+                unsigned |= walked.unsigned;
+                in_step |= walked.in_step;
+                waited.extend(walked.waited);
+                widths.add(walked.widths);
+                polled.push(walked.polls);
+                allocated.extend(walked.allocated);
+                answers.add(walked.answers);
+                for (sum, at) in walked.assumptions {
+                    assume(&mut assumptions, sum, at);
+                }
+                match walked.done {
                     Ok(statements) => {
                         together.note(rank, warp, &statements);
                         add(&mut programs, rank, warp, paired(statements));
@@ -237,6 +203,7 @@ pub(in crate::ptx) fn follow(
             boxes_out: false,
             leveled,
             unsigned,
+            in_step,
             counted: false,
             rings: Vec::new(),
         });

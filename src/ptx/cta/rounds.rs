@@ -495,6 +495,7 @@ mod tests {
                 boxes_out: false,
                 leveled: false,
                 unsigned: false,
+                in_step: false,
                 counted: false,
                 rings: Vec::new(),
             };

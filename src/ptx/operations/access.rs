@@ -11,6 +11,7 @@ use crate::ptx::syntax::ast::Operand;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::State;
 use crate::ptx::warp::machine::TENSOR;
+use crate::ptx::warp::machine::Touched;
 use crate::ptx::warp::machine::both;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Area;
@@ -337,7 +338,21 @@ impl Walker<'_, '_, '_> {
         // Where the tensor memory lies is written once, before anybody reads it.
         let told = how == How::Read && self.machine.tensors.contains(&area.address);
         if !told {
-            state.touched |= lanes;
+            let now = match how {
+                How::Write | How::Fill | How::Accumulate => Touched {
+                    read: 0,
+                    written: lanes,
+                },
+                How::Read | How::Drain | How::Take => Touched {
+                    read: lanes,
+                    written: 0,
+                },
+            };
+            let all = i128::from(lanes.count_ones()) * bytes;
+            let apart = area.bytes.iter().map(|(from, to)| to - from).sum::<i128>() == all;
+            self.machine.in_step |=
+                state.touched.meets(now) || !apart && now.written.count_ones() > 1;
+            state.touched |= now;
         }
         if !widened(out.last_mut(), how, &area) {
             self.push(out, instruction, Action::Touch(how, area));
@@ -553,7 +568,7 @@ impl Walker<'_, '_, '_> {
     /// Refuses to let lanes tell others that something was done which other lanes of the warp may
     /// not have done yet.
     pub fn behind(&self, instruction: &Instruction<'_>, lanes: u32, state: &State) -> Done {
-        if !self.data || state.touched & !lanes == 0 {
+        if !self.data || state.touched.lanes() & !lanes == 0 {
             return Ok(());
         }
         self.refuse(

@@ -158,7 +158,7 @@ impl Walker<'_, '_, '_> {
         let Some(wanted) = wanted.as_constant() else {
             return self.refuse(instruction, "the number of registers is not a constant");
         };
-        let Some(held) = state.held.filter(|_| !self.cycling) else {
+        let Some(held) = state.held else {
             return self.refuse(
                 instruction,
                 "how many registers the warp has here is not followed",

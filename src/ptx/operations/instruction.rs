@@ -8,6 +8,7 @@ use crate::ptx::path::walk::Walker;
 use crate::ptx::syntax::ast::Instruction;
 use crate::ptx::syntax::ast::Operand;
 use crate::ptx::warp::machine::State;
+use crate::ptx::warp::machine::Touched;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Rule;
@@ -89,7 +90,7 @@ impl Walker<'_, '_, '_> {
         self.definite(instruction, state)?;
         let count = i128::from(lanes.count_ones());
         if self.touches(instruction) && instruction.has("aligned") && lanes != state.whole {
-            return self.refuse(
+            return self.undefined(
                 instruction,
                 "all lanes of the warp have to carry this out together",
             );
@@ -122,7 +123,7 @@ impl Walker<'_, '_, '_> {
             ["bar", "warp", ..] => self.warp_barrier(instruction, lanes, state),
             ["barrier", "cluster", kind, ..] => {
                 self.together(instruction, lanes, state)?;
-                state.touched = 0;
+                state.touched = Touched::default();
                 match *kind {
                     "arrive" => self.push(out, instruction, Action::ClusterArrive),
                     "wait" => self.push(out, instruction, Action::ClusterWait),
@@ -294,7 +295,14 @@ impl Walker<'_, '_, '_> {
         state: &mut State,
     ) -> Done {
         if lanes != state.whole {
-            return self.refuse(instruction, "only some lanes of the warp are here");
+            // `bar` is short for `barrier` with `.aligned`.
+            return match instruction.parts().next() {
+                Some("bar") => self.undefined(
+                    instruction,
+                    "only some lanes of the warp come to this barrier, which is `.aligned`: that is undefined",
+                ),
+                _ => self.refuse(instruction, "only some lanes of the warp are here"),
+            };
         }
         state.apart = None;
         Ok(())
@@ -525,7 +533,7 @@ impl Walker<'_, '_, '_> {
             .find(|p| matches!(*p, "sync" | "arrive" | "red"))
             .unwrap_or_default();
         self.together(instruction, lanes, state)?;
-        state.touched = 0;
+        state.touched = Touched::default();
         let integers: Vec<&Operand<'_>> = if kind == "red" {
             // The predicates are first and last.
             let skipped = instruction.operands.iter().skip(1);

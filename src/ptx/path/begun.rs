@@ -73,6 +73,10 @@ impl Walker<'_, '_, '_> {
             values.collect::<Option<Vec<i128>>>()
         });
         let first = first.map(|values| begins_to_come_around(&values)).max()?;
+        // From the second round on the warp has the registers that the first one has left it.
+        let moves = one.blocks.iter().flat_map(|block| self.code(*block));
+        let moves = moves.filter(|i| i.parts().next() == Some("setmaxnreg"));
+        let first = first.max(moves.count().min(1));
         (1..=MOST_FIRST).contains(&first).then_some(first)
     }
 

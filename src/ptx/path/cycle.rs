@@ -180,13 +180,11 @@ impl Walker<'_, '_, '_> {
         let depth = self.depth;
         let assumed = self.machine.assumptions.clone();
         let guessing = self.machine.guessing;
-        let cycling = std::mem::replace(&mut self.cycling, true);
         let (inside, around) = (self.inside.len(), self.around.len());
         self.rounds.push(header);
         let followed = self.summarized(&one, state);
         self.rounds.pop();
         self.machine.guessing = guessing;
-        self.cycling = cycling;
         Some(match followed {
             Ok((after, statements)) => {
                 out.extend(statements);
@@ -252,10 +250,8 @@ impl Walker<'_, '_, '_> {
     ) -> Result<(State, Vec<Statement>), Obstacle> {
         let assumed = self.machine.assumptions.clone();
         let guessing = self.machine.guessing;
-        let cycling = std::mem::replace(&mut self.cycling, true);
         let summary = self.summarized(one, state);
         self.machine.guessing = guessing;
-        self.cycling = cycling;
         if summary.is_err() {
             *self.machine.assumptions = assumed;
         }

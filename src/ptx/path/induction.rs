@@ -266,6 +266,15 @@ impl Walker<'_, '_, '_> {
                 return Err(self.trouble(one, "the condition of this loop may wrap around"));
             }
         }
+        // `setmaxnreg` says how many registers there are from then on: what it takes or gives back is the same in each
+        // iteration only if that is so when each begins.
+        if [&round.decided, &round.ended]
+            .into_iter()
+            .any(|s| s.held != state.held)
+        {
+            let why = "how many registers the warp has is not the same in each round of this loop";
+            return Err(self.trouble(one, why));
+        }
         // Lanes that did not wait in one iteration may be ahead in the next, and those that used
         // shared memory may be behind.
         let apart = both(round.ended.apart, state.apart);

@@ -11,6 +11,7 @@ use crate::ptx::syntax::ast::Operand;
 use crate::ptx::warp::machine::Machine;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::State;
+use crate::ptx::warp::machine::Touched;
 use crate::ptx::warp::machine::wrap;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Statement;
@@ -110,12 +111,12 @@ impl<'m> Walker<'_, 'm, '_> {
         let mut side = state.clone();
         side.vague = true;
         side.active &= possible.fold(0, |all, (lanes, _)| all | lanes);
-        if self.ends(join) {
-            side.whole = side.active;
-        }
         let (depth, before) = (self.depth, out.len());
         let assumed = self.machine.assumptions.clone();
-        let way = if holds { yes } else { no };
+        let (way, other) = if holds { (yes, no) } else { (no, yes) };
+        if self.leaves(other, way) {
+            side.whole &= side.active | !state.active;
+        }
         match self.region(way, join, None, side, out) {
             Ok(_) => {
                 let mut after = state.clone();
@@ -134,10 +135,19 @@ impl<'m> Walker<'_, 'm, '_> {
         }
     }
 
-    /// Whether lanes that come to a block only have to leave, so that nobody waits for them.
-    pub fn ends(&self, block: usize) -> bool {
+    /// Whether lanes that go one way of a branch leave, so that nobody on the other way waits for them: they come to `ret` or
+    /// `exit` without anything that waits, and where the two ways have come together there is nothing left but that. Lanes
+    /// that have more to do behind the branch may be made to wait there for those on the other way.
+    pub fn leaves(&self, way: usize, other: usize) -> bool {
+        let exit = self.flow.exit();
+        let (going, staying) = (self.flow.between(way, exit), self.flow.between(other, exit));
+        let waits = |block: &usize| self.code(*block).iter().any(|i| i.has("sync"));
+        let done = |block: &usize| self.code(*block).is_empty();
         // Another iteration may come behind the end of this one.
-        self.inside.is_empty() && !self.touching(&self.flow.between(block, self.flow.exit()))
+        self.inside.is_empty()
+            && !self.touching(&going)
+            && !going.iter().any(waits)
+            && going.intersection(&staying).all(done)
     }
 
     /// Refuses what depends on which lanes are here, where that is not known.
@@ -177,7 +187,7 @@ impl<'m> Walker<'_, 'm, '_> {
         }
         if lanes == state.whole && masks.iter().all(|m| *m == 0xffff_ffff) {
             state.apart = None;
-            state.touched = 0;
+            state.touched = Touched::default();
         }
         Ok(())
     }

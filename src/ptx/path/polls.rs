@@ -36,6 +36,7 @@ use crate::ptx::warp::facts::Facts;
 use crate::ptx::warp::machine::Launch;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::machine::State;
+use crate::ptx::warp::machine::Touched;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::statement::Statement;
@@ -128,10 +129,8 @@ impl Walker<'_, '_, '_> {
         }
         let depth = self.depth;
         let assumed = self.machine.assumptions.clone();
-        let cycling = std::mem::replace(&mut self.cycling, true);
         let quiet = self.quiet;
         let followed = self.four_rounds(one, state, quiet);
-        self.cycling = cycling;
         self.depth = depth;
         let Some((statements, polls)) = followed else {
             *self.machine.assumptions = assumed;
@@ -150,7 +149,7 @@ impl Walker<'_, '_, '_> {
             &mut after,
         );
         after.apart = None;
-        after.touched = 0;
+        after.touched = Touched::default();
         self.forget_tests(&mut after, &statements);
         out.extend(statements);
         Some(after)

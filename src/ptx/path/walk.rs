@@ -93,8 +93,6 @@ pub(in crate::ptx) struct Walker<'w, 'm, 'a> {
     /// Whether the kernel asks for work of CTAs that have not been launched.
     pub asks: bool,
     pub answers: Answers,
-    /// Whether this is inside a loop.
-    pub cycling: bool,
     /// Which engine's groups of copies the warp makes, and with which lanes.
     pub groups: Option<(bool, u32)>,
     /// Where the warp reads tensor memory, and where it writes it, without having waited for that yet.
@@ -594,7 +592,18 @@ impl<'m> Walker<'_, 'm, '_> {
         instruction: &Instruction<'_>,
         out: &mut Vec<Statement>,
     ) -> Result<State, Obstacle> {
-        let ending = self.ends(join);
+        let (yes_leaves, no_leaves) = (self.leaves(yes, no), self.leaves(no, yes));
+        let leaving = parts.iter().filter(|(_, condition)| match condition {
+            Condition::Constant(taken) => {
+                if *taken {
+                    yes_leaves
+                } else {
+                    no_leaves
+                }
+            }
+            _ => false,
+        });
+        let left = leaving.fold(0, |all, (group, _)| all | group) & state.active;
         let mut sides = Vec::new();
         for (group, condition) in parts {
             let lanes = group & state.active;
@@ -603,10 +612,8 @@ impl<'m> Walker<'_, 'm, '_> {
             }
             let mut side = state.clone();
             side.active = lanes;
-            if ending {
-                // The others do not come back.
-                side.whole = lanes;
-            }
+            // Those that leave do not come back.
+            side.whole &= lanes | !left;
             let mut statements = Vec::new();
             let after = match condition {
                 Condition::Constant(taken) => {
@@ -632,6 +639,14 @@ impl<'m> Walker<'_, 'm, '_> {
             let reason = "lanes of one warp take different ways, and both take part in \
                           synchronization";
             return Err(Obstacle::new(instruction.at, reason));
+        }
+        // What lanes do on different ways comes in no order at all.
+        for (number, (_, one, _)) in sides.iter().enumerate() {
+            let mut others = sides.iter().skip(number + 1);
+            let differs = |side: &State| side.touched != state.touched;
+            self.machine.in_step |= others.any(|(_, other, _)| {
+                differs(one) && differs(other) && one.touched.meets(other.touched)
+            });
         }
         let mut merged = state;
         let Some((_, first, _)) = sides.first() else {

@@ -99,7 +99,10 @@ impl<'a> Parser<'a, '_> {
             }
             match word {
                 ".loc" => {
-                    body.location = Some(self.location()?);
+                    let location = self.location()?;
+                    if !self.in_assembly(at) {
+                        body.location = Some(location);
+                    }
                     return Ok(());
                 }
                 ".reg" => return self.registers(body),

@@ -51,6 +51,7 @@ pub fn parse<'a>(
         bad: None,
         told: 0,
         declared: Vec::new(),
+        assembly: assembly(text),
         progress,
     };
     parser.advance();
@@ -69,10 +70,34 @@ pub(in crate::ptx) struct Parser<'a, 'p> {
     told: usize,
     /// The names that have been declared.
     declared: Vec<&'a str>,
+    /// Where inline assembly stands, in order.
+    assembly: Vec<Range<usize>>,
     progress: &'p dyn Fn(usize),
 }
 
+/// Where inline assembly stands, between the comments that compilers put around it.
+fn assembly(text: &str) -> Vec<Range<usize>> {
+    let mut ranges = Vec::new();
+    let mut from = 0;
+    let find = |from: usize, what: &str| Some(from + text.get(from..)?.find(what)?);
+    while let Some(start) = find(from, "// begin inline asm")
+        && let Some(end) = find(start, "// end inline asm")
+    {
+        ranges.push(start..end);
+        from = end;
+    }
+    ranges
+}
+
 impl<'a> Parser<'a, '_> {
+    /// Whether a place lies in inline assembly. Compilers count its lines on from the line that it stands in, though in
+    /// most languages it is not written in lines of the source.
+    pub fn in_assembly(&self, at: usize) -> bool {
+        let before = self.assembly.partition_point(|range| range.start <= at);
+        let last = before.checked_sub(1).and_then(|i| self.assembly.get(i));
+        last.is_some_and(|range| range.contains(&at))
+    }
+
     pub fn advance(&mut self) {
         self.token = match self.lexer.next() {
             None => None,

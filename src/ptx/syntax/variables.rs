@@ -131,13 +131,25 @@ pub(in crate::ptx) fn given<'f, 'a>(
 
 /// Whether an operand is this name, or has it in it.
 pub(in crate::ptx) fn mentions(operand: &Operand<'_>, name: &str) -> bool {
+    names(operand, &|own| own == name)
+}
+
+/// Whether an operand contains a name that begins with one of these.
+pub(in crate::ptx) fn begins_with(operand: &Operand<'_>, beginnings: &[&str]) -> bool {
+    names(operand, &|own| {
+        beginnings.iter().any(|b| own.starts_with(b))
+    })
+}
+
+/// Whether an operand contains such a name.
+fn names(operand: &Operand<'_>, such: &dyn Fn(&str) -> bool) -> bool {
     match operand {
-        Operand::Name(own) => *own == name,
+        Operand::Name(own) => such(own),
         Operand::Address { base, rest, .. } => {
-            mentions(base, name) || rest.iter().any(|o| mentions(o, name))
+            names(base, such) || rest.iter().any(|o| names(o, such))
         }
-        Operand::Vector(parts) => parts.iter().any(|o| mentions(o, name)),
-        Operand::Pair(pair) => mentions(&pair.0, name) || mentions(&pair.1, name),
+        Operand::Vector(parts) => parts.iter().any(|o| names(o, such)),
+        Operand::Pair(pair) => names(&pair.0, such) || names(&pair.1, such),
         Operand::Register(_)
         | Operand::Not(_)
         | Operand::Integer(_)

@@ -182,7 +182,7 @@ pub(in crate::ptx) struct State {
     /// Which lanes of the warp waited, as long as the others may be ahead of them.
     pub apart: Option<u32>,
     /// Which lanes have used shared memory since all lanes met.
-    pub touched: u32,
+    pub touched: Touched,
     /// The last arrival at each mbarrier: its address, its number and the lanes.
     pub arrivals: Vec<(Sum, u32, u32)>,
     /// The registers that each thread has, if that is known.
@@ -210,6 +210,43 @@ impl State {
     }
 }
 
+/// Lanes that have used shared memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::ptx) struct Touched {
+    pub read: u32,
+    pub written: u32,
+}
+
+impl Touched {
+    /// All of them.
+    pub fn lanes(self) -> u32 {
+        self.read | self.written
+    }
+
+    /// Whether a lane has used what another one writes, or the other way around, as far as the lanes say.
+    pub fn meets(self, other: Touched) -> bool {
+        let differ = |a: u32, b: u32| a != 0 && b != 0 && (a | b).count_ones() > 1;
+        differ(self.written, other.lanes()) || differ(self.lanes(), other.written)
+    }
+}
+
+impl std::ops::BitOr for Touched {
+    type Output = Touched;
+
+    fn bitor(self, other: Touched) -> Touched {
+        Touched {
+            read: self.read | other.read,
+            written: self.written | other.written,
+        }
+    }
+}
+
+impl std::ops::BitOrAssign for Touched {
+    fn bitor_assign(&mut self, other: Touched) {
+        *self = *self | other;
+    }
+}
+
 /// The lanes that waited wherever some did.
 pub(in crate::ptx) fn both(a: Option<u32>, b: Option<u32>) -> Option<u32> {
     match (a, b) {
@@ -227,6 +264,10 @@ pub(in crate::ptx) struct Machine<'m, 'a> {
     pub unknowns: &'m mut Unknowns,
     /// Sums over parameters that are assumed to be 0 or more, so that nothing wraps around.
     pub assumptions: &'m mut BTreeSet<(Sum, usize)>,
+    /// The instructions of which something may be assumed, if not of all.
+    pub allowed: Option<&'m BTreeSet<usize>>,
+    /// Whether something would have been assumed of another one.
+    pub denied: bool,
     /// Whether it may be assumed that sums over blocks and iterations do not wrap around.
     pub generous: bool,
     /// Whether a guess is being made, so that nothing has to fit: it is checked afterwards.
@@ -237,6 +278,8 @@ pub(in crate::ptx) struct Machine<'m, 'a> {
     pub leveled: bool,
     /// Whether something is computed from words of memory, which are taken to be an `int` that is not negative.
     pub unsigned: bool,
+    /// Whether lanes of the warp may use what others of it write with nothing in between that orders them but the program.
+    pub in_step: bool,
     /// The shared variables.
     pub shared: &'m [Variable<'a>],
     /// Where in shared memory it is written where the tensor memory lies.
@@ -261,7 +304,7 @@ impl Machine<'_, '_> {
             vague: false,
             whole: active,
             apart: None,
-            touched: 0,
+            touched: Touched::default(),
             arrivals: Vec::new(),
             held: Some(i128::from(self.launch.registers())),
             fenced: Unknown(0),
@@ -552,7 +595,7 @@ impl Machine<'_, '_> {
             }
             let above = Sum::of(high).minus(&most);
             if !missing.is_empty() && !state.facts.is_positive(&above) {
-                if state.facts.is_positive(&above.scaled(-1)) {
+                if state.facts.is_positive(&above.scaled(-1)) || !self.may_assume(at) {
                     return false;
                 }
                 state.facts.assume_positive(&above);
@@ -563,7 +606,7 @@ impl Machine<'_, '_> {
         // What holds nowhere, or at one value only, is no assumption to make.
         let hardly =
             |sum: &Sum| state.facts.range(sum).1 <= 0 || state.facts.is_positive(&sum.scaled(-1));
-        if missing.iter().any(hardly) {
+        if missing.iter().any(hardly) || !missing.is_empty() && !self.may_assume(at) {
             return false;
         }
         for sum in missing {
@@ -579,24 +622,24 @@ impl Machine<'_, '_> {
             |u: Unknown| matches!(self.unknowns.meaning(u), Some(Meaning::Parameter(..)));
         let (least, most) = state.facts.range(divisor);
         let fixed = !divisor.mentions(&|u| !parameter(u)) && !divisor.reads_memory();
-        if self.generous && least == 0 && most > 1 && fixed && !self.sure && !self.guessing {
+        let open = self.generous && least == 0 && most > 1 && fixed;
+        if open && !self.sure && !self.guessing && self.may_assume(at) {
             let positive = divisor.plus_constant(-1);
             state.facts.assume_positive(&positive);
             self.assume(positive, at);
         }
     }
 
-    /// Assumes for good that a sum is 0 or more. Of what is assumed at one place of sums that differ by a
-    /// constant, as in lanes and warps, the least is enough.
+    /// Whether something may be assumed of an instruction.
+    pub(super) fn may_assume(&mut self, at: usize) -> bool {
+        let may = self.allowed.is_none_or(|places| places.contains(&at));
+        self.denied |= !may;
+        may
+    }
+
+    /// Assumes for good that a sum is 0 or more.
     pub(super) fn assume(&mut self, sum: Sum, at: usize) {
-        let apart = |other: &Sum| sum.minus(other).as_constant();
-        let mut like = self.assumptions.iter().filter(|(_, a)| *a == at);
-        if like.any(|(other, _)| apart(other).is_some_and(|d| d >= 0)) {
-            return;
-        }
-        self.assumptions
-            .retain(|(other, a)| *a != at || apart(other).is_none());
-        self.assumptions.insert((sum, at));
+        assume(self.assumptions, sum, at);
     }
 
     /// The integer with its bits read as a signed or unsigned number.
@@ -695,6 +738,18 @@ impl Machine<'_, '_> {
         };
         self.function.registers.get(register.0 as usize).copied()
     }
+}
+
+/// Assumes that a sum is 0 or more. Of what is assumed at one place of sums that differ by a constant, as in lanes and warps,
+/// the least is enough.
+pub(in crate::ptx) fn assume(assumptions: &mut BTreeSet<(Sum, usize)>, sum: Sum, at: usize) {
+    let apart = |other: &Sum| sum.minus(other).as_constant();
+    let mut like = assumptions.iter().filter(|(_, a)| *a == at);
+    if like.any(|(other, _)| apart(other).is_some_and(|d| d >= 0)) {
+        return;
+    }
+    assumptions.retain(|(other, a)| *a != at || apart(other).is_none());
+    assumptions.insert((sum, at));
 }
 
 /// The numbers that bits can mean.

@@ -70,6 +70,9 @@ impl Machine<'_, '_> {
             return;
         }
         if !state.facts.is_positive(&above) {
+            if !self.may_assume(at) {
+                return;
+            }
             state.facts.assume_positive(&above);
             self.assume(above, at);
         }

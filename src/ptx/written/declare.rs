@@ -10,6 +10,8 @@ use super::write::Writer;
 use super::write::bracketed;
 use crate::protocol::ASSUMED;
 use crate::ptx::cta::program::each;
+use crate::ptx::names::readable;
+use crate::ptx::names::short;
 use crate::ptx::operations::descriptor::LARGEST_ATOM;
 use crate::ptx::operations::warpgroups::WARPS;
 use crate::ptx::shape::looks_at_axes;
@@ -34,7 +36,7 @@ impl Writer<'_, '_> {
         let _ = writeln!(
             head,
             "//! Recovered from the entry `{}` of a PTX {} text for {}.",
-            visible(self.function.name),
+            visible(&readable(self.function.name)),
             visible(self.module.version),
             visible(self.module.target)
         );
@@ -145,6 +147,13 @@ impl Writer<'_, '_> {
                 "words that are read from memory lie between 0 and 2147483647",
             );
         }
+        if self.followed.in_step && self.buffers.is_some() {
+            assumed(
+                &mut head,
+                "lanes of a warp use shared memory in the order of their program, also where no `bar.warp.sync` stands \
+                 between them",
+            );
+        }
         if self.buffers.is_some_and(|all| all.iter().any(|b| b.tensor)) {
             assumed(
                 &mut head,
@@ -193,7 +202,7 @@ impl Writer<'_, '_> {
                 "assume {words}  // line {line} does not lie before its pointer\n"
             ));
         }
-        let name = clean(self.function.name);
+        let name = clean(&short(self.function.name));
         let _ = writeln!(head, "protocol {name}\n");
         let used = self.used.clone();
         let mut blocks = Vec::new();
