@@ -76,6 +76,7 @@ pub struct Terms {
     known: FxHashMap<(Node, u16), TermId>,
     /// Sorted atoms of each term.
     atoms: Vec<Rc<[Atom]>>,
+    phi_widths: FxHashMap<u32, u16>,
 }
 
 impl Terms {
@@ -109,7 +110,15 @@ impl Terms {
     }
 
     pub fn atom(&mut self, atom: Atom, width: u16) -> TermId {
+        if let Atom::Phi(phi) = atom {
+            self.phi_widths.insert(phi, width);
+        }
         self.intern(Node::Atom(atom), width)
+    }
+
+    /// The width of a phi that occurs.
+    pub fn width_of_phi(&self, phi: u32) -> u16 {
+        self.phi_widths.get(&phi).copied().unwrap_or(32)
     }
 
     pub fn function(&mut self, operation: u32, operands: Vec<TermId>, width: u16) -> TermId {

@@ -2,6 +2,7 @@
 
 use crate::ir::Location;
 use crate::recover::term::TermId;
+use crate::recover::term::Terms;
 
 /// Why a kernel is not recovered.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,10 +124,13 @@ pub struct Test {
     pub location: Location,
 }
 
-/// What a warp does.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Program {
-    pub statements: Vec<Statement>,
+/// What the trees of all warps of a kernel are made of.
+#[derive(Debug, Default)]
+pub struct Arena {
+    pub terms: Terms,
     pub phis: Vec<Phi>,
     pub tests: Vec<Test>,
+    /// How many loops and unknowns have been numbered.
+    pub loops: LoopId,
+    pub opaque: u32,
 }

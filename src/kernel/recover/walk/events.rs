@@ -422,8 +422,8 @@ impl Walker<'_> {
         else {
             return refuse("lanes of a warp test different mbarriers", location);
         };
-        let number = u32::try_from(self.program.tests.len()).unwrap_or(u32::MAX);
-        self.program.tests.push(Test {
+        let number = u32::try_from(self.tests.len()).unwrap_or(u32::MAX);
+        self.tests.push(Test {
             object: *object,
             parity: *parity,
             location: location.clone(),

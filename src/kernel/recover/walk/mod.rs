@@ -39,12 +39,12 @@ use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
+use crate::recover::tree::Arena;
 use crate::recover::tree::Event;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::LoopId;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::Phi;
-use crate::recover::tree::Program;
 use crate::recover::tree::Statement;
 use crate::recover::tree::Test;
 
@@ -103,17 +103,18 @@ struct Frame {
     breaks: Vec<Path>,
 }
 
-pub struct Walker<'a> {
+struct Walker<'a> {
     kernel: &'a Kernel,
     graph: &'a Graph,
     slice: &'a Slice,
-    pub terms: &'a mut Terms,
+    terms: &'a mut Terms,
+    phis: &'a mut Vec<Phi>,
+    tests: &'a mut Vec<Test>,
+    loops: &'a mut LoopId,
+    opaque: &'a mut u32,
     place: Place,
     full: u32,
     frames: Vec<Frame>,
-    program: Program,
-    loops: LoopId,
-    opaque: &'a mut u32,
     blocks: u32,
     /// While a spin loop is walked: what its test gives, and the waits that were met.
     spinning: Option<(bool, Vec<(TermId, TermId, Location)>)>,
@@ -121,26 +122,27 @@ pub struct Walker<'a> {
 
 type Result<T> = std::result::Result<T, Obstacle>;
 
+/// What the warp at a place does.
 pub fn walk(
     kernel: &Kernel,
     graph: &Graph,
     slice: &Slice,
-    terms: &mut Terms,
-    opaque: &mut u32,
+    arena: &mut Arena,
     place: Place,
-) -> Result<Program> {
-    let truth = terms.constant(1, 1);
+) -> Result<Vec<Statement>> {
+    let truth = arena.terms.constant(1, 1);
     let mut walker = Walker {
         kernel,
         graph,
         slice,
-        terms,
+        terms: &mut arena.terms,
+        phis: &mut arena.phis,
+        tests: &mut arena.tests,
+        loops: &mut arena.loops,
+        opaque: &mut arena.opaque,
         place,
         full: place.lanes(),
         frames: Vec::new(),
-        program: Program::default(),
-        loops: 0,
-        opaque,
         blocks: 0,
         spinning: None,
     };
@@ -154,8 +156,7 @@ pub fn walk(
     if !kernel.blocks.is_empty() {
         walker.region(BlockId(0), None, path, &mut statements, 0)?;
     }
-    walker.program.statements = statements;
-    Ok(walker.program)
+    Ok(statements)
 }
 
 fn refuse<T>(reason: impl Into<String>, location: &Location) -> Result<T> {
@@ -555,7 +556,7 @@ impl Walker<'_> {
             _ => (None, &first, &second),
         };
         if let Some(test) = test {
-            let Test { object, parity, .. } = self.program.tests[test as usize].clone();
+            let Test { object, parity, .. } = self.tests[test as usize].clone();
             if let [Statement::Event(event), rest @ ..] = failed.as_slice()
                 && event.kind == (EventKind::Wait { object, parity })
                 && rest == passed.as_slice()
@@ -875,8 +876,8 @@ impl Walker<'_> {
         let mut kept: BTreeSet<RegisterId> = BTreeSet::new();
         let mut by_lane: BTreeSet<RegisterId> = BTreeSet::new();
         for _ in 0..12 {
-            let id = self.loops;
-            self.loops += 1;
+            let id = *self.loops;
+            *self.loops += 1;
             let mut start = path.clone();
             start.condition = self.terms.constant(1, 1);
             let mut phis: BTreeMap<RegisterId, Vec<u32>> = BTreeMap::new();
@@ -893,10 +894,10 @@ impl Walker<'_> {
                 let mut atoms = Vec::new();
                 for lane in 0..count {
                     let first = lane_of(&first, lane);
-                    let number = u32::try_from(self.program.phis.len()).unwrap_or(u32::MAX);
+                    let number = u32::try_from(self.phis.len()).unwrap_or(u32::MAX);
                     let width = self.terms.width_of(first);
                     let atom = self.terms.atom(Atom::Phi(number), width);
-                    self.program.phis.push(Phi {
+                    self.phis.push(Phi {
                         in_loop: id,
                         first,
                         next: atom,
@@ -954,7 +955,7 @@ impl Walker<'_> {
                     let next = lane_of(&value, lane);
                     let width = self.terms.width_of(next);
                     same &= next == self.terms.atom(Atom::Phi(*number), width);
-                    self.program.phis[*number as usize].next = next;
+                    self.phis[*number as usize].next = next;
                 }
                 if same {
                     kept.insert(*register);

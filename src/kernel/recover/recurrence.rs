@@ -1,0 +1,388 @@
+//! What loops carry: counters, and state that comes around.
+//!
+//! Phis that are copies of each other along a nest of loops are one *variable* of the role. A variable
+//! is a *counter* if every change adds a number that is fixed at launch. Variables whose changes depend
+//! only on each other, and begin with constants, are a *machine*: all of their states are enumerated,
+//! and if every change moves along one cycle of states by a fixed number of steps, the state is
+//! a function of a counter of steps.
+//!
+//! The argument is induction over the changes: the initial state is step 0; a change takes the state of
+//! step n to the state of step n + d, for every n of the cycle, which is checked for each n by
+//! computing with words.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::recover::term::Atom;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+use crate::recover::term::Terms;
+use crate::recover::tree::Phi;
+
+/// States of a machine beyond which it is given up.
+const MAX_STATES: usize = 4096;
+
+/// A place where a variable changes: the entry of a loop, or the end of its iterations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Site {
+    Entry(u32),
+    Latch(u32),
+}
+
+#[derive(Debug, Clone)]
+pub struct Machine {
+    pub variables: Vec<usize>,
+    /// The values of the variables, per step; those before `tail` come once, the others around.
+    pub states: Vec<Vec<u128>>,
+    pub tail: usize,
+    /// By how many steps each site moves.
+    pub steps: BTreeMap<Site, usize>,
+    /// The loop whose index is the number of steps, if there is one.
+    pub index: Option<u32>,
+}
+
+impl Machine {
+    pub fn period(&self) -> usize {
+        self.states.len() - self.tail
+    }
+}
+
+/// A variable: phis that are copies of each other.
+#[derive(Debug, Clone)]
+pub struct Variable {
+    pub phis: Vec<u32>,
+    /// The phi whose first value is not of the variable itself.
+    pub root: Option<u32>,
+}
+
+#[derive(Debug, Default)]
+pub struct Recurrences {
+    pub variables: Vec<Variable>,
+    /// The variable of each phi.
+    pub of_phi: BTreeMap<u32, usize>,
+    pub machines: Vec<Machine>,
+    /// The machine of a variable.
+    pub machine_of: BTreeMap<usize, usize>,
+    /// Variables to which every site adds what is fixed at launch.
+    pub counters: BTreeSet<usize>,
+}
+
+impl Recurrences {
+    pub fn new(phis: &[Phi], used: &BTreeSet<u32>, terms: &mut Terms) -> Self {
+        let mut recurrences = Self::default();
+        recurrences.join(phis, used, terms);
+        for variable in 0..recurrences.variables.len() {
+            if recurrences.is_counter(variable, phis, terms) {
+                recurrences.counters.insert(variable);
+            }
+        }
+        for variable in 0..recurrences.variables.len() {
+            if recurrences.counters.contains(&variable)
+                || recurrences.machine_of.contains_key(&variable)
+            {
+                continue;
+            }
+            if let Some(machine) = recurrences.machine(variable, phis, terms) {
+                let number = recurrences.machines.len();
+                for variable in &machine.variables {
+                    recurrences.machine_of.entry(*variable).or_insert(number);
+                }
+                recurrences.machines.push(machine);
+            }
+        }
+        recurrences
+    }
+
+    /// Puts phis together that are copies of each other in different loops.
+    fn join(&mut self, phis: &[Phi], used: &BTreeSet<u32>, terms: &Terms) {
+        let mut groups: Vec<BTreeSet<u32>> =
+            used.iter().map(|phi| BTreeSet::from([*phi])).collect();
+        for &phi in used {
+            let Phi { first, next, .. } = &phis[phi as usize];
+            for term in [first, next] {
+                let Some(other) =
+                    copied(*term, terms).filter(|other| *other != phi && used.contains(other))
+                else {
+                    continue;
+                };
+                let a = groups.iter().position(|group| group.contains(&phi));
+                let b = groups.iter().position(|group| group.contains(&other));
+                let (Some(a), Some(b)) = (a, b) else { continue };
+                if a == b {
+                    continue;
+                }
+                let loops = |group: &BTreeSet<u32>| -> BTreeSet<u32> {
+                    group
+                        .iter()
+                        .map(|phi| phis[*phi as usize].in_loop)
+                        .collect()
+                };
+                if loops(&groups[a]).is_disjoint(&loops(&groups[b])) {
+                    let moved = groups.remove(a.max(b));
+                    groups[a.min(b)].extend(moved);
+                }
+            }
+        }
+        for group in groups {
+            let number = self.variables.len();
+            let root = group.iter().copied().find(|phi| {
+                let first = phis[*phi as usize].first;
+                !terms
+                    .atoms(first)
+                    .iter()
+                    .any(|atom| matches!(atom, Atom::Phi(other) if group.contains(other)))
+            });
+            for phi in &group {
+                self.of_phi.insert(*phi, number);
+            }
+            self.variables.push(Variable {
+                phis: group.into_iter().collect(),
+                root,
+            });
+        }
+    }
+
+    /// What a site adds to a counter, if it adds something that is fixed at launch.
+    pub fn added(&self, variable: usize, term: TermId, terms: &mut Terms) -> Option<(u32, TermId)> {
+        let own: Vec<u32> = terms
+            .atoms(term)
+            .iter()
+            .filter_map(|atom| match atom {
+                Atom::Phi(phi) if self.of_phi.get(phi) == Some(&variable) => Some(*phi),
+                _ => None,
+            })
+            .collect();
+        let [phi] = own.as_slice() else { return None };
+        let width = terms.width_of(term);
+        let atom = terms.atom(Atom::Phi(*phi), width);
+        let difference = terms.difference(term, atom);
+        is_launch(difference, terms).then_some((*phi, difference))
+    }
+
+    fn is_counter(&self, variable: usize, phis: &[Phi], terms: &mut Terms) -> bool {
+        let Variable { phis: own, root } = self.variables[variable].clone();
+        let Some(root) = root else { return false };
+        if terms.width_of(phis[root as usize].first) < 16 {
+            return false;
+        }
+        own.iter().all(|phi| {
+            let Phi { first, next, .. } = &phis[*phi as usize];
+            (*phi == root || self.added(variable, *first, terms).is_some())
+                && self.added(variable, *next, terms).is_some()
+        })
+    }
+
+    /// The machine of a variable and of all that its changes depend on.
+    fn machine(&self, variable: usize, phis: &[Phi], terms: &mut Terms) -> Option<Machine> {
+        let mut variables = BTreeSet::from([variable]);
+        let mut work = vec![variable];
+        while let Some(at) = work.pop() {
+            for phi in &self.variables[at].phis {
+                let Phi { first, next, .. } = &phis[*phi as usize];
+                let root = self.variables[at].root == Some(*phi);
+                for term in std::iter::once(next).chain((!root).then_some(first)) {
+                    for atom in terms.atoms(*term).iter() {
+                        let Atom::Phi(other) = atom else { return None };
+                        let other = *self.of_phi.get(other)?;
+                        if self.counters.contains(&other) {
+                            return None;
+                        }
+                        if variables.insert(other) {
+                            work.push(other);
+                        }
+                    }
+                }
+            }
+        }
+        let variables: Vec<usize> = variables.into_iter().collect();
+        let mut initial = Vec::new();
+        let mut roots = BTreeSet::new();
+        for variable in &variables {
+            let root = self.variables[*variable].root?;
+            roots.insert(phis[root as usize].in_loop);
+            initial.push(terms.value(phis[root as usize].first)?);
+        }
+        // All begin together, or a loop would begin anew with a part of the state.
+        if roots.len() != 1 {
+            return None;
+        }
+        let mut sites: BTreeMap<Site, Vec<(usize, TermId)>> = BTreeMap::new();
+        let mut loops = BTreeSet::new();
+        for (index, variable) in variables.iter().enumerate() {
+            for phi in &self.variables[*variable].phis {
+                let Phi {
+                    in_loop,
+                    first,
+                    next,
+                } = &phis[*phi as usize];
+                loops.insert(*in_loop);
+                if self.variables[*variable].root != Some(*phi) {
+                    sites
+                        .entry(Site::Entry(*in_loop))
+                        .or_default()
+                        .push((index, *first));
+                }
+                sites
+                    .entry(Site::Latch(*in_loop))
+                    .or_default()
+                    .push((index, *next));
+            }
+        }
+        let mut moves: BTreeMap<Site, BTreeMap<Vec<u128>, Vec<u128>>> = BTreeMap::new();
+        let mut seen = BTreeSet::from([initial.clone()]);
+        let mut pending = vec![initial.clone()];
+        while let Some(state) = pending.pop() {
+            for (site, changes) in &sites {
+                let mut next = state.clone();
+                for (index, term) in changes {
+                    next[*index] = self.evaluated(*term, &variables, &state, terms)?;
+                }
+                moves
+                    .entry(*site)
+                    .or_default()
+                    .insert(state.clone(), next.clone());
+                if seen.insert(next.clone()) {
+                    pending.push(next);
+                }
+                if seen.len() > MAX_STATES {
+                    return None;
+                }
+            }
+        }
+        // The site that comes by all states is one step.
+        let mut best: Option<(Vec<Vec<u128>>, usize)> = None;
+        for table in moves.values() {
+            let mut order: Vec<Vec<u128>> = vec![initial.clone()];
+            let tail = loop {
+                let last = order.last()?;
+                let next = table.get(last)?;
+                if let Some(at) = order.iter().position(|state| state == next) {
+                    break at;
+                }
+                order.push(next.clone());
+            };
+            if best
+                .as_ref()
+                .is_none_or(|(states, _)| states.len() < order.len())
+            {
+                best = Some((order, tail));
+            }
+        }
+        let (states, tail) = best?;
+        if states.len() != seen.len() {
+            return None;
+        }
+        let number: BTreeMap<&Vec<u128>, usize> = states
+            .iter()
+            .enumerate()
+            .map(|(index, state)| (state, index))
+            .collect();
+        let period = states.len() - tail;
+        let mut steps = BTreeMap::new();
+        for (site, table) in &moves {
+            let mut distance = None;
+            for (from, to) in table {
+                let (from, to) = (*number.get(from)?, *number.get(to)?);
+                // Before the cycle, by one step at most; on it, modulo its length.
+                let here = if from < tail {
+                    to.checked_sub(from).filter(|distance| *distance <= 1)?
+                } else {
+                    to.checked_sub(tail)?
+                        .checked_add(period)?
+                        .checked_sub(from - tail)?
+                        % period
+                };
+                // A cycle of one state agrees with any number of steps.
+                if from >= tail && period == 1 {
+                    continue;
+                }
+                if *distance.get_or_insert(here) != here {
+                    return None;
+                }
+            }
+            steps.insert(
+                *site,
+                distance.unwrap_or(usize::from(matches!(site, Site::Latch(_)))),
+            );
+        }
+        let index = loops
+            .first()
+            .copied()
+            .filter(|at| loops.len() == 1 && steps.get(&Site::Latch(*at)) == Some(&1));
+        if tail > 0 && index.is_none() {
+            return None;
+        }
+        Some(Machine {
+            variables,
+            states,
+            tail,
+            steps,
+            index,
+        })
+    }
+
+    /// A term over the variables of a machine in one of its states.
+    pub fn evaluated(
+        &self,
+        term: TermId,
+        variables: &[usize],
+        state: &[u128],
+        terms: &mut Terms,
+    ) -> Option<u128> {
+        let done = self.in_state(term, variables, state, terms);
+        terms.value(done)
+    }
+
+    /// A term with the variables of a machine replaced by what they are in one of its states.
+    pub fn in_state(
+        &self,
+        term: TermId,
+        variables: &[usize],
+        state: &[u128],
+        terms: &mut Terms,
+    ) -> TermId {
+        let atoms = terms.atoms(term);
+        let mut with: BTreeMap<Atom, TermId> = BTreeMap::new();
+        for atom in atoms.iter() {
+            if let Atom::Phi(phi) = atom
+                && let Some(variable) = self.of_phi.get(phi)
+                && let Some(at) = variables.iter().position(|other| other == variable)
+            {
+                let width = terms.width_of_phi(*phi);
+                let constant = crate::meaning::Domain::constant(terms, state[at], width);
+                with.insert(*atom, constant);
+            }
+        }
+        terms.substitute(term, &|atom| with.get(&atom).copied())
+    }
+}
+
+/// The phi of which a term is a copy, or a copy with something fixed added.
+fn copied(term: TermId, terms: &Terms) -> Option<u32> {
+    match terms.node(term) {
+        Node::Atom(Atom::Phi(phi)) => Some(*phi),
+        Node::Sum { parts, .. } => {
+            let mut found = None;
+            for (part, factor) in parts {
+                if let Node::Atom(Atom::Phi(phi)) = terms.node(*part) {
+                    if *factor != 1 || found.is_some() {
+                        return None;
+                    }
+                    found = Some(*phi);
+                } else if !is_launch(*part, terms) {
+                    return None;
+                }
+            }
+            found
+        }
+        _ => None,
+    }
+}
+
+/// Whether a term is fixed when the kernel is launched.
+pub fn is_launch(term: TermId, terms: &Terms) -> bool {
+    terms
+        .atoms(term)
+        .iter()
+        .all(|atom| matches!(atom, Atom::Parameter { .. } | Atom::Special(_)))
+}
