@@ -8,4 +8,5 @@
 
 pub mod ir;
 pub mod meaning;
+pub mod mlir;
 pub mod recover;
