@@ -803,3 +803,40 @@ impl Domain for Terms {
         self.intern(Node::Concatenate(*high, *low), width)
     }
 }
+
+impl Terms {
+    /// A term in words, for messages about what is not understood.
+    pub fn shown(&self, term: TermId) -> String {
+        self.shown_to(term, 12)
+    }
+
+    fn shown_to(&self, term: TermId, depth: u32) -> String {
+        if depth == 0 {
+            return "..".to_owned();
+        }
+        let of = |term: &TermId| self.shown_to(*term, depth - 1);
+        match self.node(term) {
+            Node::Constant(bits) => Word::new(*bits, self.width_of(term)).signed().to_string(),
+            Node::Atom(atom) => format!("{atom:?}"),
+            Node::Sum { constant, parts } => {
+                let mut text: Vec<String> = parts
+                    .iter()
+                    .map(|(part, factor)| format!("{}*{}", Word::new(*factor, self.width_of(term)).signed(), of(part)))
+                    .collect();
+                text.push(Word::new(*constant, self.width_of(term)).signed().to_string());
+                format!("({})", text.join(" + "))
+            }
+            Node::Binary(operation, a, b) => format!("{operation:?}({}, {})", of(a), of(b)),
+            Node::Not(a) => format!("not({})", of(a)),
+            Node::Relation(relation, a, b) => format!("{relation:?}({}, {})", of(a), of(b)),
+            Node::Select(c, a, b) => format!("({} ? {} : {})", of(c), of(a), of(b)),
+            Node::Extend { term, signed } => format!("{}ext({})", if *signed { "s" } else { "z" }, of(term)),
+            Node::Extract { term, low } => format!("{}[{low}..]", of(term)),
+            Node::Concatenate(a, b) => format!("{}::{}", of(a), of(b)),
+            Node::Function(operation, operands) => {
+                let operands: Vec<String> = operands.iter().map(of).collect();
+                format!("f{operation}({})", operands.join(", "))
+            }
+        }
+    }
+}

@@ -319,12 +319,7 @@ impl Lowerer<'_> {
     }
 
     /// Registers the loops over what the launch fixes, so that guards in front of them are known, too.
-    pub(super) fn register_trips(&mut self, relation: TermId, continues: bool) {
-        let relation = if continues {
-            relation
-        } else {
-            self.arena.terms.not(&relation)
-        };
+    pub(super) fn register_trips(&mut self, relation: TermId) {
         let Some((_, _, key)) = self.trip_key(relation) else {
             return;
         };

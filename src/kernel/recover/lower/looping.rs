@@ -32,6 +32,8 @@ struct Shape<'a> {
 }
 
 impl Lowerer<'_> {
+    #[allow(clippy::print_stderr)]
+    pub(super) fn debug(&self, term: TermId) { let mut todo: Vec<u32> = self.arena.terms.atoms(term).iter().filter_map(|a| if let Atom::Phi(p) = a { Some(*p) } else { None }).collect(); let more: Vec<u32> = todo.iter().flat_map(|p| self.recurrences.of_phi.get(p).map(|v| self.recurrences.variables[*v].phis.clone()).unwrap_or_default()).collect(); todo.extend(more); for p in &todo { {let phi = &self.arena.phis[*p as usize]; eprintln!("  phi {p} in {} first {} next {} meaning {:?} var {:?} counter {:?}", phi.in_loop, self.arena.terms.shown(phi.first), self.arena.terms.shown(phi.next), self.meanings.get(p), self.recurrences.of_phi.get(p).map(|v| &self.recurrences.variables[*v]), self.recurrences.of_phi.get(p).map(|v| self.recurrences.counters.contains(v))); } } }
     pub(super) fn looped(
         &mut self,
         id: LoopId,
@@ -57,6 +59,7 @@ impl Lowerer<'_> {
         self.counts.insert(id, Number::constant(super::MOST));
         let Some(trips) = self.trips(shape.goes_on, id) else {
             let what = self.unknown_in(shape.goes_on);
+            if std::env::var("WL_DEBUG").is_ok() { #[allow(clippy::print_stderr)] { eprintln!("GOES ON {}", self.arena.terms.shown(shape.goes_on)); self.debug(shape.goes_on); } }
             return refuse(format!("how often a loop runs depends on {what}"), location);
         };
         // With the test at the end, the body runs once more than it goes on.
@@ -134,6 +137,51 @@ impl Lowerer<'_> {
             leaving,
             behind,
         })
+    }
+
+    /// Registers the loops that run on in steps of the grid.
+    pub(super) fn register_loops(&mut self, statements: &[Statement]) {
+        for statement in statements {
+            match statement {
+                Statement::Loop { body, .. } => {
+                    if let Some(goes_on) = self.shape(body).map(|shape| shape.goes_on) {
+                        self.register_condition(goes_on);
+                    }
+                    self.register_loops(body);
+                }
+                Statement::If {
+                    then, otherwise, ..
+                } => {
+                    self.register_loops(then);
+                    self.register_loops(otherwise);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn register_condition(&mut self, goes_on: TermId) {
+        match self.arena.terms.node(goes_on).clone() {
+            Node::Binary(Binary::And, a, b) => {
+                self.register_condition(a);
+                self.register_condition(b);
+            }
+            Node::Atom(Atom::Phi(phi)) => {
+                if let Some(term) = self.derived(phi) {
+                    self.register_condition(term);
+                }
+            }
+            Node::Not(inner) => match self.arena.terms.node(inner).clone() {
+                Node::Atom(Atom::Phi(phi)) => {
+                    if let Some(term) = self.derived(phi) {
+                        let not = self.arena.terms.not(&term);
+                        self.register_condition(not);
+                    }
+                }
+                _ => self.register_trips(goes_on),
+            },
+            _ => self.register_trips(goes_on),
+        }
     }
 
     /// `max(0, n - 1) + 1`, where `trips` is `max(0, n - 1)`: `n` if that is known to be at least 1, else `max(1, n)`.

@@ -110,6 +110,23 @@ pub fn lower(
     lowerer.block(statements)
 }
 
+/// Registers the loops of a warp that run on in steps of the grid.
+pub fn register(kernel: &Kernel, arena: &mut Arena, inputs: &mut Inputs, statements: &[Statement]) {
+    let mut lowerer = Lowerer {
+        kernel,
+        arena,
+        inputs,
+        threads: 0,
+        recurrences: Recurrences::default(),
+        meanings: BTreeMap::new(),
+        counts: BTreeMap::new(),
+        facts: Vec::new(),
+        variables: BTreeMap::new(),
+        next_variable: 0,
+    };
+    lowerer.register_loops(statements);
+}
+
 /// The phis that statements need, and those that these need.
 pub fn needed(statements: &[Statement], arena: &Arena, used: &mut BTreeSet<u32>) {
     let mut work: Vec<TermId> = Vec::new();
