@@ -9,3 +9,4 @@
 pub mod ir;
 pub mod meaning;
 pub mod mlir;
+pub mod ptx;
