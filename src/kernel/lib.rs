@@ -9,4 +9,5 @@
 pub mod ir;
 pub mod meaning;
 pub mod mlir;
+pub mod ptx;
 pub mod recover;
