@@ -189,6 +189,7 @@ impl<'a> Lower<'_, 'a> {
         completion: Completion,
     ) -> Synchronization {
         let (address, destination_space) = self.begin(destination);
+        let (from, _) = self.begin(source);
         let source_space = match source.ty.name.as_str() {
             "cute.coord_tensor" => Space::Global,
             _ => pointer_space(&source.ty),
@@ -196,6 +197,7 @@ impl<'a> Lower<'_, 'a> {
         Synchronization::BulkCopy {
             destination: address,
             destination_space,
+            source: from,
             source_space,
             bytes,
             completion,

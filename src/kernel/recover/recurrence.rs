@@ -29,6 +29,61 @@ pub enum Site {
     Latch(u32),
 }
 
+/// By how many steps a site moves a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Steps {
+    By(usize),
+    /// What does not depend on the machine decides.
+    If(TermId, Box<Steps>, Box<Steps>),
+}
+
+/// What a site makes of the variables of a machine: their places and terms over them.
+#[derive(Debug, Clone)]
+enum Change {
+    To(Vec<(usize, TermId)>),
+    If(TermId, Box<Change>, Box<Change>),
+}
+
+/// A way through the conditions of a change, and what it comes to.
+type Way<'c> = (Vec<bool>, &'c [(usize, TermId)]);
+
+impl Change {
+    fn ways(&self) -> Vec<Way<'_>> {
+        match self {
+            Self::To(terms) => vec![(Vec::new(), terms)],
+            Self::If(_, yes, no) => {
+                let mut all = Vec::new();
+                for (truth, side) in [(true, yes), (false, no)] {
+                    for (mut path, terms) in side.ways() {
+                        path.insert(0, truth);
+                        all.push((path, terms));
+                    }
+                }
+                all
+            }
+        }
+    }
+
+    fn steps(&self, of: &BTreeMap<Vec<bool>, usize>, path: &mut Vec<bool>) -> Steps {
+        match self {
+            Self::To(_) => Steps::By(of.get(path).copied().unwrap_or(0)),
+            Self::If(condition, yes, no) => {
+                path.push(true);
+                let yes = yes.steps(of, path);
+                path.pop();
+                path.push(false);
+                let no = no.steps(of, path);
+                path.pop();
+                if yes == no {
+                    yes
+                } else {
+                    Steps::If(*condition, Box::new(yes), Box::new(no))
+                }
+            }
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Machine {
     pub variables: Vec<usize>,
@@ -36,7 +91,7 @@ pub struct Machine {
     pub states: Vec<Vec<u128>>,
     pub tail: usize,
     /// By how many steps each site moves.
-    pub steps: BTreeMap<Site, usize>,
+    pub steps: BTreeMap<Site, Steps>,
     /// The loop whose index is the number of steps, if there is one.
     pub index: Option<u32>,
 }
@@ -181,13 +236,9 @@ impl Recurrences {
                 let Phi { first, next, .. } = &phis[*phi as usize];
                 let root = self.variables[at].root == Some(*phi);
                 for term in std::iter::once(next).chain((!root).then_some(first)) {
-                    for atom in terms.atoms(*term).iter() {
-                        let Atom::Phi(other) = atom else { return None };
-                        let other = *self.of_phi.get(other)?;
-                        if self.counters.contains(&other) {
-                            return None;
-                        }
-                        if variables.insert(other) {
+                    for other in self.carried(*term, terms) {
+                        let other = *self.of_phi.get(&other)?;
+                        if !self.counters.contains(&other) && variables.insert(other) {
                             work.push(other);
                         }
                     }
@@ -228,24 +279,31 @@ impl Recurrences {
                     .push((index, *next));
             }
         }
-        let mut moves: BTreeMap<Site, BTreeMap<Vec<u128>, Vec<u128>>> = BTreeMap::new();
+        let changes: BTreeMap<Site, Change> = sites
+            .into_iter()
+            .map(|(site, changes)| Some((site, self.split(changes, &variables, terms, 0)?)))
+            .collect::<Option<_>>()?;
+        type Table = BTreeMap<Vec<u128>, Vec<u128>>;
+        let mut moves: BTreeMap<(Site, Vec<bool>), Table> = BTreeMap::new();
         let mut seen = BTreeSet::from([initial.clone()]);
         let mut pending = vec![initial.clone()];
         while let Some(state) = pending.pop() {
-            for (site, changes) in &sites {
-                let mut next = state.clone();
-                for (index, term) in changes {
-                    next[*index] = self.evaluated(*term, &variables, &state, terms)?;
-                }
-                moves
-                    .entry(*site)
-                    .or_default()
-                    .insert(state.clone(), next.clone());
-                if seen.insert(next.clone()) {
-                    pending.push(next);
-                }
-                if seen.len() > MAX_STATES {
-                    return None;
+            for (site, change) in &changes {
+                for (path, ends) in change.ways() {
+                    let mut next = state.clone();
+                    for (index, term) in ends {
+                        next[*index] = self.evaluated(*term, &variables, &state, terms)?;
+                    }
+                    moves
+                        .entry((*site, path))
+                        .or_default()
+                        .insert(state.clone(), next.clone());
+                    if seen.insert(next.clone()) {
+                        pending.push(next);
+                    }
+                    if seen.len() > MAX_STATES {
+                        return None;
+                    }
                 }
             }
         }
@@ -278,8 +336,8 @@ impl Recurrences {
             .map(|(index, state)| (state, index))
             .collect();
         let period = states.len() - tail;
-        let mut steps = BTreeMap::new();
-        for (site, table) in &moves {
+        let mut distances: BTreeMap<Site, BTreeMap<Vec<bool>, usize>> = BTreeMap::new();
+        for ((site, path), table) in &moves {
             let mut distance = None;
             for (from, to) in table {
                 let (from, to) = (*number.get(from)?, *number.get(to)?);
@@ -300,15 +358,23 @@ impl Recurrences {
                     return None;
                 }
             }
-            steps.insert(
-                *site,
-                distance.unwrap_or(usize::from(matches!(site, Site::Latch(_)))),
-            );
+            let distance = distance.unwrap_or(usize::from(matches!(site, Site::Latch(_))));
+            distances
+                .entry(*site)
+                .or_default()
+                .insert(path.clone(), distance);
         }
+        let steps: BTreeMap<Site, Steps> = changes
+            .iter()
+            .map(|(site, change)| {
+                let of = distances.remove(site).unwrap_or_default();
+                (*site, change.steps(&of, &mut Vec::new()))
+            })
+            .collect();
         let index = loops
             .first()
             .copied()
-            .filter(|at| loops.len() == 1 && steps.get(&Site::Latch(*at)) == Some(&1));
+            .filter(|at| loops.len() == 1 && steps.get(&Site::Latch(*at)) == Some(&Steps::By(1)));
         if tail > 0 && index.is_none() {
             return None;
         }
@@ -319,6 +385,82 @@ impl Recurrences {
             steps,
             index,
         })
+    }
+
+    /// The phis on which the value of a term depends, apart from conditions on launch values and counters.
+    fn carried(&self, term: TermId, terms: &Terms) -> BTreeSet<u32> {
+        let mut found = BTreeSet::new();
+        let mut work = vec![term];
+        while let Some(term) = work.pop() {
+            match terms.node(term) {
+                Node::Atom(Atom::Phi(phi)) => {
+                    found.insert(*phi);
+                }
+                Node::Select(condition, a, b) => {
+                    work.extend([*a, *b]);
+                    if !self.is_foreign(*condition, terms) {
+                        work.push(*condition);
+                    }
+                }
+                _ => work.extend(terms.children(term)),
+            }
+        }
+        found
+    }
+
+    /// Whether a condition depends on launch values and counters only.
+    fn is_foreign(&self, condition: TermId, terms: &Terms) -> bool {
+        let atoms = terms.atoms(condition);
+        !atoms.is_empty()
+            && atoms.iter().all(|atom| match atom {
+                Atom::Parameter { .. } | Atom::Special(_) => true,
+                Atom::Phi(phi) => self
+                    .of_phi
+                    .get(phi)
+                    .is_some_and(|variable| self.counters.contains(variable)),
+                _ => false,
+            })
+    }
+
+    /// Tells apart what conditions decide that do not depend on the machine.
+    fn split(
+        &self,
+        changes: Vec<(usize, TermId)>,
+        variables: &[usize],
+        terms: &mut Terms,
+        depth: u32,
+    ) -> Option<Change> {
+        let own = |atom: &Atom| matches!(atom, Atom::Phi(phi) if self.of_phi.get(phi).is_some_and(|at| variables.contains(at)));
+        let mut foreign = None;
+        for (_, term) in &changes {
+            if terms.atoms(*term).iter().all(own) {
+                continue;
+            }
+            let is_condition = |part: &TermId| terms.width_of(*part) == 1 && *part != *term;
+            foreign = terms
+                .parts(*term)
+                .into_iter()
+                .find(|part| is_condition(part) && self.is_foreign(*part, terms));
+            // Where nothing decides, a value from elsewhere takes part.
+            foreign?;
+            break;
+        }
+        let Some(condition) = foreign else {
+            return Some(Change::To(changes));
+        };
+        if depth >= 6 {
+            return None;
+        }
+        let mut side = |truth: bool| {
+            let constant = crate::meaning::Domain::constant(terms, u128::from(truth), 1);
+            let changes = changes
+                .iter()
+                .map(|(index, term)| (*index, terms.replaced(*term, condition, constant)))
+                .collect();
+            self.split(changes, variables, terms, depth + 1)
+        };
+        let (yes, no) = (side(true)?, side(false)?);
+        Some(Change::If(condition, Box::new(yes), Box::new(no)))
     }
 
     /// A term over the variables of a machine in one of its states.

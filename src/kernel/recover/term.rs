@@ -217,6 +217,19 @@ impl Terms {
         if !self.atoms(term).iter().any(|atom| with(*atom).is_some()) {
             return term;
         }
+        self.rebuilt(term, with, done)
+    }
+
+    /// The term made anew of parts that are replaced where `done` says so, or `with` of their atoms.
+    fn rebuilt(
+        &mut self,
+        term: TermId,
+        with: &dyn Fn(Atom) -> Option<TermId>,
+        done: &mut FxHashMap<TermId, TermId>,
+    ) -> TermId {
+        if let Some(term) = done.get(&term) {
+            return *term;
+        }
         let width = self.width_of(term);
         let result = match self.node(term).clone() {
             Node::Constant(_) => term,
@@ -224,67 +237,83 @@ impl Terms {
             Node::Sum { constant, parts } => {
                 let parts: Vec<_> = parts
                     .into_iter()
-                    .map(|(part, factor)| (self.substituted(part, with, done), factor))
+                    .map(|(part, factor)| (self.rebuilt(part, with, done), factor))
                     .collect();
                 self.sum(constant, &parts, width)
             }
             Node::Binary(operation, a, b) => {
-                let (a, b) = (
-                    self.substituted(a, with, done),
-                    self.substituted(b, with, done),
-                );
+                let (a, b) = (self.rebuilt(a, with, done), self.rebuilt(b, with, done));
                 self.binary(operation, &a, &b)
             }
             Node::Not(a) => {
-                let a = self.substituted(a, with, done);
+                let a = self.rebuilt(a, with, done);
                 self.not(&a)
             }
             Node::Relation(relation, a, b) => {
-                let (a, b) = (
-                    self.substituted(a, with, done),
-                    self.substituted(b, with, done),
-                );
+                let (a, b) = (self.rebuilt(a, with, done), self.rebuilt(b, with, done));
                 self.relation(relation, &a, &b)
             }
             Node::Select(condition, a, b) => {
-                let condition = self.substituted(condition, with, done);
+                let condition = self.rebuilt(condition, with, done);
                 match self.truth(condition) {
-                    Some(true) => self.substituted(a, with, done),
-                    Some(false) => self.substituted(b, with, done),
+                    Some(true) => self.rebuilt(a, with, done),
+                    Some(false) => self.rebuilt(b, with, done),
                     None => {
-                        let (a, b) = (
-                            self.substituted(a, with, done),
-                            self.substituted(b, with, done),
-                        );
+                        let (a, b) = (self.rebuilt(a, with, done), self.rebuilt(b, with, done));
                         self.select(&condition, &a, &b)
                     }
                 }
             }
             Node::Extend { term, signed } => {
-                let term = self.substituted(term, with, done);
+                let term = self.rebuilt(term, with, done);
                 self.extend(&term, width, signed)
             }
             Node::Extract { term, low } => {
-                let term = self.substituted(term, with, done);
+                let term = self.rebuilt(term, with, done);
                 self.extract(&term, low, width)
             }
             Node::Concatenate(a, b) => {
-                let (a, b) = (
-                    self.substituted(a, with, done),
-                    self.substituted(b, with, done),
-                );
+                let (a, b) = (self.rebuilt(a, with, done), self.rebuilt(b, with, done));
                 self.concatenate(&a, &b)
             }
             Node::Function(operation, operands) => {
                 let operands = operands
                     .into_iter()
-                    .map(|term| self.substituted(term, with, done))
+                    .map(|term| self.rebuilt(term, with, done))
                     .collect();
                 self.function(operation, operands, width)
             }
         };
         done.insert(term, result);
         result
+    }
+
+    pub fn children(&self, term: TermId) -> Vec<TermId> {
+        children(self.node(term))
+    }
+
+    /// The parts of a term, itself first.
+    pub fn parts(&self, term: TermId) -> Vec<TermId> {
+        let mut all = vec![term];
+        let mut at = 0;
+        while let Some(next) = all.get(at).copied() {
+            at += 1;
+            for child in children(self.node(next)) {
+                if !all.contains(&child) {
+                    all.push(child);
+                }
+            }
+        }
+        all
+    }
+
+    /// The term where a part of it is known to be another.
+    pub fn replaced(&mut self, term: TermId, part: TermId, by: TermId) -> TermId {
+        let mut done = FxHashMap::default();
+        done.insert(part, by);
+        // Everything is rebuilt, what contains the part differently.
+        let all = |_: Atom| None;
+        self.rebuilt(term, &all, &mut done)
     }
 
     fn words(&self, a: TermId, b: TermId) -> Option<(Word, Word)> {
@@ -821,16 +850,28 @@ impl Terms {
             Node::Sum { constant, parts } => {
                 let mut text: Vec<String> = parts
                     .iter()
-                    .map(|(part, factor)| format!("{}*{}", Word::new(*factor, self.width_of(term)).signed(), of(part)))
+                    .map(|(part, factor)| {
+                        format!(
+                            "{}*{}",
+                            Word::new(*factor, self.width_of(term)).signed(),
+                            of(part)
+                        )
+                    })
                     .collect();
-                text.push(Word::new(*constant, self.width_of(term)).signed().to_string());
+                text.push(
+                    Word::new(*constant, self.width_of(term))
+                        .signed()
+                        .to_string(),
+                );
                 format!("({})", text.join(" + "))
             }
             Node::Binary(operation, a, b) => format!("{operation:?}({}, {})", of(a), of(b)),
             Node::Not(a) => format!("not({})", of(a)),
             Node::Relation(relation, a, b) => format!("{relation:?}({}, {})", of(a), of(b)),
             Node::Select(c, a, b) => format!("({} ? {} : {})", of(c), of(a), of(b)),
-            Node::Extend { term, signed } => format!("{}ext({})", if *signed { "s" } else { "z" }, of(term)),
+            Node::Extend { term, signed } => {
+                format!("{}ext({})", if *signed { "s" } else { "z" }, of(term))
+            }
             Node::Extract { term, low } => format!("{}[{low}..]", of(term)),
             Node::Concatenate(a, b) => format!("{}::{}", of(a), of(b)),
             Node::Function(operation, operands) => {

@@ -407,41 +407,52 @@ impl Lowerer<'_> {
                     first,
                     next,
                 } = self.arena.phis[phi as usize].clone();
-                let mut firsts = Vec::new();
-                let mut nexts = Vec::new();
-                let atoms: BTreeSet<Atom> = self
-                    .arena
-                    .terms
-                    .atoms(object)
-                    .iter()
-                    .chain(self.arena.terms.atoms(parity).iter())
-                    .copied()
-                    .collect();
-                for atom in atoms {
-                    if let Atom::Phi(other) = atom {
-                        let other = self.arena.phis[other as usize].clone();
-                        if other.in_loop == in_loop {
-                            firsts.push((atom, other.first));
-                            nexts.push((atom, other.next));
-                        }
-                    }
-                }
                 let of = |list: &[(Atom, TermId)], atom: Atom| {
                     list.iter()
                         .find(|(other, _)| *other == atom)
                         .map(|(_, term)| *term)
                 };
+                // What is used in the body of a loop is used in an iteration that has begun.
+                let all: Vec<(Atom, TermId, TermId)> = self
+                    .recurrences
+                    .of_phi
+                    .keys()
+                    .filter(|phi| self.arena.phis[**phi as usize].in_loop == in_loop)
+                    .map(|phi| {
+                        let record = &self.arena.phis[*phi as usize];
+                        (Atom::Phi(*phi), record.first, record.next)
+                    })
+                    .collect();
+                let held = self.held.clone();
                 let terms = &mut self.arena.terms;
-                let (object_1, parity_1) = (
-                    terms.substitute(object, &|atom| of(&firsts, atom)),
-                    terms.substitute(parity, &|atom| of(&firsts, atom)),
-                );
-                let (object_2, parity_2) = (
-                    terms.substitute(object, &|atom| of(&nexts, atom)),
-                    terms.substitute(parity, &|atom| of(&nexts, atom)),
-                );
-                self.has_passed(first, object_1, parity_1, asked)
-                    && self.has_passed(next, object_2, parity_2, asked)
+                let truth = terms.constant(1, 1);
+                let firsts: Vec<(Atom, TermId)> =
+                    all.iter().map(|(atom, first, _)| (*atom, *first)).collect();
+                let nexts: Vec<(Atom, TermId)> =
+                    all.iter().map(|(atom, _, next)| (*atom, *next)).collect();
+                let mut sides = Vec::new();
+                for (list, token) in [(firsts, first), (nexts, next)] {
+                    let begun: Vec<TermId> = held
+                        .iter()
+                        .map(|term| terms.substitute(*term, &|atom| of(&list, atom)))
+                        .collect();
+                    let mut all = [
+                        token,
+                        terms.substitute(object, &|atom| of(&list, atom)),
+                        terms.substitute(parity, &|atom| of(&list, atom)),
+                    ];
+                    for term in &mut all {
+                        for begun in &begun {
+                            if terms.truth(*begun).is_none() {
+                                *term = terms.replaced(*term, *begun, truth);
+                            }
+                        }
+                    }
+                    sides.push(all);
+                }
+                sides
+                    .into_iter()
+                    .all(|[token, object, parity]| self.has_passed(token, object, parity, asked))
             }
             _ => false,
         }

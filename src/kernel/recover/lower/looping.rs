@@ -15,6 +15,7 @@ use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::recurrence::Site;
+use crate::recover::recurrence::Steps;
 use crate::recover::sketch::Line;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
@@ -33,7 +34,46 @@ struct Shape<'a> {
 
 impl Lowerer<'_> {
     #[allow(clippy::print_stderr)]
-    pub(super) fn debug(&self, term: TermId) { let mut todo: Vec<u32> = self.arena.terms.atoms(term).iter().filter_map(|a| if let Atom::Phi(p) = a { Some(*p) } else { None }).collect(); let more: Vec<u32> = todo.iter().flat_map(|p| self.recurrences.of_phi.get(p).map(|v| self.recurrences.variables[*v].phis.clone()).unwrap_or_default()).collect(); todo.extend(more); for p in &todo { {let phi = &self.arena.phis[*p as usize]; eprintln!("  phi {p} in {} first {} next {} meaning {:?} var {:?} counter {:?}", phi.in_loop, self.arena.terms.shown(phi.first), self.arena.terms.shown(phi.next), self.meanings.get(p), self.recurrences.of_phi.get(p).map(|v| &self.recurrences.variables[*v]), self.recurrences.of_phi.get(p).map(|v| self.recurrences.counters.contains(v))); } } }
+    pub(super) fn debug(&self, term: TermId) {
+        let mut todo: Vec<u32> = self
+            .arena
+            .terms
+            .atoms(term)
+            .iter()
+            .filter_map(|a| if let Atom::Phi(p) = a { Some(*p) } else { None })
+            .collect();
+        let more: Vec<u32> = todo
+            .iter()
+            .flat_map(|p| {
+                self.recurrences
+                    .of_phi
+                    .get(p)
+                    .map(|v| self.recurrences.variables[*v].phis.clone())
+                    .unwrap_or_default()
+            })
+            .collect();
+        todo.extend(more);
+        for p in &todo {
+            {
+                let phi = &self.arena.phis[*p as usize];
+                eprintln!(
+                    "  phi {p} in {} first {} next {} meaning {:?} var {:?} counter {:?}",
+                    phi.in_loop,
+                    self.arena.terms.shown(phi.first),
+                    self.arena.terms.shown(phi.next),
+                    self.meanings.get(p),
+                    self.recurrences
+                        .of_phi
+                        .get(p)
+                        .map(|v| &self.recurrences.variables[*v]),
+                    self.recurrences
+                        .of_phi
+                        .get(p)
+                        .map(|v| self.recurrences.counters.contains(v))
+                );
+            }
+        }
+    }
     pub(super) fn looped(
         &mut self,
         id: LoopId,
@@ -53,13 +93,19 @@ impl Lowerer<'_> {
             .copied()
             .filter(|phi| self.arena.phis[*phi as usize].in_loop == id)
             .collect();
-        self.begin(&own, lines);
+        self.begin(&own, lines)?;
         let saved_meanings = self.meanings.clone();
         let saved_facts = self.facts.len();
         self.counts.insert(id, Number::constant(super::MOST));
         let Some(trips) = self.trips(shape.goes_on, id) else {
             let what = self.unknown_in(shape.goes_on);
-            if std::env::var("WL_DEBUG").is_ok() { #[allow(clippy::print_stderr)] { eprintln!("GOES ON {}", self.arena.terms.shown(shape.goes_on)); self.debug(shape.goes_on); } }
+            if std::env::var("WL_DEBUG").is_ok() {
+                #[allow(clippy::print_stderr)]
+                {
+                    eprintln!("GOES ON {}", self.arena.terms.shown(shape.goes_on));
+                    self.debug(shape.goes_on);
+                }
+            }
             return refuse(format!("how often a loop runs depends on {what}"), location);
         };
         // With the test at the end, the body runs once more than it goes on.
@@ -78,11 +124,17 @@ impl Lowerer<'_> {
         {
             self.facts.push(left);
         }
+        if top {
+            self.held.push(shape.goes_on);
+        }
         let mut inner = self.block(shape.before)?;
         if !bottom {
             inner.append(&mut self.block(shape.behind)?);
         }
         self.end(&own, id, &mut inner, location)?;
+        if top {
+            self.held.pop();
+        }
         self.facts.truncate(saved_facts);
         self.meanings = saved_meanings;
         lines.push(Line::For {
@@ -209,7 +261,7 @@ impl Lowerer<'_> {
     }
 
     /// At the entry of a loop: what its phis mean.
-    fn begin(&mut self, own: &[u32], lines: &mut Vec<Line>) {
+    fn begin(&mut self, own: &[u32], lines: &mut Vec<Line>) -> Result<()> {
         let mut assigned: BTreeMap<usize, ()> = BTreeMap::new();
         for phi in own {
             let variable = self.recurrences.of_phi[phi];
@@ -236,12 +288,9 @@ impl Lowerer<'_> {
                             value: Number::constant(0),
                         });
                     } else {
-                        let step = data
-                            .steps
-                            .get(&Site::Entry(record.in_loop))
-                            .copied()
-                            .unwrap_or(0);
-                        self.advance(record.first, machine, number, step, data.period(), lines);
+                        let site = Site::Entry(record.in_loop);
+                        let steps = data.steps.get(&site).cloned().unwrap_or(Steps::By(0));
+                        self.advance(record.first, machine, number, &steps, lines)?;
                     }
                 }
                 self.forget_machine(machine);
@@ -322,6 +371,7 @@ impl Lowerer<'_> {
                 .assumptions
                 .insert("a CTA has fewer than 2^31 rounds of each ring".to_owned());
         }
+        Ok(())
     }
 
     /// `first + step * index`.
@@ -344,10 +394,9 @@ impl Lowerer<'_> {
         term: TermId,
         machine: usize,
         variable: u32,
-        step: usize,
-        period: usize,
+        steps: &Steps,
         lines: &mut Vec<Line>,
-    ) {
+    ) -> Result<()> {
         let mut from = None;
         for atom in self.arena.terms.atoms(term).iter() {
             if let Atom::Phi(phi) = atom
@@ -360,22 +409,67 @@ impl Lowerer<'_> {
                 from = Some(steps.clone());
             }
         }
-        let own = Number::of(Atomic::Variable(variable));
-        let from = from.unwrap_or_else(|| own.clone());
-        let step = i128::try_from(step).unwrap_or(0);
-        let period = i128::try_from(period).unwrap_or(1);
-        let Some(to) = from.plus(&Number::constant(step)) else {
-            return;
-        };
-        // Modulo the period, it may already be there.
-        let distance = to.minus(&own).and_then(|distance| distance.as_constant());
-        if distance.is_some_and(|distance| distance.rem_euclid(period) == 0) {
-            return;
+        let from = from.unwrap_or_else(|| Number::of(Atomic::Variable(variable)));
+        self.advance_by(&from, machine, variable, steps, lines)
+    }
+
+    fn advance_by(
+        &mut self,
+        from: &Number,
+        machine: usize,
+        variable: u32,
+        steps: &Steps,
+        lines: &mut Vec<Line>,
+    ) -> Result<()> {
+        match steps {
+            Steps::By(steps) => {
+                let period =
+                    i128::try_from(self.recurrences.machines[machine].period()).unwrap_or(1);
+                let own = Number::of(Atomic::Variable(variable));
+                let steps = Number::constant(i128::try_from(*steps).unwrap_or(0));
+                let Some(to) = from.plus(&steps) else {
+                    return refuse("a number is too large", &Location::default());
+                };
+                // Modulo the period, it may already be there.
+                let distance = to.minus(&own).and_then(|distance| distance.as_constant());
+                if distance.is_none_or(|distance| distance.rem_euclid(period) != 0) {
+                    lines.push(Line::Assign {
+                        variable,
+                        value: to,
+                    });
+                }
+            }
+            Steps::If(term, yes, no) => {
+                let Some(condition) = self.condition(*term) else {
+                    let what = self.unknown_in(*term);
+                    return refuse(
+                        format!("whether a ring moves on depends on {what}"),
+                        &Location::default(),
+                    );
+                };
+                let (mut then, mut otherwise) = (Vec::new(), Vec::new());
+                self.advance_by(from, machine, variable, yes, &mut then)?;
+                self.advance_by(from, machine, variable, no, &mut otherwise)?;
+                match self.known(&condition) {
+                    Some(true) => lines.append(&mut then),
+                    Some(false) => lines.append(&mut otherwise),
+                    None if then == otherwise => lines.append(&mut then),
+                    None => {
+                        let (condition, then, otherwise) = match condition.clone().negated() {
+                            Some(negated) if then.is_empty() => (negated, otherwise, then),
+                            _ => (condition, then, otherwise),
+                        };
+                        lines.push(Line::If {
+                            condition,
+                            then,
+                            otherwise,
+                            location: Location::default(),
+                        });
+                    }
+                }
+            }
         }
-        lines.push(Line::Assign {
-            variable,
-            value: to,
-        });
+        Ok(())
     }
 
     /// At the end of an iteration: what moves on.
@@ -395,6 +489,11 @@ impl Lowerer<'_> {
                 // What the change reads has to be what the machine is now.
                 for atom in self.arena.terms.atoms(next).iter() {
                     if let Atom::Phi(other) = atom
+                        && self
+                            .recurrences
+                            .machine_of
+                            .get(&self.recurrences.of_phi[other])
+                            == Some(&machine)
                         && !matches!(self.meanings.get(other), Some(Meaning::State { machine: at, .. }) if *at == machine)
                     {
                         return refuse(
@@ -407,8 +506,12 @@ impl Lowerer<'_> {
                     continue;
                 }
                 let number = self.variable(Carrier::Machine(machine));
-                let step = data.steps.get(&Site::Latch(id)).copied().unwrap_or(0);
-                self.advance(next, machine, number, step, data.period(), lines);
+                let steps = data
+                    .steps
+                    .get(&Site::Latch(id))
+                    .cloned()
+                    .unwrap_or(Steps::By(0));
+                self.advance(next, machine, number, &steps, lines)?;
                 continue;
             }
             if !self.recurrences.counters.contains(&variable)
@@ -448,13 +551,15 @@ impl Lowerer<'_> {
                     None
                 } else {
                     let number = self.variable(Carrier::Machine(machine));
-                    let step = data.steps.get(&Site::Latch(id)).copied().unwrap_or(0);
-                    let back = if bottom {
-                        i128::try_from(step).unwrap_or(0)
-                    } else {
-                        0
+                    let back = match data.steps.get(&Site::Latch(id)) {
+                        _ if !bottom => Some(0),
+                        Some(Steps::By(steps)) => i128::try_from(*steps).ok(),
+                        Some(Steps::If(..)) => None,
+                        None => Some(0),
                     };
-                    Number::of(Atomic::Variable(number)).minus(&Number::constant(back))
+                    back.and_then(|back| {
+                        Number::of(Atomic::Variable(number)).minus(&Number::constant(back))
+                    })
                 };
                 match steps {
                     Some(steps) => {

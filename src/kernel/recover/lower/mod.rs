@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use crate::ir::Kernel;
 use crate::ir::Location;
+use crate::meaning::Domain;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
@@ -61,6 +62,8 @@ pub struct Lowerer<'a> {
     recurrences: Recurrences,
     meanings: BTreeMap<u32, Meaning>,
     counts: BTreeMap<u32, Number>,
+    /// What holds at this point: conditions of the loops and branches around.
+    held: Vec<TermId>,
     /// Numbers that are at least 0 at this point.
     facts: Vec<Number>,
     /// The variable of the role for a counter or a machine.
@@ -103,6 +106,7 @@ pub fn lower(
         recurrences,
         meanings: BTreeMap::new(),
         counts: BTreeMap::new(),
+        held: Vec::new(),
         facts: Vec::new(),
         variables: BTreeMap::new(),
         next_variable: 0,
@@ -120,6 +124,7 @@ pub fn register(kernel: &Kernel, arena: &mut Arena, inputs: &mut Inputs, stateme
         recurrences: Recurrences::default(),
         meanings: BTreeMap::new(),
         counts: BTreeMap::new(),
+        held: Vec::new(),
         facts: Vec::new(),
         variables: BTreeMap::new(),
         next_variable: 0,
@@ -251,6 +256,16 @@ impl Lowerer<'_> {
         }
         let Some(condition) = self.condition(term) else {
             let what = self.unknown_in(term);
+            if std::env::var("WL_DEBUG").is_ok() {
+                #[allow(clippy::print_stderr)]
+                {
+                    eprintln!(
+                        "COND {} {then:?} ELSE {otherwise:?}",
+                        self.arena.terms.shown(term)
+                    );
+                    self.debug(term);
+                }
+            }
             return refuse(format!("whether this is done depends on {what}"), location);
         };
         match self.known(&condition) {
@@ -268,12 +283,17 @@ impl Lowerer<'_> {
         }
         let before = (self.facts.clone(), self.meanings.clone());
         self.assume(&condition);
+        self.held.push(term);
         let then_lines = self.block(then)?;
+        self.held.pop();
         (self.facts, self.meanings) = before.clone();
         if let Some(negated) = condition.clone().negated() {
             self.assume(&negated);
         }
+        let not = self.arena.terms.not(&term);
+        self.held.push(not);
         let otherwise_lines = self.block(otherwise)?;
+        self.held.pop();
         (self.facts, self.meanings) = before;
         if then_lines == otherwise_lines {
             lines.extend(then_lines);
@@ -475,6 +495,7 @@ impl Lowerer<'_> {
             Some(number) => Ok(number),
             None => {
                 let what = self.unknown_in(term);
+                if std::env::var("WL_DEBUG").is_ok() { #[allow(clippy::print_stderr)] { eprintln!("OPERAND {}", self.arena.terms.shown(term)); self.debug(term); } }
                 refuse(format!("an operand of this depends on {what}"), location)
             }
         }
