@@ -12,6 +12,7 @@ mod location;
 mod memory;
 mod operation;
 mod print;
+mod rename;
 mod synchronization;
 
 pub use compute::Compare;

@@ -7,6 +7,7 @@ use super::syntax::Operation;
 use super::types::Type;
 use super::value::NO_BARRIER;
 use super::value::Value;
+use super::value::element_bits;
 use super::value::is_executable_copy;
 use super::value::parts_of;
 use super::value::pointer_space;
@@ -40,11 +41,16 @@ impl<'a> Lower<'_, 'a> {
                     return None;
                 };
                 let mut atom = atom.clone();
+                // `set_value<field>(...)`, or `{field = #...<field>}` behind the operands.
                 let field = operation.items.iter().find_map(|item| match item {
                     Item::Group(group) if group.open == '<' => match group.items.as_slice() {
                         [Item::Word(word)] => Some(*word),
                         _ => None,
                     },
+                    _ => None,
+                });
+                let field = field.or_else(|| match operation.attribute("field")? {
+                    [Item::Attribute { body, .. }] => Some(*body),
                     _ => None,
                 })?;
                 match field {
@@ -188,16 +194,12 @@ impl<'a> Lower<'_, 'a> {
         bytes: Expected,
         completion: Completion,
     ) -> Synchronization {
-        let (address, destination_space) = self.begin(destination);
-        let (from, _) = self.begin(source);
-        let source_space = match source.ty.name.as_str() {
-            "cute.coord_tensor" => Space::Global,
-            _ => pointer_space(&source.ty),
-        };
+        let (destination, destination_space) = self.begin(destination);
+        let (source, source_space) = self.begin(source);
         Synchronization::BulkCopy {
-            destination: address,
+            destination,
             destination_space,
-            source: from,
+            source,
             source_space,
             bytes,
             completion,
@@ -218,7 +220,8 @@ impl<'a> Lower<'_, 'a> {
     /// The bytes that arrive in one CTA: those of the whole view, divided among the CTAs that
     /// share them.
     fn bytes(&self, atom: &Value, source: &Value, destination: &Value) -> Option<u128> {
-        let bits = Type::new(*atom.ty.arguments().first()?, "").scalar_width()?;
+        // A tiled copy has its element in the views.
+        let bits = element_bits(&atom.ty).or_else(|| element_bits(&destination.ty))?;
         let elements = match (
             source.as_layout().and_then(|layout| layout.size()),
             destination.as_layout().and_then(|layout| layout.size()),

@@ -195,7 +195,11 @@ impl<'a> Lower<'_, 'a> {
     }
 
     fn branch(&mut self, operation: &Operation<'a>) -> Option<()> {
-        let condition = self.scalar(operation, 0)?;
+        // A condition that nothing is known of still decides between two ways.
+        let condition = match self.scalar(operation, 0) {
+            Some(condition) => condition,
+            None => self.build.opaque("condition", Vec::new(), &[1], false)[0],
+        };
         let results = self.results(operation);
         let then = self.build.block("then");
         let regions: Vec<_> = operation.regions().collect();

@@ -80,6 +80,7 @@ fn cute(name: &str) -> Option<Kind> {
         | "make_int_tuple"
         | "make_layout"
         | "make_layout_like"
+        | "make_ordered_layout"
         | "make_shape"
         | "make_stride"
         | "make_swizzle"

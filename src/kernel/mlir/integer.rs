@@ -116,21 +116,29 @@ impl<'a> Lower<'_, 'a> {
             _ => None,
         })?;
         let values = self.operand_values(operation);
-        let ty = values.first()?.ty.clone();
-        let (width, parts) = match self.integers(operation) {
-            Some(integers) => integers,
-            // Pointers are compared as their addresses.
-            None if ty.name == "llvm.ptr" => (
-                *parts_of(&ty)?.first()?,
-                values.into_iter().flat_map(|value| value.parts).collect(),
-            ),
-            None => return None,
-        };
-        let [a, b] = parts.as_slice() else {
+        let [left, right] = values.as_slice() else {
             return None;
         };
-        let result = self.build.compare(predicate, width, *a, *b);
-        self.set(operation, 0, Value::scalar(1, result))
+        // Pointers are compared as their addresses, vectors element by element.
+        let widths = parts_of(&left.ty)?;
+        if left.parts.len() != widths.len() || right.parts.len() != widths.len() {
+            return None;
+        }
+        let integers = left.ty.is_integer() || left.ty.name == "llvm.ptr";
+        if !integers && vector(&left.ty).is_none() {
+            return None;
+        }
+        let parts: Vec<_> = widths
+            .into_iter()
+            .zip(left.parts.iter().zip(&right.parts))
+            .map(|(width, (a, b))| self.build.compare(predicate, width, *a, *b))
+            .collect();
+        let ty = if integers {
+            Type::new("i1", "")
+        } else {
+            Type::new("vector", format!("{}xi1", parts.len()))
+        };
+        self.set(operation, 0, Value::new(ty, parts))
     }
 
     fn select(&mut self, operation: &Operation<'a>) -> Option<()> {

@@ -1,6 +1,7 @@
 //! Layouts and views of CuTe: which offset a coordinate means.
 
 use super::lower::Lower;
+use super::syntax::Item;
 use super::syntax::Operation;
 use super::syntax::numbers;
 use super::tuple::Layout;
@@ -155,6 +156,8 @@ impl<'a> Lower<'_, 'a> {
     /// The terms of an offset: what is added, and to which axis.
     fn offset(&mut self, coordinate: &Tuple, shape: &Tuple, stride: &Tuple) -> Option<Vec<Leaf>> {
         match (coordinate, shape, stride) {
+            // A free mode begins at 0.
+            (Tuple::Leaf(Leaf::Free), ..) => Some(Vec::new()),
             (Tuple::Leaf(index), Tuple::Leaf(_), Tuple::Leaf(stride)) => {
                 if stride.known() == Some(0) || index.known() == Some(0) {
                     return Some(Vec::new());
@@ -372,7 +375,21 @@ impl<'a> Lower<'_, 'a> {
     fn tile(&mut self, operation: &Operation<'a>, name: &str, values: &[Value]) -> Option<()> {
         let source = values.first()?;
         let layout = source.as_layout()?;
-        let tile = tile_extents(&values.get(1)?.ty)?.modes();
+        let mut tile = tile_extents(&values.get(1)?.ty)?.modes();
+        let mut chosen = match values.get(2) {
+            Some(coordinate) => coordinate.as_tuple()?.modes(),
+            None => Vec::new(),
+        };
+        // `(1, _, 1)` takes the modes of tile and coordinate where it has no `_`.
+        if let Some(kept) = projection(operation) {
+            if kept.len() != tile.len() || kept.len() != chosen.len() {
+                return None;
+            }
+            let mut flags = kept.iter();
+            tile.retain(|_| *flags.next().unwrap_or(&true));
+            let mut flags = kept.iter();
+            chosen.retain(|_| *flags.next().unwrap_or(&true));
+        }
         let (shapes, strides) = (layout.shape.modes(), layout.stride.modes());
         if tile.len() > shapes.len() || shapes.len() != strides.len() {
             return None;
@@ -413,11 +430,10 @@ impl<'a> Lower<'_, 'a> {
             stride: Tuple::List(join(inner.1, outer.1)),
         };
         let divided = rebuild(source, &layout)?;
-        let Some(coordinate) = values.get(2) else {
+        if values.len() < 3 {
             return self.set(operation, 0, divided);
-        };
+        }
         // The coordinate chooses among the tiles.
-        let chosen = coordinate.as_tuple()?.modes();
         if chosen.len() > rest || name != "local_tile" {
             return None;
         }
@@ -426,6 +442,28 @@ impl<'a> Lower<'_, 'a> {
         full.resize(kept + rest, Tuple::Leaf(Leaf::Free));
         self.slice(operation, &divided, &Tuple::List(full))
     }
+}
+
+/// Which modes `(1, _, 1)` behind the operands of an operation keeps.
+fn projection(operation: &Operation<'_>) -> Option<Vec<bool>> {
+    let operands = operation.items.iter().find_map(|item| match item {
+        Item::Group(group) if group.open == '(' => Some(&group.items),
+        _ => None,
+    })?;
+    operands.iter().find_map(|item| match item {
+        Item::Group(group) if group.open == '(' => Some(
+            group
+                .items
+                .iter()
+                .filter_map(|item| match item {
+                    Item::Number(_) => Some(true),
+                    Item::Word("_") => Some(false),
+                    _ => None,
+                })
+                .collect(),
+        ),
+        _ => None,
+    })
 }
 
 /// A view or layout with another layout.

@@ -30,6 +30,8 @@ pub struct Lower<'t, 'a> {
     uses: HashMap<ValueId, Rc<Type>>,
     /// The targets of branches of the region that is lowered.
     pub labels: Vec<super::control::Label<'a>>,
+    /// What pieces of inline assembly share.
+    pub shared: super::assembly::Shared,
 }
 
 pub fn lower<'t, 'a>(
@@ -48,6 +50,7 @@ pub fn lower<'t, 'a>(
         values: HashMap::new(),
         uses: HashMap::new(),
         labels: Vec::new(),
+        shared: super::assembly::Shared::default(),
     };
     lower.collect_uses(function.body);
     lower.locate(function.operation);
@@ -248,7 +251,12 @@ impl<'t, 'a> Lower<'t, 'a> {
             None if prints_results(operation) => before.get(index).cloned(),
             None => None,
         };
-        printed.or_else(|| self.uses.get(operation.results.get(index)?).cloned())
+        printed.or_else(|| {
+            let known = self.uses.get(operation.results.get(index)?).cloned();
+            let vector = before.first().is_some_and(|ty| ty.name == "vector");
+            let truth = is_comparison(operation.name) && !vector;
+            known.or_else(|| truth.then(|| Type::new("i1", "")))
+        })
     }
 
     /// A value of new registers.
@@ -277,6 +285,14 @@ fn prints_results(operation: &Operation<'_>) -> bool {
         Some(("vector" | "tt" | "ttg" | "ttng", _)) => false,
         _ => false,
     }
+}
+
+/// Operations whose result is a truth value, which they do not print.
+fn is_comparison(name: &str) -> bool {
+    matches!(
+        name,
+        "arith.cmpi" | "arith.cmpf" | "llvm.icmp" | "llvm.fcmp" | "cute.elem_less" | "cute.equal"
+    )
 }
 
 /// The types of all operands, where they are printed.

@@ -90,12 +90,17 @@ impl<'a> Lower<'_, 'a> {
                 if parts_of(&ty)? != [32] || operation.has_word("return_value_and_is_valid") {
                     return None;
                 }
+                // What nothing is known of, as most floating-point numbers, is shuffled all the same.
+                let value = match value.parts.first() {
+                    Some(value) => *value,
+                    None => self.build.opaque("data", Vec::new(), &[32], false)[0],
+                };
                 let result = self.build.register(32);
                 self.build.synchronize(Synchronization::Shuffle {
                     mode,
                     result,
                     valid: None,
-                    value: *value.parts.first()?,
+                    value,
                     lane: *lane.parts.first()?,
                     clamp: *clamp.parts.first()?,
                     mask: *mask.parts.first()?,
@@ -132,8 +137,19 @@ impl<'a> Lower<'_, 'a> {
             }
             "nvvm.redux.sync" => {
                 let (value, mask) = (self.scalar(operation, 0)?, self.scalar(operation, 1)?);
-                let names = ["add", "umax", "umin", "max", "min", "and", "or", "xor"];
-                let reduction = names.into_iter().find(|name| operation.has_word(name))?;
+                let names = [
+                    ("add", "add.u32"),
+                    ("umax", "max.u32"),
+                    ("umin", "min.u32"),
+                    ("max", "max.s32"),
+                    ("min", "min.s32"),
+                    ("and", "and.b32"),
+                    ("or", "or.b32"),
+                    ("xor", "xor.b32"),
+                ];
+                let (_, reduction) = names
+                    .into_iter()
+                    .find(|(name, _)| operation.has_word(name))?;
                 let result = self.build.register(32);
                 self.build.synchronize(Synchronization::Reduce {
                     operation: reduction,

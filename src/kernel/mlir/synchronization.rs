@@ -216,7 +216,12 @@ impl<'a> Lower<'_, 'a> {
             return None;
         }
         let (address, cluster) = self.mbarrier(barrier)?;
-        let name = name.strip_suffix(".shared").unwrap_or(name);
+        let name = match name.strip_suffix(".shared").unwrap_or(name) {
+            "txn" if attribute_body(operation, "arrive_expect_tx") => "arrive.expect_tx",
+            "txn" if attribute_body(operation, "expect_tx") => "expect_tx",
+            "txn" if attribute_body(operation, "arrive") => "arrive",
+            name => name,
+        };
         let scope = if operation.has_word("cluster") || attribute_body(operation, "cluster") {
             Scope::Cluster
         } else {

@@ -24,7 +24,7 @@ impl<'a> Lower<'_, 'a> {
     pub fn tensor(&mut self, operation: &Operation<'a>) -> Option<()> {
         let pair = is_pair(operation);
         let kind = match operation.name {
-            "nvvm.tcgen05.commit" => {
+            "nvvm.tcgen05.commit" | "nvvm.tcgen05.commit.arrive" => {
                 let barrier = self.operand_values(operation).into_iter().next()?;
                 let (address, cluster) = self.mbarrier(&barrier)?;
                 let multicast = match keyed(operation, "multicast_mask") {

@@ -4,11 +4,13 @@ use super::lower::Lower;
 use super::syntax::Item;
 use super::syntax::Operation;
 use super::syntax::numbers;
+use super::tuple::Layout;
 use super::tuple::Leaf;
 use super::tuple::Tuple;
 use super::types::Type;
 use super::value::Value;
 use super::value::parts_of;
+use crate::ir::Compare;
 use crate::ir::Compute;
 use crate::ir::Operand;
 
@@ -37,12 +39,18 @@ impl<'a> Lower<'_, 'a> {
             | "make_composed_layout"
             | "make_arith_tuple_iter" => {
                 let ty = self.result_type(operation, 0)?;
+                let shapes = values.clone();
                 let parts: Vec<_> = values.into_iter().flat_map(|value| value.parts).collect();
                 let widths = parts_of(&ty)?;
                 if parts.len() != widths.len() {
-                    return None;
+                    return self.compact_layout(operation, &shapes);
                 }
                 self.set(operation, 0, Value::new(ty, parts))
+            }
+            "elem_less" => {
+                let (left, right) = (values.first()?.as_tuple()?, values.get(1)?.as_tuple()?);
+                let less = self.all_less(&left, &right)?;
+                self.set(operation, 0, Value::scalar(1, less))
             }
             "get_leaves" => self.leaves(operation, values.first()?),
             "get_scalars" => self.scalars(operation, values.first()?),
@@ -132,6 +140,79 @@ impl<'a> Lower<'_, 'a> {
             }
             _ => None,
         }
+    }
+
+    /// `make_layout` of a shape alone: the first mode is the fastest, nothing lies between.
+    fn compact_layout(&mut self, operation: &Operation<'a>, values: &[Value]) -> Option<()> {
+        let [shape] = values else { return None };
+        if operation.name != "cute.make_layout" || shape.ty.name != "cute.shape" {
+            return None;
+        }
+        let shape = shape.as_tuple()?;
+        let mut next = Leaf::constant(1);
+        let stride = self.compact_strides(&shape, &mut next)?;
+        let value = Value::layout(&Layout { shape, stride })?;
+        self.set(operation, 0, value)
+    }
+
+    fn compact_strides(&mut self, shape: &Tuple, next: &mut Leaf) -> Option<Tuple> {
+        match shape {
+            Tuple::List(list) => Some(Tuple::List(
+                list.iter()
+                    .map(|mode| self.compact_strides(mode, next))
+                    .collect::<Option<_>>()?,
+            )),
+            // A mode of one element has the stride 0.
+            Tuple::Leaf(extent) if extent.known() == Some(1) => {
+                Some(Tuple::Leaf(Leaf::constant(0)))
+            }
+            Tuple::Leaf(extent) => {
+                let stride = next.clone();
+                *next = if stride.known() == Some(1) {
+                    extent.clone()
+                } else {
+                    self.leaf(Arithmetic::Multiply, &stride, extent)?
+                };
+                Some(Tuple::Leaf(stride))
+            }
+        }
+    }
+
+    /// Whether each leaf is less than its counterpart.
+    fn all_less(&mut self, left: &Tuple, right: &Tuple) -> Option<Operand> {
+        let pairs: Vec<_> = left
+            .leaves()
+            .into_iter()
+            .cloned()
+            .zip(right.leaves().into_iter().cloned())
+            .collect();
+        if pairs.len() != left.leaves().len() || pairs.len() != right.leaves().len() {
+            return None;
+        }
+        let mut all = Operand::Constant(1);
+        for (left, right) in pairs {
+            let (
+                Leaf::Number {
+                    value: Some(a),
+                    width: 32,
+                    ..
+                },
+                Leaf::Number {
+                    value: Some(b),
+                    width: 32,
+                    ..
+                },
+            ) = (left, right)
+            else {
+                return None;
+            };
+            let less = self.build.compare(Compare::Less { signed: true }, 32, a, b);
+            all = match all {
+                Operand::Constant(1) => less,
+                all => self.build.compute(Compute::And, 1, &[all, less]),
+            };
+        }
+        Some(all)
     }
 
     /// `%a, %b = cute.get_leaves(%t)`: a tuple of one leaf each.
