@@ -8,6 +8,7 @@ use crate::ir::Location;
 use crate::recover::bytes;
 use crate::recover::graph::Graph;
 use crate::recover::lower::Inputs;
+use crate::recover::lower::Origin;
 use crate::recover::lower::lower;
 use crate::recover::lower::register;
 use crate::recover::number::Atomic;
@@ -331,6 +332,7 @@ fn quotients(roles: &mut [Role], inputs: &mut Inputs) {
             format!("{above} / {divisor}"),
             inputs.words[input].clone(),
             range,
+            Origin::Number(Number::of(quotient.clone())),
         );
         for role in &mut *roles {
             replace(&mut role.lines, &|atomic| {

@@ -131,16 +131,36 @@ impl Recurrences {
                 recurrences.counters.insert(variable);
             }
         }
-        for variable in 0..recurrences.variables.len() {
-            if recurrences.counters.contains(&variable)
-                || recurrences.machine_of.contains_key(&variable)
+        // Variables that depend on each other are one machine, if that comes around.
+        let mut closures: Vec<BTreeSet<usize>> = (0..recurrences.variables.len())
+            .filter(|variable| !recurrences.counters.contains(variable))
+            .filter_map(|variable| recurrences.closure(variable, phis, terms))
+            .collect();
+        closures.sort_by_key(|closure| std::cmp::Reverse(closure.len()));
+        closures.dedup();
+        let mut components: Vec<BTreeSet<usize>> = Vec::new();
+        for closure in &closures {
+            let mut joined = closure.clone();
+            components.retain(|component| {
+                let apart = component.is_disjoint(&joined);
+                if !apart {
+                    joined.extend(component.iter().copied());
+                }
+                apart
+            });
+            components.push(joined);
+        }
+        for variables in components.into_iter().chain(closures) {
+            if variables
+                .iter()
+                .any(|variable| recurrences.machine_of.contains_key(variable))
             {
                 continue;
             }
-            if let Some(machine) = recurrences.machine(variable, phis, terms) {
+            if let Some(machine) = recurrences.machine(variables, phis, terms) {
                 let number = recurrences.machines.len();
                 for variable in &machine.variables {
-                    recurrences.machine_of.entry(*variable).or_insert(number);
+                    recurrences.machine_of.insert(*variable, number);
                 }
                 recurrences.machines.push(machine);
             }
@@ -227,8 +247,8 @@ impl Recurrences {
         })
     }
 
-    /// The machine of a variable and of all that its changes depend on.
-    fn machine(&self, variable: usize, phis: &[Phi], terms: &mut Terms) -> Option<Machine> {
+    /// A variable and all that its changes depend on.
+    fn closure(&self, variable: usize, phis: &[Phi], terms: &Terms) -> Option<BTreeSet<usize>> {
         let mut variables = BTreeSet::from([variable]);
         let mut work = vec![variable];
         while let Some(at) = work.pop() {
@@ -245,6 +265,16 @@ impl Recurrences {
                 }
             }
         }
+        Some(variables)
+    }
+
+    /// The machine of some variables.
+    fn machine(
+        &self,
+        variables: BTreeSet<usize>,
+        phis: &[Phi],
+        terms: &mut Terms,
+    ) -> Option<Machine> {
         let variables: Vec<usize> = variables.into_iter().collect();
         let mut initial = Vec::new();
         let mut roots = BTreeSet::new();

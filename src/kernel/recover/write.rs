@@ -30,7 +30,7 @@ struct Called<'a> {
 impl Names for Called<'_> {
     fn name(&self, atomic: &Atomic) -> String {
         match atomic {
-            Atomic::Input(input) => self.inputs.all[*input as usize].name.clone(),
+            Atomic::Input(input) => identifier(&self.inputs.all[*input as usize].name),
             Atomic::Index(index) => match ["i", "j", "k"].get(*index as usize) {
                 Some(name) => (*name).to_owned(),
                 None => format!("i{index}"),
@@ -325,7 +325,9 @@ impl Writer<'_> {
             let _ = writeln!(
                 self.text,
                 "param {} in {}..={}{meaning}",
-                input.name, input.range.0, input.range.1
+                identifier(&input.name),
+                input.range.0,
+                input.range.1
             );
         }
         self.text.push('\n');
@@ -500,6 +502,10 @@ impl Writer<'_> {
         let number = |number: &Number| written(number, &self.names, true);
         let object = |object: &Object| self.object(object, range, location);
         Ok(Some(match action {
+            // What nobody uses is not declared.
+            Action::Init { object: at, .. } if self.families.of(at, range).is_none() => {
+                return Ok(None);
+            }
             Action::Init { object: at, .. } => format!("init {}", object(at)?),
             Action::Wait { object: at, parity } => {
                 format!("wait {} {}", object(at)?, number(parity))

@@ -52,6 +52,24 @@ pub struct Inputs {
     pub assumptions: BTreeSet<String>,
     /// The parameter words behind each input.
     pub words: Vec<BTreeSet<Atom>>,
+    /// How each input is computed from the words of a launch.
+    pub origins: Vec<Origin>,
+}
+
+/// How an input is computed from the words of a launch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// The value of a term over parameters and the numbers of the grid.
+    Term(TermId),
+    /// In how many iterations a relation holds over a phi that begins at `first` and adds `step`.
+    Trips {
+        relation: TermId,
+        phi: u32,
+        first: TermId,
+        step: TermId,
+    },
+    /// A number over other inputs.
+    Number(Number),
 }
 
 pub struct Lowerer<'a> {
@@ -495,7 +513,13 @@ impl Lowerer<'_> {
             Some(number) => Ok(number),
             None => {
                 let what = self.unknown_in(term);
-                if std::env::var("WL_DEBUG").is_ok() { #[allow(clippy::print_stderr)] { eprintln!("OPERAND {}", self.arena.terms.shown(term)); self.debug(term); } }
+                if std::env::var("WL_DEBUG").is_ok() {
+                    #[allow(clippy::print_stderr)]
+                    {
+                        eprintln!("OPERAND {}", self.arena.terms.shown(term));
+                        self.debug(term);
+                    }
+                }
                 refuse(format!("an operand of this depends on {what}"), location)
             }
         }

@@ -11,6 +11,7 @@ use super::Inputs;
 use super::Lowerer;
 use super::MOST;
 use super::Meaning;
+use super::Origin;
 use crate::ir::Special;
 use crate::meaning::Binary;
 use crate::meaning::Relation;
@@ -228,7 +229,7 @@ impl Lowerer<'_> {
             None => {
                 let (name, meaning) = self.called(term);
                 let words: BTreeSet<Atom> = self.arena.terms.atoms(term).iter().copied().collect();
-                let number = self.inputs.add(name, meaning, words, (0, MOST));
+                let number = self.inputs.add(name, meaning, words, (0, MOST), Origin::Term(term));
                 self.inputs.of_term.insert(term, number);
                 number
             }
@@ -441,6 +442,7 @@ impl Inputs {
         meaning: String,
         words: BTreeSet<Atom>,
         range: (i128, i128),
+        origin: Origin,
     ) -> u32 {
         let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
         let mut unique = name.clone();
@@ -455,6 +457,7 @@ impl Inputs {
             meaning,
         });
         self.words.push(words);
+        self.origins.push(origin);
         number
     }
 }
