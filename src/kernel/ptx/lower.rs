@@ -315,7 +315,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
         }
     }
 
-    fn variable(&mut self, memory: Memory) -> Lowered<VariableId> {
+    pub fn variable(&mut self, memory: Memory) -> Lowered<VariableId> {
         if let Some(id) = self.variables.get(&memory) {
             return Ok(*id);
         }

@@ -193,7 +193,11 @@ fn bulk<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     let completion = if m.has("bulk_group") {
         Completion::Group(GroupKind::Bulk)
     } else {
-        let behind = further(m, 3);
+        // Bytes to be ignored may stand in front of it.
+        let mut behind = further(m, 3);
+        while let [Operand::Integer(_) | Operand::Register(_), rest @ ..] = behind {
+            behind = rest;
+        }
         let (mbarrier, behind) = behind.split_first().ok_or("the mbarrier is missing")?;
         Completion::Mbarrier {
             address: l.address(mbarrier)?,

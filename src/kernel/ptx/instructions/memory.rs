@@ -41,6 +41,16 @@ pub const FORMS: &[(&str, Lower)] = &[
         atomic,
     ),
     (
+        "atom{.sem}{.scope}{.space}{.level::cache_hint}.vec.type.op{.noftz} d, [a], b{, cache-policy}; \
+         .op = .add .min .max",
+        atomic,
+    ),
+    (
+        "red{.sem}{.scope}{.space}{.level::cache_hint}.vec.type.op{.noftz} [a], b{, cache-policy}; \
+         .op = .add .min .max",
+        atomic,
+    ),
+    (
         "red{.sem}{.scope}{.space}.op{.noftz}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}; \
          .op = .and .or .xor .add .inc .dec .min .max",
         atomic,

@@ -11,6 +11,7 @@ use super::width;
 use crate::ptx::form::Matched;
 use crate::ptx::lower::Lowered;
 use crate::ptx::lower::Lowering;
+use crate::ptx::resolved::Memory;
 use crate::ptx::resolved::Operand;
 
 pub const FORMS: &[(&str, Lower)] = &[
@@ -62,6 +63,17 @@ fn move_value<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
                 .map(|part| l.value(part, each))
                 .collect::<Lowered<_>>()?;
             l.assign(d, Compute::Concatenate, each, values, false)
+        }
+        Operand::Variable(memory @ (Memory::Module(_) | Memory::Own(_)), 0)
+            if l.width(d) == width =>
+        {
+            let variable = l.variable(*memory)?;
+            l.emit(OperationKind::AddressOf {
+                result: d,
+                variable,
+                generic: false,
+            });
+            Ok(())
         }
         // What kind of number the address of a function is does not matter.
         Operand::Name(name) => {
