@@ -19,7 +19,7 @@ use super::tree::VariableSpace;
 const MAX_CALLS: usize = 200;
 
 /// The most items of a kernel with everything that it calls.
-const MAX_ITEMS: usize = 1 << 21;
+const MAX_ITEMS: usize = 1 << 19;
 
 /// Chains of source lines that grow where functions are written out.
 pub struct Chains {

@@ -310,10 +310,8 @@ impl<'a> Resolver<'_, 'a> {
             }
             at = self.scopes[index].parent;
         }
-        match self.globals.names.get(name)? {
-            Some(number) => Some(Meaning::Memory(Memory::Module(*number))),
-            None => None,
-        }
+        let variable = *self.globals.names.get(name)?;
+        variable.map(|number| Meaning::Memory(Memory::Module(number)))
     }
 
     fn instruction(&mut self, instruction: &tree::Instruction<'a>) {

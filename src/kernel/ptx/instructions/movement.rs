@@ -19,6 +19,7 @@ pub const FORMS: &[(&str, Lower)] = &[
         "mov.type d, a; .type = .pred .b16 .b32 .b64 .b128 .u16 .u32 .u64 .s16 .s32 .s64 .f32 .f64",
         move_value,
     ),
+    ("mov.vec.type d, a", move_vector),
     ("mov.argument d, a", pass),
     (
         "cvt.dtype.atype d, a; .dtype = .u8 .u16 .u32 .u64 .s8 .s16 .s32 .s64; \
@@ -54,7 +55,7 @@ fn move_value<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
         }
         Operand::Vector(parts) => {
             let count = u16::try_from(parts.len()).unwrap_or(u16::MAX);
-            if count == 0 || width % count != 0 {
+            if count == 0 || !width.is_multiple_of(count) {
                 return Err(format!("{count} parts of {width} bits"));
             }
             let each = width / count;
@@ -97,6 +98,15 @@ fn move_value<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     }
 }
 
+fn move_vector<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
+    let each = width(m.class("type"))?;
+    let Operand::Vector(parts) = m.operand("d")? else {
+        return Err("the result is no vector".to_owned());
+    };
+    let count = u16::try_from(parts.len()).unwrap_or(u16::MAX);
+    unpack(l, parts, m.operand("a")?, each.saturating_mul(count))
+}
+
 /// Parts of a value, the least significant first.
 fn unpack<'a>(
     l: &mut Lowering<'_, 'a>,
@@ -105,7 +115,7 @@ fn unpack<'a>(
     width: u16,
 ) -> Lowered {
     let count = u16::try_from(parts.len()).unwrap_or(u16::MAX);
-    if count == 0 || width % count != 0 {
+    if count == 0 || !width.is_multiple_of(count) {
         return Err(format!("{count} parts of {width} bits"));
     }
     let each = width / count;
