@@ -43,10 +43,12 @@ pub struct Parameter {
 pub struct Variable {
     pub name: String,
     pub space: Space,
-    /// In bytes; `None` where the launch decides (dynamic shared memory).
+    /// In bytes; `None` where the launch decides (dynamic shared memory). All shared variables without
+    /// a size begin at one address, behind those that have one.
     pub size: Option<u64>,
     pub alignment: u32,
-    /// What it holds at the beginning, where it is declared with values.
+    /// What it holds at the beginning, where it is declared with values. Empty otherwise, and where a
+    /// value is an address, which only the linker knows.
     pub initial: Vec<u8>,
 }
 

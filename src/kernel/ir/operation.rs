@@ -140,6 +140,7 @@ pub enum Special {
     ClusterCtaRank,
     ClusterCtaCount,
     Lane,
+    /// A number that no other warp of the CTA has. No manual says that it is the thread's by 32.
     Warp,
     WarpCount,
     LaneMaskEqual,

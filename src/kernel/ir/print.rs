@@ -48,9 +48,14 @@ impl<'k> Names<'k> {
         all.join(", ")
     }
 
-    fn registers(&self, registers: &[RegisterId]) -> String {
-        let all: Vec<String> = registers.iter().map(|r| self.register(*r)).collect();
-        all.join(", ")
+    /// What stands in front of an operation with these results.
+    fn assigned(&self, results: &[RegisterId]) -> String {
+        let all: Vec<String> = results.iter().map(|r| self.register(*r)).collect();
+        if all.is_empty() {
+            String::new()
+        } else {
+            all.join(", ") + " = "
+        }
     }
 
     /// What `Debug` writes, with names for numbers.
@@ -153,8 +158,8 @@ impl<'k> Names<'k> {
             } => {
                 let pure = if *pure { "pure " } else { "" };
                 format!(
-                    "{} = Opaque {pure}`{mnemonic}` {}",
-                    self.registers(results),
+                    "{}Opaque {pure}`{mnemonic}` {}",
+                    self.assigned(results),
                     self.operands(operands)
                 )
             }
@@ -163,8 +168,8 @@ impl<'k> Names<'k> {
                 reason,
                 results,
             } => format!(
-                "{} = Unsupported `{mnemonic}`: {reason}",
-                self.registers(results)
+                "{}Unsupported `{mnemonic}`: {reason}",
+                self.assigned(results)
             ),
             OperationKind::Synchronization(synchronization) => {
                 self.named(&format!("{synchronization:?}"))
@@ -204,11 +209,7 @@ impl<'k> Names<'k> {
         };
         writeln!(f, "b{number}{label}:")?;
         for operation in &block.operations {
-            writeln!(
-                f,
-                "  {}",
-                self.operation(operation).trim_start_matches("= ")
-            )?;
+            writeln!(f, "  {}", self.operation(operation).trim_end())?;
         }
         writeln!(f, "  {}", self.end(&block.end))
     }

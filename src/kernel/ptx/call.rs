@@ -15,8 +15,11 @@ use super::resolved::Operand;
 use super::resolved::each_operand;
 use super::tree::VariableSpace;
 
+/// How deep functions that are written out call each other at most.
+const MAX_CALLS: usize = 200;
+
 /// The most items of a kernel with everything that it calls.
-const MAX_ITEMS: usize = 1 << 21;
+const MAX_ITEMS: usize = 1 << 19;
 
 /// Chains of source lines that grow where functions are written out.
 pub struct Chains {
@@ -83,33 +86,33 @@ fn callee<'b, 'a>(
     bodies.get(name)
 }
 
-/// The function that a call names.
+/// The function that a call names; `None` where a register says it.
 pub fn called_name<'a>(instruction: &Instruction<'a>) -> Option<&'a str> {
-    instruction
-        .operands
-        .iter()
-        .find_map(|operand| match operand {
-            Operand::Name(name) => Some(*name),
-            _ => None,
-        })
+    match parts(instruction) {
+        (_, [Operand::Name(name), ..]) => Some(*name),
+        _ => None,
+    }
 }
 
 /// What a call gives and is given: the lists before and behind the name.
 pub fn called_lists<'o, 'a>(
     instruction: &'o Instruction<'a>,
 ) -> Option<(&'o [Operand<'a>], &'o [Operand<'a>])> {
-    let list = |operand: Option<&'o Operand<'a>>| match operand {
-        None => Some(&[] as &[Operand<'a>]),
-        Some(Operand::Vector(parts)) => Some(parts.as_slice()),
-        Some(_) => None,
-    };
-    let mut operands = instruction.operands.as_slice();
-    let mut results: &[Operand<'a>] = &[];
-    if let [Operand::Vector(parts), rest @ ..] = operands {
-        (results, operands) = (parts, rest);
+    let (results, rest) = parts(instruction);
+    match rest {
+        [_] => Some((results, &[])),
+        [_, Operand::Vector(arguments), ..] => Some((results, arguments)),
+        _ => None,
     }
-    let arguments = list(operands.get(1))?;
-    Some((results, arguments))
+}
+
+/// The list of results, and the operands behind it.
+fn parts<'o, 'a>(instruction: &'o Instruction<'a>) -> (&'o [Operand<'a>], &'o [Operand<'a>]) {
+    match instruction.operands.as_slice() {
+        [Operand::Vector(results), rest @ ..] => (results, rest),
+        [Operand::Sink, rest @ ..] => (&[], rest),
+        operands => (&[], operands),
+    }
 }
 
 fn append<'a>(
@@ -128,7 +131,7 @@ fn append<'a>(
         return;
     };
     // A circle of calls stays a call, which nobody knows.
-    if open.contains(&inner.name) || whole.items.len() > MAX_ITEMS {
+    if open.contains(&inner.name) || open.len() > MAX_CALLS || whole.items.len() > MAX_ITEMS {
         whole.items.push(item);
         return;
     }

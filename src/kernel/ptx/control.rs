@@ -250,9 +250,7 @@ impl<'k, 'a> Blocks<'k, 'a> {
         let silent = name.filter(|name| SILENT.contains(name));
         let (Some(name), Some((given, _))) = (silent, called_lists(instruction)) else {
             let reason = match name {
-                Some(name) => {
-                    format!("a call of `{name}`, which is not in the text, or calls itself")
-                }
+                Some(name) => format!("`{name}` is not in the text, or calls itself"),
                 None => "a call through a register".to_owned(),
             };
             return self.unsupported(instruction, &reason);

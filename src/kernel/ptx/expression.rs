@@ -42,12 +42,17 @@ impl Parser<'_> {
             let Number::Integer(a) = left else {
                 return Ok(left);
             };
+            let span = self.span();
             self.advance();
             let Number::Integer(b) = self.binary(what, own + 1, depth + 1)? else {
                 return self.error(what, "only integers are computed with");
             };
             let Some(value) = apply(sign, a, b) else {
-                return self.error(what, "the constant does not fit into 64 bits");
+                return self.wrong(
+                    span,
+                    "the value of this expression does not exist",
+                    "constants have 64 bits; nothing is divided by 0",
+                );
             };
             left = Number::Integer(value);
         }

@@ -6,8 +6,8 @@
 //!
 //! In front of the first space stand the opcode and its modifiers. Braces make optional, a modifier
 //! that is the name of a class stands for any of the class. Classes of one form follow behind `;`,
-//! those of many are in [`CLASSES`]. Modifiers that a form requires have to stand in its order;
-//! optional ones may stand anywhere, as assemblers take them in several orders.
+//! those of many are in [`CLASSES`]. As for the assembler, the order of modifiers matters only between
+//! those of which each could stand for the other, such as two types: the first fills the first.
 //!
 //! Operands: `[a]` is an address, `[a, b]` one with coordinates, `p|q` two results of which the second
 //! may be left out as `p{|q}`, `...` any that follow. An optional operand that [`TIED`] names is there
@@ -222,15 +222,10 @@ impl Form {
             })?;
             filled[slot] = Some(place);
         }
-        let mut last = None;
         let mut used = vec![false; self.groups.len()];
         for (slot, place) in self.slots.iter().zip(&filled) {
             if slot.required {
-                let place = (*place)?;
-                if last.is_some_and(|last| last > place) {
-                    return None;
-                }
-                last = Some(place);
+                (*place)?;
             } else if place.is_some() {
                 let mut group = slot.group;
                 while group != 0 {

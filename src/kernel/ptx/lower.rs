@@ -277,7 +277,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
     /// Parts of equal width put together.
     fn packed(&mut self, parts: &[Operand<'a>], width: u16) -> Lowered<ir::Operand> {
         let count = u16::try_from(parts.len()).unwrap_or(u16::MAX);
-        if count == 0 || width % count != 0 {
+        if count == 0 || !width.is_multiple_of(count) {
             return Err(format!("{count} parts of {width} bits"));
         }
         let each = width / count;
@@ -315,7 +315,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
         }
     }
 
-    fn variable(&mut self, memory: Memory) -> Lowered<VariableId> {
+    pub fn variable(&mut self, memory: Memory) -> Lowered<VariableId> {
         if let Some(id) = self.variables.get(&memory) {
             return Ok(*id);
         }

@@ -285,6 +285,8 @@ impl<'a> Parser<'a> {
 
     /// What follows `.loc`.
     pub fn location(&mut self) -> Parsed<()> {
+        // Compilers count lines on inside inline assembly: these are lines of nothing.
+        let counted_on = self.in_assembly();
         let place = self.place()?;
         let mut outer = None;
         while self.eat(Token::Comma) {
@@ -297,8 +299,7 @@ impl<'a> Parser<'a> {
                 self.constant("an offset")?;
             }
         }
-        // Compilers count lines on inside inline assembly: these are lines of nothing.
-        if !self.in_assembly() {
+        if !counted_on {
             self.places.at(place, outer);
         }
         Ok(())

@@ -100,8 +100,7 @@ pub fn resolve<'a>(
     };
     resolver.parameters(function);
     let statements = function.body.as_deref().unwrap_or_default();
-    // Labels are used before they stand there: the scopes are gone through twice.
-    resolver.declare(statements);
+    resolver.labels(statements);
     resolver.instructions(statements);
     if resolver.errors.is_empty() {
         Ok(resolver.body)
@@ -184,36 +183,13 @@ impl<'a> Resolver<'_, 'a> {
         }
     }
 
-    /// Opens the scopes in the order of the text.
-    fn declare(&mut self, statements: &[Statement<'a>]) {
+    /// Opens the scopes in the order of the text, with the labels of each: they are used before they
+    /// stand there.
+    fn labels(&mut self, statements: &[Statement<'a>]) {
         for statement in statements {
             match statement {
                 Statement::Open => self.open(),
                 Statement::Close => self.close(),
-                Statement::Registers {
-                    width,
-                    vector,
-                    names,
-                } => {
-                    for (name, count) in names {
-                        if let Some(count) = count {
-                            self.scopes[self.current].families.push(Family {
-                                prefix: name.text,
-                                count: *count,
-                                width: *width,
-                                vector: *vector,
-                            });
-                        } else {
-                            let meaning = self.registers(name.text, *width, *vector);
-                            self.define(name, meaning);
-                        }
-                    }
-                }
-                Statement::Variables(variables) => {
-                    for variable in variables {
-                        self.variable(variable);
-                    }
-                }
                 Statement::Label(name) => {
                     let number = self.body.labels.len();
                     self.body.labels.push(name.text);
@@ -225,10 +201,28 @@ impl<'a> Resolver<'_, 'a> {
                     self.define(name, Meaning::Table(number));
                 }
                 Statement::CallTargets(name) => self.define(name, Meaning::Prototype),
-                Statement::Instruction(_) => {}
+                _ => {}
             }
         }
         self.current = 0;
+    }
+
+    /// Registers and variables are known from their declaration on: before it, a name is that of a
+    /// scope around.
+    fn declare(&mut self, width: u16, vector: Option<u8>, names: &[(Name<'a>, Option<u64>)]) {
+        for (name, count) in names {
+            if let Some(count) = count {
+                self.scopes[self.current].families.push(Family {
+                    prefix: name.text,
+                    count: *count,
+                    width,
+                    vector,
+                });
+            } else {
+                let meaning = self.registers(name.text, width, vector);
+                self.define(name, meaning);
+            }
+        }
     }
 
     fn open(&mut self) {
@@ -259,7 +253,17 @@ impl<'a> Resolver<'_, 'a> {
                 }
                 Statement::BranchTargets(name, targets) => self.table(name, targets),
                 Statement::Instruction(instruction) => self.instruction(instruction),
-                _ => {}
+                Statement::Registers {
+                    width,
+                    vector,
+                    names,
+                } => self.declare(*width, *vector, names),
+                Statement::Variables(variables) => {
+                    for variable in variables {
+                        self.variable(variable);
+                    }
+                }
+                Statement::CallTargets(_) => {}
             }
         }
     }
@@ -306,10 +310,8 @@ impl<'a> Resolver<'_, 'a> {
             }
             at = self.scopes[index].parent;
         }
-        match self.globals.names.get(name)? {
-            Some(number) => Some(Meaning::Memory(Memory::Module(*number))),
-            None => None,
-        }
+        let variable = *self.globals.names.get(name)?;
+        variable.map(|number| Meaning::Memory(Memory::Module(number)))
     }
 
     fn instruction(&mut self, instruction: &tree::Instruction<'a>) {

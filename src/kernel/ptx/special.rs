@@ -10,6 +10,8 @@ pub fn special(name: &str, component: Option<&str>) -> Option<(Special, u16)> {
             "x" => 0,
             "y" => 1,
             "z" => 2,
+            // There is none, and manuals disagree about what it holds.
+            "w" => return special(name, Some("x")).map(|(_, width)| (Special::Other, width)),
             _ => return None,
         };
         let special = match stem {

@@ -37,8 +37,8 @@ pub const FORMS: &[(&str, Lower)] = &[
         bulk,
     ),
     (
-        "cp.reduce.async.bulk.shared::cluster.shared::cta.completion_mechanism.op.type \
-         [d], [a], size, [mbar]; .op = .and .or .xor .add .inc .dec .min .max; \
+        "cp.reduce.async.bulk.dst.src.completion_mechanism.op.type [d], [a], size, [mbar]; \
+         .dst = .shared::cluster; .src = .shared::cta; .op = .and .or .xor .add .inc .dec .min .max; \
          .type = .s32 .u32 .s64 .u64 .b32 .b64",
         bulk,
     ),
@@ -172,11 +172,12 @@ pub fn widened(l: &mut Lowering<'_, '_>, value: ir::Operand, width: u16) -> Lowe
     l.compute(convert, width, vec![value])
 }
 
-fn space(name: &str) -> Space {
+fn space(name: Option<&str>) -> Lowered<Space> {
     match name {
-        "global" => Space::Global,
-        "shared::cluster" => Space::Cluster,
-        _ => Space::Shared,
+        Some("global") => Ok(Space::Global),
+        Some("shared::cluster") => Ok(Space::Cluster),
+        Some("shared::cta") => Ok(Space::Shared),
+        _ => Err("source and destination are not said".to_owned()),
     }
 }
 
@@ -184,16 +185,19 @@ fn bulk<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     let destination = l.address(m.operand("d")?)?;
     let source = l.address(m.operand("a")?)?;
     let size = l.value(m.operand("size")?, 32)?;
-    let spaces: Vec<&str> = (m.instruction.modifiers.iter().copied())
-        .filter(|m| matches!(*m, "global" | "shared::cta" | "shared::cluster"))
-        .collect();
-    let [to, from] = spaces.as_slice() else {
-        return Err("source and destination are not said".to_owned());
+    let (destination_space, source_space) = if m.has("bulk_group") {
+        (Space::Global, Space::Shared)
+    } else {
+        (space(m.class("dst"))?, space(m.class("src"))?)
     };
     let completion = if m.has("bulk_group") {
         Completion::Group(GroupKind::Bulk)
     } else {
-        let behind = further(m, 3);
+        // Bytes to be ignored may stand in front of it.
+        let mut behind = further(m, 3);
+        while let [Operand::Integer(_) | Operand::Register(_), rest @ ..] = behind {
+            behind = rest;
+        }
         let (mbarrier, behind) = behind.split_first().ok_or("the mbarrier is missing")?;
         Completion::Mbarrier {
             address: l.address(mbarrier)?,
@@ -203,9 +207,9 @@ fn bulk<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     };
     l.synchronize(Synchronization::BulkCopy {
         destination,
-        destination_space: space(to),
+        destination_space,
         source,
-        source_space: space(from),
+        source_space,
         bytes: Expected::Bytes(size),
         completion,
     });
@@ -219,7 +223,7 @@ fn tensor_load<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     let multicast = multicast(l, m, further(m, 3))?;
     l.synchronize(Synchronization::BulkCopy {
         destination,
-        destination_space: space(m.class("dst").unwrap_or_default()),
+        destination_space: space(m.class("dst"))?,
         source,
         source_space: Space::Global,
         bytes: Expected::TensorMap,

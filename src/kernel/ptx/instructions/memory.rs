@@ -41,6 +41,21 @@ pub const FORMS: &[(&str, Lower)] = &[
         atomic,
     ),
     (
+        "red.async{.mmio}.sem.scope.space.op.type [a], b; \
+         .sem = .release; .space = .global; .op = .add",
+        atomic,
+    ),
+    (
+        "atom{.sem}{.scope}{.space}{.level::cache_hint}.vec.type.op{.noftz} d, [a], b{, cache-policy}; \
+         .op = .add .min .max",
+        atomic,
+    ),
+    (
+        "red{.sem}{.scope}{.space}{.level::cache_hint}.vec.type.op{.noftz} [a], b{, cache-policy}; \
+         .op = .add .min .max",
+        atomic,
+    ),
+    (
         "red{.sem}{.scope}{.space}.op{.noftz}{.level::cache_hint}{.vec}.type [a], b{, cache-policy}; \
          .op = .and .or .xor .add .inc .dec .min .max",
         atomic,
@@ -83,7 +98,7 @@ fn load<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
         && l.piece(variable, offset).is_some()
     {
         for (part, at) in d.iter().zip(0_i64..) {
-            let piece = offset + at * i64::from(width / 8);
+            let piece = offset.wrapping_add(at * i64::from(width / 8));
             let piece = l.piece(variable, piece).ok_or("a piece is missing")?;
             if *part != Operand::Sink {
                 let d = l.result(part, width)?;
@@ -123,7 +138,7 @@ fn store<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
         && l.piece(variable, offset).is_some()
     {
         for (part, at) in b.iter().zip(0_i64..) {
-            let piece = offset + at * i64::from(width / 8);
+            let piece = offset.wrapping_add(at * i64::from(width / 8));
             let piece = l.piece(variable, piece).ok_or("a piece is missing")?;
             let value = l.value(part, width)?;
             l.assign(piece, Compute::Copy, width, vec![value], false)?;

@@ -11,6 +11,7 @@ use super::width;
 use crate::ptx::form::Matched;
 use crate::ptx::lower::Lowered;
 use crate::ptx::lower::Lowering;
+use crate::ptx::resolved::Memory;
 use crate::ptx::resolved::Operand;
 
 pub const FORMS: &[(&str, Lower)] = &[
@@ -18,6 +19,7 @@ pub const FORMS: &[(&str, Lower)] = &[
         "mov.type d, a; .type = .pred .b16 .b32 .b64 .b128 .u16 .u32 .u64 .s16 .s32 .s64 .f32 .f64",
         move_value,
     ),
+    ("mov.vec.type d, a", move_vector),
     ("mov.argument d, a", pass),
     (
         "cvt.dtype.atype d, a; .dtype = .u8 .u16 .u32 .u64 .s8 .s16 .s32 .s64; \
@@ -53,7 +55,7 @@ fn move_value<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
         }
         Operand::Vector(parts) => {
             let count = u16::try_from(parts.len()).unwrap_or(u16::MAX);
-            if count == 0 || width % count != 0 {
+            if count == 0 || !width.is_multiple_of(count) {
                 return Err(format!("{count} parts of {width} bits"));
             }
             let each = width / count;
@@ -62,6 +64,17 @@ fn move_value<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
                 .map(|part| l.value(part, each))
                 .collect::<Lowered<_>>()?;
             l.assign(d, Compute::Concatenate, each, values, false)
+        }
+        Operand::Variable(memory @ (Memory::Module(_) | Memory::Own(_)), 0)
+            if l.width(d) == width =>
+        {
+            let variable = l.variable(*memory)?;
+            l.emit(OperationKind::AddressOf {
+                result: d,
+                variable,
+                generic: false,
+            });
+            Ok(())
         }
         // What kind of number the address of a function is does not matter.
         Operand::Name(name) => {
@@ -85,6 +98,15 @@ fn move_value<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     }
 }
 
+fn move_vector<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
+    let each = width(m.class("type"))?;
+    let Operand::Vector(parts) = m.operand("d")? else {
+        return Err("the result is no vector".to_owned());
+    };
+    let count = u16::try_from(parts.len()).unwrap_or(u16::MAX);
+    unpack(l, parts, m.operand("a")?, each.saturating_mul(count))
+}
+
 /// Parts of a value, the least significant first.
 fn unpack<'a>(
     l: &mut Lowering<'_, 'a>,
@@ -93,7 +115,7 @@ fn unpack<'a>(
     width: u16,
 ) -> Lowered {
     let count = u16::try_from(parts.len()).unwrap_or(u16::MAX);
-    if count == 0 || width % count != 0 {
+    if count == 0 || !width.is_multiple_of(count) {
         return Err(format!("{count} parts of {width} bits"));
     }
     let each = width / count;
