@@ -133,6 +133,14 @@ impl Builder {
         }
     }
 
+    /// An operation that was made elsewhere, as if it came from here.
+    pub fn append(&mut self, mut operation: Operation) {
+        operation.location = self.location.clone();
+        if let Some(block) = self.kernel.blocks.get_mut(self.block) {
+            block.operations.push(operation);
+        }
+    }
+
     pub fn synchronize(&mut self, synchronization: Synchronization) {
         self.push(OperationKind::Synchronization(synchronization));
     }
