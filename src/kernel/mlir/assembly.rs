@@ -156,6 +156,14 @@ impl<'a> Lower<'_, 'a> {
         for (number, slot) in slots.iter().enumerate().rev() {
             body = body.replace(&slot.placeholder, &format!("{PREFIX}{number}"));
         }
+        // The end of the text is where the PTX reader has the end of the thread.
+        let leaves = |word: &str| matches!(word, "exit" | "ret" | "call");
+        if body
+            .split(|c: char| !(c.is_ascii_alphanumeric() || c == '_' || c == '$'))
+            .any(leaves)
+        {
+            return None;
+        }
         let own = declarations(&body);
         let mut source = String::from(
             ".version 9.0\n.target sm_100a\n.address_size 64\n.visible .entry assembly()\n{\n",
@@ -224,6 +232,21 @@ impl<'a> Lower<'_, 'a> {
 
     fn blocks_of(&mut self, kernel: Kernel, registers: &[RegisterId]) {
         let location = self.build.location.clone();
+        // Text without branches goes on in the same block.
+        if let [block] = kernel.blocks.as_slice()
+            && block.end == Terminator::Exit
+        {
+            for operation in &block.operations {
+                let mut operation = operation.clone();
+                operation.rename(&mut |register| {
+                    if let Some(own) = registers.get(register.0 as usize) {
+                        *register = *own;
+                    }
+                });
+                self.build.append(operation);
+            }
+            return;
+        }
         let first = self.build.kernel.blocks.len();
         let behind = first + kernel.blocks.len();
         let id = |number: usize| BlockId(u32::try_from(number).unwrap_or(u32::MAX));
@@ -259,7 +282,6 @@ impl<'a> Lower<'_, 'a> {
                         target.0 = shifted(*target, first);
                     }
                 }
-                // The end of the text goes on behind it; `exit` in the text would end the thread.
                 Terminator::Exit => block.end = Terminator::Jump(id(behind)),
                 Terminator::Trap => {}
             }

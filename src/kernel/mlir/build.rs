@@ -81,6 +81,27 @@ impl Builder {
         }
     }
 
+    /// Behind a return begins a block that nothing may lead to; it is the last one.
+    pub fn drop_unused_end(&mut self) {
+        let last = BlockId(u32::try_from(self.kernel.blocks.len().saturating_sub(1)).unwrap_or(0));
+        let used = self.kernel.blocks.iter().any(|block| match &block.end {
+            Terminator::Jump(target) => *target == last,
+            Terminator::Branch {
+                then, otherwise, ..
+            } => *then == last || *otherwise == last,
+            Terminator::Switch { targets, .. } => targets.contains(&last),
+            Terminator::Exit | Terminator::Trap => false,
+        });
+        let empty = self
+            .kernel
+            .blocks
+            .last()
+            .is_some_and(|block| block.operations.is_empty());
+        if last.0 > 0 && empty && !used {
+            self.kernel.blocks.pop();
+        }
+    }
+
     pub fn register(&mut self, width: u16) -> RegisterId {
         let id = RegisterId(u32::try_from(self.kernel.registers.len()).unwrap_or(u32::MAX));
         self.kernel.registers.push(Register {
@@ -107,6 +128,14 @@ impl Builder {
             kind,
             location: self.location.clone(),
         };
+        if let Some(block) = self.kernel.blocks.get_mut(self.block) {
+            block.operations.push(operation);
+        }
+    }
+
+    /// An operation that was made elsewhere, as if it came from here.
+    pub fn append(&mut self, mut operation: Operation) {
+        operation.location = self.location.clone();
         if let Some(block) = self.kernel.blocks.get_mut(self.block) {
             block.operations.push(operation);
         }

@@ -227,12 +227,18 @@ impl<'a> Lower<'_, 'a> {
             "extract" => {
                 let source = values.first()?;
                 let (_, element) = vector(&source.ty)?;
-                let index = operation.items.iter().find_map(|item| match item {
-                    Item::Group(group) if group.open == '[' => {
-                        numbers(&group.items).first().copied()
-                    }
-                    _ => None,
-                })?;
+                // The index is a number, or a value that is known.
+                let index = match values.get(1).map(|index| index.parts.as_slice()) {
+                    Some([Operand::Constant(bits)]) => bits.cast_signed(),
+                    Some(_) if source.parts.len() == 1 => 0,
+                    Some(_) => return None,
+                    None => operation.items.iter().find_map(|item| match item {
+                        Item::Group(group) if group.open == '[' => {
+                            numbers(&group.items).first().copied()
+                        }
+                        _ => None,
+                    })?,
+                };
                 let part = *source.parts.get(usize::try_from(index).ok()?)?;
                 self.set(operation, 0, Value::new(Type::new(element, ""), vec![part]))
             }

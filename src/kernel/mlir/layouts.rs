@@ -375,14 +375,14 @@ impl<'a> Lower<'_, 'a> {
     fn tile(&mut self, operation: &Operation<'a>, name: &str, values: &[Value]) -> Option<()> {
         let source = values.first()?;
         let layout = source.as_layout()?;
-        let mut tile = tile_extents(&values.get(1)?.ty)?.modes();
+        let mut tile = tile_extents(values.get(1)?)?.modes();
         let mut chosen = match values.get(2) {
             Some(coordinate) => coordinate.as_tuple()?.modes(),
             None => Vec::new(),
         };
         // `(1, _, 1)` takes the modes of tile and coordinate where it has no `_`.
         if let Some(kept) = projection(operation) {
-            if kept.len() != tile.len() || kept.len() != chosen.len() {
+            if kept.len() != tile.len() || kept.len() > chosen.len() {
                 return None;
             }
             let mut flags = kept.iter();
@@ -444,26 +444,24 @@ impl<'a> Lower<'_, 'a> {
     }
 }
 
-/// Which modes `(1, _, 1)` behind the operands of an operation keeps.
+/// Which modes `"(1,_,1)"` behind the operands of an operation keeps.
 fn projection(operation: &Operation<'_>) -> Option<Vec<bool>> {
     let operands = operation.items.iter().find_map(|item| match item {
         Item::Group(group) if group.open == '(' => Some(&group.items),
         _ => None,
     })?;
-    operands.iter().find_map(|item| match item {
-        Item::Group(group) if group.open == '(' => Some(
-            group
-                .items
-                .iter()
-                .filter_map(|item| match item {
-                    Item::Number(_) => Some(true),
-                    Item::Word("_") => Some(false),
-                    _ => None,
-                })
-                .collect(),
-        ),
+    let text = operands.iter().find_map(|item| match item {
+        Item::Text(text) => Some(*text),
         _ => None,
-    })
+    })?;
+    let tuple = Tuple::parse(text)?;
+    Some(
+        tuple
+            .leaves()
+            .into_iter()
+            .map(|leaf| *leaf != Leaf::Free)
+            .collect(),
+    )
 }
 
 /// A view or layout with another layout.

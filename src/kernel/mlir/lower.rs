@@ -100,6 +100,7 @@ impl<'t, 'a> Lower<'t, 'a> {
     fn body(&mut self, region: &Region<'a>) {
         self.region(region);
         self.build.end(Terminator::Exit);
+        self.build.drop_unused_end();
     }
 
     pub fn operation(&mut self, operation: &Operation<'a>) {
@@ -277,7 +278,7 @@ fn prints_results(operation: &Operation<'_>) -> bool {
         return true;
     }
     match name.split_once('.') {
-        Some(("cute", rest)) => rest.starts_with("make_") || rest == "static",
+        Some(("cute", rest)) => rest.starts_with("make_") || rest == "memref.alloca",
         Some(("arith" | "math", rest)) => !rest.starts_with("cmp"),
         Some(("cute_nvgpu", rest)) => rest == "arch.make_warp_uniform",
         Some(("nvvm", rest)) => !rest.contains("mbarrier"),

@@ -21,6 +21,8 @@ mod special;
 mod synchronization;
 mod syntax;
 mod tensor;
+#[cfg(test)]
+mod tests;
 mod tuple;
 mod tuples;
 mod types;

@@ -54,7 +54,9 @@ impl<'a> Lower<'_, 'a> {
             }
             "get_leaves" => self.leaves(operation, values.first()?),
             "get_scalars" => self.scalars(operation, values.first()?),
-            "to_int_tuple" | "deref_arith_tuple_iter" | "assume" => {
+            "to_int_tuple" | "deref_arith_tuple_iter" | "assume" | "derefine"
+                if values.first()?.as_tuple().is_some() =>
+            {
                 let source = values.first()?.clone();
                 self.set(operation, 0, source)
             }
@@ -72,7 +74,7 @@ impl<'a> Lower<'_, 'a> {
                 let left = values.first()?.as_tuple()?;
                 let right = match values.get(1)?.as_tuple() {
                     Some(tuple) => tuple,
-                    None => tile_extents(&values.get(1)?.ty)?,
+                    None => tile_extents(values.get(1)?)?,
                 };
                 // Shapes that do not divide each other have other rules.
                 let exact =
@@ -389,30 +391,29 @@ impl<'a> Lower<'_, 'a> {
     }
 }
 
-/// The extents of a tile of the form `[128:1;64:1]` or `128:1`.
-pub fn tile_extents(ty: &Type) -> Option<Tuple> {
-    if ty.name != "cute.tile" {
+/// The extents of a tile of the form `[128:1;?:1]` or `128:1`.
+pub fn tile_extents(tile: &Value) -> Option<Tuple> {
+    if tile.ty.name != "cute.tile" {
         return None;
     }
-    let text = *ty.strings().first()?;
+    let strings = tile.ty.strings();
+    let text = *strings.first()?;
     let extent = |text: &str| -> Option<Tuple> {
-        let number = text.trim().strip_suffix(":1").or_else(|| {
-            // An extent of 1 is written with the stride 0.
-            text.trim()
-                .strip_suffix(":0")
-                .filter(|number| *number == "1")
-        })?;
-        Some(Tuple::Leaf(Leaf::constant(number.parse().ok()?)))
+        let (extent, stride) = text.trim().rsplit_once(':')?;
+        // An extent of 1 is written with the stride 0.
+        let plain = stride == "1" || (stride == "0" && extent == "1");
+        let tuple = Tuple::parse(extent)?;
+        (plain && matches!(tuple, Tuple::Leaf(Leaf::Number { .. }))).then_some(tuple)
     };
-    match text
+    let inner = text
         .strip_prefix('[')
-        .and_then(|text| text.strip_suffix(']'))
-    {
-        Some(inner) => Some(Tuple::List(
-            inner.split(';').map(extent).collect::<Option<_>>()?,
-        )),
-        None => extent(text),
-    }
+        .and_then(|text| text.strip_suffix(']'));
+    let mut tuple = match inner {
+        Some(inner) => Tuple::List(inner.split(';').map(extent).collect::<Option<_>>()?),
+        None => extent(text)?,
+    };
+    tuple.fill(&mut tile.parts.iter().copied());
+    Some(tuple)
 }
 
 /// The numbers of the first group in angle brackets: `<0, 3>`, `<[1, 0]>`, `<2>`.
