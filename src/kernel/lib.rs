@@ -6,5 +6,6 @@
 //!
 //! The library never prints and never reads user configuration.
 
+pub mod cfg;
 pub mod ir;
 pub mod meaning;
