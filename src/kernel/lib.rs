@@ -10,3 +10,4 @@ pub mod cfg;
 pub mod interpret;
 pub mod ir;
 pub mod meaning;
+pub mod ptx;

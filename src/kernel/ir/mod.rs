@@ -12,6 +12,7 @@ mod kernel;
 mod location;
 mod memory;
 mod operation;
+mod print;
 mod synchronization;
 
 pub use compute::Compare;

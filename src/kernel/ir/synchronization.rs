@@ -166,9 +166,11 @@ pub enum Synchronization {
         address: Operand,
         no_increment: bool,
     },
+    /// Where one side is a tensor, its operand is the address of the tensor map.
     BulkCopy {
         destination: Operand,
         destination_space: Space,
+        source: Operand,
         source_space: Space,
         bytes: Expected,
         completion: Completion,
@@ -283,7 +285,7 @@ pub enum Synchronization {
         value: Operand,
         mask: Operand,
     },
-    /// `redux.sync`; `operation` as in the text.
+    /// `redux.sync`; `operation` with its type as in PTX, as `min.s32`.
     Reduce {
         operation: &'static str,
         result: RegisterId,
