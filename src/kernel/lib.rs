@@ -6,6 +6,8 @@
 //!
 //! The library never prints and never reads user configuration.
 
+pub mod cfg;
+pub mod interpret;
 pub mod ir;
 pub mod meaning;
 pub mod mlir;

@@ -6,6 +6,7 @@
 //! unknown, and it is known to neither synchronize nor write to memory that is followed, or else
 //! it is [`OperationKind::Unsupported`].
 
+mod access;
 mod check;
 mod compute;
 mod kernel;
