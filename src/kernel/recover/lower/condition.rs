@@ -114,7 +114,13 @@ impl Lowerer<'_> {
             Some(number) => *number,
             None => {
                 let words: BTreeSet<Atom> = self.arena.terms.atoms(term).iter().copied().collect();
-                let number = self.inputs.add("chosen".to_owned(), "decided by the launch".to_owned(), words, (0, 1), Origin::Term(term));
+                let number = self.inputs.add(
+                    "chosen".to_owned(),
+                    "decided by the launch".to_owned(),
+                    words,
+                    (0, 1),
+                    Origin::Term(term),
+                );
                 self.inputs.of_term.insert(term, number);
                 number
             }
@@ -316,16 +322,22 @@ impl Lowerer<'_> {
 
     /// Registers the loops over what the launch fixes, so that guards in front of them are known, too.
     pub(super) fn register_trips(&mut self, relation: TermId) {
-        let Some((phi, ahead, key)) = self.trip_key(relation) else { return };
+        let Some((phi, ahead, key)) = self.trip_key(relation) else {
+            return;
+        };
         if self.inputs.trips.contains_key(&key) {
             return;
         }
-        let Some((atom, first, step)) = self.linear_phi(phi) else { return };
+        let Some((atom, first, step)) = self.linear_phi(phi) else {
+            return;
+        };
         // The relation as it is without looking ahead.
         let mut present = relation;
         let previous = self.arena.terms.difference(atom, step);
         for _ in 0..ahead {
-            present = self.arena.terms.substitute(present, &|other| (other == Atom::Phi(phi)).then_some(previous));
+            present = self.arena.terms.substitute(present, &|other| {
+                (other == Atom::Phi(phi)).then_some(previous)
+            });
         }
         let words: BTreeSet<Atom> = self.arena.terms.atoms(key).iter().copied().collect();
         let meaning = "iterations of a loop in steps of the grid".to_owned();
@@ -335,7 +347,9 @@ impl Lowerer<'_> {
             first,
             step,
         };
-        let number = self.inputs.add("tiles".to_owned(), meaning, words, (0, MOST), origin);
+        let number = self
+            .inputs
+            .add("tiles".to_owned(), meaning, words, (0, MOST), origin);
         self.inputs.trips.insert(key, number);
         self.inputs
             .assumptions

@@ -229,7 +229,9 @@ impl Lowerer<'_> {
             None => {
                 let (name, meaning) = self.called(term);
                 let words: BTreeSet<Atom> = self.arena.terms.atoms(term).iter().copied().collect();
-                let number = self.inputs.add(name, meaning, words, (0, MOST), Origin::Term(term));
+                let number = self
+                    .inputs
+                    .add(name, meaning, words, (0, MOST), Origin::Term(term));
                 self.inputs.of_term.insert(term, number);
                 number
             }
