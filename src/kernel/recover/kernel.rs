@@ -14,6 +14,7 @@ use crate::recover::lower::register;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
+use crate::recover::simplify::simplify;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
@@ -83,6 +84,11 @@ pub fn recover(kernel: &Kernel, shape: Shape) -> Result<Recovered, Obstacle> {
             trees.push((rank, warp, walk(kernel, &graph, &slice, &mut arena, place)?));
         }
     }
+    let mut all: Vec<_> = trees
+        .iter_mut()
+        .map(|(_, _, statements)| statements)
+        .collect();
+    simplify(&mut arena, &mut all);
     let mut inputs = Inputs::default();
     for (_, _, statements) in &trees {
         register(kernel, &mut arena, &mut inputs, statements);

@@ -496,6 +496,17 @@ impl Lowerer<'_> {
                             == Some(&machine)
                         && !matches!(self.meanings.get(other), Some(Meaning::State { machine: at, .. }) if *at == machine)
                     {
+                        if std::env::var("WL_DEBUG").is_ok() {
+                            #[allow(clippy::print_stderr)]
+                            {
+                                eprintln!(
+                                    "STALE phi {phi} next {} atom {other} {:?}",
+                                    self.arena.terms.shown(next),
+                                    self.recurrences.variables[variable]
+                                );
+                                self.debug(next);
+                            }
+                        }
                         return refuse(
                             "a loop carries what a ring was before it moved on",
                             location,
