@@ -234,6 +234,17 @@ impl Recurrences {
         is_launch(difference, terms).then_some((*phi, difference))
     }
 
+    /// Whether every loop moves a counter on from where the one before has left it, and none lies in another.
+    pub fn is_sequential(&self, variable: usize, phis: &[Phi], terms: &Terms) -> bool {
+        self.variables[variable].phis.iter().all(|phi| {
+            let atoms = terms.atoms(phis[*phi as usize].next);
+            atoms.iter().all(|atom| match atom {
+                Atom::Phi(other) => other == phi || self.of_phi.get(other) != Some(&variable),
+                _ => true,
+            })
+        })
+    }
+
     fn is_counter(&self, variable: usize, phis: &[Phi], terms: &mut Terms) -> bool {
         let Variable { phis: own, root } = self.variables[variable].clone();
         let Some(root) = root else { return false };

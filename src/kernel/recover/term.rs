@@ -380,8 +380,11 @@ impl Terms {
             },
             Node::Select(_, a, b) => self.most(*a).max(self.most(*b)),
             Node::Atom(Atom::Special(special)) => match special {
-                Special::CtaIndex(_) | Special::ClusterIndex(_) => 0x7fff_fffe,
-                Special::GridCtas(_) | Special::GridClusters(_) => 0x7fff_ffff,
+                Special::CtaIndex(_) => 0x7fff_fffe,
+                Special::GridCtas(_) => 0x7fff_ffff,
+                // They occur where a cluster has two CTAs or more along the axis.
+                Special::ClusterIndex(_) => 0x3fff_fffe,
+                Special::GridClusters(_) => 0x3fff_ffff,
                 _ => all,
             },
             Node::Sum { constant, parts } => {
@@ -621,17 +624,14 @@ impl Domain for Terms {
                 {
                     return self.constant(0, 1);
                 }
-                // A choice of constants is compared side by side.
-                if let Some(bits) = self.value(other)
+                // A choice with a constant is compared side by side.
+                if self.value(other).is_some()
                     && let Node::Select(condition, x, y) = *self.node(value)
-                    && let (Some(x), Some(y)) = (self.value(x), self.value(y))
+                    && (self.value(x).is_some() || self.value(y).is_some())
                 {
-                    return match (x == bits, y == bits) {
-                        (true, true) => self.constant(1, 1),
-                        (true, false) => condition,
-                        (false, true) => self.not(&condition),
-                        (false, false) => self.constant(0, 1),
-                    };
+                    let x = self.relation(relation, &x, &other);
+                    let y = self.relation(relation, &y, &other);
+                    return self.select(&condition, &x, &y);
                 }
                 // What is extended is compared before.
                 if let Some(bits) = self.value(other)

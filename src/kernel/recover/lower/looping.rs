@@ -331,7 +331,7 @@ impl Lowerer<'_> {
                 self.meanings.remove(phi);
                 continue;
             }
-            if info.phis.len() == 1 {
+            if self.is_sequential(variable) {
                 // Its own loop counts it.
                 let meaning = self.counted(*phi);
                 match meaning {
@@ -372,6 +372,11 @@ impl Lowerer<'_> {
                 .insert("a CTA has fewer than 2^31 rounds of each ring".to_owned());
         }
         Ok(())
+    }
+
+    fn is_sequential(&self, variable: usize) -> bool {
+        self.recurrences
+            .is_sequential(variable, &self.arena.phis, &self.arena.terms)
     }
 
     /// `first + step * index`.
@@ -525,9 +530,7 @@ impl Lowerer<'_> {
                 self.advance(next, machine, number, &steps, lines)?;
                 continue;
             }
-            if !self.recurrences.counters.contains(&variable)
-                || self.recurrences.variables[variable].phis.len() == 1
-            {
+            if !self.recurrences.counters.contains(&variable) || self.is_sequential(variable) {
                 continue;
             }
             if done.insert(Carrier::Counter(variable), ()).is_some() {
@@ -585,7 +588,7 @@ impl Lowerer<'_> {
             }
             let meaning = if !self.recurrences.counters.contains(&variable) {
                 None
-            } else if self.recurrences.variables[variable].phis.len() == 1 {
+            } else if self.is_sequential(variable) {
                 let number = self.counted(*phi);
                 match (number, last) {
                     (Some(number), Some(last)) => number

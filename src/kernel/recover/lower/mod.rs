@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use crate::ir::Kernel;
 use crate::ir::Location;
+use crate::meaning::Binary;
 use crate::meaning::Domain;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
@@ -20,6 +21,7 @@ use crate::recover::sketch::Action;
 use crate::recover::sketch::Input;
 use crate::recover::sketch::Line;
 use crate::recover::term::Atom;
+use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::tree::Arena;
 use crate::recover::tree::Event;
@@ -271,6 +273,22 @@ impl Lowerer<'_> {
             let mut rest = self.block(&rest)?;
             lines.append(&mut rest);
             return Ok(());
+        }
+        if self.condition(term).is_none()
+            && let Node::Binary(Binary::And, a, b) = *self.arena.terms.node(term)
+        {
+            // One after the other, the known one first.
+            for (first, second) in [(a, b), (b, a)] {
+                if self.condition(first).is_some() {
+                    let inner = Statement::If {
+                        condition: second,
+                        then: then.to_vec(),
+                        otherwise: otherwise.to_vec(),
+                        location: location.clone(),
+                    };
+                    return self.conditional(first, &[inner], otherwise, location, lines);
+                }
+            }
         }
         let Some(condition) = self.condition(term) else {
             let what = self.unknown_in(term);
