@@ -1,0 +1,172 @@
+//! What a warp does that others can see, or that makes it wait.
+
+use super::taint::Origins;
+use super::value::Lanes;
+use crate::ir::AtomicOperation;
+use crate::ir::BlockId;
+use crate::ir::GroupKind;
+use crate::ir::Kernel;
+use crate::ir::Location;
+use crate::ir::MemoryOrder;
+use crate::ir::OperationKind;
+
+/// An operation of a kernel; the index behind the last one of a block is its terminator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    pub block: BlockId,
+    pub index: u32,
+}
+
+impl Place {
+    pub fn location(self, kernel: &Kernel) -> Option<&Location> {
+        let block = kernel.blocks.get(self.block.0 as usize)?;
+        let operation = block.operations.get(self.index as usize);
+        Some(operation.map_or(&block.location, |operation| &operation.location))
+    }
+
+    /// The operation; `None` for a terminator.
+    pub fn operation(self, kernel: &Kernel) -> Option<&OperationKind> {
+        let block = kernel.blocks.get(self.block.0 as usize)?;
+        let operation = block.operations.get(self.index as usize)?;
+        Some(&operation.kind)
+    }
+}
+
+/// What an event is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Object {
+    /// A place in the shared memory of a CTA of the cluster.
+    Shared {
+        /// The rank of the CTA in the cluster.
+        cta: u32,
+        /// From the beginning of its shared window.
+        address: u32,
+    },
+    Global {
+        address: u64,
+    },
+    /// An address of no CTA of the cluster.
+    Invalid {
+        address: u64,
+    },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EventKind {
+    /// A wait for an mbarrier that has been passed: by parity, or `None` by a phase state. `look`:
+    /// by a test outside of a spin loop.
+    Wait {
+        parity: Option<bool>,
+        look: bool,
+    },
+    Init {
+        count: u32,
+    },
+    Invalidate,
+    Arrive {
+        count: u32,
+        /// Bytes that are expected before the arrival.
+        expect: Option<u32>,
+        drop: bool,
+        no_complete: bool,
+    },
+    Expect {
+        bytes: u32,
+    },
+    Complete {
+        bytes: u32,
+    },
+    /// `cp.async.mbarrier.arrive`.
+    CopyArrive {
+        no_increment: bool,
+    },
+    /// A bulk copy. The object is the mbarrier where it completes bytes.
+    Copy {
+        /// `None`: a tensor map says how many.
+        bytes: Option<u32>,
+        multicast: Option<u16>,
+        pair: bool,
+        /// It joins the thread's bulk group instead.
+        group: bool,
+    },
+    /// `st.async`, `red.async`: bytes that are completed at the object.
+    StoreAsync {
+        bytes: u32,
+    },
+    CommitGroup(GroupKind),
+    WaitGroup {
+        kind: GroupKind,
+        pending: u32,
+        read_only: bool,
+    },
+    TensorCommit {
+        multicast: Option<u16>,
+        pair: bool,
+    },
+    TensorAllocate {
+        columns: u32,
+        pair: bool,
+    },
+    TensorDeallocate {
+        columns: u32,
+        pair: bool,
+    },
+    TensorRelinquish {
+        pair: bool,
+    },
+    BarrierSync {
+        barrier: u32,
+        /// `None`: all threads of the CTA.
+        threads: Option<u32>,
+        aligned: bool,
+    },
+    BarrierArrive {
+        barrier: u32,
+        threads: u32,
+        aligned: bool,
+    },
+    ClusterArrive,
+    ClusterWait,
+    ClusterLaunchTryCancel {
+        multicast: bool,
+    },
+    GridDependencyWait,
+    GridDependencyLaunch,
+    SetMaxRegisters {
+        count: u32,
+        increase: bool,
+    },
+    /// A load that is not weak. Of a spin loop, only the last one.
+    Load {
+        order: MemoryOrder,
+    },
+    /// A store that is not weak, and the lowest 64 bits of the first value.
+    Store {
+        order: MemoryOrder,
+        value: u64,
+    },
+    /// An atomic operation on integers, and the lowest 64 bits of its last operand.
+    Atomic {
+        operation: AtomicOperation,
+        order: MemoryOrder,
+        value: u64,
+    },
+    /// What may synchronize and is not understood.
+    Unsupported,
+    /// The header of a loop is entered; only where the launch asks for it.
+    LoopHeader(BlockId),
+}
+
+/// Lanes that do the same to one object. An operation gives one event for every such group of lanes,
+/// the one with the lowest lane first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Event {
+    pub kind: EventKind,
+    pub object: Option<Object>,
+    pub lanes: Lanes,
+    pub place: Place,
+    /// What is not known and decides about the event or its operands; empty if all is known.
+    pub reasons: Origins,
+    /// An operation that all lanes of the warp must execute together, and that some did not.
+    pub partial: bool,
+}

@@ -1,0 +1,176 @@
+//! A concrete launch.
+
+use super::address::Layout;
+use crate::ir::Kernel;
+
+/// What waits do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Waits {
+    /// Every wait is passed at once, also one that spins on memory. Warps run on their own, each on a
+    /// memory of its own; what others may have written is not known.
+    #[default]
+    Pass,
+    /// Warps run in turns, with barriers, mbarriers, copies and memory as they are.
+    Simulate,
+}
+
+/// When asynchronous copies are done under [`Waits::Simulate`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Landing {
+    /// With the operation that issues them.
+    #[default]
+    AtOnce,
+    /// When no warp can go on otherwise.
+    Late,
+}
+
+/// The values of a launch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launch {
+    pub threads: [u32; 3],
+    pub grid: [u32; 3],
+    pub cluster: [u32; 3],
+    /// The first CTA of the cluster that is run.
+    pub cta: [u32; 3],
+    pub dynamic_shared: u64,
+    pub waits: Waits,
+    pub landing: Landing,
+    /// What a test outside of a spin loop sees under [`Waits::Pass`].
+    pub look: bool,
+    /// Whether entering the header of a loop is an event.
+    pub loop_headers: bool,
+    /// What global memory holds at the beginning: addresses and bytes.
+    pub memory: Vec<(u64, Vec<u8>)>,
+    /// How many operations all warps may execute together.
+    pub max_steps: u64,
+    /// How many events there may be.
+    pub max_events: usize,
+    parameters: Vec<u8>,
+    given: Vec<bool>,
+}
+
+/// Where the memory that a pointer parameter points to begins, if nothing else is said.
+pub fn default_pointer(parameter: usize) -> u64 {
+    (parameter as u64).wrapping_add(0x10) << 36
+}
+
+impl Launch {
+    /// One CTA of as many threads as the kernel asks for (otherwise allows, otherwise 128). Parameters
+    /// of 8 bytes are taken for pointers, all different; others are 0, and nothing that depends on
+    /// them is known until they are set.
+    pub fn new(kernel: &Kernel) -> Self {
+        let bounds = &kernel.bounds;
+        let end = |size: u32, offset: u32| offset.saturating_add(size).min(MAX_PARAMETERS);
+        let sizes = kernel
+            .parameters
+            .iter()
+            .map(|each| end(each.size, each.offset));
+        let size = sizes.max().unwrap_or(0) as usize;
+        let cluster = bounds.cluster.unwrap_or([1; 3]);
+        let mut launch = Self {
+            threads: bounds
+                .required_threads
+                .or(bounds.max_threads)
+                .unwrap_or([128, 1, 1]),
+            grid: cluster,
+            cluster,
+            cta: [0; 3],
+            dynamic_shared: 200 << 10,
+            waits: Waits::default(),
+            landing: Landing::default(),
+            look: false,
+            loop_headers: false,
+            memory: Vec::new(),
+            max_steps: 100_000_000,
+            max_events: 4_000_000,
+            parameters: vec![0; size],
+            given: vec![false; size],
+        };
+        for (index, parameter) in kernel.parameters.iter().enumerate() {
+            if parameter.size == 8 {
+                launch.set_bytes(parameter.offset, &default_pointer(index).to_le_bytes());
+            }
+        }
+        launch
+    }
+
+    /// Gives bytes of the parameter space. Those beyond its end are left out.
+    pub fn set_bytes(&mut self, offset: u32, bytes: &[u8]) {
+        for (at, byte) in (offset as usize..).zip(bytes) {
+            if let (Some(place), Some(given)) =
+                (self.parameters.get_mut(at), self.given.get_mut(at))
+            {
+                *place = *byte;
+                *given = true;
+            }
+        }
+    }
+
+    /// Gives the parameter of this name an integer, as many bytes of it as it has (at most 16). `false`
+    /// if there is none.
+    pub fn set(&mut self, kernel: &Kernel, name: &str, value: i128) -> bool {
+        let Some(parameter) = kernel.parameters.iter().find(|each| each.name == name) else {
+            return false;
+        };
+        let bytes = value.to_le_bytes();
+        let count = bytes.len().min(parameter.size as usize);
+        self.set_bytes(parameter.offset, &bytes[..count]);
+        true
+    }
+
+    /// Gives every 32-bit word of the parameters that was not given yet this value.
+    pub fn fill(&mut self, word: u32) {
+        for at in 0..self.parameters.len() {
+            if !self.given[at] {
+                self.parameters[at] = word.to_le_bytes()[at % 4];
+                self.given[at] = true;
+            }
+        }
+    }
+
+    /// A byte of the parameter space, and whether it was given.
+    pub fn parameter(&self, offset: u64) -> Option<(u8, bool)> {
+        let at = usize::try_from(offset).ok()?;
+        Some((*self.parameters.get(at)?, *self.given.get(at)?))
+    }
+
+    /// The bytes of a parameter, if all of them were given.
+    pub fn given(&self, offset: u32, size: u32) -> Option<&[u8]> {
+        let (start, end) = (offset as usize, offset.checked_add(size)? as usize);
+        let given = self.given.get(start..end)?;
+        given
+            .iter()
+            .all(|given| *given)
+            .then(|| &self.parameters[start..end])
+    }
+
+    /// How many threads a CTA has, CTAs a cluster, and whether that is a launch at all.
+    pub(super) fn check(&self, layout: &Layout) -> Result<(u32, u32), String> {
+        let product = |of: [u32; 3]| {
+            let all = of
+                .iter()
+                .try_fold(1_u32, |product, each| product.checked_mul(*each));
+            all.filter(|all| *all > 0)
+        };
+        let threads = product(self.threads).filter(|threads| *threads <= 1024);
+        let threads = threads.ok_or("a CTA has 1 to 1024 threads")?;
+        let ctas = product(self.cluster).filter(|ctas| *ctas <= 64);
+        let ctas = ctas.ok_or("a cluster has 1 to 64 CTAs")?;
+        for axis in 0..3 {
+            let (grid, cluster, cta) = (self.grid[axis], self.cluster[axis], self.cta[axis]);
+            if grid == 0 || grid % cluster != 0 {
+                return Err("the grid is not a whole number of clusters".to_owned());
+            }
+            if cta % cluster != 0 || cta >= grid {
+                return Err("the CTA is not the first one of a cluster of the grid".to_owned());
+            }
+        }
+        if layout.shared_size() > super::address::MAX_SHARED {
+            return Err("shared memory is larger than its window".to_owned());
+        }
+        Ok((threads, ctas))
+    }
+}
+
+/// More than any kernel may have.
+const MAX_PARAMETERS: u32 = 1 << 20;

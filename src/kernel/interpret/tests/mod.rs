@@ -1,0 +1,9 @@
+//! Tests of the interpreter on kernels that are put together by hand.
+
+mod builder;
+mod compute;
+mod control;
+mod lanes;
+mod mbarriers;
+mod memory;
+mod unknown;

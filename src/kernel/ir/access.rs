@@ -1,0 +1,202 @@
+//! Which registers an operation reads and writes.
+
+use crate::ir::BarrierReduction;
+use crate::ir::Completion;
+use crate::ir::Expected;
+use crate::ir::Operand;
+use crate::ir::OperationKind;
+use crate::ir::RegisterId;
+use crate::ir::Synchronization;
+use crate::ir::Token;
+
+impl OperationKind {
+    /// The registers that are written.
+    pub fn results(&self) -> Vec<RegisterId> {
+        match self {
+            Self::Compute { result, .. }
+            | Self::Special { result, .. }
+            | Self::AddressOf { result, .. }
+            | Self::ConvertAddress { result, .. }
+            | Self::MapAddress { result, .. }
+            | Self::CtaRank { result, .. } => vec![*result],
+            Self::Load { results, .. } => results.iter().copied().flatten().collect(),
+            Self::Store { .. } => Vec::new(),
+            Self::Atomic { result, .. } => result.iter().copied().collect(),
+            Self::Opaque { results, .. } | Self::Unsupported { results, .. } => results.clone(),
+            Self::Synchronization(operation) => operation.results(),
+        }
+    }
+
+    /// What is read, without the guard.
+    pub fn operands(&self) -> Vec<Operand> {
+        match self {
+            Self::Compute { operands, .. } | Self::Opaque { operands, .. } => operands.clone(),
+            Self::Special { .. } | Self::AddressOf { .. } | Self::Unsupported { .. } => Vec::new(),
+            Self::ConvertAddress { address, .. }
+            | Self::CtaRank { address, .. }
+            | Self::Load { address, .. } => vec![*address],
+            Self::MapAddress { address, rank, .. } => vec![*address, *rank],
+            Self::Store {
+                address, values, ..
+            }
+            | Self::Atomic {
+                address,
+                operands: values,
+                ..
+            } => std::iter::once(*address)
+                .chain(values.iter().copied())
+                .collect(),
+            Self::Synchronization(operation) => operation.operands(),
+        }
+    }
+}
+
+impl Synchronization {
+    /// The registers that are written.
+    pub fn results(&self) -> Vec<RegisterId> {
+        match self {
+            Self::BarrierSync { reduction, .. } => reduction
+                .iter()
+                .map(|reduction| match reduction {
+                    BarrierReduction::And { result, .. }
+                    | BarrierReduction::Or { result, .. }
+                    | BarrierReduction::Count { result, .. } => *result,
+                })
+                .collect(),
+            Self::MbarrierArrive { token, .. } => token.iter().copied().collect(),
+            Self::MbarrierTest { result, .. }
+            | Self::MbarrierPending { result, .. }
+            | Self::Vote { result, .. }
+            | Self::Reduce { result, .. }
+            | Self::ActiveMask { result } => vec![*result],
+            Self::Elect {
+                leader, elected, ..
+            } => leader.iter().chain(elected).copied().collect(),
+            Self::Shuffle {
+                result,
+                valid: second,
+                ..
+            }
+            | Self::Match {
+                result,
+                predicate: second,
+                ..
+            } => std::iter::once(*result).chain(*second).collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What is read, without the guard.
+    pub fn operands(&self) -> Vec<Operand> {
+        let token_of = |token: &Token| match token {
+            Token::Parity(operand) | Token::State(operand) => *operand,
+        };
+        match self {
+            Self::BarrierSync {
+                barrier,
+                threads,
+                reduction,
+                ..
+            } => {
+                let source = reduction.map(|reduction| match reduction {
+                    BarrierReduction::And { source, .. }
+                    | BarrierReduction::Or { source, .. }
+                    | BarrierReduction::Count { source, .. } => source,
+                });
+                let first = std::iter::once(*barrier);
+                first.chain(*threads).chain(source).collect()
+            }
+            Self::BarrierArrive {
+                barrier, threads, ..
+            } => vec![*barrier, *threads],
+            Self::WarpSync { mask } | Self::Elect { mask, .. } => vec![*mask],
+            Self::MbarrierInit { address, count } => vec![*address, *count],
+            Self::MbarrierInvalidate { address } | Self::CopyArrive { address, .. } => {
+                vec![*address]
+            }
+            Self::MbarrierExpect { address, bytes, .. }
+            | Self::MbarrierComplete { address, bytes, .. } => vec![*address, *bytes],
+            Self::MbarrierArrive {
+                address,
+                count,
+                expect,
+                ..
+            } => [*address, *count].into_iter().chain(*expect).collect(),
+            Self::MbarrierTest { address, token, .. }
+            | Self::MbarrierWait { address, token, .. } => vec![*address, token_of(token)],
+            Self::MbarrierPending { token, .. } => vec![*token],
+            Self::Copy { destination, .. } => vec![*destination],
+            Self::BulkCopy {
+                destination,
+                bytes,
+                completion,
+                ..
+            } => {
+                let mut read = vec![*destination];
+                if let Expected::Bytes(bytes) = bytes {
+                    read.push(*bytes);
+                }
+                if let Completion::Mbarrier {
+                    address, multicast, ..
+                } = completion
+                {
+                    read.push(*address);
+                    read.extend(*multicast);
+                }
+                read
+            }
+            Self::StoreAsync {
+                destination,
+                address,
+                ..
+            }
+            | Self::ClusterLaunchTryCancel {
+                destination,
+                address,
+                ..
+            } => vec![*destination, *address],
+            Self::WaitGroup { pending, .. } => vec![*pending],
+            Self::TensorCommit {
+                address, multicast, ..
+            } => std::iter::once(*address).chain(*multicast).collect(),
+            Self::TensorAllocate {
+                destination: address,
+                columns,
+                ..
+            }
+            | Self::TensorDeallocate {
+                address, columns, ..
+            } => vec![*address, *columns],
+            Self::SetMaxRegisters { count, .. } => vec![*count],
+            Self::Shuffle {
+                value,
+                lane,
+                clamp,
+                mask,
+                ..
+            } => vec![*value, *lane, *clamp, *mask],
+            Self::Vote {
+                predicate: value,
+                mask,
+                ..
+            }
+            | Self::Match { value, mask, .. }
+            | Self::Reduce { value, mask, .. } => vec![*value, *mask],
+            Self::ClusterArrive { .. }
+            | Self::ClusterWait { .. }
+            | Self::CommitGroup(_)
+            | Self::MultiplyFence
+            | Self::Multiply
+            | Self::TensorWork { .. }
+            | Self::TensorRelinquish { .. }
+            | Self::TensorWait { .. }
+            | Self::TensorFence { .. }
+            | Self::GridDependencyWait
+            | Self::GridDependencyLaunch
+            | Self::Fence { .. }
+            | Self::FenceMbarrierInit
+            | Self::Sleep
+            | Self::ActiveMask { .. } => Vec::new(),
+        }
+    }
+}

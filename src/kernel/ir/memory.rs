@@ -1,0 +1,63 @@
+//! Memory spaces, orders, scopes and atomic operations.
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Space {
+    /// Kernel parameters.
+    Parameter,
+    Constant,
+    Global,
+    /// Shared memory of the own CTA.
+    Shared,
+    /// Shared memory of any CTA of the cluster; addresses name the CTA.
+    Cluster,
+    /// Memory of one thread.
+    Local,
+    /// Not said by the instruction; the address decides.
+    Generic,
+    /// Tensor memory.
+    Tensor,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum MemoryOrder {
+    #[default]
+    Weak,
+    Volatile,
+    Relaxed,
+    Acquire,
+    Release,
+    AcquireRelease,
+    SequentiallyConsistent,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum Scope {
+    #[default]
+    Cta,
+    Cluster,
+    Gpu,
+    System,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum AtomicOperation {
+    Add,
+    And,
+    Or,
+    Xor,
+    Exchange,
+    /// Operands: the value compared with, the new value.
+    CompareAndSwap,
+    Minimum {
+        signed: bool,
+    },
+    Maximum {
+        signed: bool,
+    },
+    /// Up to a limit, then 0.
+    Increment,
+    /// Down to 0, then the limit.
+    Decrement,
+    /// On floating-point or packed numbers.
+    Other,
+}

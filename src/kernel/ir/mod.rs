@@ -1,0 +1,50 @@
+//! The kernel IR: a control-flow graph of typed operations over registers of fixed width.
+//!
+//! One [`Kernel`] is the program of one thread. Registers may be assigned several times. An
+//! operation may have a [`Guard`], a predicate register that decides whether it is executed.
+//! What a reader does not understand is [`OperationKind::Opaque`], never left out: its results are
+//! unknown, and it is known to neither synchronize nor write to memory that is followed, or else
+//! it is [`OperationKind::Unsupported`].
+
+mod access;
+mod check;
+mod compute;
+mod kernel;
+mod location;
+mod memory;
+mod operation;
+mod print;
+mod rename;
+mod synchronization;
+
+pub use compute::Compare;
+pub use compute::Compute;
+pub use kernel::Block;
+pub use kernel::BlockId;
+pub use kernel::Kernel;
+pub use kernel::LaunchBounds;
+pub use kernel::Parameter;
+pub use kernel::Register;
+pub use kernel::RegisterId;
+pub use kernel::Terminator;
+pub use kernel::Variable;
+pub use kernel::VariableId;
+pub use location::Location;
+pub use location::SourceLine;
+pub use memory::AtomicOperation;
+pub use memory::MemoryOrder;
+pub use memory::Scope;
+pub use memory::Space;
+pub use operation::Guard;
+pub use operation::Operand;
+pub use operation::Operation;
+pub use operation::OperationKind;
+pub use operation::Special;
+pub use synchronization::BarrierReduction;
+pub use synchronization::Completion;
+pub use synchronization::Expected;
+pub use synchronization::GroupKind;
+pub use synchronization::ShuffleMode;
+pub use synchronization::Synchronization;
+pub use synchronization::Token;
+pub use synchronization::VoteMode;

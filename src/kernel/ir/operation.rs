@@ -1,0 +1,157 @@
+//! One operation of a thread.
+
+use crate::ir::AtomicOperation;
+use crate::ir::Compute;
+use crate::ir::Location;
+use crate::ir::MemoryOrder;
+use crate::ir::RegisterId;
+use crate::ir::Scope;
+use crate::ir::Space;
+use crate::ir::Synchronization;
+use crate::ir::VariableId;
+
+/// What an operation reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operand {
+    Register(RegisterId),
+    /// Cut to the width that the operation asks for.
+    Constant(u128),
+}
+
+/// A predicate register that decides whether an operation is executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Guard {
+    pub predicate: RegisterId,
+    /// Executed where the predicate does not hold.
+    pub negated: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Operation {
+    pub guard: Option<Guard>,
+    pub kind: OperationKind,
+    pub location: Location,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OperationKind {
+    /// A pure function of integers and predicates.
+    Compute {
+        compute: Compute,
+        /// In bits, of the main operands.
+        width: u16,
+        result: RegisterId,
+        operands: Vec<Operand>,
+    },
+    /// A number that the machine provides.
+    Special {
+        result: RegisterId,
+        special: Special,
+    },
+    /// The address of a variable, in its space or, if `generic`, in all of memory.
+    AddressOf {
+        result: RegisterId,
+        variable: VariableId,
+        generic: bool,
+    },
+    /// `cvta`: an address of a space as one of all of memory, or back.
+    ConvertAddress {
+        result: RegisterId,
+        address: Operand,
+        space: Space,
+        to_generic: bool,
+    },
+    /// `mapa`: the address of the same place in the shared memory of another CTA of the cluster.
+    MapAddress {
+        result: RegisterId,
+        address: Operand,
+        /// The rank of the CTA in the cluster.
+        rank: Operand,
+        /// Whether address and result are of all of memory instead of the shared window.
+        generic: bool,
+    },
+    /// `getctarank`: the rank in the cluster of the CTA in whose shared memory an address lies.
+    CtaRank {
+        result: RegisterId,
+        address: Operand,
+        generic: bool,
+    },
+    /// Reads `results.len()` values of `width` bits that follow each other. Where a result register
+    /// is wider, it is extended by zeros or, if `signed`, by the sign. `None` is not kept.
+    Load {
+        results: Vec<Option<RegisterId>>,
+        space: Space,
+        address: Operand,
+        width: u16,
+        signed: bool,
+        order: MemoryOrder,
+        scope: Scope,
+    },
+    Store {
+        space: Space,
+        address: Operand,
+        /// Of `width` bits each, behind each other.
+        values: Vec<Operand>,
+        width: u16,
+        order: MemoryOrder,
+        scope: Scope,
+    },
+    Atomic {
+        operation: AtomicOperation,
+        /// The value before, where it is kept.
+        result: Option<RegisterId>,
+        space: Space,
+        address: Operand,
+        operands: Vec<Operand>,
+        width: u16,
+        order: MemoryOrder,
+        scope: Scope,
+    },
+    /// What takes part in synchronization or ties the lanes of a warp together.
+    Synchronization(Synchronization),
+    /// Results that nothing is known of, as of floating-point operations. Given equal operands,
+    /// the results are equal if `pure`. Does not synchronize, and writes to no memory but what
+    /// only data uses.
+    Opaque {
+        mnemonic: String,
+        results: Vec<RegisterId>,
+        operands: Vec<Operand>,
+        pure: bool,
+    },
+    /// What may synchronize or write anywhere, and is not understood.
+    Unsupported {
+        mnemonic: String,
+        reason: String,
+        results: Vec<RegisterId>,
+    },
+}
+
+/// Numbers that the machine provides. Axes are 0, 1, 2 for x, y, z.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Special {
+    ThreadIndex(u8),
+    CtaThreads(u8),
+    CtaIndex(u8),
+    GridCtas(u8),
+    ClusterIndex(u8),
+    GridClusters(u8),
+    ClusterCtaIndex(u8),
+    ClusterCtas(u8),
+    ClusterCtaRank,
+    ClusterCtaCount,
+    Lane,
+    /// A number that no other warp of the CTA has. No manual says that it is the thread's by 32.
+    Warp,
+    WarpCount,
+    LaneMaskEqual,
+    LaneMaskLess,
+    LaneMaskLessEqual,
+    LaneMaskGreater,
+    LaneMaskGreaterEqual,
+    DynamicSharedSize,
+    TotalSharedSize,
+    /// A clock or timer: another value at every look.
+    Clock,
+    /// The number of the multiprocessor, of the grid and the like: any value.
+    Other,
+}

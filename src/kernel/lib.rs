@@ -1,0 +1,15 @@
+//! Compiled GPU kernels: what they are, what they mean, and how they synchronize.
+//!
+//! Data flows one way. A reader ([`ptx`], [`mlir`]) turns a text into a kernel of the [`ir`]. The
+//! IR has one [`meaning`], over any domain of values. [`interpret`] runs a whole CTA or cluster at
+//! concrete launch values and yields the events of every warp.
+//!
+//! The library never prints and never reads user configuration.
+
+pub mod cfg;
+pub mod interpret;
+pub mod ir;
+pub mod meaning;
+pub mod mlir;
+pub mod ptx;
+pub mod recover;

@@ -1,0 +1,54 @@
+//! Reads MLIR text, as CuTe DSL and Triton keep it, into the kernel IR.
+
+mod assembly;
+mod atoms;
+mod build;
+mod control;
+mod data;
+mod error;
+mod integer;
+mod kernel;
+mod layouts;
+mod lex;
+mod location;
+mod lower;
+mod memory;
+mod parse;
+mod parse_location;
+mod partition;
+mod pointers;
+mod special;
+mod synchronization;
+mod syntax;
+mod tensor;
+#[cfg(test)]
+mod tests;
+mod tuple;
+mod tuples;
+mod types;
+mod value;
+
+pub use error::Error;
+
+use crate::ir::Kernel;
+
+/// The kernels of a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Module {
+    pub kernels: Vec<Kernel>,
+}
+
+/// Reads the kernels of an MLIR text.
+///
+/// Operations that are not understood are in the kernels, as
+/// [`crate::ir::OperationKind::Unsupported`]; an error is returned for a text that is no MLIR.
+pub fn read(text: &str) -> Result<Module, Error> {
+    let lines = error::Lines::new(text);
+    let tokens = lex::lex(text, &lines)?;
+    let tree = parse::parse(text, &tokens, &lines)?;
+    let kernels = kernel::functions(&tree.operations)
+        .iter()
+        .map(|function| lower::lower(&tree, &lines, function))
+        .collect();
+    Ok(Module { kernels })
+}

@@ -1,0 +1,126 @@
+//! What a text says, as it is written. Nothing is interpreted here: an instruction that nobody
+//! knows is kept whole.
+
+use std::ops::Range;
+
+use crate::ir::LaunchBounds;
+use crate::ir::SourceLine;
+
+/// A name and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Name<'a> {
+    pub text: &'a str,
+    pub span: Range<usize>,
+}
+
+/// A whole text.
+#[derive(Debug, Default)]
+pub struct Tree<'a> {
+    pub version: &'a str,
+    pub target: &'a str,
+    pub functions: Vec<Function<'a>>,
+    /// Declared outside functions.
+    pub variables: Vec<Variable<'a>>,
+    /// Names of textures, samplers and surfaces declared outside functions, and aliases.
+    pub other_names: Vec<&'a str>,
+    /// Chains of source lines, innermost first; instructions name one by its index.
+    pub places: Vec<Vec<SourceLine>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VariableSpace {
+    Global,
+    Constant,
+    Shared,
+    Local,
+    Parameter,
+    Register,
+}
+
+/// A variable with an address, or a parameter.
+#[derive(Debug, Clone)]
+pub struct Variable<'a> {
+    pub name: Name<'a>,
+    pub space: VariableSpace,
+    /// In bytes; `None` where the extent is left open.
+    pub size: Option<u64>,
+    /// Of one element, in bits.
+    pub width: u16,
+    pub alignment: u32,
+    pub initial: Vec<u8>,
+}
+
+/// An entry or a function.
+#[derive(Debug, Default)]
+pub struct Function<'a> {
+    pub name: &'a str,
+    pub entry: bool,
+    pub results: Vec<Variable<'a>>,
+    pub parameters: Vec<Variable<'a>>,
+    pub bounds: LaunchBounds,
+    /// `None` for a declaration.
+    pub body: Option<Vec<Statement<'a>>>,
+    /// Where its name stands.
+    pub span: Range<usize>,
+}
+
+#[derive(Debug)]
+pub enum Statement<'a> {
+    /// `{`
+    Open,
+    /// `}`
+    Close,
+    Registers {
+        /// In bits.
+        width: u16,
+        /// How many components, for vectors.
+        vector: Option<u8>,
+        /// Each with how many numbered registers it stands for.
+        names: Vec<(Name<'a>, Option<u64>)>,
+    },
+    Variables(Vec<Variable<'a>>),
+    Label(Name<'a>),
+    /// `name: .branchtargets a, b;`
+    BranchTargets(Name<'a>, Vec<Name<'a>>),
+    /// `name: .callprototype ...` or `.calltargets ...`
+    CallTargets(Name<'a>),
+    Instruction(Instruction<'a>),
+}
+
+#[derive(Debug)]
+pub struct Instruction<'a> {
+    /// The predicate, and whether it is negated.
+    pub guard: Option<(Name<'a>, bool)>,
+    /// The first word, and all that follow, without their dots.
+    pub opcode: &'a str,
+    pub modifiers: Vec<&'a str>,
+    pub operands: Vec<Operand<'a>>,
+    /// From 1 on.
+    pub line: u32,
+    /// Of [`Tree::places`].
+    pub place: u32,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Operand<'a> {
+    Name(Name<'a>),
+    /// A component, as `%tid.x`.
+    Component(Name<'a>, &'a str),
+    /// A negated predicate.
+    Not(Name<'a>),
+    Integer(i128),
+    /// The bits of a floating-point number, and how many.
+    Float(u64, u16),
+    /// `[base + offset, rest...]`
+    Address {
+        base: Box<Operand<'a>>,
+        offset: i64,
+        rest: Vec<Operand<'a>>,
+    },
+    /// `name + offset`, an address that is not looked at.
+    Offset(Name<'a>, i64),
+    /// In braces or parentheses.
+    Vector(Vec<Operand<'a>>),
+    /// `p|q`
+    Pair(Box<(Operand<'a>, Operand<'a>)>),
+}

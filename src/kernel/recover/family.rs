@@ -1,0 +1,228 @@
+//! Mbarriers as arrays: places that one statement may mean belong together.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::ir::Location;
+use crate::ir::VariableId;
+use crate::recover::number::Atomic;
+use crate::recover::number::Number;
+use crate::recover::number::Range;
+use crate::recover::sketch::Action;
+use crate::recover::sketch::Line;
+use crate::recover::sketch::Object;
+use crate::recover::sketch::Role;
+use crate::recover::tree::Obstacle;
+
+/// Places that one statement may mean.
+const MAX_PLACES: usize = 4096;
+
+/// An array of mbarriers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Family {
+    pub rank: u32,
+    pub variable: VariableId,
+    /// The first, in bytes.
+    pub base: i128,
+    /// From one to the next, in bytes.
+    pub stride: i128,
+    pub elements: i128,
+    /// How many arrivals complete a phase.
+    pub arrivals: i128,
+    /// Whether the declaration does not say that it is initialised at the beginning.
+    pub explicit: bool,
+}
+
+impl Family {
+    /// The index of an object.
+    pub fn index(&self, object: &Object) -> Option<Number> {
+        object
+            .offset
+            .minus(&Number::constant(self.base))?
+            .divided(self.stride)
+    }
+}
+
+#[derive(Debug, Default)]
+pub struct Families {
+    pub all: Vec<Family>,
+    of_place: BTreeMap<(u32, VariableId, i128), usize>,
+}
+
+impl Families {
+    /// The array of an object.
+    pub fn of(&self, object: &Object, range: &dyn Fn(&Atomic) -> Option<Range>) -> Option<usize> {
+        let places = places(&object.offset, range)?;
+        self.of_place
+            .get(&(object.rank, object.variable, *places.first()?))
+            .copied()
+    }
+}
+
+/// All the values that an offset may have.
+fn places(offset: &Number, range: &dyn Fn(&Atomic) -> Option<Range>) -> Option<BTreeSet<i128>> {
+    let mut all = BTreeSet::from([offset.constant]);
+    for (atomic, coefficient) in &offset.parts {
+        let (low, high) = Number::of(atomic.clone()).range(range)?;
+        if high.checked_sub(low)? >= i128::try_from(MAX_PLACES).ok()? {
+            return None;
+        }
+        let mut next = BTreeSet::new();
+        for place in &all {
+            for value in low..=high {
+                next.insert(place.checked_add(value.checked_mul(*coefficient)?)?);
+            }
+        }
+        if next.len() > MAX_PLACES {
+            return None;
+        }
+        all = next;
+    }
+    Some(all)
+}
+
+/// The object of an action, if it has one.
+pub fn object_of(action: &Action) -> Option<&Object> {
+    match action {
+        Action::Init { object, .. }
+        | Action::Wait { object, .. }
+        | Action::Arrive { object, .. }
+        | Action::ArriveExpect { object, .. }
+        | Action::Expect { object, .. }
+        | Action::Complete { object, .. }
+        | Action::Copy { object, .. }
+        | Action::Commit { object } => Some(object),
+        _ => None,
+    }
+}
+
+/// Does something with every action.
+pub fn each<'l>(lines: &'l [Line], with: &mut dyn FnMut(&'l Action, &'l Location)) {
+    for line in lines {
+        match line {
+            Line::Action { action, location } => with(action, location),
+            Line::For { body, .. } => each(body, with),
+            Line::If {
+                then, otherwise, ..
+            } => {
+                each(then, with);
+                each(otherwise, with);
+            }
+            Line::Let { .. } | Line::Assign { .. } | Line::Return => {}
+        }
+    }
+}
+
+/// Finds the arrays.
+pub fn families(
+    roles: &[Role],
+    range_in: &dyn Fn(usize, &Atomic) -> Option<Range>,
+) -> Result<Families, Obstacle> {
+    let refuse = |reason: &str, location: &Location| Obstacle {
+        reason: reason.to_owned(),
+        location: location.clone(),
+    };
+    type Place = (u32, VariableId, i128);
+    let mut groups: Vec<BTreeSet<Place>> = Vec::new();
+    let mut inits: BTreeMap<Place, BTreeSet<i128>> = BTreeMap::new();
+    let mut first_use: BTreeMap<Place, Location> = BTreeMap::new();
+    let mut failure = None;
+    for (number, role) in roles.iter().enumerate() {
+        each(&role.lines, &mut |action, location| {
+            let Some(object) = object_of(action) else {
+                return;
+            };
+            let Some(found) = places(&object.offset, &|atomic| range_in(number, atomic)) else {
+                failure.get_or_insert_with(|| {
+                    refuse("which mbarriers this may mean is not known", location)
+                });
+                return;
+            };
+            let found: BTreeSet<Place> = found
+                .into_iter()
+                .map(|offset| (object.rank, object.variable, offset))
+                .collect();
+            if let Action::Init { count, .. } = action {
+                for place in &found {
+                    inits.entry(*place).or_default().insert(*count);
+                }
+                if found.len() == 1 {
+                    return;
+                }
+            }
+            for place in &found {
+                first_use.entry(*place).or_insert_with(|| location.clone());
+            }
+            let mut joined = found;
+            groups.retain(|group| {
+                let apart = group.is_disjoint(&joined);
+                if !apart {
+                    joined.extend(group.iter().copied());
+                }
+                apart
+            });
+            groups.push(joined);
+        });
+    }
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    groups.sort();
+    let mut families = Families::default();
+    for group in groups {
+        let Some(&(rank, variable, base)) = group.first() else {
+            continue;
+        };
+        let location = first_use
+            .get(&(rank, variable, base))
+            .cloned()
+            .unwrap_or_default();
+        let offsets: Vec<i128> = group.iter().map(|(_, _, offset)| *offset).collect();
+        let stride = offsets
+            .windows(2)
+            .map(|pair| pair[1] - pair[0])
+            .reduce(common)
+            .unwrap_or(8);
+        let last = offsets.last().copied().unwrap_or(base);
+        let mut counts = BTreeSet::new();
+        for place in &group {
+            match inits.get(place) {
+                Some(found) => counts.extend(found.iter().copied()),
+                None => {
+                    return Err(refuse(
+                        "an mbarrier is used that is never initialised",
+                        &location,
+                    ));
+                }
+            }
+        }
+        let (Some(arrivals), 1) = (counts.first(), counts.len()) else {
+            return Err(refuse(
+                "mbarriers that one statement may mean expect different numbers of arrivals",
+                &location,
+            ));
+        };
+        let number = families.all.len();
+        for place in &group {
+            families.of_place.insert(*place, number);
+        }
+        families.all.push(Family {
+            rank,
+            variable,
+            base,
+            stride,
+            elements: (last - base) / stride + 1,
+            arrivals: *arrivals,
+            explicit: false,
+        });
+    }
+    Ok(families)
+}
+
+fn common(a: i128, b: i128) -> i128 {
+    let (mut a, mut b) = (a, b);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a.max(1)
+}

@@ -1,0 +1,501 @@
+//! A term of 1 bit as a condition over integers, and tests of mbarriers that were looked at ahead.
+
+use std::collections::BTreeSet;
+
+use super::Lowerer;
+use super::MOST;
+use super::Origin;
+use crate::meaning::Binary;
+use crate::meaning::Domain;
+use crate::meaning::Relation;
+use crate::recover::number::Atomic;
+use crate::recover::number::Condition;
+use crate::recover::number::Number;
+use crate::recover::recurrence::is_launch;
+use crate::recover::term::Atom;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+use crate::recover::tree::EventKind;
+use crate::recover::tree::Phi;
+use crate::recover::tree::Statement;
+
+impl Lowerer<'_> {
+    /// A term of 1 bit as a condition.
+    pub(super) fn condition(&mut self, term: TermId) -> Option<Condition> {
+        if let Some(truth) = self.arena.terms.truth(term) {
+            return Some(Condition::Constant(truth));
+        }
+        if let Some(condition) = self.by_trips(term) {
+            return Some(condition);
+        }
+        match self.arena.terms.node(term).clone() {
+            Node::Not(inner) => self.condition(inner)?.negated(),
+            Node::Binary(Binary::And, a, b) => {
+                Some(Condition::and(self.condition(a)?, self.condition(b)?))
+            }
+            Node::Binary(Binary::Or, a, b) => {
+                Some(Condition::or(self.condition(a)?, self.condition(b)?))
+            }
+            Node::Binary(Binary::Xor, a, b) => {
+                let (a, b) = (self.condition(a)?, self.condition(b)?);
+                let one = Condition::and(a.clone(), b.clone().negated()?);
+                Some(Condition::or(one, Condition::and(a.negated()?, b)))
+            }
+            Node::Select(condition, a, b) => {
+                let condition = self.condition(condition)?;
+                let (a, b) = (self.condition(a)?, self.condition(b)?);
+                let yes = Condition::and(condition.clone(), a);
+                Some(Condition::or(yes, Condition::and(condition.negated()?, b)))
+            }
+            Node::Relation(relation, a, b) => self
+                .related(relation, a, b)
+                .or_else(|| self.tabled_condition(term))
+                .or_else(|| self.chosen_by_launch(term)),
+            Node::Atom(Atom::Phi(phi)) => match self.tabled_condition(term) {
+                Some(condition) => Some(condition),
+                None => {
+                    let term = self.derived(phi)?;
+                    self.condition(term)
+                }
+            },
+            _ => self
+                .tabled_condition(term)
+                .or_else(|| self.chosen_by_launch(term)),
+        }
+    }
+
+    fn related(&mut self, relation: Relation, a: TermId, b: TermId) -> Option<Condition> {
+        if self.arena.terms.width_of(a) == 1 {
+            return None;
+        }
+        // What only the launch decides and has no form is one choice, not two inputs.
+        let plain = |lowerer: &mut Self, term: TermId| {
+            lowerer.number_or_state(term).filter(|number| {
+                !lowerer.is_computed(number) || !is_launch(term, &lowerer.arena.terms)
+            })
+        };
+        let launch = is_launch(a, &self.arena.terms) && is_launch(b, &self.arena.terms);
+        let (a, b) = if launch {
+            (plain(self, a)?, plain(self, b)?)
+        } else {
+            (self.number_or_state(a)?, self.number_or_state(b)?)
+        };
+        match relation {
+            Relation::Equal => Some(Condition::zero(a.minus(&b)?)),
+            Relation::LessSigned => Some(Condition::at_least_zero(
+                b.minus(&a)?.minus(&Number::constant(1))?,
+            )),
+            Relation::LessUnsigned => {
+                let natural = self.is_natural(&a) && self.is_natural(&b);
+                natural.then_some(())?;
+                Some(Condition::at_least_zero(
+                    b.minus(&a)?.minus(&Number::constant(1))?,
+                ))
+            }
+        }
+    }
+
+    /// Whether a number has inputs that stand for a computation of the launch.
+    fn is_computed(&self, number: &Number) -> bool {
+        number.mentions(&|atomic| match atomic {
+            Atomic::Input(input) => self.inputs.all[*input as usize]
+                .name
+                .starts_with("computed"),
+            _ => false,
+        })
+    }
+
+    /// What the launch decides: an input that is 0 or 1.
+    fn chosen_by_launch(&mut self, term: TermId) -> Option<Condition> {
+        if !is_launch(term, &self.arena.terms) {
+            return None;
+        }
+        let number = match self.inputs.of_term.get(&term) {
+            Some(number) => *number,
+            None => {
+                let words: BTreeSet<Atom> = self.arena.terms.atoms(term).iter().copied().collect();
+                let number = self.inputs.add(
+                    "chosen".to_owned(),
+                    "decided by the launch".to_owned(),
+                    words,
+                    (0, 1),
+                    Origin::Term(term),
+                );
+                self.inputs.of_term.insert(term, number);
+                number
+            }
+        };
+        Some(Condition::zero(
+            Number::of(Atomic::Input(number)).minus(&Number::constant(1))?,
+        ))
+    }
+
+    /// A condition over the states of one machine.
+    fn tabled_condition(&mut self, term: TermId) -> Option<Condition> {
+        let (values, steps, tail) = self.table(term)?;
+        let truths: Vec<bool> = values.iter().map(|bits| bits & 1 == 1).collect();
+        if truths.windows(2).all(|pair| pair[0] == pair[1]) {
+            return truths.first().map(|truth| Condition::Constant(*truth));
+        }
+        if tail > 0 {
+            // First so, then otherwise for good.
+            let rest = *truths.last()?;
+            if truths[tail..].iter().any(|truth| *truth != rest) || truths[..tail].contains(&rest) {
+                return None;
+            }
+            let first = Condition::at_least_zero(
+                Number::constant(i128::try_from(tail).ok()? - 1).minus(&steps)?,
+            );
+            return if rest { first.negated() } else { Some(first) };
+        }
+        let period = truths.len();
+        for wanted in [true, false] {
+            let places: Vec<usize> = (0..period).filter(|at| truths[*at] == wanted).collect();
+            // Equally spaced places are one place of a shorter period.
+            let short = (1..=period).find(|short| {
+                period % short == 0 && (0..period).all(|at| truths[at] == truths[at % short])
+            })?;
+            if places.iter().filter(|at| **at < short).count() == 1 {
+                let place = i128::try_from(places[0] % short).ok()?;
+                let rest = steps.remainder(i128::try_from(short).ok()?)?;
+                let condition = Condition::zero(rest.minus(&Number::constant(place))?);
+                return if wanted {
+                    Some(condition)
+                } else {
+                    condition.negated()
+                };
+            }
+        }
+        let bits: Vec<i128> = truths.iter().map(|truth| i128::from(*truth)).collect();
+        let bit = super::number::periodic(&bits, &steps)?;
+        Some(Condition::zero(bit.minus(&Number::constant(1))?))
+    }
+
+    /// The steps of the phis of a loop: a phi, its first value and what each iteration adds.
+    pub(super) fn linear_phi(&mut self, phi: u32) -> Option<(TermId, TermId, TermId)> {
+        let Phi { first, next, .. } = self.arena.phis.get(phi as usize)?.clone();
+        let width = self.arena.terms.width_of(next);
+        let atom = self.arena.terms.atom(Atom::Phi(phi), width);
+        let step = self.arena.terms.difference(next, atom);
+        is_launch(step, &self.arena.terms).then_some((atom, first, step))
+    }
+
+    /// A phi that is a function `F` of phis that count: `F` of what they are at the beginning is its first value, and `F` of what
+    /// they are next is what it is next. By induction it is `F` of what they are in every iteration.
+    pub(super) fn derived(&mut self, phi: u32) -> Option<TermId> {
+        let Phi {
+            in_loop,
+            first,
+            next,
+        } = self.arena.phis.get(phi as usize)?.clone();
+        let mut before = Vec::new();
+        let mut start = Vec::new();
+        for atom in self.arena.terms.atoms(next).iter() {
+            let Atom::Phi(other) = atom else { continue };
+            if *other == phi {
+                return None;
+            }
+            if self.arena.phis[*other as usize].in_loop != in_loop {
+                return None;
+            }
+            let (term, first, step) = self.linear_phi(*other)?;
+            let previous = self.arena.terms.difference(term, step);
+            before.push((*atom, previous));
+            start.push((*atom, first));
+        }
+        if before.is_empty() {
+            return None;
+        }
+        let of = |list: &[(Atom, TermId)], atom: Atom| {
+            list.iter()
+                .find(|(other, _)| *other == atom)
+                .map(|(_, term)| *term)
+        };
+        let function = self.arena.terms.substitute(next, &|atom| of(&before, atom));
+        let at_first = self
+            .arena
+            .terms
+            .substitute(function, &|atom| of(&start, atom));
+        (at_first == first).then_some(function)
+    }
+
+    /// `x + k * step < bound` where `x` runs on in steps that the launch fixes: whether iteration `i + k` is one of the loop's.
+    pub(super) fn by_trips(&mut self, term: TermId) -> Option<Condition> {
+        let (positive, inner) = match self.arena.terms.node(term) {
+            Node::Not(inner) => (false, *inner),
+            _ => (true, term),
+        };
+        let condition = self.by_trips_of(inner, positive)?;
+        Some(condition)
+    }
+
+    fn by_trips_of(&mut self, inner: TermId, positive: bool) -> Option<Condition> {
+        let not = self.arena.terms.not(&inner);
+        if is_launch(inner, &self.arena.terms) {
+            for (key, holds) in [(inner, positive), (not, !positive)] {
+                if let Some(input) = self.inputs.trips.get(&key) {
+                    let trips = Number::of(Atomic::Input(*input));
+                    let condition = Condition::at_least_zero(trips.minus(&Number::constant(1))?);
+                    return if holds {
+                        Some(condition)
+                    } else {
+                        condition.negated()
+                    };
+                }
+            }
+            return None;
+        }
+        for (continued, holds) in [(inner, positive), (not, !positive)] {
+            let Some((phi, ahead, key)) = self.trip_key(continued) else {
+                continue;
+            };
+            let Some(input) = self.inputs.trips.get(&key).copied() else {
+                continue;
+            };
+            let in_loop = self.arena.phis[phi as usize].in_loop;
+            let at = Number::of(Atomic::Index(in_loop)).plus(&Number::constant(ahead))?;
+            let trips = Number::of(Atomic::Input(input));
+            let condition =
+                Condition::at_least_zero(trips.minus(&at)?.minus(&Number::constant(1))?);
+            return if holds {
+                Some(condition)
+            } else {
+                condition.negated()
+            };
+        }
+        None
+    }
+
+    /// For a relation with a phi that runs on in steps that the launch fixes and that are no constant: the phi, by how
+    /// many steps the relation looks ahead, and the relation for the first iteration.
+    pub(super) fn trip_key(&mut self, relation: TermId) -> Option<(u32, i128, TermId)> {
+        let inner = match self.arena.terms.node(relation) {
+            Node::Not(inner) => *inner,
+            _ => relation,
+        };
+        let Node::Relation(..) = self.arena.terms.node(inner) else {
+            return None;
+        };
+        let atoms = self.arena.terms.atoms(relation);
+        let phis: Vec<u32> = atoms
+            .iter()
+            .filter_map(|atom| match atom {
+                Atom::Phi(phi) => Some(*phi),
+                _ => None,
+            })
+            .collect();
+        let [phi] = phis.as_slice() else { return None };
+        let (atom, first, step) = self.linear_phi(*phi)?;
+        if self.arena.terms.value(step).is_some() || !is_launch(first, &self.arena.terms) {
+            return None;
+        }
+        let strange = self.arena.terms.atoms(step);
+        let mut shifted = relation;
+        for ahead in 0..5 {
+            if !self
+                .arena
+                .terms
+                .atoms(shifted)
+                .iter()
+                .any(|atom| strange.contains(atom))
+                || ahead == 4
+            {
+                let ahead = if ahead == 4 { 0 } else { ahead };
+                let base = if ahead == 0 && shifted != relation {
+                    relation
+                } else {
+                    shifted
+                };
+                let key = self
+                    .arena
+                    .terms
+                    .substitute(base, &|other| (other == Atom::Phi(*phi)).then_some(first));
+                return is_launch(key, &self.arena.terms).then_some((*phi, ahead, key));
+            }
+            let previous = self.arena.terms.difference(atom, step);
+            shifted = self.arena.terms.substitute(shifted, &|other| {
+                (other == Atom::Phi(*phi)).then_some(previous)
+            });
+        }
+        None
+    }
+
+    /// Registers the loops over what the launch fixes, so that guards in front of them are known, too.
+    pub(super) fn register_trips(&mut self, relation: TermId) {
+        let Some((phi, ahead, key)) = self.trip_key(relation) else {
+            return;
+        };
+        if self.inputs.trips.contains_key(&key) {
+            return;
+        }
+        let Some((atom, first, step)) = self.linear_phi(phi) else {
+            return;
+        };
+        // The relation as it is without looking ahead.
+        let mut present = relation;
+        let previous = self.arena.terms.difference(atom, step);
+        for _ in 0..ahead {
+            present = self.arena.terms.substitute(present, &|other| {
+                (other == Atom::Phi(phi)).then_some(previous)
+            });
+        }
+        let words: BTreeSet<Atom> = self.arena.terms.atoms(key).iter().copied().collect();
+        let meaning = "iterations of a loop in steps of the grid".to_owned();
+        let origin = Origin::Trips {
+            relation: present,
+            phi,
+            first,
+            step,
+        };
+        let number = self
+            .inputs
+            .add("tiles".to_owned(), meaning, words, (0, MOST), origin);
+        self.inputs.trips.insert(key, number);
+        self.inputs
+            .assumptions
+            .insert("a loop in steps of the grid does not wrap around".to_owned());
+    }
+
+    /// An `if` that only spares a wait for a phase that a test has seen complete: what is done in both cases, with the wait.
+    pub(super) fn look_ahead(
+        &mut self,
+        term: TermId,
+        then: &[Statement],
+        otherwise: &[Statement],
+    ) -> Option<Vec<Statement>> {
+        for (skips, waits, holds) in [(then, otherwise, true), (otherwise, then, false)] {
+            let [Statement::Event(event), rest @ ..] = waits else {
+                continue;
+            };
+            let EventKind::Wait { object, parity } = event.kind else {
+                continue;
+            };
+            if rest != skips {
+                continue;
+            }
+            let condition = if holds {
+                term
+            } else {
+                self.arena.terms.not(&term)
+            };
+            if self.has_passed(condition, object, parity, &mut BTreeSet::new()) {
+                return Some(waits.to_vec());
+            }
+        }
+        None
+    }
+
+    /// Whether a condition holds only where a test of this mbarrier for this parity has passed. Phis are followed by
+    /// coinduction: what is asked of a phi again on the way may be taken for granted.
+    fn has_passed(
+        &mut self,
+        condition: TermId,
+        object: TermId,
+        parity: TermId,
+        asked: &mut BTreeSet<(TermId, TermId, TermId)>,
+    ) -> bool {
+        if self.arena.terms.truth(condition) == Some(false) {
+            return true;
+        }
+        if asked.len() > 64 {
+            return false;
+        }
+        match self.arena.terms.node(condition).clone() {
+            Node::Atom(Atom::Test(test)) => {
+                let test = self.arena.tests[test as usize].clone();
+                if std::env::var("WL_DEBUG").is_ok()
+                    && !(test.object == object && test.parity == parity)
+                {
+                    #[allow(clippy::print_stderr)]
+                    {
+                        eprintln!(
+                            "TEST {} {} WANTED {} {}",
+                            self.arena.terms.shown(test.object),
+                            self.arena.terms.shown(test.parity),
+                            self.arena.terms.shown(object),
+                            self.arena.terms.shown(parity)
+                        );
+                    }
+                }
+                test.object == object && test.parity == parity
+            }
+            Node::Binary(Binary::And, a, b) => {
+                self.has_passed(a, object, parity, asked)
+                    || self.has_passed(b, object, parity, asked)
+            }
+            Node::Binary(Binary::Or, a, b) => {
+                self.has_passed(a, object, parity, asked)
+                    && self.has_passed(b, object, parity, asked)
+            }
+            Node::Select(_, a, b) => {
+                self.has_passed(a, object, parity, asked)
+                    && self.has_passed(b, object, parity, asked)
+            }
+            Node::Atom(Atom::Phi(phi)) => {
+                if !asked.insert((condition, object, parity)) {
+                    return true;
+                }
+                let Phi {
+                    in_loop,
+                    first,
+                    next,
+                } = self.arena.phis[phi as usize].clone();
+                let of = |list: &[(Atom, TermId)], atom: Atom| {
+                    list.iter()
+                        .find(|(other, _)| *other == atom)
+                        .map(|(_, term)| *term)
+                };
+                // What is used in the body of a loop is used in an iteration that has begun.
+                let all: Vec<(Atom, TermId, TermId)> = self
+                    .recurrences
+                    .of_phi
+                    .keys()
+                    .filter(|phi| self.arena.phis[**phi as usize].in_loop == in_loop)
+                    .map(|phi| {
+                        let record = &self.arena.phis[*phi as usize];
+                        (Atom::Phi(*phi), record.first, record.next)
+                    })
+                    .collect();
+                let held = self.held.clone();
+                if std::env::var("WL_DEBUG").is_ok() {
+                    #[allow(clippy::print_stderr)]
+                    {
+                        for h in &held {
+                            eprintln!("HELD {phi} {}", self.arena.terms.shown(*h));
+                        }
+                    }
+                }
+                let terms = &mut self.arena.terms;
+                let truth = terms.constant(1, 1);
+                let firsts: Vec<(Atom, TermId)> =
+                    all.iter().map(|(atom, first, _)| (*atom, *first)).collect();
+                let nexts: Vec<(Atom, TermId)> =
+                    all.iter().map(|(atom, _, next)| (*atom, *next)).collect();
+                let mut sides = Vec::new();
+                for (list, token) in [(firsts, first), (nexts, next)] {
+                    let begun: Vec<TermId> = held
+                        .iter()
+                        .map(|term| terms.substitute(*term, &|atom| of(&list, atom)))
+                        .collect();
+                    let mut all = [
+                        token,
+                        terms.substitute(object, &|atom| of(&list, atom)),
+                        terms.substitute(parity, &|atom| of(&list, atom)),
+                    ];
+                    for term in &mut all {
+                        for begun in &begun {
+                            if terms.truth(*begun).is_none() {
+                                *term = terms.replaced(*term, *begun, truth);
+                            }
+                        }
+                    }
+                    sides.push(all);
+                }
+                sides
+                    .into_iter()
+                    .all(|[token, object, parity]| self.has_passed(token, object, parity, asked))
+            }
+            _ => false,
+        }
+    }
+}

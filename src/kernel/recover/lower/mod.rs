@@ -1,0 +1,639 @@
+//! From a warp's tree over terms to a role over integers: trip counts, counters, ring states, objects.
+
+mod condition;
+mod looping;
+mod number;
+mod object;
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::ir::Kernel;
+use crate::ir::Location;
+use crate::meaning::Binary;
+use crate::meaning::Domain;
+use crate::recover::number::Atomic;
+use crate::recover::number::Condition;
+use crate::recover::number::Number;
+use crate::recover::number::Range;
+use crate::recover::recurrence::Recurrences;
+use crate::recover::sketch::Action;
+use crate::recover::sketch::Input;
+use crate::recover::sketch::Line;
+use crate::recover::term::Atom;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+use crate::recover::tree::Arena;
+use crate::recover::tree::Event;
+use crate::recover::tree::EventKind;
+use crate::recover::tree::Obstacle;
+use crate::recover::tree::Statement;
+
+/// The most that an input is taken to be: what is computed from sizes below it does not wrap around.
+pub const MOST: i128 = (1 << 30) - 1;
+
+/// What a phi is at the point that is being lowered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Meaning {
+    Number(Number),
+    /// The state of a machine after so many steps.
+    State {
+        machine: usize,
+        steps: Number,
+    },
+}
+
+/// What the roles of a kernel have in common.
+#[derive(Debug, Default)]
+pub struct Inputs {
+    pub all: Vec<Input>,
+    of_term: BTreeMap<TermId, u32>,
+    /// Loops over what the launch fixes, by the condition of their first iteration.
+    trips: BTreeMap<TermId, u32>,
+    /// What is taken for granted, in words.
+    pub assumptions: BTreeSet<String>,
+    /// The parameter words behind each input.
+    pub words: Vec<BTreeSet<Atom>>,
+    /// How each input is computed from the words of a launch.
+    pub origins: Vec<Origin>,
+}
+
+/// How an input is computed from the words of a launch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// The value of a term over parameters and the numbers of the grid.
+    Term(TermId),
+    /// In how many iterations a relation holds over a phi that begins at `first` and adds `step`.
+    Trips {
+        relation: TermId,
+        phi: u32,
+        first: TermId,
+        step: TermId,
+    },
+    /// A number over other inputs.
+    Number(Number),
+}
+
+pub struct Lowerer<'a> {
+    kernel: &'a Kernel,
+    arena: &'a mut Arena,
+    pub inputs: &'a mut Inputs,
+    threads: u32,
+    recurrences: Recurrences,
+    meanings: BTreeMap<u32, Meaning>,
+    counts: BTreeMap<u32, Number>,
+    /// What holds at this point: conditions of the loops and branches around.
+    held: Vec<TermId>,
+    /// Numbers that are at least 0 at this point.
+    facts: Vec<Number>,
+    /// The variable of the role for a counter or a machine.
+    variables: BTreeMap<Carrier, u32>,
+    next_variable: u32,
+}
+
+/// What a variable of the role stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Carrier {
+    Counter(usize),
+    Machine(usize),
+}
+
+type Result<T> = std::result::Result<T, Obstacle>;
+
+fn refuse<T>(reason: impl Into<String>, location: &Location) -> Result<T> {
+    Err(Obstacle {
+        reason: reason.into(),
+        location: location.clone(),
+    })
+}
+
+/// Lowers the tree of one warp.
+pub fn lower(
+    kernel: &Kernel,
+    arena: &mut Arena,
+    inputs: &mut Inputs,
+    threads: u32,
+    statements: &[Statement],
+) -> Result<Vec<Line>> {
+    let mut used = BTreeSet::new();
+    needed(statements, arena, &mut used);
+    let recurrences = Recurrences::new(&arena.phis.clone(), &used, &mut arena.terms);
+    let mut lowerer = Lowerer {
+        kernel,
+        arena,
+        inputs,
+        threads,
+        recurrences,
+        meanings: BTreeMap::new(),
+        counts: BTreeMap::new(),
+        held: Vec::new(),
+        facts: Vec::new(),
+        variables: BTreeMap::new(),
+        next_variable: 0,
+    };
+    lowerer.block(statements)
+}
+
+/// Registers the loops of a warp that run on in steps of the grid.
+pub fn register(kernel: &Kernel, arena: &mut Arena, inputs: &mut Inputs, statements: &[Statement]) {
+    let mut lowerer = Lowerer {
+        kernel,
+        arena,
+        inputs,
+        threads: 0,
+        recurrences: Recurrences::default(),
+        meanings: BTreeMap::new(),
+        counts: BTreeMap::new(),
+        held: Vec::new(),
+        facts: Vec::new(),
+        variables: BTreeMap::new(),
+        next_variable: 0,
+    };
+    lowerer.register_loops(statements);
+}
+
+/// The phis that statements need, and those that these need.
+pub fn needed(statements: &[Statement], arena: &Arena, used: &mut BTreeSet<u32>) {
+    let mut work: Vec<TermId> = Vec::new();
+    terms_of(statements, &mut work);
+    while let Some(term) = work.pop() {
+        for atom in arena.terms.atoms(term).iter() {
+            match atom {
+                Atom::Phi(phi) if used.insert(*phi) => {
+                    let phi = &arena.phis[*phi as usize];
+                    work.extend([phi.first, phi.next]);
+                }
+                Atom::Test(test) => {
+                    let test = &arena.tests[*test as usize];
+                    let open = |term: &TermId| {
+                        arena
+                            .terms
+                            .atoms(*term)
+                            .iter()
+                            .any(|atom| matches!(atom, Atom::Phi(phi) if !used.contains(phi)))
+                    };
+                    work.extend([test.object, test.parity].iter().filter(|term| open(term)));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The terms in statements.
+pub fn terms_of(statements: &[Statement], out: &mut Vec<TermId>) {
+    for statement in statements {
+        match statement {
+            Statement::Event(event) => out.extend(operands(&event.kind)),
+            Statement::If {
+                condition,
+                then,
+                otherwise,
+                ..
+            } => {
+                out.push(*condition);
+                terms_of(then, out);
+                terms_of(otherwise, out);
+            }
+            Statement::Loop { body, .. } => terms_of(body, out),
+            Statement::Break | Statement::Return => {}
+        }
+    }
+}
+
+fn operands(kind: &EventKind) -> Vec<TermId> {
+    match kind {
+        EventKind::Init { object, count } => vec![*object, *count],
+        EventKind::Invalidate { object } | EventKind::CopyArrive { object, .. } => vec![*object],
+        EventKind::Arrive {
+            object,
+            count,
+            expect,
+        } => [*object, *count].into_iter().chain(*expect).collect(),
+        EventKind::Expect { object, bytes } | EventKind::Complete { object, bytes } => {
+            vec![*object, *bytes]
+        }
+        EventKind::Wait { object, parity } => vec![*object, *parity],
+        EventKind::Copy {
+            object,
+            bytes,
+            multicast,
+        } => std::iter::once(*object)
+            .chain(*bytes)
+            .chain(*multicast)
+            .collect(),
+        EventKind::Commit { object, multicast } => {
+            std::iter::once(*object).chain(*multicast).collect()
+        }
+        EventKind::BarrierSync { barrier, threads } => {
+            std::iter::once(*barrier).chain(*threads).collect()
+        }
+        EventKind::BarrierArrive { barrier, threads } => vec![*barrier, *threads],
+        EventKind::SetMaxRegisters { count, .. } => vec![*count],
+        EventKind::TensorAllocate { columns } | EventKind::TensorDeallocate { columns } => {
+            vec![*columns]
+        }
+        EventKind::ClusterArrive | EventKind::ClusterWait => Vec::new(),
+    }
+}
+
+impl Lowerer<'_> {
+    fn block(&mut self, statements: &[Statement]) -> Result<Vec<Line>> {
+        let mut lines = Vec::new();
+        for statement in statements {
+            match statement {
+                Statement::Event(event) => self.event(event, &mut lines)?,
+                Statement::If {
+                    condition,
+                    then,
+                    otherwise,
+                    location,
+                } => self.conditional(*condition, then, otherwise, location, &mut lines)?,
+                Statement::Loop { id, body, location } => {
+                    self.looped(*id, body, location, &mut lines)?
+                }
+                Statement::Break => {
+                    return refuse("a loop is left in several places", &Location::default());
+                }
+                Statement::Return => lines.push(Line::Return),
+            }
+        }
+        Ok(lines)
+    }
+
+    fn conditional(
+        &mut self,
+        term: TermId,
+        then: &[Statement],
+        otherwise: &[Statement],
+        location: &Location,
+        lines: &mut Vec<Line>,
+    ) -> Result<()> {
+        if let Some(rest) = self.look_ahead(term, then, otherwise) {
+            let mut rest = self.block(&rest)?;
+            lines.append(&mut rest);
+            return Ok(());
+        }
+        if self.condition(term).is_none()
+            && let Node::Binary(Binary::And, a, b) = *self.arena.terms.node(term)
+        {
+            // One after the other, the known one first.
+            for (first, second) in [(a, b), (b, a)] {
+                if self.condition(first).is_some() {
+                    let inner = Statement::If {
+                        condition: second,
+                        then: then.to_vec(),
+                        otherwise: otherwise.to_vec(),
+                        location: location.clone(),
+                    };
+                    return self.conditional(first, &[inner], otherwise, location, lines);
+                }
+            }
+        }
+        let Some(condition) = self.condition(term) else {
+            let what = self.unknown_in(term);
+            if std::env::var("WL_DEBUG").is_ok() {
+                #[allow(clippy::print_stderr)]
+                {
+                    eprintln!(
+                        "COND {} {then:?} ELSE {otherwise:?}",
+                        self.arena.terms.shown(term)
+                    );
+                    self.debug(term);
+                }
+            }
+            return refuse(format!("whether this is done depends on {what}"), location);
+        };
+        match self.known(&condition) {
+            Some(true) => {
+                let mut inner = self.block(then)?;
+                lines.append(&mut inner);
+                return Ok(());
+            }
+            Some(false) => {
+                let mut inner = self.block(otherwise)?;
+                lines.append(&mut inner);
+                return Ok(());
+            }
+            None => {}
+        }
+        let before = (self.facts.clone(), self.meanings.clone());
+        self.assume(&condition);
+        self.held.push(term);
+        let then_lines = self.block(then)?;
+        self.held.pop();
+        (self.facts, self.meanings) = before.clone();
+        if let Some(negated) = condition.clone().negated() {
+            self.assume(&negated);
+        }
+        let not = self.arena.terms.not(&term);
+        self.held.push(not);
+        let otherwise_lines = self.block(otherwise)?;
+        self.held.pop();
+        (self.facts, self.meanings) = before;
+        if then_lines == otherwise_lines {
+            lines.extend(then_lines);
+            return Ok(());
+        }
+        if otherwise_lines.is_empty() && only_loops(&then_lines, &condition) {
+            lines.extend(then_lines);
+            return Ok(());
+        }
+        if then_lines.is_empty() {
+            let Some(negated) = condition.negated() else {
+                return refuse("a number is too large", location);
+            };
+            if only_loops(&otherwise_lines, &negated) {
+                lines.extend(otherwise_lines);
+                return Ok(());
+            }
+            lines.push(Line::If {
+                condition: negated,
+                then: otherwise_lines,
+                otherwise: Vec::new(),
+                location: location.clone(),
+            });
+            return Ok(());
+        }
+        lines.push(Line::If {
+            condition,
+            then: then_lines,
+            otherwise: otherwise_lines,
+            location: location.clone(),
+        });
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event, lines: &mut Vec<Line>) -> Result<()> {
+        let location = &event.location;
+        let mut push = |action: Action| {
+            lines.push(Line::Action {
+                action,
+                location: location.clone(),
+            });
+        };
+        let lanes = i128::from(event.lanes);
+        match &event.kind {
+            EventKind::Init { object, count } => {
+                let object = self.object(*object, location)?;
+                let Some(count) = self
+                    .arena
+                    .terms
+                    .value(*count)
+                    .and_then(|count| i128::try_from(count).ok())
+                else {
+                    return refuse(
+                        "how many arrivals an mbarrier expects is not known",
+                        location,
+                    );
+                };
+                push(Action::Init { object, count });
+            }
+            // Nothing waits at an mbarrier that is no longer valid, or the kernel is undefined.
+            EventKind::Invalidate { .. } => {}
+            EventKind::Arrive {
+                object,
+                count,
+                expect,
+            } => {
+                let object = self.object(*object, location)?;
+                let count = self.operand(*count, location)?;
+                let Some(count) = count.times(lanes) else {
+                    return refuse("a number is too large", location);
+                };
+                match expect {
+                    None => push(Action::Arrive { object, count }),
+                    Some(bytes) => {
+                        let bytes = self.operand(*bytes, location)?;
+                        if event.lanes == 1 && count == Number::constant(1) {
+                            push(Action::ArriveExpect { object, bytes });
+                        } else {
+                            let Some(bytes) = bytes.times(lanes) else {
+                                return refuse("a number is too large", location);
+                            };
+                            push(Action::Expect {
+                                object: object.clone(),
+                                bytes,
+                            });
+                            push(Action::Arrive { object, count });
+                        }
+                    }
+                }
+            }
+            EventKind::Expect { object, bytes } => {
+                let object = self.object(*object, location)?;
+                let bytes = self.operand(*bytes, location)?;
+                let Some(bytes) = bytes.times(lanes) else {
+                    return refuse("a number is too large", location);
+                };
+                push(Action::Expect { object, bytes });
+            }
+            EventKind::Complete { object, bytes } => {
+                let object = self.object(*object, location)?;
+                let bytes = self.operand(*bytes, location)?;
+                for _ in 0..lanes {
+                    push(Action::Complete {
+                        object: object.clone(),
+                        bytes: bytes.clone(),
+                    });
+                }
+            }
+            EventKind::Wait { object, parity } => {
+                let object = self.object(*object, location)?;
+                let parity = self.operand(*parity, location)?;
+                push(Action::Wait { object, parity });
+            }
+            EventKind::Copy {
+                object,
+                bytes,
+                multicast,
+            } => {
+                let object = self.object(*object, location)?;
+                let bytes = match bytes {
+                    Some(bytes) => Some(self.operand(*bytes, location)?),
+                    None => None,
+                };
+                for object in self.everywhere(&object, *multicast, location)? {
+                    for _ in 0..lanes {
+                        push(Action::Copy {
+                            object: object.clone(),
+                            bytes: bytes.clone(),
+                        });
+                    }
+                }
+            }
+            EventKind::CopyArrive {
+                object,
+                no_increment,
+            } => {
+                let object = self.object(*object, location)?;
+                if !no_increment {
+                    return refuse(
+                        "an arrival that raises the pending count first is not followed",
+                        location,
+                    );
+                }
+                push(Action::Arrive {
+                    object,
+                    count: Number::constant(lanes),
+                });
+            }
+            EventKind::Commit { object, multicast } => {
+                let object = self.object(*object, location)?;
+                for object in self.everywhere(&object, *multicast, location)? {
+                    for _ in 0..lanes {
+                        push(Action::Commit {
+                            object: object.clone(),
+                        });
+                    }
+                }
+            }
+            EventKind::BarrierSync { barrier, threads } => {
+                let barrier = self.operand(*barrier, location)?;
+                let threads = match threads {
+                    Some(threads) => self.operand(*threads, location)?,
+                    None => Number::constant(i128::from(self.threads.div_ceil(32) * 32)),
+                };
+                push(Action::Sync { barrier, threads });
+            }
+            EventKind::BarrierArrive { barrier, threads } => {
+                let barrier = self.operand(*barrier, location)?;
+                let threads = self.operand(*threads, location)?;
+                push(Action::BarrierArrive { barrier, threads });
+            }
+            EventKind::ClusterArrive => push(Action::ClusterArrive),
+            EventKind::ClusterWait => push(Action::ClusterWait),
+            EventKind::SetMaxRegisters { count, increase } => {
+                let Some(count) = self
+                    .arena
+                    .terms
+                    .value(*count)
+                    .and_then(|count| i128::try_from(count).ok())
+                else {
+                    return refuse("how many registers are asked for is not known", location);
+                };
+                push(Action::SetMaxRegisters {
+                    count,
+                    increase: *increase,
+                });
+            }
+            EventKind::TensorAllocate { .. } | EventKind::TensorDeallocate { .. } => {
+                let assumption =
+                    "tensor memory suffices: an allocation of it does not block".to_owned();
+                self.inputs.assumptions.insert(assumption);
+            }
+        }
+        Ok(())
+    }
+
+    fn operand(&mut self, term: TermId, location: &Location) -> Result<Number> {
+        match self.number_or_state(term) {
+            Some(number) => Ok(number),
+            None => {
+                let what = self.unknown_in(term);
+                if std::env::var("WL_DEBUG").is_ok() {
+                    #[allow(clippy::print_stderr)]
+                    {
+                        eprintln!("OPERAND {}", self.arena.terms.shown(term));
+                        self.debug(term);
+                    }
+                }
+                refuse(format!("an operand of this depends on {what}"), location)
+            }
+        }
+    }
+
+    /// Words for what keeps a term from being a number.
+    fn unknown_in(&self, term: TermId) -> String {
+        for atom in self.arena.terms.atoms(term).iter() {
+            match atom {
+                Atom::Opaque(_) => {
+                    return "a value that is read from memory or not followed".to_owned();
+                }
+                Atom::Test(_) => return "whether a test of an mbarrier passes".to_owned(),
+                Atom::Phi(phi) if !self.meanings.contains_key(phi) => {
+                    return "what a loop carries, for which no form was found".to_owned();
+                }
+                _ => {}
+            }
+        }
+        "a computation that has no form in the protocol language".to_owned()
+    }
+
+    fn range(&self, number: &Number) -> Option<Range> {
+        number.range(&|atomic| self.range_of(atomic))
+    }
+
+    fn range_of(&self, atomic: &Atomic) -> Option<Range> {
+        match atomic {
+            Atomic::Input(input) => Some(self.inputs.all[*input as usize].range),
+            Atomic::Index(index) => {
+                let count = self.counts.get(index)?;
+                let (_, high) = self.range(count)?;
+                Some((0, (high - 1).max(0)))
+            }
+            Atomic::Variable(_) => Some((0, (1 << 31) - 1)),
+            _ => None,
+        }
+    }
+
+    /// Whether a number is known to be at least 0.
+    fn is_natural(&self, number: &Number) -> bool {
+        let at_least = |number: &Number| self.range(number).is_some_and(|(low, _)| low >= 0);
+        at_least(number)
+            || self.facts.iter().any(|fact| {
+                number
+                    .minus(fact)
+                    .is_some_and(|difference| at_least(&difference))
+            })
+    }
+
+    fn known(&self, condition: &Condition) -> Option<bool> {
+        match condition {
+            Condition::Constant(truth) => Some(*truth),
+            Condition::AtLeastZero(number) => {
+                if self.is_natural(number) {
+                    return Some(true);
+                }
+                let opposite = Number::constant(-1).minus(number)?;
+                self.is_natural(&opposite).then_some(false)
+            }
+            _ => None,
+        }
+    }
+
+    fn assume(&mut self, condition: &Condition) {
+        match condition {
+            Condition::AtLeastZero(number) => self.facts.push(number.clone()),
+            Condition::Zero(number) => {
+                self.facts.push(number.clone());
+                if let Some(negative) = number.times(-1) {
+                    self.facts.push(negative);
+                }
+            }
+            Condition::NotZero(number) if self.is_natural(number) => {
+                if let Some(less) = number.minus(&Number::constant(1)) {
+                    self.facts.push(less);
+                }
+            }
+            Condition::And(a, b) => {
+                self.assume(a);
+                self.assume(b);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether lines do nothing where a condition fails: loops whose count is then 0.
+fn only_loops(lines: &[Line], condition: &Condition) -> bool {
+    let Condition::AtLeastZero(number) = condition else {
+        return false;
+    };
+    !lines.is_empty()
+        && lines.iter().all(|line| match line {
+            Line::For { count, .. } => count.minus(&Number::constant(1)).as_ref() == Some(number),
+            Line::Let { .. } => true,
+            _ => false,
+        })
+}

@@ -1,0 +1,465 @@
+//! A term as an integer.
+//!
+//! A number stands for a term of `w` bits if it equals the term's value as a signed number, that is, if it
+//! is equal modulo 2^w and lies in -2^(w-1)..2^(w-1); each rule below keeps that by the ranges of its parts.
+//! What the launch fixes and no rule covers is an input of its own: any value of its range.
+
+use std::collections::BTreeSet;
+
+use super::Carrier;
+use super::Inputs;
+use super::Lowerer;
+use super::MOST;
+use super::Meaning;
+use super::Origin;
+use crate::ir::Special;
+use crate::meaning::Binary;
+use crate::meaning::Relation;
+use crate::meaning::Word;
+use crate::recover::number::Atomic;
+use crate::recover::number::Number;
+use crate::recover::recurrence::is_launch;
+use crate::recover::sketch::Input;
+use crate::recover::term::Atom;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+
+impl Lowerer<'_> {
+    /// A term as an integer, also where it depends on the state of a machine.
+    pub(super) fn number_or_state(&mut self, term: TermId) -> Option<Number> {
+        if let Some(number) = self.number(term) {
+            return Some(number);
+        }
+        // Part by part, since each may depend on another machine.
+        let width = self.arena.terms.width_of(term);
+        let (constant, parts) = self.arena.terms.linear(term);
+        let mut sum = Number::constant(Word::new(constant, width).signed());
+        for (part, factor) in parts {
+            let number = match self.number(part) {
+                Some(number) => number,
+                None => self.tabled(part)?,
+            };
+            sum = sum.plus(&number.times(Word::new(factor, width).signed())?)?;
+        }
+        self.fits(&sum, width).then_some(sum)
+    }
+
+    fn fits(&self, number: &Number, width: u16) -> bool {
+        let half = 1_i128 << (width - 1).min(100);
+        self.range(number)
+            .is_some_and(|(low, high)| low >= -half && high < half)
+    }
+
+    fn natural(&mut self, term: TermId) -> Option<Number> {
+        self.number(term).filter(|number| self.is_natural(number))
+    }
+
+    /// A term as an integer.
+    pub(super) fn number(&mut self, term: TermId) -> Option<Number> {
+        let width = self.arena.terms.width_of(term);
+        if width == 1 {
+            return None;
+        }
+        let number = self
+            .structured(term)
+            .map(folded)
+            .filter(|number| self.fits(number, width));
+        if number.is_some() {
+            return number;
+        }
+        if is_launch(term, &self.arena.terms) {
+            Some(self.input(term))
+        } else {
+            None
+        }
+    }
+
+    fn structured(&mut self, term: TermId) -> Option<Number> {
+        let width = self.arena.terms.width_of(term);
+        let value = |lowerer: &Self, term: TermId| {
+            lowerer
+                .arena
+                .terms
+                .value(term)
+                .and_then(|bits| i128::try_from(bits).ok())
+        };
+        match self.arena.terms.node(term).clone() {
+            Node::Constant(bits) => Some(Number::constant(Word::new(bits, width).signed())),
+            Node::Atom(Atom::Phi(phi)) => match self.meanings.get(&phi)? {
+                Meaning::Number(number) => Some(number.clone()),
+                Meaning::State { .. } => None,
+            },
+            Node::Sum { constant, parts } => {
+                let mut sum = Number::constant(Word::new(constant, width).signed());
+                for (part, factor) in parts {
+                    let number = self.number(part)?;
+                    sum = sum.plus(&number.times(Word::new(factor, width).signed())?)?;
+                }
+                Some(sum)
+            }
+            Node::Binary(operation, a, b) => {
+                let constant = value(self, b).or_else(|| {
+                    matches!(operation, Binary::And)
+                        .then(|| value(self, a))
+                        .flatten()
+                });
+                let other = if value(self, b).is_some() { a } else { b };
+                let constant = constant?;
+                match operation {
+                    Binary::And => {
+                        let all = i128::try_from(Word::new(u128::MAX, width).bits).ok()?;
+                        let number = self.number(other)?;
+                        if (constant + 1).count_ones() == 1 {
+                            return number.remainder(constant + 1);
+                        }
+                        // A mask of the highest bits rounds down.
+                        let below = all - constant;
+                        if (below + 1).count_ones() == 1 {
+                            return number.minus(&number.remainder(below + 1)?);
+                        }
+                        None
+                    }
+                    Binary::ShiftRightLogical => {
+                        let divisor = 1_i128.checked_shl(u32::try_from(constant).ok()?)?;
+                        self.quotient(other, divisor)
+                    }
+                    Binary::ShiftRightArithmetic => {
+                        let divisor = 1_i128.checked_shl(u32::try_from(constant).ok()?)?;
+                        self.number(other)?.divided(divisor)
+                    }
+                    Binary::DivideUnsigned | Binary::DivideSigned if constant > 0 => {
+                        self.natural(other)?.divided(constant)
+                    }
+                    Binary::RemainderUnsigned | Binary::RemainderSigned if constant > 0 => {
+                        self.natural(other)?.remainder(constant)
+                    }
+                    _ => None,
+                }
+            }
+            Node::Extend {
+                term: inner,
+                signed,
+            } => {
+                if self.arena.terms.width_of(inner) == 1 {
+                    return None;
+                }
+                if signed {
+                    self.number(inner)
+                } else {
+                    self.natural(inner)
+                }
+            }
+            Node::Extract { term: inner, low } => {
+                let number = self.number(inner)?;
+                let shifted = if low == 0 {
+                    number
+                } else {
+                    self.is_natural(&number).then_some(())?;
+                    self.reciprocal(&number, 1_i128.checked_shl(u32::from(low))?)?
+                };
+                if self.fits(&shifted, width) {
+                    return Some(shifted);
+                }
+                let half = 1_i128 << (width - 1);
+                let reduced = shifted.remainder(half.checked_mul(2)?)?;
+                self.range(&reduced)
+                    .filter(|(_, high)| *high < half)
+                    .map(|_| reduced)
+            }
+            Node::Select(condition, a, b) => self.lesser(condition, a, b),
+            _ => None,
+        }
+    }
+
+    /// Rounded down, also where a product with a reciprocal is meant.
+    fn quotient(&mut self, term: TermId, divisor: i128) -> Option<Number> {
+        let number = self.natural(term)?;
+        self.reciprocal(&number, divisor)
+    }
+
+    /// `number / divisor`. Where the number is `m * x` and `m` is a rounded `divisor / d`, it is `x / d`: with
+    /// `m * d = divisor + e` and `0 <= e * x < divisor`, `m * x / divisor = x / d + e * x / (d * divisor)`, and what
+    /// is added is less than `1 / d`, too little to come to the next integer.
+    fn reciprocal(&self, number: &Number, divisor: i128) -> Option<Number> {
+        if number.constant == 0
+            && let Some(factor) = number.parts.values().copied().reduce(greatest_divisor)
+            && factor > 1
+            && divisor % factor != 0
+            && let Some(x) = number.divided(factor)
+            && let Some((low, high)) = self.range(&x)
+            && low >= 0
+        {
+            let by = (divisor + factor - 1) / factor;
+            let error = factor.checked_mul(by)?.checked_sub(divisor)?;
+            if error >= 0 && error.checked_mul(high)? < divisor {
+                return x.divided(by);
+            }
+        }
+        number.divided(divisor)
+    }
+
+    /// A choice that is the lesser or the greater of its sides.
+    fn lesser(&mut self, condition: TermId, a: TermId, b: TermId) -> Option<Number> {
+        let (negated, relation) = match self.arena.terms.node(condition).clone() {
+            Node::Not(inner) => (true, self.arena.terms.node(inner).clone()),
+            other => (false, other),
+        };
+        let Node::Relation(Relation::LessSigned | Relation::LessUnsigned, x, y) = relation else {
+            return None;
+        };
+        let (p, q) = (self.natural(a)?, self.natural(b)?);
+        let (x, y) = (self.natural(x)?, self.natural(y)?);
+        // `x < y ? a : b`, or with `negated` `x < y ? b : a`.
+        let (then, otherwise) = if negated { (&q, &p) } else { (&p, &q) };
+        if (x == *then && y == *otherwise)
+            || (x.plus(&Number::constant(1)).as_ref() == Some(then) && y == *otherwise)
+        {
+            return Some(Number::minimum(p, q));
+        }
+        if x == *otherwise && y == *then {
+            return Some(Number::maximum(p, q));
+        }
+        None
+    }
+
+    /// What the launch fixes, as an input.
+    pub(super) fn input(&mut self, term: TermId) -> Number {
+        let number = match self.inputs.of_term.get(&term) {
+            Some(number) => *number,
+            None => {
+                let (name, meaning) = self.called(term);
+                let words: BTreeSet<Atom> = self.arena.terms.atoms(term).iter().copied().collect();
+                let number = self
+                    .inputs
+                    .add(name, meaning, words, (0, MOST), Origin::Term(term));
+                self.inputs.of_term.insert(term, number);
+                number
+            }
+        };
+        Number::of(Atomic::Input(number))
+    }
+
+    /// What an input is called, and what it is.
+    fn called(&self, term: TermId) -> (String, String) {
+        match self.arena.terms.node(term) {
+            Node::Atom(Atom::Parameter { offset }) => {
+                let parameter = self.kernel.parameters.iter().find(|parameter| {
+                    (parameter.offset..parameter.offset + parameter.size.max(1)).contains(offset)
+                });
+                match parameter {
+                    Some(parameter) if parameter.size <= 4 => {
+                        (parameter.name.clone(), parameter.name.clone())
+                    }
+                    Some(parameter) => {
+                        let at = offset - parameter.offset;
+                        (
+                            format!("{}_at_{at}", parameter.name),
+                            format!("{} at byte {at}", parameter.name),
+                        )
+                    }
+                    None => (
+                        format!("param_at_{offset}"),
+                        format!("parameters at byte {offset}"),
+                    ),
+                }
+            }
+            Node::Atom(Atom::Special(special)) => {
+                let axis = |axis: &u8| ["x", "y", "z"][usize::from((*axis).min(2))];
+                let name = match special {
+                    Special::CtaIndex(at) => format!("ctaid_{}", axis(at)),
+                    Special::GridCtas(at) => format!("nctaid_{}", axis(at)),
+                    Special::ClusterIndex(at) => format!("clusterid_{}", axis(at)),
+                    Special::GridClusters(at) => format!("nclusterid_{}", axis(at)),
+                    _ => "special".to_owned(),
+                };
+                (name.clone(), name)
+            }
+            _ => {
+                let mut of: Vec<String> = Vec::new();
+                for atom in self.arena.terms.atoms(term).iter() {
+                    if let Atom::Parameter { offset } = atom
+                        && let Some(parameter) = self.kernel.parameters.iter().find(|parameter| {
+                            (parameter.offset..parameter.offset + parameter.size.max(1))
+                                .contains(offset)
+                        })
+                        && !of.contains(&parameter.name)
+                    {
+                        of.push(parameter.name.clone());
+                    }
+                }
+                let of = if of.is_empty() {
+                    "the grid".to_owned()
+                } else {
+                    of.join(", ")
+                };
+                ("computed".to_owned(), format!("computed from {of}"))
+            }
+        }
+    }
+
+    /// A term over the states of one machine, as a function of the number of steps.
+    pub(super) fn tabled(&mut self, term: TermId) -> Option<Number> {
+        let (values, steps, tail) = self.table(term)?;
+        let width = self.arena.terms.width_of(term);
+        let values: Vec<i128> = values
+            .into_iter()
+            .map(|bits| Word::new(bits, width).signed())
+            .collect();
+        if values.windows(2).all(|pair| pair[0] == pair[1]) {
+            return values.first().map(|value| Number::constant(*value));
+        }
+        if tail > 0 {
+            return None;
+        }
+        periodic(&values, &steps)
+    }
+
+    /// The values of a term in the states of the one machine that it depends on, the number of steps, and how many of the
+    /// states come only once.
+    pub(super) fn table(&mut self, term: TermId) -> Option<(Vec<u128>, Number, usize)> {
+        let mut found: Option<(usize, Number)> = None;
+        for atom in self.arena.terms.atoms(term).iter() {
+            let Atom::Phi(phi) = atom else { return None };
+            let Meaning::State { machine, steps } = self.meanings.get(phi)? else {
+                return None;
+            };
+            match &found {
+                None => found = Some((*machine, steps.clone())),
+                Some((other, at)) if other == machine && at == steps => {}
+                Some(_) => return None,
+            }
+        }
+        let (machine, steps) = found?;
+        let machine = self.recurrences.machines[machine].clone();
+        let mut values = Vec::new();
+        for state in &machine.states {
+            let value = self.recurrences.evaluated(
+                term,
+                &machine.variables,
+                state,
+                &mut self.arena.terms,
+            )?;
+            values.push(value);
+        }
+        Some((values, steps, machine.tail))
+    }
+
+    pub(super) fn variable(&mut self, carrier: Carrier) -> u32 {
+        if let Some(variable) = self.variables.get(&carrier) {
+            return *variable;
+        }
+        let variable = self.next_variable;
+        self.next_variable += 1;
+        self.variables.insert(carrier, variable);
+        variable
+    }
+}
+
+fn greatest_divisor(a: i128, b: i128) -> i128 {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    i128::try_from(a).unwrap_or(1)
+}
+
+/// `x - d * (x / d)` is `x % d`.
+fn folded(number: Number) -> Number {
+    for (atomic, coefficient) in &number.parts {
+        let Atomic::Quotient(inner, divisor) = atomic else {
+            continue;
+        };
+        if coefficient % divisor != 0 {
+            continue;
+        }
+        let times = -(coefficient / divisor);
+        let folded = (|| {
+            let without = number.minus(&Number::of(atomic.clone()).times(*coefficient)?)?;
+            let rest = without.minus(&inner.times(times)?)?;
+            // Only where all of the dividend was there.
+            let whole = inner.parts.iter().all(|(atomic, factor)| {
+                factor
+                    .checked_mul(times)
+                    .is_some_and(|product| without.parts.get(atomic) == Some(&product))
+            });
+            if !whole {
+                return None;
+            }
+            rest.plus(&inner.remainder(*divisor)?.times(times)?)
+        })();
+        if let Some(result) = folded {
+            return result;
+        }
+    }
+    number
+}
+
+/// Values that come around, as a number of the steps: `base + stride * ((steps + k) % S)`, or
+/// `base + difference * ((steps + k) / S % 2)`.
+pub fn periodic(values: &[i128], steps: &Number) -> Option<Number> {
+    let all = values.len();
+    let period = (1..=all).find(|period| {
+        all % period == 0
+            && values
+                .iter()
+                .enumerate()
+                .all(|(at, value)| *value == values[at % period])
+    })?;
+    let base = *values.iter().min()?;
+    let divisor = i128::try_from(period).ok()?;
+    for shift in 0..period {
+        let moved = steps.plus(&Number::constant(i128::try_from(shift).ok()?))?;
+        // The place of the least value is where the index is 0.
+        let at = |index: usize| values[(index + period - shift) % period];
+        let stride = at(1 % period).checked_sub(at(0))?;
+        let linear = at(0) == base
+            && (0..period).all(|index| {
+                i128::try_from(index)
+                    .ok()
+                    .and_then(|index| index.checked_mul(stride))
+                    .and_then(|value| value.checked_add(base))
+                    == Some(at(index))
+            });
+        if linear && stride != 0 {
+            return Number::constant(base).plus(&moved.remainder(divisor)?.times(stride)?);
+        }
+        if period % 2 == 0 {
+            let half = period / 2;
+            let halves = (0..half).all(|index| at(index) == at(0))
+                && (half..period).all(|index| at(index) == at(half));
+            if halves && at(0) == base {
+                let bit = moved.divided(divisor / 2)?.remainder(2)?;
+                return Number::constant(base).plus(&bit.times(at(half).checked_sub(base)?)?);
+            }
+        }
+    }
+    None
+}
+
+impl Inputs {
+    /// A new input; names are made unique.
+    pub fn add(
+        &mut self,
+        name: String,
+        meaning: String,
+        words: BTreeSet<Atom>,
+        range: (i128, i128),
+        origin: Origin,
+    ) -> u32 {
+        let number = u32::try_from(self.all.len()).unwrap_or(u32::MAX);
+        let mut unique = name.clone();
+        let mut count = 2;
+        while self.all.iter().any(|input| input.name == unique) {
+            unique = format!("{name}_{count}");
+            count += 1;
+        }
+        self.all.push(Input {
+            name: unique,
+            range,
+            meaning,
+        });
+        self.words.push(words);
+        self.origins.push(origin);
+        number
+    }
+}

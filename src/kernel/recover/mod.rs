@@ -1,0 +1,22 @@
+//! From a kernel to what its warps do: a slice of the graph, walked with terms.
+
+mod bytes;
+mod family;
+pub mod graph;
+mod kernel;
+pub mod lower;
+pub mod number;
+mod operands;
+pub mod recurrence;
+mod simplify;
+pub mod sketch;
+pub mod slice;
+pub mod term;
+pub mod tree;
+pub mod walk;
+mod write;
+
+pub use kernel::Recovered;
+pub use kernel::Shape;
+pub use kernel::recover;
+pub use tree::Obstacle;

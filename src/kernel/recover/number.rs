@@ -1,0 +1,446 @@
+//! Integers of the recovered protocol: linear expressions over parameters, loop indices, counters
+//! and quotients, in a normal form, so equal expressions are equal values.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// What an expression is made of.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Atomic {
+    /// An input of the kernel, by its number.
+    Input(u32),
+    /// The index of a loop, by its number.
+    Index(u32),
+    /// A variable of the role, by its number.
+    Variable(u32),
+    /// Rounded down; the divisor is positive.
+    Quotient(Box<Number>, i128),
+    Remainder(Box<Number>, i128),
+    Minimum(Box<Number>, Box<Number>),
+    Maximum(Box<Number>, Box<Number>),
+}
+
+/// `constant + sum of coefficient * atomic`; coefficients are not 0.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Number {
+    pub constant: i128,
+    pub parts: BTreeMap<Atomic, i128>,
+}
+
+/// The least and the greatest value.
+pub type Range = (i128, i128);
+
+impl Number {
+    pub fn constant(constant: i128) -> Self {
+        Self {
+            constant,
+            parts: BTreeMap::new(),
+        }
+    }
+
+    pub fn of(atomic: Atomic) -> Self {
+        Self {
+            constant: 0,
+            parts: BTreeMap::from([(atomic, 1)]),
+        }
+    }
+
+    pub fn as_constant(&self) -> Option<i128> {
+        self.parts.is_empty().then_some(self.constant)
+    }
+
+    pub fn plus(&self, other: &Self) -> Option<Self> {
+        self.with(other, 1)
+    }
+
+    pub fn minus(&self, other: &Self) -> Option<Self> {
+        self.with(other, -1)
+    }
+
+    fn with(&self, other: &Self, factor: i128) -> Option<Self> {
+        let mut sum = self.clone();
+        sum.constant = sum
+            .constant
+            .checked_add(other.constant.checked_mul(factor)?)?;
+        for (atomic, coefficient) in &other.parts {
+            let slot = sum.parts.entry(atomic.clone()).or_default();
+            *slot = slot.checked_add(coefficient.checked_mul(factor)?)?;
+        }
+        sum.parts.retain(|_, coefficient| *coefficient != 0);
+        Some(sum)
+    }
+
+    pub fn times(&self, factor: i128) -> Option<Self> {
+        Self::default().with(self, factor)
+    }
+
+    /// Rounded down. What is a multiple of the divisor is divided by itself.
+    pub fn divided(&self, divisor: i128) -> Option<Self> {
+        if divisor <= 0 {
+            return None;
+        }
+        let mut whole = Self::default();
+        let mut rest = Self::default();
+        for (atomic, coefficient) in &self.parts {
+            if coefficient % divisor == 0 {
+                whole.parts.insert(atomic.clone(), coefficient / divisor);
+            } else {
+                rest.parts.insert(atomic.clone(), *coefficient);
+            }
+        }
+        whole.constant = self.constant.div_euclid(divisor);
+        rest.constant = self.constant.rem_euclid(divisor);
+        if rest.parts.is_empty() {
+            return Some(whole);
+        }
+        whole.plus(&Self::of(Atomic::Quotient(Box::new(rest), divisor)))
+    }
+
+    /// In `0..divisor`.
+    pub fn remainder(&self, divisor: i128) -> Option<Self> {
+        if divisor <= 0 {
+            return None;
+        }
+        let mut rest = Self::default();
+        for (atomic, coefficient) in &self.parts {
+            let coefficient = coefficient.rem_euclid(divisor);
+            if coefficient != 0 {
+                rest.parts.insert(atomic.clone(), coefficient);
+            }
+        }
+        rest.constant = self.constant.rem_euclid(divisor);
+        if rest.parts.is_empty() || divisor == 1 {
+            return Some(Self::constant(rest.constant % divisor));
+        }
+        Some(Self::of(Atomic::Remainder(Box::new(rest), divisor)))
+    }
+
+    pub fn minimum(a: Self, b: Self) -> Self {
+        match a.minus(&b).and_then(|difference| difference.as_constant()) {
+            Some(difference) if difference <= 0 => a,
+            Some(_) => b,
+            None => Self::of(Atomic::Minimum(
+                Box::new(a.clone().min(b.clone())),
+                Box::new(a.max(b)),
+            )),
+        }
+    }
+
+    pub fn maximum(a: Self, b: Self) -> Self {
+        match a.minus(&b).and_then(|difference| difference.as_constant()) {
+            Some(difference) if difference >= 0 => a,
+            Some(_) => b,
+            None => Self::of(Atomic::Maximum(
+                Box::new(a.clone().min(b.clone())),
+                Box::new(a.max(b)),
+            )),
+        }
+    }
+
+    /// The range, where those of inputs, indices and variables are given.
+    pub fn range(&self, of: &dyn Fn(&Atomic) -> Option<Range>) -> Option<Range> {
+        let (mut low, mut high) = (self.constant, self.constant);
+        for (atomic, coefficient) in &self.parts {
+            let (a, b) = range_of(atomic, of)?;
+            let (x, y) = (a.checked_mul(*coefficient)?, b.checked_mul(*coefficient)?);
+            low = low.checked_add(x.min(y))?;
+            high = high.checked_add(x.max(y))?;
+        }
+        Some((low, high))
+    }
+
+    /// The expression with some atomics replaced.
+    pub fn replaced(&self, by: &dyn Fn(&Atomic) -> Option<Number>) -> Option<Self> {
+        let mut sum = Self::constant(self.constant);
+        for (atomic, coefficient) in &self.parts {
+            let number = match by(atomic) {
+                Some(number) => number,
+                None => match atomic {
+                    Atomic::Quotient(inner, divisor) => inner.replaced(by)?.divided(*divisor)?,
+                    Atomic::Remainder(inner, divisor) => inner.replaced(by)?.remainder(*divisor)?,
+                    Atomic::Minimum(a, b) => Self::minimum(a.replaced(by)?, b.replaced(by)?),
+                    Atomic::Maximum(a, b) => Self::maximum(a.replaced(by)?, b.replaced(by)?),
+                    other => Self::of(other.clone()),
+                },
+            };
+            sum = sum.plus(&number.times(*coefficient)?)?;
+        }
+        Some(sum)
+    }
+
+    /// Whether an atomic occurs anywhere.
+    pub fn mentions(&self, wanted: &dyn Fn(&Atomic) -> bool) -> bool {
+        self.parts.keys().any(|atomic| {
+            wanted(atomic)
+                || match atomic {
+                    Atomic::Quotient(inner, _) | Atomic::Remainder(inner, _) => {
+                        inner.mentions(wanted)
+                    }
+                    Atomic::Minimum(a, b) | Atomic::Maximum(a, b) => {
+                        a.mentions(wanted) || b.mentions(wanted)
+                    }
+                    _ => false,
+                }
+        })
+    }
+
+    /// The value, where those of inputs, indices and variables are given.
+    pub fn value(&self, of: &dyn Fn(&Atomic) -> Option<i128>) -> Option<i128> {
+        let mut sum = self.constant;
+        for (atomic, coefficient) in &self.parts {
+            let value = match atomic {
+                Atomic::Quotient(inner, divisor) => {
+                    inner.value(of)?.checked_div_euclid(*divisor)?
+                }
+                Atomic::Remainder(inner, divisor) => {
+                    inner.value(of)?.checked_rem_euclid(*divisor)?
+                }
+                Atomic::Minimum(a, b) => a.value(of)?.min(b.value(of)?),
+                Atomic::Maximum(a, b) => a.value(of)?.max(b.value(of)?),
+                other => of(other)?,
+            };
+            sum = sum.checked_add(value.checked_mul(*coefficient)?)?;
+        }
+        Some(sum)
+    }
+}
+
+fn range_of(atomic: &Atomic, of: &dyn Fn(&Atomic) -> Option<Range>) -> Option<Range> {
+    Some(match atomic {
+        Atomic::Quotient(inner, divisor) => {
+            let (low, high) = inner.range(of)?;
+            (low.div_euclid(*divisor), high.div_euclid(*divisor))
+        }
+        Atomic::Remainder(inner, divisor) => match inner.range(of) {
+            Some((low, high)) if low >= 0 && high < *divisor => (low, high),
+            _ => (0, divisor - 1),
+        },
+        Atomic::Minimum(a, b) => {
+            let (a, b) = (a.range(of)?, b.range(of)?);
+            (a.0.min(b.0), a.1.min(b.1))
+        }
+        Atomic::Maximum(a, b) => {
+            let (a, b) = (a.range(of)?, b.range(of)?);
+            (a.0.max(b.0), a.1.max(b.1))
+        }
+        other => of(other)?,
+    })
+}
+
+/// A truth value of the recovered protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Condition {
+    Constant(bool),
+    /// The number is at least 0.
+    AtLeastZero(Number),
+    /// The number is 0.
+    Zero(Number),
+    NotZero(Number),
+    And(Box<Condition>, Box<Condition>),
+    Or(Box<Condition>, Box<Condition>),
+}
+
+impl Condition {
+    /// `number >= 0`, decided where it is a constant.
+    pub fn at_least_zero(number: Number) -> Self {
+        match number.as_constant() {
+            Some(constant) => Self::Constant(constant >= 0),
+            None => Self::AtLeastZero(number),
+        }
+    }
+
+    pub fn zero(number: Number) -> Self {
+        match number.as_constant() {
+            Some(constant) => Self::Constant(constant == 0),
+            None => Self::Zero(number),
+        }
+    }
+
+    pub fn and(a: Self, b: Self) -> Self {
+        match (a, b) {
+            (Self::Constant(false), _) | (_, Self::Constant(false)) => Self::Constant(false),
+            (Self::Constant(true), other) | (other, Self::Constant(true)) => other,
+            (a, b) if a == b => a,
+            (a, b) => Self::And(Box::new(a), Box::new(b)),
+        }
+    }
+
+    pub fn or(a: Self, b: Self) -> Self {
+        match (a, b) {
+            (Self::Constant(true), _) | (_, Self::Constant(true)) => Self::Constant(true),
+            (Self::Constant(false), other) | (other, Self::Constant(false)) => other,
+            (a, b) if a == b => a,
+            (a, b) => Self::Or(Box::new(a), Box::new(b)),
+        }
+    }
+
+    pub fn negated(self) -> Option<Self> {
+        Some(match self {
+            Self::Constant(truth) => Self::Constant(!truth),
+            // not (n >= 0) is -n - 1 >= 0
+            Self::AtLeastZero(number) => Self::at_least_zero(Number::constant(-1).minus(&number)?),
+            Self::Zero(number) => Self::NotZero(number),
+            Self::NotZero(number) => Self::Zero(number),
+            Self::And(a, b) => Self::or(a.negated()?, b.negated()?),
+            Self::Or(a, b) => Self::and(a.negated()?, b.negated()?),
+        })
+    }
+
+    pub fn replaced(&self, by: &dyn Fn(&Atomic) -> Option<Number>) -> Option<Self> {
+        Some(match self {
+            Self::Constant(truth) => Self::Constant(*truth),
+            Self::AtLeastZero(number) => Self::at_least_zero(number.replaced(by)?),
+            Self::Zero(number) => Self::zero(number.replaced(by)?),
+            Self::NotZero(number) => Self::zero(number.replaced(by)?).negated()?,
+            Self::And(a, b) => Self::and(a.replaced(by)?, b.replaced(by)?),
+            Self::Or(a, b) => Self::or(a.replaced(by)?, b.replaced(by)?),
+        })
+    }
+}
+
+/// How atomics are called.
+pub trait Names {
+    fn name(&self, atomic: &Atomic) -> String;
+}
+
+/// A number as text of the protocol language. `tight` puts sums in parentheses.
+pub fn written(number: &Number, names: &dyn Names, tight: bool) -> String {
+    let mut text = String::new();
+    let mut terms = 0;
+    for (atomic, coefficient) in &number.parts {
+        let name = written_atomic(atomic, names);
+        let size = coefficient.unsigned_abs();
+        let term = if size == 1 {
+            name
+        } else {
+            format!("{size} * {name}")
+        };
+        match (text.is_empty(), *coefficient < 0) {
+            (true, false) => text = term,
+            (true, true) => text = format!("0 - {term}"),
+            (false, false) => text = format!("{text} + {term}"),
+            (false, true) => text = format!("{text} - {term}"),
+        }
+        terms += 1;
+        if terms == 1 && (size != 1 || *coefficient < 0) {
+            terms = 2;
+        }
+    }
+    if text.is_empty() {
+        return if number.constant < 0 {
+            format!("(0 - {})", number.constant.unsigned_abs())
+        } else {
+            number.constant.to_string()
+        };
+    }
+    if number.constant > 0 {
+        text = format!("{text} + {}", number.constant);
+    } else if number.constant < 0 {
+        text = format!("{text} - {}", number.constant.unsigned_abs());
+    }
+    if tight && (terms > 1 || number.constant != 0) {
+        format!("({text})")
+    } else {
+        text
+    }
+}
+
+fn written_atomic(atomic: &Atomic, names: &dyn Names) -> String {
+    match atomic {
+        Atomic::Quotient(inner, divisor) => {
+            format!("({} / {divisor})", written(inner, names, true))
+        }
+        Atomic::Remainder(inner, divisor) => {
+            format!("({} % {divisor})", written(inner, names, true))
+        }
+        Atomic::Minimum(a, b) => format!(
+            "min({}, {})",
+            written(a, names, false),
+            written(b, names, false)
+        ),
+        Atomic::Maximum(a, b) => format!(
+            "max({}, {})",
+            written(a, names, false),
+            written(b, names, false)
+        ),
+        other => names.name(other),
+    }
+}
+
+/// A condition as text of the protocol language.
+pub fn written_condition(condition: &Condition, names: &dyn Names) -> String {
+    match condition {
+        Condition::Constant(truth) => truth.to_string(),
+        Condition::AtLeastZero(number) => relation(number, ">=", names),
+        Condition::Zero(number) => relation(number, "==", names),
+        Condition::NotZero(number) => relation(number, "!=", names),
+        Condition::And(a, b) => format!(
+            "({} && {})",
+            written_condition(a, names),
+            written_condition(b, names)
+        ),
+        Condition::Or(a, b) => format!(
+            "({} || {})",
+            written_condition(a, names),
+            written_condition(b, names)
+        ),
+    }
+}
+
+/// `number ? 0` with negative parts on the right.
+fn relation(number: &Number, sign: &str, names: &dyn Names) -> String {
+    let (mut left, mut right) = (Number::default(), Number::default());
+    for (atomic, coefficient) in &number.parts {
+        if *coefficient > 0 {
+            left.parts.insert(atomic.clone(), *coefficient);
+        } else {
+            right
+                .parts
+                .insert(atomic.clone(), coefficient.saturating_neg());
+        }
+    }
+    if number.constant > 0 {
+        left.constant = number.constant;
+    } else {
+        right.constant = number.constant.saturating_neg();
+    }
+    // `a >= b + 1` reads as `a > b`.
+    if sign == ">=" && right.constant > 0 && !right.parts.is_empty() {
+        right.constant -= 1;
+        return format!(
+            "{} > {}",
+            written(&left, names, false),
+            written(&right, names, false)
+        );
+    }
+    if sign == ">=" && left.constant == 1 && !left.parts.is_empty() {
+        // `a + 1 >= b` reads as `a >= b - 1`; kept as it is.
+        return format!(
+            "{} >= {}",
+            written(&left, names, false),
+            written(&right, names, false)
+        );
+    }
+    format!(
+        "{} {sign} {}",
+        written(&left, names, false),
+        written(&right, names, false)
+    )
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        struct Plain;
+        impl Names for Plain {
+            fn name(&self, atomic: &Atomic) -> String {
+                match atomic {
+                    Atomic::Input(number) => format!("p{number}"),
+                    Atomic::Index(number) => format!("i{number}"),
+                    Atomic::Variable(number) => format!("v{number}"),
+                    _ => String::new(),
+                }
+            }
+        }
+        formatter.write_str(&written(self, &Plain, false))
+    }
+}

@@ -1,0 +1,571 @@
+//! What loops carry: counters, and state that comes around.
+//!
+//! Phis that are copies of each other along a nest of loops are one *variable* of the role. A variable
+//! is a *counter* if every change adds a number that is fixed at launch. Variables whose changes depend
+//! only on each other, and begin with constants, are a *machine*: all of their states are enumerated,
+//! and if every change moves along one cycle of states by a fixed number of steps, the state is
+//! a function of a counter of steps.
+//!
+//! The argument is induction over the changes: the initial state is step 0; a change takes the state of
+//! step n to the state of step n + d, for every n of the cycle, which is checked for each n by
+//! computing with words.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::recover::term::Atom;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+use crate::recover::term::Terms;
+use crate::recover::tree::Phi;
+
+/// States of a machine beyond which it is given up.
+const MAX_STATES: usize = 4096;
+
+/// A place where a variable changes: the entry of a loop, or the end of its iterations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Site {
+    Entry(u32),
+    Latch(u32),
+}
+
+/// By how many steps a site moves a machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Steps {
+    By(usize),
+    /// What does not depend on the machine decides.
+    If(TermId, Box<Steps>, Box<Steps>),
+}
+
+/// What a site makes of the variables of a machine: their places and terms over them.
+#[derive(Debug, Clone)]
+enum Change {
+    To(Vec<(usize, TermId)>),
+    If(TermId, Box<Change>, Box<Change>),
+}
+
+/// A way through the conditions of a change, and what it comes to.
+type Way<'c> = (Vec<bool>, &'c [(usize, TermId)]);
+
+impl Change {
+    fn ways(&self) -> Vec<Way<'_>> {
+        match self {
+            Self::To(terms) => vec![(Vec::new(), terms)],
+            Self::If(_, yes, no) => {
+                let mut all = Vec::new();
+                for (truth, side) in [(true, yes), (false, no)] {
+                    for (mut path, terms) in side.ways() {
+                        path.insert(0, truth);
+                        all.push((path, terms));
+                    }
+                }
+                all
+            }
+        }
+    }
+
+    fn steps(&self, of: &BTreeMap<Vec<bool>, usize>, path: &mut Vec<bool>) -> Steps {
+        match self {
+            Self::To(_) => Steps::By(of.get(path).copied().unwrap_or(0)),
+            Self::If(condition, yes, no) => {
+                path.push(true);
+                let yes = yes.steps(of, path);
+                path.pop();
+                path.push(false);
+                let no = no.steps(of, path);
+                path.pop();
+                if yes == no {
+                    yes
+                } else {
+                    Steps::If(*condition, Box::new(yes), Box::new(no))
+                }
+            }
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+pub struct Machine {
+    pub variables: Vec<usize>,
+    /// The values of the variables, per step; those before `tail` come once, the others around.
+    pub states: Vec<Vec<u128>>,
+    pub tail: usize,
+    /// By how many steps each site moves.
+    pub steps: BTreeMap<Site, Steps>,
+    /// The loop whose index is the number of steps, if there is one.
+    pub index: Option<u32>,
+}
+
+impl Machine {
+    pub fn period(&self) -> usize {
+        self.states.len() - self.tail
+    }
+}
+
+/// A variable: phis that are copies of each other.
+#[derive(Debug, Clone)]
+pub struct Variable {
+    pub phis: Vec<u32>,
+    /// The phi whose first value is not of the variable itself.
+    pub root: Option<u32>,
+}
+
+#[derive(Debug, Default)]
+pub struct Recurrences {
+    pub variables: Vec<Variable>,
+    /// The variable of each phi.
+    pub of_phi: BTreeMap<u32, usize>,
+    pub machines: Vec<Machine>,
+    /// The machine of a variable.
+    pub machine_of: BTreeMap<usize, usize>,
+    /// Variables to which every site adds what is fixed at launch.
+    pub counters: BTreeSet<usize>,
+}
+
+impl Recurrences {
+    pub fn new(phis: &[Phi], used: &BTreeSet<u32>, terms: &mut Terms) -> Self {
+        let mut recurrences = Self::default();
+        recurrences.join(phis, used, terms);
+        for variable in 0..recurrences.variables.len() {
+            if recurrences.is_counter(variable, phis, terms) {
+                recurrences.counters.insert(variable);
+            }
+        }
+        // Variables that depend on each other are one machine, if that comes around.
+        let mut closures: Vec<BTreeSet<usize>> = (0..recurrences.variables.len())
+            .filter(|variable| !recurrences.counters.contains(variable))
+            .filter_map(|variable| recurrences.closure(variable, phis, terms))
+            .collect();
+        closures.sort_by_key(|closure| std::cmp::Reverse(closure.len()));
+        closures.dedup();
+        let mut components: Vec<BTreeSet<usize>> = Vec::new();
+        for closure in &closures {
+            let mut joined = closure.clone();
+            components.retain(|component| {
+                let apart = component.is_disjoint(&joined);
+                if !apart {
+                    joined.extend(component.iter().copied());
+                }
+                apart
+            });
+            components.push(joined);
+        }
+        for variables in components.into_iter().chain(closures) {
+            if variables
+                .iter()
+                .any(|variable| recurrences.machine_of.contains_key(variable))
+            {
+                continue;
+            }
+            if let Some(machine) = recurrences.machine(variables, phis, terms) {
+                let number = recurrences.machines.len();
+                for variable in &machine.variables {
+                    recurrences.machine_of.insert(*variable, number);
+                }
+                recurrences.machines.push(machine);
+            }
+        }
+        recurrences
+    }
+
+    /// Puts phis together that are copies of each other in different loops.
+    fn join(&mut self, phis: &[Phi], used: &BTreeSet<u32>, terms: &Terms) {
+        let mut groups: Vec<BTreeSet<u32>> =
+            used.iter().map(|phi| BTreeSet::from([*phi])).collect();
+        for &phi in used {
+            let Phi { first, next, .. } = &phis[phi as usize];
+            for term in [first, next] {
+                let Some(other) =
+                    copied(*term, terms).filter(|other| *other != phi && used.contains(other))
+                else {
+                    continue;
+                };
+                let a = groups.iter().position(|group| group.contains(&phi));
+                let b = groups.iter().position(|group| group.contains(&other));
+                let (Some(a), Some(b)) = (a, b) else { continue };
+                if a == b {
+                    continue;
+                }
+                let loops = |group: &BTreeSet<u32>| -> BTreeSet<u32> {
+                    group
+                        .iter()
+                        .map(|phi| phis[*phi as usize].in_loop)
+                        .collect()
+                };
+                if loops(&groups[a]).is_disjoint(&loops(&groups[b])) {
+                    let moved = groups.remove(a.max(b));
+                    groups[a.min(b)].extend(moved);
+                }
+            }
+        }
+        for group in groups {
+            let number = self.variables.len();
+            let root = group.iter().copied().find(|phi| {
+                let first = phis[*phi as usize].first;
+                !terms
+                    .atoms(first)
+                    .iter()
+                    .any(|atom| matches!(atom, Atom::Phi(other) if group.contains(other)))
+            });
+            for phi in &group {
+                self.of_phi.insert(*phi, number);
+            }
+            self.variables.push(Variable {
+                phis: group.into_iter().collect(),
+                root,
+            });
+        }
+    }
+
+    /// What a site adds to a counter, if it adds something that is fixed at launch.
+    pub fn added(&self, variable: usize, term: TermId, terms: &mut Terms) -> Option<(u32, TermId)> {
+        let own: Vec<u32> = terms
+            .atoms(term)
+            .iter()
+            .filter_map(|atom| match atom {
+                Atom::Phi(phi) if self.of_phi.get(phi) == Some(&variable) => Some(*phi),
+                _ => None,
+            })
+            .collect();
+        let [phi] = own.as_slice() else { return None };
+        let width = terms.width_of(term);
+        let atom = terms.atom(Atom::Phi(*phi), width);
+        let difference = terms.difference(term, atom);
+        is_launch(difference, terms).then_some((*phi, difference))
+    }
+
+    /// Whether every loop moves a counter on from where the one before has left it, and none lies in another.
+    pub fn is_sequential(&self, variable: usize, phis: &[Phi], terms: &Terms) -> bool {
+        self.variables[variable].phis.iter().all(|phi| {
+            let atoms = terms.atoms(phis[*phi as usize].next);
+            atoms.iter().all(|atom| match atom {
+                Atom::Phi(other) => other == phi || self.of_phi.get(other) != Some(&variable),
+                _ => true,
+            })
+        })
+    }
+
+    fn is_counter(&self, variable: usize, phis: &[Phi], terms: &mut Terms) -> bool {
+        let Variable { phis: own, root } = self.variables[variable].clone();
+        let Some(root) = root else { return false };
+        if terms.width_of(phis[root as usize].first) < 16 {
+            return false;
+        }
+        own.iter().all(|phi| {
+            let Phi { first, next, .. } = &phis[*phi as usize];
+            (*phi == root || self.added(variable, *first, terms).is_some())
+                && self.added(variable, *next, terms).is_some()
+        })
+    }
+
+    /// A variable and all that its changes depend on.
+    fn closure(&self, variable: usize, phis: &[Phi], terms: &Terms) -> Option<BTreeSet<usize>> {
+        let mut variables = BTreeSet::from([variable]);
+        let mut work = vec![variable];
+        while let Some(at) = work.pop() {
+            for phi in &self.variables[at].phis {
+                let Phi { first, next, .. } = &phis[*phi as usize];
+                let root = self.variables[at].root == Some(*phi);
+                for term in std::iter::once(next).chain((!root).then_some(first)) {
+                    for other in self.carried(*term, terms) {
+                        let other = *self.of_phi.get(&other)?;
+                        if !self.counters.contains(&other) && variables.insert(other) {
+                            work.push(other);
+                        }
+                    }
+                }
+            }
+        }
+        Some(variables)
+    }
+
+    /// The machine of some variables.
+    fn machine(
+        &self,
+        variables: BTreeSet<usize>,
+        phis: &[Phi],
+        terms: &mut Terms,
+    ) -> Option<Machine> {
+        let variables: Vec<usize> = variables.into_iter().collect();
+        let mut initial = Vec::new();
+        let mut roots = BTreeSet::new();
+        for variable in &variables {
+            let root = self.variables[*variable].root?;
+            roots.insert(phis[root as usize].in_loop);
+            initial.push(terms.value(phis[root as usize].first)?);
+        }
+        // All begin together, or a loop would begin anew with a part of the state.
+        if roots.len() != 1 {
+            return None;
+        }
+        let mut sites: BTreeMap<Site, Vec<(usize, TermId)>> = BTreeMap::new();
+        let mut loops = BTreeSet::new();
+        for (index, variable) in variables.iter().enumerate() {
+            for phi in &self.variables[*variable].phis {
+                let Phi {
+                    in_loop,
+                    first,
+                    next,
+                } = &phis[*phi as usize];
+                loops.insert(*in_loop);
+                if self.variables[*variable].root != Some(*phi) {
+                    sites
+                        .entry(Site::Entry(*in_loop))
+                        .or_default()
+                        .push((index, *first));
+                }
+                sites
+                    .entry(Site::Latch(*in_loop))
+                    .or_default()
+                    .push((index, *next));
+            }
+        }
+        let changes: BTreeMap<Site, Change> = sites
+            .into_iter()
+            .map(|(site, changes)| Some((site, self.split(changes, &variables, terms, 0)?)))
+            .collect::<Option<_>>()?;
+        type Table = BTreeMap<Vec<u128>, Vec<u128>>;
+        let mut moves: BTreeMap<(Site, Vec<bool>), Table> = BTreeMap::new();
+        let mut seen = BTreeSet::from([initial.clone()]);
+        let mut pending = vec![initial.clone()];
+        while let Some(state) = pending.pop() {
+            for (site, change) in &changes {
+                for (path, ends) in change.ways() {
+                    let mut next = state.clone();
+                    for (index, term) in ends {
+                        next[*index] = self.evaluated(*term, &variables, &state, terms)?;
+                    }
+                    moves
+                        .entry((*site, path))
+                        .or_default()
+                        .insert(state.clone(), next.clone());
+                    if seen.insert(next.clone()) {
+                        pending.push(next);
+                    }
+                    if seen.len() > MAX_STATES {
+                        return None;
+                    }
+                }
+            }
+        }
+        // The site that comes by all states is one step.
+        let mut best: Option<(Vec<Vec<u128>>, usize)> = None;
+        for table in moves.values() {
+            let mut order: Vec<Vec<u128>> = vec![initial.clone()];
+            let tail = loop {
+                let last = order.last()?;
+                let next = table.get(last)?;
+                if let Some(at) = order.iter().position(|state| state == next) {
+                    break at;
+                }
+                order.push(next.clone());
+            };
+            if best
+                .as_ref()
+                .is_none_or(|(states, _)| states.len() < order.len())
+            {
+                best = Some((order, tail));
+            }
+        }
+        let (states, tail) = best?;
+        if states.len() != seen.len() {
+            return None;
+        }
+        let number: BTreeMap<&Vec<u128>, usize> = states
+            .iter()
+            .enumerate()
+            .map(|(index, state)| (state, index))
+            .collect();
+        let period = states.len() - tail;
+        let mut distances: BTreeMap<Site, BTreeMap<Vec<bool>, usize>> = BTreeMap::new();
+        for ((site, path), table) in &moves {
+            let mut distance = None;
+            for (from, to) in table {
+                let (from, to) = (*number.get(from)?, *number.get(to)?);
+                // Before the cycle, by one step at most; on it, modulo its length.
+                let here = if from < tail {
+                    to.checked_sub(from).filter(|distance| *distance <= 1)?
+                } else {
+                    to.checked_sub(tail)?
+                        .checked_add(period)?
+                        .checked_sub(from - tail)?
+                        % period
+                };
+                // A cycle of one state agrees with any number of steps.
+                if from >= tail && period == 1 {
+                    continue;
+                }
+                if *distance.get_or_insert(here) != here {
+                    return None;
+                }
+            }
+            let distance = distance.unwrap_or(usize::from(matches!(site, Site::Latch(_))));
+            distances
+                .entry(*site)
+                .or_default()
+                .insert(path.clone(), distance);
+        }
+        let steps: BTreeMap<Site, Steps> = changes
+            .iter()
+            .map(|(site, change)| {
+                let of = distances.remove(site).unwrap_or_default();
+                (*site, change.steps(&of, &mut Vec::new()))
+            })
+            .collect();
+        let index = loops
+            .first()
+            .copied()
+            .filter(|at| loops.len() == 1 && steps.get(&Site::Latch(*at)) == Some(&Steps::By(1)));
+        if tail > 0 && index.is_none() {
+            return None;
+        }
+        Some(Machine {
+            variables,
+            states,
+            tail,
+            steps,
+            index,
+        })
+    }
+
+    /// The phis on which the value of a term depends, apart from conditions on launch values and counters.
+    fn carried(&self, term: TermId, terms: &Terms) -> BTreeSet<u32> {
+        let mut found = BTreeSet::new();
+        let mut work = vec![term];
+        while let Some(term) = work.pop() {
+            match terms.node(term) {
+                Node::Atom(Atom::Phi(phi)) => {
+                    found.insert(*phi);
+                }
+                Node::Select(condition, a, b) => {
+                    work.extend([*a, *b]);
+                    if !self.is_foreign(*condition, terms) {
+                        work.push(*condition);
+                    }
+                }
+                _ => work.extend(terms.children(term)),
+            }
+        }
+        found
+    }
+
+    /// Whether a condition depends on launch values and counters only.
+    fn is_foreign(&self, condition: TermId, terms: &Terms) -> bool {
+        let atoms = terms.atoms(condition);
+        !atoms.is_empty()
+            && atoms.iter().all(|atom| match atom {
+                Atom::Parameter { .. } | Atom::Special(_) => true,
+                Atom::Phi(phi) => self
+                    .of_phi
+                    .get(phi)
+                    .is_some_and(|variable| self.counters.contains(variable)),
+                _ => false,
+            })
+    }
+
+    /// Tells apart what conditions decide that do not depend on the machine.
+    fn split(
+        &self,
+        changes: Vec<(usize, TermId)>,
+        variables: &[usize],
+        terms: &mut Terms,
+        depth: u32,
+    ) -> Option<Change> {
+        let own = |atom: &Atom| matches!(atom, Atom::Phi(phi) if self.of_phi.get(phi).is_some_and(|at| variables.contains(at)));
+        let mut foreign = None;
+        for (_, term) in &changes {
+            if terms.atoms(*term).iter().all(own) {
+                continue;
+            }
+            let is_condition = |part: &TermId| terms.width_of(*part) == 1 && *part != *term;
+            foreign = terms
+                .parts(*term)
+                .into_iter()
+                .find(|part| is_condition(part) && self.is_foreign(*part, terms));
+            // Where nothing decides, a value from elsewhere takes part.
+            foreign?;
+            break;
+        }
+        let Some(condition) = foreign else {
+            return Some(Change::To(changes));
+        };
+        if depth >= 6 {
+            return None;
+        }
+        let mut side = |truth: bool| {
+            let constant = crate::meaning::Domain::constant(terms, u128::from(truth), 1);
+            let changes = changes
+                .iter()
+                .map(|(index, term)| (*index, terms.replaced(*term, condition, constant)))
+                .collect();
+            self.split(changes, variables, terms, depth + 1)
+        };
+        let (yes, no) = (side(true)?, side(false)?);
+        Some(Change::If(condition, Box::new(yes), Box::new(no)))
+    }
+
+    /// A term over the variables of a machine in one of its states.
+    pub fn evaluated(
+        &self,
+        term: TermId,
+        variables: &[usize],
+        state: &[u128],
+        terms: &mut Terms,
+    ) -> Option<u128> {
+        let done = self.in_state(term, variables, state, terms);
+        terms.value(done)
+    }
+
+    /// A term with the variables of a machine replaced by what they are in one of its states.
+    pub fn in_state(
+        &self,
+        term: TermId,
+        variables: &[usize],
+        state: &[u128],
+        terms: &mut Terms,
+    ) -> TermId {
+        let atoms = terms.atoms(term);
+        let mut with: BTreeMap<Atom, TermId> = BTreeMap::new();
+        for atom in atoms.iter() {
+            if let Atom::Phi(phi) = atom
+                && let Some(variable) = self.of_phi.get(phi)
+                && let Some(at) = variables.iter().position(|other| other == variable)
+            {
+                let width = terms.width_of_phi(*phi);
+                let constant = crate::meaning::Domain::constant(terms, state[at], width);
+                with.insert(*atom, constant);
+            }
+        }
+        terms.substitute(term, &|atom| with.get(&atom).copied())
+    }
+}
+
+/// The phi of which a term is a copy, or a copy with something fixed added.
+fn copied(term: TermId, terms: &Terms) -> Option<u32> {
+    match terms.node(term) {
+        Node::Atom(Atom::Phi(phi)) => Some(*phi),
+        Node::Sum { parts, .. } => {
+            let mut found = None;
+            for (part, factor) in parts {
+                if let Node::Atom(Atom::Phi(phi)) = terms.node(*part) {
+                    if *factor != 1 || found.is_some() {
+                        return None;
+                    }
+                    found = Some(*phi);
+                } else if !is_launch(*part, terms) {
+                    return None;
+                }
+            }
+            found
+        }
+        _ => None,
+    }
+}
+
+/// Whether a term is fixed when the kernel is launched.
+pub fn is_launch(term: TermId, terms: &Terms) -> bool {
+    terms
+        .atoms(term)
+        .iter()
+        .all(|atom| matches!(atom, Atom::Parameter { .. } | Atom::Special(_)))
+}

@@ -1,0 +1,273 @@
+//! Loops in a simpler form: what several registers carry alike is carried once.
+//!
+//! - Phis of one loop that begin alike and go on alike are one.
+//! - Phis that count in steps that are fixed are expressed by one of them: `x = x0 + s * (i - i0)` where `i` adds 1.
+//! - A phi that counts up to a bound and stays there, `x < b ? x + 1 : x`, is compared with that bound as if it ran on: `x < b` holds
+//!   in just the iterations in which `x0 + i < b` does, since both hold from the first iteration on up to one of them, and the
+//!   two numbers are equal up to there.
+//!
+//! Each is induction over the iterations of the loop.
+
+use std::collections::BTreeMap;
+
+use crate::meaning::Domain;
+use crate::meaning::Relation;
+use crate::meaning::Word;
+use crate::recover::recurrence::is_launch;
+use crate::recover::term::Atom;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+use crate::recover::term::Terms;
+use crate::recover::tree::Arena;
+use crate::recover::tree::EventKind;
+use crate::recover::tree::Phi;
+use crate::recover::tree::Statement;
+
+/// Simplifies what the trees carry.
+pub fn simplify(arena: &mut Arena, trees: &mut [&mut Vec<Statement>]) {
+    saturated(arena, trees);
+    for _ in 0..8 {
+        let with = alike(arena);
+        if with.is_empty() {
+            break;
+        }
+        everywhere(arena, trees, &mut |terms, term| {
+            terms.substitute(term, &|atom| with.get(&atom).copied())
+        });
+    }
+    let with = counted(arena);
+    if !with.is_empty() {
+        everywhere(arena, trees, &mut |terms, term| {
+            terms.substitute(term, &|atom| with.get(&atom).copied())
+        });
+    }
+}
+
+/// Phis that begin alike and go on alike.
+fn alike(arena: &mut Arena) -> BTreeMap<Atom, TermId> {
+    let mut with = BTreeMap::new();
+    let mut seen: BTreeMap<(u32, TermId), Vec<u32>> = BTreeMap::new();
+    for number in 0..arena.phis.len() {
+        let Phi {
+            in_loop,
+            first,
+            next,
+        } = arena.phis[number].clone();
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        let width = arena.terms.width_of(first);
+        let own = arena.terms.atom(Atom::Phi(number), width);
+        if next == own {
+            continue;
+        }
+        let others = seen.entry((in_loop, first)).or_default();
+        let found = others.iter().copied().find(|other| {
+            let atom = arena.terms.atom(Atom::Phi(*other), width);
+            let renamed = arena
+                .terms
+                .substitute(next, &|at| (at == Atom::Phi(number)).then_some(atom));
+            renamed == arena.phis[*other as usize].next
+        });
+        match found {
+            Some(other) => {
+                let atom = arena.terms.atom(Atom::Phi(other), width);
+                with.insert(Atom::Phi(number), atom);
+                // It is no longer carried.
+                arena.phis[number as usize].next = own;
+            }
+            None => others.push(number),
+        }
+    }
+    with
+}
+
+/// Phis that count, by the one of their loop that adds 1.
+fn counted(arena: &mut Arena) -> BTreeMap<Atom, TermId> {
+    let mut with = BTreeMap::new();
+    let mut bases: BTreeMap<(u32, u16), (u32, TermId)> = BTreeMap::new();
+    let mut linear = Vec::new();
+    for number in 0..arena.phis.len() {
+        let Phi {
+            in_loop,
+            first,
+            next,
+        } = arena.phis[number].clone();
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        let width = arena.terms.width_of(first);
+        let own = arena.terms.atom(Atom::Phi(number), width);
+        if next == own || !is_launch(first, &arena.terms) {
+            continue;
+        }
+        let step = arena.terms.difference(next, own);
+        let Some(step) = arena.terms.value(step) else {
+            continue;
+        };
+        if step == 1 {
+            bases.entry((in_loop, width)).or_insert((number, first));
+        }
+        linear.push((number, in_loop, width, first, step));
+    }
+    for (number, in_loop, width, first, step) in linear {
+        let Some((base, start)) = bases.get(&(in_loop, width)).copied() else {
+            continue;
+        };
+        if base == number {
+            continue;
+        }
+        let atom = arena.terms.atom(Atom::Phi(base), width);
+        let minus = Word::new(u128::MAX, width).bits;
+        let negative = step.wrapping_mul(minus);
+        let term = arena
+            .terms
+            .sum(0, &[(first, 1), (atom, step), (start, negative)], width);
+        with.insert(Atom::Phi(number), term);
+        let own = arena.terms.atom(Atom::Phi(number), width);
+        arena.phis[number as usize].next = own;
+    }
+    with
+}
+
+/// Comparisons of phis that count up to the bound of the comparison.
+fn saturated(arena: &mut Arena, trees: &mut [&mut Vec<Statement>]) {
+    let mut found: Vec<(TermId, TermId)> = Vec::new();
+    for number in 0..arena.phis.len() {
+        let Phi {
+            in_loop,
+            first,
+            next,
+        } = arena.phis[number].clone();
+        let number = u32::try_from(number).unwrap_or(u32::MAX);
+        let Node::Select(condition, then, otherwise) = *arena.terms.node(next) else {
+            continue;
+        };
+        let width = arena.terms.width_of(next);
+        let own = arena.terms.atom(Atom::Phi(number), width);
+        let step = arena.terms.difference(then, own);
+        if otherwise != own || arena.terms.value(step) != Some(1) {
+            continue;
+        }
+        let Node::Relation(relation @ (Relation::LessSigned | Relation::LessUnsigned), a, b) =
+            *arena.terms.node(condition)
+        else {
+            continue;
+        };
+        if a != own || !is_launch(b, &arena.terms) {
+            continue;
+        }
+        // A phi that runs on.
+        let fresh = u32::try_from(arena.phis.len()).unwrap_or(u32::MAX);
+        let atom = arena.terms.atom(Atom::Phi(fresh), width);
+        let one = arena.terms.constant(1, width);
+        let running = arena.terms.binary(crate::meaning::Binary::Add, &atom, &one);
+        arena.phis.push(Phi {
+            in_loop,
+            first,
+            next: running,
+        });
+        let compared = arena.terms.relation(relation, &atom, &b);
+        found.push((condition, compared));
+    }
+    for (condition, compared) in found {
+        everywhere(arena, trees, &mut |terms, term| {
+            terms.replaced(term, condition, compared)
+        });
+    }
+}
+
+/// Rewrites every term.
+fn everywhere(
+    arena: &mut Arena,
+    trees: &mut [&mut Vec<Statement>],
+    with: &mut dyn FnMut(&mut Terms, TermId) -> TermId,
+) {
+    for number in 0..arena.phis.len() {
+        let Phi { first, next, .. } = arena.phis[number].clone();
+        arena.phis[number].first = with(&mut arena.terms, first);
+        arena.phis[number].next = with(&mut arena.terms, next);
+    }
+    for number in 0..arena.tests.len() {
+        let (object, parity) = (arena.tests[number].object, arena.tests[number].parity);
+        arena.tests[number].object = with(&mut arena.terms, object);
+        arena.tests[number].parity = with(&mut arena.terms, parity);
+    }
+    for tree in trees {
+        for statement in tree.iter_mut() {
+            rewrite(statement, &mut |term| with(&mut arena.terms, term));
+        }
+    }
+}
+
+fn rewrite(statement: &mut Statement, with: &mut dyn FnMut(TermId) -> TermId) {
+    match statement {
+        Statement::Event(event) => each_operand(&mut event.kind, &mut |term| *term = with(*term)),
+        Statement::If {
+            condition,
+            then,
+            otherwise,
+            ..
+        } => {
+            *condition = with(*condition);
+            for statement in then.iter_mut().chain(otherwise) {
+                rewrite(statement, with);
+            }
+        }
+        Statement::Loop { body, .. } => {
+            for statement in body {
+                rewrite(statement, with);
+            }
+        }
+        Statement::Break | Statement::Return => {}
+    }
+}
+
+fn each_operand(kind: &mut EventKind, with: &mut dyn FnMut(&mut TermId)) {
+    match kind {
+        EventKind::Init { object, count } => {
+            with(object);
+            with(count);
+        }
+        EventKind::Invalidate { object } | EventKind::CopyArrive { object, .. } => with(object),
+        EventKind::Arrive {
+            object,
+            count,
+            expect,
+        } => {
+            with(object);
+            with(count);
+            expect.iter_mut().for_each(with);
+        }
+        EventKind::Expect { object, bytes } | EventKind::Complete { object, bytes } => {
+            with(object);
+            with(bytes);
+        }
+        EventKind::Wait { object, parity } => {
+            with(object);
+            with(parity);
+        }
+        EventKind::Copy {
+            object,
+            bytes,
+            multicast,
+        } => {
+            with(object);
+            bytes.iter_mut().for_each(&mut *with);
+            multicast.iter_mut().for_each(with);
+        }
+        EventKind::Commit { object, multicast } => {
+            with(object);
+            multicast.iter_mut().for_each(with);
+        }
+        EventKind::BarrierSync { barrier, threads } => {
+            with(barrier);
+            threads.iter_mut().for_each(with);
+        }
+        EventKind::BarrierArrive { barrier, threads } => {
+            with(barrier);
+            with(threads);
+        }
+        EventKind::SetMaxRegisters { count, .. } => with(count),
+        EventKind::TensorAllocate { columns } | EventKind::TensorDeallocate { columns } => {
+            with(columns)
+        }
+        EventKind::ClusterArrive | EventKind::ClusterWait => {}
+    }
+}

@@ -1,0 +1,114 @@
+//! The recovered protocol before it is written: roles over integers.
+
+use crate::ir::Location;
+use crate::ir::VariableId;
+use crate::recover::number::Condition;
+use crate::recover::number::Number;
+use crate::recover::number::Range;
+
+/// An mbarrier: a place in the shared memory of a CTA of the cluster.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Object {
+    pub rank: u32,
+    pub variable: VariableId,
+    /// In bytes.
+    pub offset: Number,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Action {
+    Init {
+        object: Object,
+        count: i128,
+    },
+    Wait {
+        object: Object,
+        parity: Number,
+    },
+    Arrive {
+        object: Object,
+        count: Number,
+    },
+    /// One arrival that expects bytes.
+    ArriveExpect {
+        object: Object,
+        bytes: Number,
+    },
+    Expect {
+        object: Object,
+        bytes: Number,
+    },
+    Complete {
+        object: Object,
+        bytes: Number,
+    },
+    /// Bytes are `None` where only the tensor map knows them.
+    Copy {
+        object: Object,
+        bytes: Option<Number>,
+    },
+    Commit {
+        object: Object,
+    },
+    Sync {
+        barrier: Number,
+        threads: Number,
+    },
+    BarrierArrive {
+        barrier: Number,
+        threads: Number,
+    },
+    ClusterArrive,
+    ClusterWait,
+    SetMaxRegisters {
+        count: i128,
+        increase: bool,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Line {
+    Action {
+        action: Action,
+        location: Location,
+    },
+    For {
+        index: u32,
+        count: Number,
+        body: Vec<Line>,
+        location: Location,
+    },
+    If {
+        condition: Condition,
+        then: Vec<Line>,
+        otherwise: Vec<Line>,
+        location: Location,
+    },
+    /// Declares a variable with its value.
+    Let {
+        variable: u32,
+        value: Number,
+    },
+    Assign {
+        variable: u32,
+        value: Number,
+    },
+    Return,
+}
+
+/// A number that the launch fixes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Input {
+    pub name: String,
+    pub range: Range,
+    /// What it is.
+    pub meaning: String,
+}
+
+/// The program of some warps of each CTA of the cluster.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Role {
+    pub rank: u32,
+    pub warps: Vec<u32>,
+    pub lines: Vec<Line>,
+}

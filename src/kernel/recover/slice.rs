@@ -1,0 +1,266 @@
+//! Which operations can change what synchronizes: a slice backwards from the operands of events
+//! and from the branches that decide whether they are executed.
+//!
+//! Everything else is not followed: it can change no event. Memory that is written by the slice's
+//! threads and read again is followed in local memory only; what is read elsewhere is unknown.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::ir::BlockId;
+use crate::ir::Kernel;
+use crate::ir::Location;
+use crate::ir::Operand;
+use crate::ir::Operation;
+use crate::ir::OperationKind;
+use crate::ir::RegisterId;
+use crate::ir::Space;
+use crate::ir::Synchronization;
+use crate::ir::Terminator;
+use crate::recover::graph::Graph;
+use crate::recover::graph::NaturalLoop;
+use crate::recover::operands::read;
+use crate::recover::operands::written;
+
+#[derive(Debug)]
+pub struct Slice {
+    /// Per block, per operation.
+    pub operations: Vec<Vec<bool>>,
+    /// Per block: whether its branch decides about events.
+    pub branches: Vec<bool>,
+    /// Per block: whether it has an event itself.
+    pub events: Vec<bool>,
+    /// Loops without events all of whose ways out depend on memory that is read in the loop, by
+    /// their number in the graph.
+    pub memory_waits: BTreeMap<usize, Location>,
+}
+
+/// Whether an operation takes part in synchronization between warps, or may.
+pub fn is_event(operation: &Operation) -> bool {
+    match &operation.kind {
+        OperationKind::Unsupported { .. } => true,
+        OperationKind::Synchronization(synchronization) => !matches!(
+            synchronization,
+            Synchronization::Elect { .. }
+                | Synchronization::Shuffle { .. }
+                | Synchronization::Vote { .. }
+                | Synchronization::Match { .. }
+                | Synchronization::Reduce { .. }
+                | Synchronization::ActiveMask { .. }
+                | Synchronization::MbarrierPending { .. }
+                | Synchronization::Fence { .. }
+                | Synchronization::FenceMbarrierInit
+                | Synchronization::Sleep
+                | Synchronization::WarpSync { .. }
+                | Synchronization::MultiplyFence
+                | Synchronization::Multiply
+                | Synchronization::TensorFence { .. }
+                | Synchronization::TensorWait { .. }
+                | Synchronization::TensorWork { .. }
+                | Synchronization::TensorRelinquish { .. }
+                | Synchronization::CommitGroup(_)
+                | Synchronization::WaitGroup { .. }
+                | Synchronization::Copy { .. }
+        ),
+        _ => false,
+    }
+}
+
+impl Slice {
+    pub fn new(kernel: &Kernel, graph: &Graph) -> Self {
+        let mut definitions: Vec<Vec<(usize, usize)>> = vec![Vec::new(); kernel.registers.len()];
+        let mut local_stores = Vec::new();
+        let mut work = Vec::new();
+        let mut slice = Self {
+            operations: kernel
+                .blocks
+                .iter()
+                .map(|block| vec![false; block.operations.len()])
+                .collect(),
+            branches: vec![false; kernel.blocks.len()],
+            events: vec![false; kernel.blocks.len()],
+            memory_waits: BTreeMap::new(),
+        };
+        for (at, block) in kernel.blocks.iter().enumerate() {
+            for (index, operation) in block.operations.iter().enumerate() {
+                for register in written(&operation.kind) {
+                    if let Some(list) = definitions.get_mut(register.0 as usize) {
+                        list.push((at, index));
+                    }
+                }
+                if let OperationKind::Store {
+                    space: Space::Local | Space::Generic,
+                    ..
+                } = operation.kind
+                {
+                    local_stores.push((at, index));
+                }
+                if is_event(operation) {
+                    slice.events[at] = true;
+                    work.push((at, index));
+                }
+            }
+        }
+        let has_local = kernel
+            .variables
+            .iter()
+            .any(|variable| variable.space == Space::Local);
+        while let Some((at, index)) = work.pop() {
+            if std::mem::replace(&mut slice.operations[at][index], true) {
+                continue;
+            }
+            let operation = &kernel.blocks[at].operations[index];
+            let mut needed: Vec<RegisterId> = read(operation);
+            if operation.guard.is_some() {
+                // Where the guard does not hold, the value before stays.
+                needed.extend(written(&operation.kind));
+            }
+            if has_local
+                && let OperationKind::Load {
+                    space: Space::Local | Space::Generic,
+                    ..
+                } = operation.kind
+            {
+                work.extend(local_stores.iter().copied());
+            }
+            slice.need(at, &needed, kernel, graph, &definitions, &mut work);
+        }
+        for (index, natural) in graph.loops.iter().enumerate() {
+            if !natural
+                .blocks
+                .iter()
+                .any(|block| slice.events[block.0 as usize])
+                && let Some(location) = memory_decides(kernel, graph, natural)
+            {
+                slice.memory_waits.insert(index, location);
+            }
+        }
+        slice
+    }
+
+    /// Asks for the definitions of registers, and for the branches that decide about a block.
+    fn need(
+        &mut self,
+        at: usize,
+        registers: &[RegisterId],
+        kernel: &Kernel,
+        graph: &Graph,
+        definitions: &[Vec<(usize, usize)>],
+        work: &mut Vec<(usize, usize)>,
+    ) {
+        for register in registers {
+            work.extend(
+                definitions
+                    .get(register.0 as usize)
+                    .into_iter()
+                    .flatten()
+                    .copied(),
+            );
+        }
+        let mut deciders: BTreeSet<BlockId> = graph.control[at].clone();
+        while let Some(decider) = deciders.pop_first() {
+            let decider = decider.0 as usize;
+            if std::mem::replace(&mut self.branches[decider], true) {
+                continue;
+            }
+            let operand = match &kernel.blocks[decider].end {
+                Terminator::Branch { condition, .. } => Some(*condition),
+                Terminator::Switch { index, .. } => Some(*index),
+                _ => None,
+            };
+            if let Some(Operand::Register(register)) = operand {
+                work.extend(
+                    definitions
+                        .get(register.0 as usize)
+                        .into_iter()
+                        .flatten()
+                        .copied(),
+                );
+            }
+            deciders.extend(graph.control[decider].iter().copied());
+        }
+    }
+}
+
+/// Where a loop reads the memory that decides how long it goes on, if no way out counts instead.
+fn memory_decides(kernel: &Kernel, graph: &Graph, natural: &NaturalLoop) -> Option<Location> {
+    let mut found = None;
+    for block in &natural.blocks {
+        let leaves = graph.successors[block.0 as usize]
+            .iter()
+            .any(|to| !natural.blocks.contains(to));
+        if leaves {
+            match read_for(kernel, graph, natural, *block) {
+                Some(location) => found = Some(location),
+                None => return None,
+            }
+        }
+    }
+    // A loop without a way out ends nowhere.
+    found.or_else(|| {
+        let leaves = |block: &BlockId| {
+            matches!(kernel.blocks[block.0 as usize].end, Terminator::Exit)
+                || graph.successors[block.0 as usize]
+                    .iter()
+                    .any(|to| !natural.blocks.contains(to))
+        };
+        let header = &kernel.blocks[natural.header.0 as usize];
+        (!natural.blocks.iter().any(leaves)).then(|| header.location.clone())
+    })
+}
+
+/// The read of memory, inside of a loop, on which a branch of it depends.
+fn read_for(
+    kernel: &Kernel,
+    graph: &Graph,
+    natural: &NaturalLoop,
+    branch: BlockId,
+) -> Option<Location> {
+    let mut work = Vec::new();
+    let mut registers: BTreeSet<RegisterId> = BTreeSet::new();
+    let mut deciders = BTreeSet::from([branch]);
+    let mut pending = vec![branch];
+    while let Some(decider) = pending.pop() {
+        match &kernel.blocks[decider.0 as usize].end {
+            Terminator::Branch {
+                condition: Operand::Register(register),
+                ..
+            }
+            | Terminator::Switch {
+                index: Operand::Register(register),
+                ..
+            } => work.push(*register),
+            _ => {}
+        }
+        for outer in &graph.control[decider.0 as usize] {
+            if natural.blocks.contains(outer) && deciders.insert(*outer) {
+                pending.push(*outer);
+            }
+        }
+        while let Some(register) = work.pop() {
+            if !registers.insert(register) {
+                continue;
+            }
+            for block in &natural.blocks {
+                for operation in &kernel.blocks[block.0 as usize].operations {
+                    if !written(&operation.kind).contains(&register) {
+                        continue;
+                    }
+                    match operation.kind {
+                        OperationKind::Atomic { .. } => return Some(operation.location.clone()),
+                        OperationKind::Load { space, .. }
+                            if !matches!(
+                                space,
+                                Space::Parameter | Space::Constant | Space::Local
+                            ) =>
+                        {
+                            return Some(operation.location.clone());
+                        }
+                        _ => work.extend(read(operation)),
+                    }
+                }
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,136 @@
+//! What a warp does, as a tree of statements over terms.
+
+use crate::ir::Location;
+use crate::recover::term::TermId;
+use crate::recover::term::Terms;
+
+/// Why a kernel is not recovered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Obstacle {
+    pub reason: String,
+    pub location: Location,
+}
+
+pub type LoopId = u32;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Statement {
+    Event(Event),
+    If {
+        condition: TermId,
+        then: Vec<Statement>,
+        otherwise: Vec<Statement>,
+        location: Location,
+    },
+    /// Goes on until a `Break`.
+    Loop {
+        id: LoopId,
+        body: Vec<Statement>,
+        location: Location,
+    },
+    Break,
+    /// All lanes end here.
+    Return,
+}
+
+/// An event of some lanes of the warp, all with the same operands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    pub kind: EventKind,
+    /// How many lanes do it.
+    pub lanes: u32,
+    pub location: Location,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EventKind {
+    Init {
+        object: TermId,
+        count: TermId,
+    },
+    Invalidate {
+        object: TermId,
+    },
+    Arrive {
+        object: TermId,
+        count: TermId,
+        expect: Option<TermId>,
+    },
+    Expect {
+        object: TermId,
+        bytes: TermId,
+    },
+    Complete {
+        object: TermId,
+        bytes: TermId,
+    },
+    Wait {
+        object: TermId,
+        parity: TermId,
+    },
+    /// Bytes are `None` where only the tensor map knows them.
+    Copy {
+        object: TermId,
+        bytes: Option<TermId>,
+        multicast: Option<TermId>,
+    },
+    /// An arrival when the earlier copies of each lane are done.
+    CopyArrive {
+        object: TermId,
+        no_increment: bool,
+    },
+    /// An arrival when the earlier tensor work is done.
+    Commit {
+        object: TermId,
+        multicast: Option<TermId>,
+    },
+    BarrierSync {
+        barrier: TermId,
+        threads: Option<TermId>,
+    },
+    BarrierArrive {
+        barrier: TermId,
+        threads: TermId,
+    },
+    ClusterArrive,
+    ClusterWait,
+    SetMaxRegisters {
+        count: TermId,
+        increase: bool,
+    },
+    TensorAllocate {
+        columns: TermId,
+    },
+    TensorDeallocate {
+        columns: TermId,
+    },
+}
+
+/// A register at the head of a loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Phi {
+    pub in_loop: LoopId,
+    /// Before the first iteration.
+    pub first: TermId,
+    /// At the end of an iteration, over what was at its beginning.
+    pub next: TermId,
+}
+
+/// A test of an mbarrier whose outcome is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Test {
+    pub object: TermId,
+    pub parity: TermId,
+    pub location: Location,
+}
+
+/// What the trees of all warps of a kernel are made of.
+#[derive(Debug, Default)]
+pub struct Arena {
+    pub terms: Terms,
+    pub phis: Vec<Phi>,
+    pub tests: Vec<Test>,
+    /// How many loops and unknowns have been numbered.
+    pub loops: LoopId,
+    pub opaque: u32,
+}

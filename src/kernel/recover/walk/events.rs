@@ -1,0 +1,540 @@
+//! What synchronizing operations do to a path: events, and values that lanes exchange.
+
+use std::collections::BTreeMap;
+
+use super::Path;
+use super::Result;
+use super::Value;
+use super::Walker;
+use super::lane_of;
+use super::packed;
+use super::refuse;
+use crate::ir::BarrierReduction;
+use crate::ir::Completion;
+use crate::ir::Expected;
+use crate::ir::Location;
+use crate::ir::Operand;
+use crate::ir::RegisterId;
+use crate::ir::ShuffleMode;
+use crate::ir::Synchronization;
+use crate::ir::Token;
+use crate::ir::VoteMode;
+use crate::meaning::Domain;
+use crate::recover::term::Atom;
+use crate::recover::term::TermId;
+use crate::recover::tree::Event;
+use crate::recover::tree::EventKind;
+use crate::recover::tree::Statement;
+use crate::recover::tree::Test;
+
+impl Walker<'_> {
+    pub(super) fn synchronize(
+        &mut self,
+        synchronization: &Synchronization,
+        mask: u32,
+        path: &mut Path,
+        out: &mut Vec<Statement>,
+        location: &Location,
+    ) -> Result<()> {
+        match synchronization {
+            Synchronization::BarrierSync {
+                barrier,
+                threads,
+                reduction,
+                ..
+            } => {
+                self.whole(mask, path, "a barrier", location)?;
+                let operands: Vec<Operand> = std::iter::once(*barrier).chain(*threads).collect();
+                self.emit(&operands, mask, path, out, location, |terms| {
+                    EventKind::BarrierSync {
+                        barrier: terms[0],
+                        threads: terms.get(1).copied(),
+                    }
+                });
+                if let Some(
+                    BarrierReduction::And { result, .. }
+                    | BarrierReduction::Or { result, .. }
+                    | BarrierReduction::Count { result, .. },
+                ) = reduction
+                {
+                    self.lose(*result, mask, path);
+                }
+            }
+            Synchronization::BarrierArrive {
+                barrier, threads, ..
+            } => {
+                self.whole(mask, path, "a barrier", location)?;
+                self.emit(&[*barrier, *threads], mask, path, out, location, |terms| {
+                    EventKind::BarrierArrive {
+                        barrier: terms[0],
+                        threads: terms[1],
+                    }
+                });
+            }
+            Synchronization::ClusterArrive { .. } => {
+                self.whole(mask, path, "a barrier of the cluster", location)?;
+                self.emit(&[], mask, path, out, location, |_| EventKind::ClusterArrive);
+            }
+            Synchronization::ClusterWait { .. } => {
+                self.whole(mask, path, "a barrier of the cluster", location)?;
+                self.emit(&[], mask, path, out, location, |_| EventKind::ClusterWait);
+            }
+            Synchronization::MbarrierInit { address, count } => {
+                self.emit(&[*address, *count], mask, path, out, location, |terms| {
+                    EventKind::Init {
+                        object: terms[0],
+                        count: terms[1],
+                    }
+                });
+            }
+            Synchronization::MbarrierInvalidate { address } => {
+                self.emit(&[*address], mask, path, out, location, |terms| {
+                    EventKind::Invalidate { object: terms[0] }
+                });
+            }
+            Synchronization::MbarrierExpect { address, bytes, .. } => {
+                self.emit(&[*address, *bytes], mask, path, out, location, |terms| {
+                    EventKind::Expect {
+                        object: terms[0],
+                        bytes: terms[1],
+                    }
+                });
+            }
+            Synchronization::MbarrierComplete { address, bytes, .. } => {
+                self.emit(&[*address, *bytes], mask, path, out, location, |terms| {
+                    EventKind::Complete {
+                        object: terms[0],
+                        bytes: terms[1],
+                    }
+                });
+            }
+            Synchronization::MbarrierArrive {
+                address,
+                count,
+                expect,
+                drop,
+                no_complete,
+                token,
+                ..
+            } => {
+                if *drop || *no_complete {
+                    return refuse(
+                        "an arrival that drops out or may not complete is not followed",
+                        location,
+                    );
+                }
+                let operands: Vec<Operand> =
+                    [*address, *count].into_iter().chain(*expect).collect();
+                self.emit(&operands, mask, path, out, location, |terms| {
+                    EventKind::Arrive {
+                        object: terms[0],
+                        count: terms[1],
+                        expect: terms.get(2).copied(),
+                    }
+                });
+                if let Some(token) = token {
+                    self.lose(*token, mask, path);
+                }
+            }
+            Synchronization::MbarrierTest {
+                result,
+                address,
+                token,
+                ..
+            } => {
+                let Token::Parity(parity) = token else {
+                    return refuse(
+                        "a wait for the state of an arrival is not followed",
+                        location,
+                    );
+                };
+                self.test(*result, *address, *parity, mask, path, location)?;
+            }
+            Synchronization::MbarrierWait { address, token, .. } => {
+                let Token::Parity(parity) = token else {
+                    return refuse(
+                        "a wait for the state of an arrival is not followed",
+                        location,
+                    );
+                };
+                let values = self.looked_at(*address, *parity, path);
+                for ((object, parity), lanes) in self.groups(&values, mask) {
+                    out.push(Statement::Event(Event {
+                        kind: EventKind::Wait { object, parity },
+                        lanes,
+                        location: location.clone(),
+                    }));
+                }
+            }
+            Synchronization::MbarrierPending { result, .. }
+            | Synchronization::Reduce { result, .. } => {
+                self.lose(*result, mask, path);
+            }
+            Synchronization::CopyArrive {
+                address,
+                no_increment,
+            } => {
+                let no_increment = *no_increment;
+                self.emit(&[*address], mask, path, out, location, |terms| {
+                    EventKind::CopyArrive {
+                        object: terms[0],
+                        no_increment,
+                    }
+                });
+            }
+            Synchronization::BulkCopy {
+                bytes, completion, ..
+            } => {
+                if let Completion::Mbarrier {
+                    address, multicast, ..
+                } = completion
+                {
+                    let known = match bytes {
+                        Expected::Bytes(bytes) => Some(*bytes),
+                        Expected::TensorMap => None,
+                    };
+                    let operands: Vec<Operand> = std::iter::once(*address)
+                        .chain(known)
+                        .chain(*multicast)
+                        .collect();
+                    let (has_bytes, has_mask) = (known.is_some(), multicast.is_some());
+                    self.emit(&operands, mask, path, out, location, |terms| {
+                        EventKind::Copy {
+                            object: terms[0],
+                            bytes: has_bytes.then(|| terms[1]),
+                            multicast: has_mask.then(|| terms[terms.len() - 1]),
+                        }
+                    });
+                }
+            }
+            Synchronization::StoreAsync { bytes, address, .. } => {
+                let bytes = Operand::Constant(u128::from(*bytes));
+                self.emit(&[*address, bytes], mask, path, out, location, |terms| {
+                    EventKind::Copy {
+                        object: terms[0],
+                        bytes: Some(terms[1]),
+                        multicast: None,
+                    }
+                });
+            }
+            Synchronization::TensorCommit {
+                address, multicast, ..
+            } => {
+                let operands: Vec<Operand> = std::iter::once(*address).chain(*multicast).collect();
+                self.emit(&operands, mask, path, out, location, |terms| {
+                    EventKind::Commit {
+                        object: terms[0],
+                        multicast: terms.get(1).copied(),
+                    }
+                });
+            }
+            Synchronization::TensorAllocate { columns, .. } => {
+                self.whole(mask, path, "an allocation of tensor memory", location)?;
+                self.emit(&[*columns], mask, path, out, location, |terms| {
+                    EventKind::TensorAllocate { columns: terms[0] }
+                });
+            }
+            Synchronization::TensorDeallocate { columns, .. } => {
+                self.emit(&[*columns], mask, path, out, location, |terms| {
+                    EventKind::TensorDeallocate { columns: terms[0] }
+                });
+            }
+            Synchronization::ClusterLaunchTryCancel { .. } => {
+                return refuse(
+                    "work that is taken over from later clusters is not followed",
+                    location,
+                );
+            }
+            Synchronization::SetMaxRegisters { count, increase } => {
+                self.whole(mask, path, "setmaxnreg", location)?;
+                let increase = *increase;
+                self.emit(&[*count], mask, path, out, location, |terms| {
+                    EventKind::SetMaxRegisters {
+                        count: terms[0],
+                        increase,
+                    }
+                });
+            }
+            Synchronization::Elect {
+                leader, elected, ..
+            } => {
+                let first = mask.trailing_zeros();
+                if let Some(leader) = leader {
+                    let term = self.terms.constant(u128::from(first), 32);
+                    self.set(*leader, Value::Uniform(term), mask, path);
+                }
+                if let Some(elected) = elected {
+                    let lanes = std::array::from_fn(|lane| {
+                        self.terms.constant(u128::from(lane == first as usize), 1)
+                    });
+                    self.set(*elected, packed(lanes), mask, path);
+                }
+            }
+            Synchronization::Shuffle {
+                mode,
+                result,
+                valid,
+                value,
+                lane,
+                clamp,
+                ..
+            } => self.shuffle(*mode, *result, *valid, [*value, *lane, *clamp], mask, path),
+            Synchronization::Vote {
+                mode,
+                result,
+                predicate,
+                ..
+            } => self.vote(*mode, *result, *predicate, mask, path),
+            Synchronization::Match {
+                result, predicate, ..
+            } => {
+                self.lose(*result, mask, path);
+                if let Some(predicate) = predicate {
+                    self.lose(*predicate, mask, path);
+                }
+            }
+            Synchronization::ActiveMask { result } => {
+                let term = self.terms.constant(u128::from(mask), 32);
+                self.set(*result, Value::Uniform(term), mask, path);
+            }
+            Synchronization::WarpSync { .. }
+            | Synchronization::Copy { .. }
+            | Synchronization::CommitGroup(_)
+            | Synchronization::WaitGroup { .. }
+            | Synchronization::MultiplyFence
+            | Synchronization::Multiply
+            | Synchronization::TensorWork { .. }
+            | Synchronization::TensorRelinquish { .. }
+            | Synchronization::TensorWait { .. }
+            | Synchronization::TensorFence { .. }
+            | Synchronization::GridDependencyWait
+            | Synchronization::GridDependencyLaunch
+            | Synchronization::Fence { .. }
+            | Synchronization::FenceMbarrierInit
+            | Synchronization::Sleep => {}
+        }
+        Ok(())
+    }
+
+    /// What a warp does as a whole needs all lanes that have not ended.
+    fn whole(&self, mask: u32, path: &Path, what: &str, location: &Location) -> Result<()> {
+        if mask | path.exited == self.full {
+            return Ok(());
+        }
+        refuse(
+            format!("a part of a warp comes to {what}, while other lanes go on: this is undefined"),
+            location,
+        )
+    }
+
+    fn lose(&mut self, register: RegisterId, mask: u32, path: &mut Path) {
+        let term = self.unknown(register);
+        self.set(register, Value::Uniform(term), mask, path);
+    }
+
+    /// An event, once for each group of lanes with the same operands, in the order of their first lanes.
+    fn emit(
+        &mut self,
+        operands: &[Operand],
+        mask: u32,
+        path: &Path,
+        out: &mut Vec<Statement>,
+        location: &Location,
+        kind: impl Fn(&[TermId]) -> EventKind,
+    ) {
+        let values: Vec<Value> = operands
+            .iter()
+            .map(|operand| self.operand(*operand, 32, &path.state))
+            .collect();
+        let mut groups: Vec<(Vec<TermId>, u32)> = Vec::new();
+        for lane in 0..32 {
+            if mask >> lane & 1 == 1 {
+                let terms: Vec<TermId> = values.iter().map(|value| lane_of(value, lane)).collect();
+                match groups.iter_mut().find(|(other, _)| *other == terms) {
+                    Some((_, lanes)) => *lanes += 1,
+                    None => groups.push((terms, 1)),
+                }
+            }
+        }
+        for (terms, lanes) in groups {
+            out.push(Statement::Event(Event {
+                kind: kind(&terms),
+                lanes,
+                location: location.clone(),
+            }));
+        }
+    }
+
+    /// The address and the parity bit that a wait looks at.
+    fn looked_at(&mut self, address: Operand, parity: Operand, path: &Path) -> (Value, Value) {
+        let object = self.operand(address, 32, &path.state);
+        let parity = self.operand(parity, 32, &path.state);
+        let parity = self.each(&parity, |walker, term| {
+            let bit = walker.terms.extract(&term, 0, 1);
+            walker.terms.extend(&bit, 32, false)
+        });
+        (object, parity)
+    }
+
+    fn groups(
+        &self,
+        (object, parity): &(Value, Value),
+        mask: u32,
+    ) -> BTreeMap<(TermId, TermId), u32> {
+        let mut groups = BTreeMap::new();
+        for lane in 0..32 {
+            if mask >> lane & 1 == 1 {
+                *groups
+                    .entry((lane_of(object, lane), lane_of(parity, lane)))
+                    .or_default() += 1;
+            }
+        }
+        groups
+    }
+
+    fn test(
+        &mut self,
+        result: RegisterId,
+        address: Operand,
+        parity: Operand,
+        mask: u32,
+        path: &mut Path,
+        location: &Location,
+    ) -> Result<()> {
+        let values = self.looked_at(address, parity, path);
+        if let Some((passes, _)) = self.spinning {
+            let groups = self.groups(&values, mask);
+            if let Some((_, waits)) = &mut self.spinning
+                && passes
+            {
+                waits.extend(
+                    groups
+                        .into_keys()
+                        .map(|(object, parity)| (object, parity, location.clone())),
+                );
+            }
+            let term = self.terms.constant(u128::from(passes), 1);
+            self.set(result, Value::Uniform(term), mask, path);
+            return Ok(());
+        }
+        let groups = self.groups(&values, mask);
+        let Some(((object, parity), _)) = groups.first_key_value().filter(|_| groups.len() == 1)
+        else {
+            return refuse("lanes of a warp test different mbarriers", location);
+        };
+        let number = u32::try_from(self.tests.len()).unwrap_or(u32::MAX);
+        self.tests.push(Test {
+            object: *object,
+            parity: *parity,
+            location: location.clone(),
+        });
+        let term = self.terms.atom(Atom::Test(number), 1);
+        self.set(result, Value::Uniform(term), mask, path);
+        Ok(())
+    }
+
+    /// Source: PTX ISA, "shfl.sync".
+    fn shuffle(
+        &mut self,
+        mode: ShuffleMode,
+        result: RegisterId,
+        valid: Option<RegisterId>,
+        [value, lane, clamp]: [Operand; 3],
+        mask: u32,
+        path: &mut Path,
+    ) {
+        let value = self.operand(value, 32, &path.state);
+        let offset = self.operand(lane, 32, &path.state);
+        let clamp = self.operand(clamp, 32, &path.state);
+        // Where all lanes hold the same, it does not matter which one is read.
+        let known = matches!(value, Value::Uniform(_)) && valid.is_none();
+        let mut results = [TermId::default(); 32];
+        let mut valids = [TermId::default(); 32];
+        for (at, slot) in results.iter_mut().enumerate() {
+            let number = |term: TermId, walker: &Self| {
+                walker
+                    .terms
+                    .value(term)
+                    .and_then(|bits| u32::try_from(bits).ok())
+            };
+            let source = match (
+                number(lane_of(&offset, at), self),
+                number(lane_of(&clamp, at), self),
+            ) {
+                (Some(offset), Some(clamp)) => {
+                    let own = u32::try_from(at).unwrap_or(0);
+                    let (segment, limit, offset) = (clamp >> 8 & 31, clamp & 31, offset & 31);
+                    let most = own & segment | limit & !segment;
+                    let least = own & segment;
+                    let (from, fits) = match mode {
+                        ShuffleMode::Up => (
+                            own.checked_sub(offset),
+                            own >= offset && own - offset >= least,
+                        ),
+                        ShuffleMode::Down => (Some(own + offset), own + offset <= most),
+                        ShuffleMode::Butterfly => (Some(own ^ offset), own ^ offset <= most),
+                        ShuffleMode::Index => {
+                            let from = least | offset & !segment;
+                            (Some(from), from <= most)
+                        }
+                    };
+                    Some((from.filter(|_| fits).unwrap_or(own), fits))
+                }
+                _ => None,
+            };
+            (*slot, valids[at]) = match source {
+                Some((from, fits)) if mask >> from & 1 == 1 => (
+                    lane_of(&value, from as usize),
+                    self.terms.constant(u128::from(fits), 1),
+                ),
+                _ if known => (lane_of(&value, at), self.terms.constant(1, 1)),
+                _ => (self.unknown_of(32), self.unknown_of(1)),
+            };
+        }
+        self.set(result, packed(results), mask, path);
+        if let Some(valid) = valid {
+            self.set(valid, packed(valids), mask, path);
+        }
+    }
+
+    fn vote(
+        &mut self,
+        mode: VoteMode,
+        result: RegisterId,
+        predicate: Operand,
+        mask: u32,
+        path: &mut Path,
+    ) {
+        let value = self.operand(predicate, 1, &path.state);
+        let active: Vec<usize> = (0..32).filter(|lane| mask >> lane & 1 == 1).collect();
+        let terms: Vec<TermId> = active.iter().map(|lane| lane_of(&value, *lane)).collect();
+        let truths: Option<Vec<bool>> = terms.iter().map(|term| self.terms.truth(*term)).collect();
+        let same = terms.windows(2).all(|pair| pair[0] == pair[1]);
+        let term = match (truths, mode) {
+            (Some(truths), VoteMode::Ballot) => {
+                let bits = active
+                    .iter()
+                    .zip(truths)
+                    .filter(|(_, truth)| *truth)
+                    .fold(0_u128, |bits, (lane, _)| bits | 1 << lane);
+                self.terms.constant(bits, 32)
+            }
+            (Some(truths), VoteMode::All) => self
+                .terms
+                .constant(u128::from(truths.iter().all(|truth| *truth)), 1),
+            (Some(truths), VoteMode::Any) => {
+                self.terms.constant(u128::from(truths.contains(&true)), 1)
+            }
+            (Some(_), VoteMode::Uniform) => self.terms.constant(u128::from(same), 1),
+            (None, VoteMode::All | VoteMode::Any) if same && !terms.is_empty() => terms[0],
+            (None, VoteMode::Uniform) if same => self.terms.constant(1, 1),
+            (None, VoteMode::Ballot) if same && !terms.is_empty() => {
+                let all = self.terms.constant(u128::from(mask), 32);
+                let none = self.terms.constant(0, 32);
+                self.terms.select(&terms[0], &all, &none)
+            }
+            _ => self.unknown(result),
+        };
+        self.set(result, Value::Uniform(term), mask, path);
+    }
+}

@@ -1,0 +1,1496 @@
+//! A warp's program as a tree: symbolic execution with 32 lanes along the structure of the graph.
+//!
+//! A register holds one term for all lanes or one for each. A branch that the lanes take differently
+//! is walked once for each side with its lanes, up to the immediate postdominator, where they
+//! meet. A branch on a term becomes an `if`, and what its sides leave in registers a choice. At the head of a
+//! loop every register that the loop assigns is a phi, an unknown of its own; what is at the end of an
+//! iteration is recorded with it, for [`crate::recover::solve`].
+//!
+//! Sound because every step is exact for all values of the atoms, or gives an atom of which nothing is known,
+//! or is refused.
+
+mod events;
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use crate::ir::BlockId;
+use crate::ir::Compute;
+use crate::ir::Kernel;
+use crate::ir::Location;
+use crate::ir::Operand;
+use crate::ir::Operation;
+use crate::ir::OperationKind;
+use crate::ir::RegisterId;
+use crate::ir::Space;
+use crate::ir::Special;
+use crate::ir::Synchronization;
+use crate::ir::Terminator;
+use crate::meaning::Binary;
+use crate::meaning::Domain;
+use crate::meaning::operand_width;
+use crate::meaning::result_of;
+use crate::meaning::result_width;
+use crate::recover::graph::Graph;
+use crate::recover::operands::written;
+use crate::recover::slice::Slice;
+use crate::recover::term::Atom;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+use crate::recover::term::Terms;
+use crate::recover::tree::Arena;
+use crate::recover::tree::Event;
+use crate::recover::tree::EventKind;
+use crate::recover::tree::LoopId;
+use crate::recover::tree::Obstacle;
+use crate::recover::tree::Phi;
+use crate::recover::tree::Statement;
+use crate::recover::tree::Test;
+
+/// Nesting of regions, and blocks walked, beyond which a kernel is given up.
+const MAX_DEPTH: u32 = 200;
+const MAX_BLOCKS: u32 = 200_000;
+
+/// The shape of a launch that is recovered, and which warp of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub threads: [u32; 3],
+    pub cluster: [u32; 3],
+    /// The rank of the CTA in its cluster.
+    pub rank: u32,
+    pub warp: u32,
+}
+
+impl Place {
+    fn lanes(self) -> u32 {
+        let threads = self.threads.iter().map(|n| u64::from(*n)).product::<u64>();
+        let before = u64::from(self.warp) * 32;
+        let here = threads.saturating_sub(before).min(32);
+        if here == 32 {
+            u32::MAX
+        } else {
+            (1 << here) - 1
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Value {
+    Uniform(TermId),
+    Lanes(Rc<[TermId; 32]>),
+}
+
+type State = Vec<Option<Value>>;
+
+/// Lanes on their way.
+#[derive(Debug, Clone)]
+struct Path {
+    state: State,
+    mask: u32,
+    /// Lanes that have ended.
+    exited: u32,
+    /// What has held since the beginning of the innermost loop's iteration.
+    condition: TermId,
+}
+
+struct Frame {
+    header: BlockId,
+    /// Whether its header has been walked in this iteration.
+    started: bool,
+    follow: Option<BlockId>,
+    continues: Vec<Path>,
+    breaks: Vec<Path>,
+}
+
+struct Walker<'a> {
+    kernel: &'a Kernel,
+    graph: &'a Graph,
+    slice: &'a Slice,
+    terms: &'a mut Terms,
+    phis: &'a mut Vec<Phi>,
+    tests: &'a mut Vec<Test>,
+    loops: &'a mut LoopId,
+    opaque: &'a mut u32,
+    place: Place,
+    full: u32,
+    frames: Vec<Frame>,
+    blocks: u32,
+    /// While a spin loop is walked: what its test gives, and the waits that were met.
+    spinning: Option<(bool, Vec<(TermId, TermId, Location)>)>,
+}
+
+type Result<T> = std::result::Result<T, Obstacle>;
+
+/// What the warp at a place does.
+pub fn walk(
+    kernel: &Kernel,
+    graph: &Graph,
+    slice: &Slice,
+    arena: &mut Arena,
+    place: Place,
+) -> Result<Vec<Statement>> {
+    let truth = arena.terms.constant(1, 1);
+    let mut walker = Walker {
+        kernel,
+        graph,
+        slice,
+        terms: &mut arena.terms,
+        phis: &mut arena.phis,
+        tests: &mut arena.tests,
+        loops: &mut arena.loops,
+        opaque: &mut arena.opaque,
+        place,
+        full: place.lanes(),
+        frames: Vec::new(),
+        blocks: 0,
+        spinning: None,
+    };
+    let path = Path {
+        state: vec![None; kernel.registers.len()],
+        mask: walker.full,
+        exited: 0,
+        condition: truth,
+    };
+    let mut statements = Vec::new();
+    if !kernel.blocks.is_empty() {
+        walker.region(BlockId(0), None, path, &mut statements, 0)?;
+    }
+    Ok(statements)
+}
+
+fn refuse<T>(reason: impl Into<String>, location: &Location) -> Result<T> {
+    Err(Obstacle {
+        reason: reason.into(),
+        location: location.clone(),
+    })
+}
+
+impl Walker<'_> {
+    /// Walks from a block to `until`, and gives what comes there. Lanes that end, leave the
+    /// innermost loop or begin its next iteration do not.
+    fn region(
+        &mut self,
+        from: BlockId,
+        until: Option<BlockId>,
+        mut path: Path,
+        out: &mut Vec<Statement>,
+        depth: u32,
+    ) -> Result<Option<Path>> {
+        let mut at = from;
+        loop {
+            let block = &self.kernel.blocks[at.0 as usize];
+            self.blocks += 1;
+            if depth > MAX_DEPTH || self.blocks > MAX_BLOCKS {
+                return refuse(
+                    "the control flow is nested too deeply to be followed",
+                    &block.location,
+                );
+            }
+            let mut begins = false;
+            if let Some(frame) = self.frames.last_mut() {
+                if at == frame.header && frame.started {
+                    frame.continues.push(path);
+                    return Ok(None);
+                }
+                if at == frame.header {
+                    frame.started = true;
+                    begins = true;
+                }
+                if Some(at) == frame.follow {
+                    frame.breaks.push(path);
+                    out.push(Statement::Break);
+                    return Ok(None);
+                }
+            }
+            if Some(at) == until {
+                return Ok(Some(path));
+            }
+            for frame in self.frames.iter().rev().skip(1) {
+                if at == frame.header || Some(at) == frame.follow {
+                    return refuse("a jump leaves two loops at once", &block.location);
+                }
+            }
+            if !begins && let Some(index) = self.graph.loop_of_header(at) {
+                match self.enter(index, path, out, depth)? {
+                    Some((to, next)) => {
+                        at = to;
+                        path = next;
+                        continue;
+                    }
+                    None => return Ok(None),
+                }
+            }
+            self.operations(at, &mut path, out)?;
+            match &block.end {
+                Terminator::Jump(to) => at = *to,
+                Terminator::Exit => {
+                    if path.mask == self.full {
+                        out.push(Statement::Return);
+                    }
+                    return Ok(None);
+                }
+                Terminator::Trap => return Ok(None),
+                Terminator::Switch { .. } => {
+                    if self.slice.branches[at.0 as usize] {
+                        return refuse(
+                            "an indirect branch decides about synchronization",
+                            &block.location,
+                        );
+                    }
+                    match self.skip(at, &mut path)? {
+                        Some(to) => at = to,
+                        None => return Ok(None),
+                    }
+                }
+                Terminator::Branch {
+                    condition,
+                    then,
+                    otherwise,
+                } => {
+                    if !self.slice.branches[at.0 as usize] {
+                        match self.skip(at, &mut path)? {
+                            Some(to) => at = to,
+                            None => return Ok(None),
+                        }
+                        continue;
+                    }
+                    match self.branch(at, *condition, *then, *otherwise, path, out, depth)? {
+                        Some((to, next)) => {
+                            at = to;
+                            path = next;
+                        }
+                        None => return Ok(None),
+                    }
+                }
+            }
+        }
+    }
+
+    /// From a branch that decides nothing to where its sides meet.
+    fn skip(&mut self, at: BlockId, path: &mut Path) -> Result<Option<BlockId>> {
+        let join = self.graph.postdominator[at.0 as usize];
+        let blocks = self.between(at, join);
+        self.forget(&blocks, path)?;
+        Ok(join)
+    }
+
+    /// The blocks that can be reached from behind `at` without passing `join`.
+    fn between(&self, at: BlockId, join: Option<BlockId>) -> BTreeSet<BlockId> {
+        let mut blocks = BTreeSet::new();
+        let mut work = self.graph.successors[at.0 as usize].clone();
+        while let Some(block) = work.pop() {
+            if Some(block) != join && blocks.insert(block) {
+                work.extend(self.graph.successors[block.0 as usize].iter().copied());
+            }
+        }
+        blocks
+    }
+
+    /// What blocks without events assign is unknown behind them.
+    fn forget(&mut self, blocks: &BTreeSet<BlockId>, path: &mut Path) -> Result<()> {
+        for block in blocks {
+            let index = block.0 as usize;
+            if self.slice.events[index] {
+                let location = self.kernel.blocks[index].location.clone();
+                return refuse(
+                    "what is not followed decides about synchronization",
+                    &location,
+                );
+            }
+            if let Some(natural) = self.graph.loop_of_header(*block)
+                && let Some(location) = self.slice.memory_waits.get(&natural)
+            {
+                return refuse(
+                    "a loop goes on until memory changes, which is not followed",
+                    location,
+                );
+            }
+            for (operation, relevant) in self.kernel.blocks[index]
+                .operations
+                .iter()
+                .zip(&self.slice.operations[index])
+            {
+                if *relevant {
+                    for register in written(&operation.kind) {
+                        let term = self.unknown(register);
+                        path.state[register.0 as usize] = Some(Value::Uniform(term));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn width_of(&self, register: RegisterId) -> u16 {
+        self.kernel.registers[register.0 as usize].width
+    }
+
+    fn unknown(&mut self, register: RegisterId) -> TermId {
+        let width = self.width_of(register);
+        self.unknown_of(width)
+    }
+
+    fn unknown_of(&mut self, width: u16) -> TermId {
+        *self.opaque += 1;
+        self.terms.atom(Atom::Opaque(*self.opaque), width)
+    }
+
+    /// A branch that decides about events.
+    #[allow(clippy::too_many_arguments)]
+    fn branch(
+        &mut self,
+        at: BlockId,
+        condition: Operand,
+        then: BlockId,
+        otherwise: BlockId,
+        path: Path,
+        out: &mut Vec<Statement>,
+        depth: u32,
+    ) -> Result<Option<(BlockId, Path)>> {
+        let location = self.kernel.blocks[at.0 as usize].location.clone();
+        let value = self.operand(condition, 1, &path.state);
+        let (term, taken) = match &value {
+            Value::Uniform(term) => match self.terms.truth(*term) {
+                Some(truth) => (None, if truth { path.mask } else { 0 }),
+                None => (Some(*term), 0),
+            },
+            Value::Lanes(lanes) => {
+                let active: Vec<TermId> = (0..32)
+                    .filter(|lane| path.mask >> lane & 1 == 1)
+                    .map(|lane| lanes[lane])
+                    .collect();
+                if active.windows(2).all(|pair| pair[0] == pair[1])
+                    && self.terms.truth(active[0]).is_none()
+                {
+                    (Some(active[0]), 0)
+                } else {
+                    let mut taken = 0;
+                    for lane in 0..32 {
+                        if path.mask >> lane & 1 == 1 {
+                            match self.terms.truth(lanes[lane]) {
+                                Some(true) => taken |= 1 << lane,
+                                Some(false) => {}
+                                None => return self.by_launch(at, path, &location),
+                            }
+                        }
+                    }
+                    (None, taken)
+                }
+            }
+        };
+        // Inside a loop, ways out are walked to where they leave it.
+        let join = self.join(at);
+        if let Some(term) = term {
+            let unknown = self
+                .terms
+                .atoms(term)
+                .iter()
+                .any(|atom| matches!(atom, Atom::Opaque(_)));
+            if unknown && self.is_silent(at, join) {
+                return self.by_launch(at, path, &location);
+            }
+            return self.choice(term, then, otherwise, join, path, out, depth, &location);
+        }
+        if taken == path.mask {
+            return Ok(Some((then, path)));
+        }
+        if taken == 0 {
+            return Ok(Some((otherwise, path)));
+        }
+        let mut path = path;
+        let mut other = path.clone();
+        other.mask &= !taken;
+        path.mask = taken;
+        if self.ends(otherwise) {
+            path.exited |= other.mask;
+        }
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        let frames = self
+            .frames
+            .last()
+            .map(|frame| (frame.continues.len(), frame.breaks.len()));
+        let before = path.state.clone();
+        let one = self.region(then, join, path, &mut first, depth + 1)?;
+        other.exited |= taken & !one.as_ref().map_or(0, |path| path.mask);
+        let two = self.region(otherwise, join, other, &mut second, depth + 1)?;
+        if frames
+            != self
+                .frames
+                .last()
+                .map(|frame| (frame.continues.len(), frame.breaks.len()))
+        {
+            return refuse(
+                "lanes of a warp leave a loop in different iterations",
+                &location,
+            );
+        }
+        first.retain(|statement| *statement != Statement::Return);
+        second.retain(|statement| *statement != Statement::Return);
+        if !first.is_empty() && !second.is_empty() {
+            let blocks = |statements: &[Statement]| statements.iter().any(may_block);
+            if blocks(&first) || blocks(&second) {
+                return refuse("lanes of a warp wait on both sides of a branch", &location);
+            }
+        }
+        out.append(&mut first);
+        out.append(&mut second);
+        let merged = match (one, two) {
+            (Some(one), Some(two)) => Some(self.united(&before, one, two)),
+            (one, two) => one.or(two),
+        };
+        let (Some(path), Some(join)) = (merged, join) else {
+            return Ok(None);
+        };
+        Ok(Some((join, path)))
+    }
+
+    /// A branch that the lanes take differently, nobody knows how: without events below it, what it
+    /// leaves is unknown.
+    fn by_launch(
+        &mut self,
+        at: BlockId,
+        mut path: Path,
+        location: &Location,
+    ) -> Result<Option<(BlockId, Path)>> {
+        let join = self.join(at);
+        if !self.is_silent(at, join) {
+            return refuse(
+                "lanes take a branch differently, depending on the launch or on memory",
+                location,
+            );
+        }
+        let blocks = self.between(at, join);
+        self.forget(&blocks, &mut path)?;
+        Ok(join.map(|join| (join, path)))
+    }
+
+    /// Whether both sides of a branch come to `join` without events.
+    fn is_silent(&self, at: BlockId, join: Option<BlockId>) -> bool {
+        join.is_some()
+            && self.between(at, join).iter().all(|block| {
+                let index = block.0 as usize;
+                !self.slice.events[index]
+                    && !matches!(self.kernel.blocks[index].end, Terminator::Exit)
+            })
+    }
+
+    /// Where the sides of a branch meet, if that is inside of the innermost loop.
+    fn join(&self, at: BlockId) -> Option<BlockId> {
+        let join = self.graph.postdominator[at.0 as usize]?;
+        match self.frames.last() {
+            Some(frame) => {
+                let natural = self.graph.loop_of_header(frame.header)?;
+                self.graph.loops[natural]
+                    .blocks
+                    .contains(&join)
+                    .then_some(join)
+            }
+            None => Some(join),
+        }
+    }
+
+    /// A branch that all lanes take alike, as a term says.
+    #[allow(clippy::too_many_arguments)]
+    fn choice(
+        &mut self,
+        term: TermId,
+        then: BlockId,
+        otherwise: BlockId,
+        join: Option<BlockId>,
+        path: Path,
+        out: &mut Vec<Statement>,
+        depth: u32,
+        location: &Location,
+    ) -> Result<Option<(BlockId, Path)>> {
+        // What has been decided since the loop began is not asked again.
+        match self.decided(term, path.condition) {
+            Some(true) => return Ok(Some((then, path))),
+            Some(false) => return Ok(Some((otherwise, path))),
+            None => {}
+        }
+        let condition = path.condition;
+        let not = self.terms.not(&term);
+        let mut yes = path.clone();
+        yes.condition = self.terms.binary(Binary::And, &condition, &term);
+        let mut no = path;
+        no.condition = self.terms.binary(Binary::And, &condition, &not);
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        let one = self.region(then, join, yes, &mut first, depth + 1)?;
+        let two = self.region(otherwise, join, no, &mut second, depth + 1)?;
+        let merged = match (one, two) {
+            (Some(one), Some(two)) => {
+                let mut path = self.chosen(term, one, two);
+                path.condition = condition;
+                Some(path)
+            }
+            (one, two) => one.or(two),
+        };
+        self.decide(term, first, second, out, location)?;
+        let (Some(path), Some(join)) = (merged, join) else {
+            return Ok(None);
+        };
+        Ok(Some((join, path)))
+    }
+
+    /// Writes an `if`, or a wait where the condition is the outcome of a test.
+    fn decide(
+        &mut self,
+        term: TermId,
+        first: Vec<Statement>,
+        second: Vec<Statement>,
+        out: &mut Vec<Statement>,
+        location: &Location,
+    ) -> Result<()> {
+        if first == second {
+            out.extend(first);
+            return Ok(());
+        }
+        // A side that only aborts the kernel is never taken.
+        let (test, passed, failed) = match self.terms.node(term) {
+            Node::Atom(Atom::Test(test)) => (Some(*test), &first, &second),
+            Node::Not(inner) => match self.terms.node(*inner) {
+                Node::Atom(Atom::Test(test)) => (Some(*test), &second, &first),
+                _ => (None, &first, &second),
+            },
+            _ => (None, &first, &second),
+        };
+        if let Some(test) = test {
+            let Test { object, parity, .. } = self.tests[test as usize].clone();
+            if let [Statement::Event(event), rest @ ..] = failed.as_slice()
+                && event.kind == (EventKind::Wait { object, parity })
+                && rest == passed.as_slice()
+            {
+                out.extend(failed.clone());
+                return Ok(());
+            }
+            return refuse(
+                "what is done depends on whether a test of an mbarrier passes",
+                location,
+            );
+        }
+        out.push(Statement::If {
+            condition: term,
+            then: first,
+            otherwise: second,
+            location: location.clone(),
+        });
+        Ok(())
+    }
+
+    /// Whether a path condition decides a term.
+    fn decided(&self, term: TermId, condition: TermId) -> Option<bool> {
+        let mut work = vec![condition];
+        while let Some(part) = work.pop() {
+            if part == term {
+                return Some(true);
+            }
+            match self.terms.node(part) {
+                Node::Not(inner) if *inner == term => return Some(false),
+                Node::Binary(Binary::And, a, b) => work.extend([*a, *b]),
+                _ => {}
+            }
+            if let Node::Not(inner) = self.terms.node(term)
+                && *inner == part
+            {
+                return Some(false);
+            }
+        }
+        None
+    }
+
+    fn chosen(&mut self, term: TermId, one: Path, two: Path) -> Path {
+        let mut path = two;
+        path.mask |= one.mask;
+        path.exited |= one.exited;
+        for (register, (a, b)) in one.state.into_iter().zip(&mut path.state).enumerate() {
+            if a == *b {
+                continue;
+            }
+            *b = match (a, b.take()) {
+                (Some(Value::Uniform(x)), Some(Value::Uniform(y))) => {
+                    Some(Value::Uniform(self.terms.select(&term, &x, &y)))
+                }
+                (Some(x), Some(y)) => {
+                    let width = self.kernel.registers[register].width;
+                    let lanes = std::array::from_fn(|lane| {
+                        let (x, y) = (lane_of(&x, lane), lane_of(&y, lane));
+                        if self.terms.width_of(x) == width && self.terms.width_of(y) == width {
+                            self.terms.select(&term, &x, &y)
+                        } else {
+                            y
+                        }
+                    });
+                    Some(packed(lanes))
+                }
+                // Assigned on one side only: not used behind, or not initialised.
+                (a, b) => a.or(b),
+            };
+        }
+        path
+    }
+
+    /// Two groups of lanes meet.
+    fn united(&mut self, before: &State, one: Path, two: Path) -> Path {
+        let mut path = one;
+        for (at, (a, b)) in path.state.iter_mut().zip(two.state).enumerate() {
+            if *a == b {
+                continue;
+            }
+            *a = match (a.take(), b) {
+                (Some(x), Some(y)) => {
+                    let rest = before[at].clone().unwrap_or_else(|| y.clone());
+                    let lanes = std::array::from_fn(|lane| {
+                        if path.mask >> lane & 1 == 1 {
+                            lane_of(&x, lane)
+                        } else if two.mask >> lane & 1 == 1 {
+                            lane_of(&y, lane)
+                        } else {
+                            lane_of(&rest, lane)
+                        }
+                    });
+                    Some(packed(lanes))
+                }
+                (a, b) => a.or(b),
+            };
+        }
+        path.mask |= two.mask;
+        path.exited |= two.exited;
+        path
+    }
+
+    /// Whether a block does nothing but end the thread.
+    fn ends(&self, mut at: BlockId) -> bool {
+        for _ in 0..8 {
+            let block = &self.kernel.blocks[at.0 as usize];
+            if self.slice.operations[at.0 as usize].contains(&true) {
+                return false;
+            }
+            match block.end {
+                Terminator::Exit => return true,
+                Terminator::Jump(to) => at = to,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    /// A loop: gives where its ways out come together and what comes there.
+    fn enter(
+        &mut self,
+        index: usize,
+        path: Path,
+        out: &mut Vec<Statement>,
+        depth: u32,
+    ) -> Result<Option<(BlockId, Path)>> {
+        let natural = &self.graph.loops[index];
+        let location = self.kernel.blocks[natural.header.0 as usize]
+            .location
+            .clone();
+        let events: Vec<&Operation> = natural
+            .blocks
+            .iter()
+            .flat_map(|block| &self.kernel.blocks[block.0 as usize].operations)
+            .filter(|operation| crate::recover::slice::is_event(operation))
+            .collect();
+        let follow = natural.follow;
+        if events.is_empty() {
+            if let Some(location) = self.slice.memory_waits.get(&index) {
+                return refuse(
+                    "a loop goes on until memory changes, which is not followed",
+                    location,
+                );
+            }
+            let blocks = natural.blocks.clone();
+            let mut path = path;
+            self.forget(&blocks, &mut path)?;
+            return Ok(follow.map(|follow| (follow, path)));
+        }
+        let spins = events.iter().all(|operation| {
+            matches!(
+                operation.kind,
+                OperationKind::Synchronization(Synchronization::MbarrierTest { .. })
+            )
+        });
+        if spins && self.spinning.is_none() {
+            let Some(follow) = follow else {
+                return refuse("a loop of tests of an mbarrier never ends", &location);
+            };
+            return self
+                .spin(natural.header, follow, path, out, depth, &location)
+                .map(|path| Some((follow, path)));
+        }
+        self.iterate(index, path, out, depth, &location)
+    }
+
+    /// A loop that does nothing but test an mbarrier: a wait.
+    ///
+    /// With a test that passes, the loop has to be left; with one that fails, to go on. What changes
+    /// from one iteration to the next is unknown; the wait has to be the same all the same.
+    fn spin(
+        &mut self,
+        header: BlockId,
+        follow: BlockId,
+        path: Path,
+        out: &mut Vec<Statement>,
+        depth: u32,
+        location: &Location,
+    ) -> Result<Path> {
+        let mut start = path;
+        for _ in 0..8 {
+            let (waits, left, again) =
+                self.try_spin(header, follow, &start, true, depth, location)?;
+            if again.is_some() || left.is_none() {
+                return refuse(
+                    "a loop of tests of an mbarrier goes on after one has passed",
+                    location,
+                );
+            }
+            let (_, escaped, next) =
+                self.try_spin(header, follow, &start, false, depth, location)?;
+            if escaped.is_some() {
+                return refuse(
+                    "a loop of tests of an mbarrier ends though none has passed",
+                    location,
+                );
+            }
+            let mut changed = false;
+            let mut joined = start.clone();
+            if let Some(next) = &next {
+                for register in 0..joined.state.len() {
+                    if joined.state[register] == next.state[register] {
+                        continue;
+                    }
+                    let is_unknown = matches!(&joined.state[register], Some(Value::Uniform(term))
+                        if matches!(self.terms.node(*term), Node::Atom(Atom::Opaque(_))));
+                    if !is_unknown {
+                        let width = self.kernel.registers[register].width;
+                        let term = self.unknown_of(width);
+                        joined.state[register] = Some(Value::Uniform(term));
+                        changed = true;
+                    }
+                }
+            }
+            if !changed {
+                let Some(left) = left else {
+                    return refuse("a loop of tests of an mbarrier never ends", location);
+                };
+                // One test decides, whichever lanes look.
+                let mut waits = waits;
+                waits.dedup_by(|a, b| a.0 == b.0 && a.1 == b.1);
+                for (object, parity, location) in waits {
+                    out.push(Statement::Event(Event {
+                        kind: EventKind::Wait { object, parity },
+                        lanes: left.mask.count_ones(),
+                        location,
+                    }));
+                }
+                return Ok(left);
+            }
+            start = joined;
+        }
+        refuse(
+            "a loop of tests of an mbarrier changes what it looks at",
+            location,
+        )
+    }
+
+    /// One iteration of a spin loop, with tests that pass or fail: the waits that were met, what has
+    /// left the loop, and what is at its head again.
+    #[allow(clippy::type_complexity)]
+    fn try_spin(
+        &mut self,
+        header: BlockId,
+        follow: BlockId,
+        start: &Path,
+        passes: bool,
+        depth: u32,
+        location: &Location,
+    ) -> Result<(Vec<(TermId, TermId, Location)>, Option<Path>, Option<Path>)> {
+        self.spinning = Some((passes, Vec::new()));
+        self.frames.push(Frame {
+            header,
+            started: false,
+            follow: Some(follow),
+            continues: Vec::new(),
+            breaks: Vec::new(),
+        });
+        let mut ignored = Vec::new();
+        let mut path = start.clone();
+        path.condition = self.terms.constant(1, 1);
+        let walked = self.region(header, None, path, &mut ignored, depth + 1);
+        let frame = self.frames.pop();
+        let waits = self
+            .spinning
+            .take()
+            .map(|(_, waits)| waits)
+            .unwrap_or_default();
+        walked?;
+        let Some(mut frame) = frame else {
+            return refuse("a loop of tests of an mbarrier is not understood", location);
+        };
+        if frame.breaks.len() > 1 || frame.continues.len() > 1 {
+            return refuse(
+                "a loop of tests of an mbarrier is left in several places",
+                location,
+            );
+        }
+        let restore = |path: Option<Path>| {
+            path.map(|mut path| {
+                path.condition = start.condition;
+                path
+            })
+        };
+        Ok((
+            waits,
+            restore(frame.breaks.pop()),
+            restore(frame.continues.pop()),
+        ))
+    }
+
+    /// A loop with events: its body once, over phis.
+    fn iterate(
+        &mut self,
+        index: usize,
+        path: Path,
+        out: &mut Vec<Statement>,
+        depth: u32,
+        location: &Location,
+    ) -> Result<Option<(BlockId, Path)>> {
+        let natural = &self.graph.loops[index];
+        let (header, follow) = (natural.header, natural.follow);
+        let mut assigned: BTreeSet<RegisterId> = BTreeSet::new();
+        for block in &natural.blocks {
+            let at = block.0 as usize;
+            for (operation, relevant) in self.kernel.blocks[at]
+                .operations
+                .iter()
+                .zip(&self.slice.operations[at])
+            {
+                if *relevant {
+                    assigned.extend(written(&operation.kind));
+                }
+            }
+        }
+        // Registers that turn out to keep their value, and those that differ between lanes.
+        let mut kept: BTreeSet<RegisterId> = BTreeSet::new();
+        let mut by_lane: BTreeSet<RegisterId> = BTreeSet::new();
+        for _ in 0..12 {
+            let id = *self.loops;
+            *self.loops += 1;
+            let mut start = path.clone();
+            start.condition = self.terms.constant(1, 1);
+            let mut phis: BTreeMap<RegisterId, Vec<u32>> = BTreeMap::new();
+            for register in &assigned {
+                let Some(first) = path.state[register.0 as usize].clone() else {
+                    continue;
+                };
+                if kept.contains(register) {
+                    continue;
+                }
+                let lanes = by_lane.contains(register) || matches!(first, Value::Lanes(_));
+                let count = if lanes { 32 } else { 1 };
+                let mut numbers = Vec::new();
+                let mut atoms = Vec::new();
+                for lane in 0..count {
+                    let first = lane_of(&first, lane);
+                    let number = u32::try_from(self.phis.len()).unwrap_or(u32::MAX);
+                    let width = self.terms.width_of(first);
+                    let atom = self.terms.atom(Atom::Phi(number), width);
+                    self.phis.push(Phi {
+                        in_loop: id,
+                        first,
+                        next: atom,
+                    });
+                    numbers.push(number);
+                    atoms.push(atom);
+                }
+                start.state[register.0 as usize] = Some(match atoms.as_slice() {
+                    [only] => Value::Uniform(*only),
+                    all => Value::Lanes(Rc::new(std::array::from_fn(|lane| all[lane]))),
+                });
+                phis.insert(*register, numbers);
+            }
+            self.frames.push(Frame {
+                header,
+                started: false,
+                follow,
+                continues: Vec::new(),
+                breaks: Vec::new(),
+            });
+            let mut body = Vec::new();
+            let walked = self.region(header, None, start.clone(), &mut body, depth + 1);
+            let frame = self.frames.pop();
+            walked?;
+            let Some(frame) = frame else {
+                return refuse("a loop is not understood", location);
+            };
+            if frame
+                .continues
+                .iter()
+                .chain(&frame.breaks)
+                .any(|path| path.mask != start.mask)
+            {
+                return refuse(
+                    "lanes of a warp leave a loop in different iterations",
+                    location,
+                );
+            }
+            let Some(end) = self.gathered(frame.continues) else {
+                // The body is executed at most once.
+                return refuse("a loop is never repeated", location);
+            };
+            let mut again = false;
+            for (register, numbers) in &phis {
+                let Some(value) = end.state[register.0 as usize].clone() else {
+                    continue;
+                };
+                if numbers.len() == 1 && matches!(value, Value::Lanes(_)) {
+                    by_lane.insert(*register);
+                    again = true;
+                    continue;
+                }
+                let mut same = true;
+                for (lane, number) in numbers.iter().enumerate() {
+                    let next = lane_of(&value, lane);
+                    let width = self.terms.width_of(next);
+                    same &= next == self.terms.atom(Atom::Phi(*number), width);
+                    self.phis[*number as usize].next = next;
+                }
+                if same {
+                    kept.insert(*register);
+                    again = true;
+                }
+            }
+            if again {
+                continue;
+            }
+            let left = self.gathered(frame.breaks);
+            out.push(Statement::Loop {
+                id,
+                body,
+                location: location.clone(),
+            });
+            let (Some(mut left), Some(follow)) = (left, follow) else {
+                return Ok(None);
+            };
+            left.condition = path.condition;
+            return Ok(Some((follow, left)));
+        }
+        refuse(
+            "a loop's registers differ between lanes in too many ways",
+            location,
+        )
+    }
+
+    /// Paths that come to one place, each under its condition.
+    fn gathered(&mut self, paths: Vec<Path>) -> Option<Path> {
+        let mut paths = paths.into_iter().rev();
+        let mut all = paths.next()?;
+        for path in paths {
+            let condition = path.condition;
+            all = self.chosen(condition, path, all);
+        }
+        Some(all)
+    }
+
+    fn operand(&mut self, operand: Operand, width: u16, state: &State) -> Value {
+        match operand {
+            Operand::Constant(bits) => Value::Uniform(self.terms.constant(bits, width)),
+            Operand::Register(register) => {
+                let value = match state[register.0 as usize].clone() {
+                    Some(value) => value,
+                    None => Value::Uniform(self.unknown(register)),
+                };
+                match value {
+                    Value::Uniform(term) => Value::Uniform(self.fitted(term, width)),
+                    Value::Lanes(lanes) => {
+                        packed(std::array::from_fn(|lane| self.fitted(lanes[lane], width)))
+                    }
+                }
+            }
+        }
+    }
+
+    fn fitted(&mut self, term: TermId, width: u16) -> TermId {
+        let from = self.terms.width_of(term);
+        if from > width {
+            self.terms.extract(&term, 0, width)
+        } else {
+            self.terms.extend(&term, width, false)
+        }
+    }
+
+    fn set(&mut self, register: RegisterId, value: Value, mask: u32, path: &mut Path) {
+        let width = self.width_of(register);
+        let value = match value {
+            Value::Uniform(term) => Value::Uniform(self.fitted(term, width)),
+            Value::Lanes(lanes) => {
+                packed(std::array::from_fn(|lane| self.fitted(lanes[lane], width)))
+            }
+        };
+        let slot = &mut path.state[register.0 as usize];
+        *slot = match slot.take() {
+            Some(old) if mask != self.full => Some(packed(std::array::from_fn(|lane| {
+                lane_of(if mask >> lane & 1 == 1 { &value } else { &old }, lane)
+            }))),
+            _ => Some(value),
+        };
+    }
+
+    /// The operations of a block that matter.
+    fn operations(&mut self, at: BlockId, path: &mut Path, out: &mut Vec<Statement>) -> Result<()> {
+        let (kernel, slice) = (self.kernel, self.slice);
+        let block = &kernel.blocks[at.0 as usize];
+        for (operation, relevant) in block
+            .operations
+            .iter()
+            .zip(&slice.operations[at.0 as usize])
+        {
+            if !relevant {
+                continue;
+            }
+            let Some(guard) = operation.guard else {
+                self.execute(operation, path.mask, path, out)?;
+                continue;
+            };
+            let mut value = self.operand(Operand::Register(guard.predicate), 1, &path.state);
+            if guard.negated {
+                value = match value {
+                    Value::Uniform(term) => Value::Uniform(self.terms.not(&term)),
+                    Value::Lanes(lanes) => {
+                        packed(std::array::from_fn(|lane| self.terms.not(&lanes[lane])))
+                    }
+                };
+            }
+            self.guarded(operation, &value, path, out)?;
+        }
+        Ok(())
+    }
+
+    fn guarded(
+        &mut self,
+        operation: &Operation,
+        guard: &Value,
+        path: &mut Path,
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
+        let mut groups: BTreeMap<TermId, u32> = BTreeMap::new();
+        for lane in 0..32 {
+            if path.mask >> lane & 1 == 1 {
+                *groups.entry(lane_of(guard, lane)).or_default() |= 1 << lane;
+            }
+        }
+        for (term, mask) in groups {
+            match self.terms.truth(term) {
+                Some(false) => {}
+                Some(true) => self.execute(operation, mask, path, out)?,
+                None => {
+                    let mut other = path.clone();
+                    let mut inner = Vec::new();
+                    self.execute(operation, mask, &mut other, &mut inner)?;
+                    if !inner.is_empty() {
+                        self.decide(term, inner, Vec::new(), out, &operation.location)?;
+                    }
+                    let condition = path.condition;
+                    *path = self.chosen(term, other, path.clone());
+                    path.condition = condition;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn execute(
+        &mut self,
+        operation: &Operation,
+        mask: u32,
+        path: &mut Path,
+        out: &mut Vec<Statement>,
+    ) -> Result<()> {
+        let location = &operation.location;
+        match &operation.kind {
+            OperationKind::Compute {
+                compute,
+                width,
+                result,
+                operands,
+            } => {
+                let values: Vec<Value> = operands
+                    .iter()
+                    .enumerate()
+                    .map(|(index, operand)| {
+                        self.operand(
+                            *operand,
+                            operand_width(*compute, *width, index),
+                            &path.state,
+                        )
+                    })
+                    .collect();
+                let value = self.computed(*compute, *width, &values, mask);
+                self.set(*result, value, mask, path);
+            }
+            OperationKind::Special { result, special } => {
+                let value = self.special(*special);
+                self.set(*result, value, mask, path);
+            }
+            OperationKind::AddressOf {
+                result,
+                variable,
+                generic,
+            } => {
+                let width = self.width_of(*result);
+                let term = match self.kernel.variables[variable.0 as usize].space {
+                    Space::Shared | Space::Cluster => {
+                        let atom = Atom::Shared {
+                            variable: *variable,
+                            rank: self.place.rank,
+                        };
+                        let narrow = self.terms.atom(atom, 32);
+                        let wide = self.terms.extend(&narrow, width, false);
+                        if *generic {
+                            self.to_generic(wide)
+                        } else {
+                            wide
+                        }
+                    }
+                    _ => self.terms.atom(
+                        Atom::Address {
+                            variable: *variable,
+                        },
+                        width,
+                    ),
+                };
+                self.set(*result, Value::Uniform(term), mask, path);
+            }
+            OperationKind::ConvertAddress {
+                result,
+                address,
+                space,
+                to_generic,
+            } => {
+                let width = self.width_of(*result);
+                let mut value = self.operand(*address, width, &path.state);
+                if matches!(space, Space::Shared | Space::Cluster) {
+                    value = self.each(&value, |walker, term| {
+                        if *to_generic {
+                            walker.to_generic(term)
+                        } else {
+                            walker.from_generic(term)
+                        }
+                    });
+                }
+                self.set(*result, value, mask, path);
+            }
+            OperationKind::MapAddress {
+                result,
+                address,
+                rank,
+                ..
+            } => {
+                let width = self.width_of(*result);
+                let address = self.operand(*address, width, &path.state);
+                let rank = self.operand(*rank, 32, &path.state);
+                let mut lanes = [TermId::default(); 32];
+                for (lane, slot) in lanes.iter_mut().enumerate() {
+                    let (address, rank) = (lane_of(&address, lane), lane_of(&rank, lane));
+                    *slot = match self
+                        .terms
+                        .value(rank)
+                        .and_then(|rank| u32::try_from(rank).ok())
+                    {
+                        Some(rank) => self.of_rank(address, &|_| rank),
+                        None => self.unknown_of(width),
+                    };
+                }
+                self.set(*result, packed(lanes), mask, path);
+            }
+            OperationKind::CtaRank {
+                result, address, ..
+            } => {
+                let address = self.operand(*address, 64, &path.state);
+                let value = self.each(&address, |walker, term| {
+                    let ranks: BTreeSet<u32> = walker
+                        .terms
+                        .atoms(term)
+                        .iter()
+                        .filter_map(|atom| match atom {
+                            Atom::Shared { rank, .. } => Some(*rank),
+                            _ => None,
+                        })
+                        .collect();
+                    match ranks.first() {
+                        Some(rank) if ranks.len() == 1 => {
+                            walker.terms.constant(u128::from(*rank), 32)
+                        }
+                        _ => walker.unknown_of(32),
+                    }
+                });
+                self.set(*result, value, mask, path);
+            }
+            OperationKind::Load {
+                results,
+                space,
+                address,
+                width,
+                signed,
+                ..
+            } => {
+                let address = self.operand(*address, 64, &path.state);
+                for (index, result) in results.iter().enumerate() {
+                    let Some(result) = result else { continue };
+                    let to = self.width_of(*result).max(*width);
+                    let offset = match (&address, space) {
+                        (Value::Uniform(term), Space::Parameter) => self.terms.value(*term),
+                        _ => None,
+                    };
+                    let offset = offset
+                        .and_then(|offset| u32::try_from(offset).ok())
+                        .and_then(|offset| {
+                            offset.checked_add(u32::try_from(index).ok()? * u32::from(*width / 8))
+                        });
+                    let term = match offset {
+                        Some(offset) => self.parameter(offset, *width),
+                        None => self.unknown_of(*width),
+                    };
+                    let term = self.terms.extend(&term, to, *signed);
+                    self.set(*result, Value::Uniform(term), mask, path);
+                }
+            }
+            OperationKind::Store { .. } => {}
+            OperationKind::Atomic { result, .. } => {
+                if let Some(result) = result {
+                    let term = self.unknown(*result);
+                    self.set(*result, Value::Uniform(term), mask, path);
+                }
+            }
+            OperationKind::Opaque { results, .. } => {
+                for result in results {
+                    let term = self.unknown(*result);
+                    self.set(*result, Value::Uniform(term), mask, path);
+                }
+            }
+            OperationKind::Unsupported {
+                mnemonic, reason, ..
+            } => {
+                return refuse(format!("`{mnemonic}`: {reason}"), location);
+            }
+            OperationKind::Synchronization(synchronization) => {
+                self.synchronize(synchronization, mask, path, out, location)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn each(&mut self, value: &Value, mut by: impl FnMut(&mut Self, TermId) -> TermId) -> Value {
+        match value {
+            Value::Uniform(term) => Value::Uniform(by(self, *term)),
+            Value::Lanes(lanes) => packed(std::array::from_fn(|lane| by(self, lanes[lane]))),
+        }
+    }
+
+    fn to_generic(&mut self, term: TermId) -> TermId {
+        let width = self.terms.width_of(term);
+        let window = self.terms.atom(Atom::SharedWindow, width);
+        self.terms.binary(Binary::Add, &term, &window)
+    }
+
+    fn from_generic(&mut self, term: TermId) -> TermId {
+        let width = self.terms.width_of(term);
+        let window = self.terms.atom(Atom::SharedWindow, width);
+        self.terms.difference(term, window)
+    }
+
+    /// The address of the same place in the shared memory of another CTA.
+    fn of_rank(&mut self, address: TermId, rank: &dyn Fn(u32) -> u32) -> TermId {
+        let atoms = self.terms.atoms(address);
+        let mut with: BTreeMap<Atom, TermId> = BTreeMap::new();
+        for atom in atoms.iter() {
+            if let Atom::Shared {
+                variable,
+                rank: own,
+            } = *atom
+            {
+                let to = Atom::Shared {
+                    variable,
+                    rank: rank(own),
+                };
+                let to = self.terms.atom(to, 32);
+                with.insert(*atom, to);
+            }
+        }
+        self.terms
+            .substitute(address, &|atom| with.get(&atom).copied())
+    }
+
+    fn parameter(&mut self, offset: u32, width: u16) -> TermId {
+        let bytes = u32::from(width / 8);
+        let mut result: Option<TermId> = None;
+        let mut at = offset;
+        while at < offset + bytes {
+            let word = at / 4 * 4;
+            let end = (offset + bytes).min(word + 4);
+            let whole = self.terms.atom(Atom::Parameter { offset: word }, 32);
+            let low = u16::try_from((at - word) * 8).unwrap_or(0);
+            let bits = u16::try_from((end - at) * 8).unwrap_or(32);
+            let part = self.terms.extract(&whole, low, bits);
+            result = Some(match result {
+                None => part,
+                Some(low) => self.terms.concatenate(&part, &low),
+            });
+            at = end;
+        }
+        result.unwrap_or_else(|| self.terms.constant(0, width))
+    }
+
+    fn computed(&mut self, compute: Compute, width: u16, values: &[Value], mask: u32) -> Value {
+        let uniform: Option<Vec<TermId>> = values
+            .iter()
+            .map(|value| match value {
+                Value::Uniform(term) => Some(*term),
+                Value::Lanes(_) => None,
+            })
+            .collect();
+        if let Some(operands) = uniform {
+            return Value::Uniform(self.result(compute, width, &operands));
+        }
+        let mut lanes = [None; 32];
+        for (lane, slot) in lanes.iter_mut().enumerate() {
+            if mask >> lane & 1 == 1 {
+                let operands: Vec<TermId> =
+                    values.iter().map(|value| lane_of(value, lane)).collect();
+                *slot = Some(self.result(compute, width, &operands));
+            }
+        }
+        let any = lanes.iter().flatten().next().copied().unwrap_or_default();
+        packed(lanes.map(|term| term.unwrap_or(any)))
+    }
+
+    fn result(&mut self, compute: Compute, width: u16, operands: &[TermId]) -> TermId {
+        // A mask that clears a bit of the rank in an address of the cluster's window gives the even CTA
+        // of a pair.
+        if compute == Compute::And {
+            for (address, bits) in [(0, 1), (1, 0)] {
+                let address = operands[address];
+                if self.terms.value(operands[bits]) == Some(0xfeff_ffff)
+                    && self
+                        .terms
+                        .atoms(address)
+                        .iter()
+                        .any(|atom| matches!(atom, Atom::Shared { .. }))
+                {
+                    return self.of_rank(address, &|rank| rank & !1);
+                }
+            }
+        }
+        match result_of(self.terms, compute, width, operands) {
+            Some(term) => term,
+            None => {
+                let width = result_width(compute, width, operands.len()).unwrap_or(width);
+                self.unknown_of(width)
+            }
+        }
+    }
+
+    fn special(&mut self, special: Special) -> Value {
+        let place = self.place;
+        let [tx, ty, _] = place.threads;
+        let thread = |lane: usize| u64::from(place.warp) * 32 + lane as u64;
+        let [cx, cy, cz] = place.cluster;
+        let rank = [place.rank % cx, place.rank / cx % cy, place.rank / cx / cy];
+        let lanes = |walker: &mut Self, value: &dyn Fn(usize) -> u64| {
+            packed(std::array::from_fn(|lane| {
+                walker.terms.constant(u128::from(value(lane)), 32)
+            }))
+        };
+        let constant = |walker: &mut Self, value: u32| {
+            Value::Uniform(walker.terms.constant(u128::from(value), 32))
+        };
+        match special {
+            Special::ThreadIndex(0) => lanes(self, &|lane| thread(lane) % u64::from(tx)),
+            Special::ThreadIndex(1) => {
+                lanes(self, &|lane| thread(lane) / u64::from(tx) % u64::from(ty))
+            }
+            Special::ThreadIndex(_) => {
+                lanes(self, &|lane| thread(lane) / u64::from(tx) / u64::from(ty))
+            }
+            Special::CtaThreads(axis) => constant(self, place.threads[usize::from(axis.min(2))]),
+            Special::Lane => lanes(self, &|lane| lane as u64),
+            Special::Warp => constant(self, place.warp),
+            Special::LaneMaskEqual => lanes(self, &|lane| 1 << lane),
+            Special::LaneMaskLess => lanes(self, &|lane| (1 << lane) - 1),
+            Special::LaneMaskLessEqual => lanes(self, &|lane| (2 << lane) - 1),
+            Special::LaneMaskGreater => lanes(self, &|lane| !((2_u64 << lane) - 1) & 0xffff_ffff),
+            Special::LaneMaskGreaterEqual => {
+                lanes(self, &|lane| !((1_u64 << lane) - 1) & 0xffff_ffff)
+            }
+            Special::ClusterCtaRank => constant(self, place.rank),
+            Special::ClusterCtaCount => constant(self, cx * cy * cz),
+            Special::ClusterCtaIndex(axis) => constant(self, rank[usize::from(axis.min(2))]),
+            Special::ClusterCtas(axis) => constant(self, place.cluster[usize::from(axis.min(2))]),
+            Special::CtaIndex(axis) => {
+                let axis = usize::from(axis.min(2));
+                let cluster = Special::ClusterIndex(u8::try_from(axis).unwrap_or(0));
+                let extent = place.cluster[axis];
+                if extent == 1 {
+                    return Value::Uniform(self.terms.atom(Atom::Special(special), 32));
+                }
+                let atom = self.terms.atom(Atom::Special(cluster), 32);
+                Value::Uniform(self.terms.sum(
+                    u128::from(rank[axis]),
+                    &[(atom, u128::from(extent))],
+                    32,
+                ))
+            }
+            Special::ClusterIndex(axis) if place.cluster[usize::from(axis.min(2))] == 1 => {
+                Value::Uniform(self.terms.atom(Atom::Special(Special::CtaIndex(axis)), 32))
+            }
+            Special::GridClusters(axis) if place.cluster[usize::from(axis.min(2))] == 1 => {
+                Value::Uniform(self.terms.atom(Atom::Special(Special::GridCtas(axis)), 32))
+            }
+            Special::GridCtas(axis) if place.cluster[usize::from(axis.min(2))] > 1 => {
+                let atom = self
+                    .terms
+                    .atom(Atom::Special(Special::GridClusters(axis)), 32);
+                let extent = place.cluster[usize::from(axis.min(2))];
+                Value::Uniform(self.terms.sum(0, &[(atom, u128::from(extent))], 32))
+            }
+            Special::Clock | Special::Other => Value::Uniform(self.unknown_of(32)),
+            _ => Value::Uniform(self.terms.atom(Atom::Special(special), 32)),
+        }
+    }
+}
+
+/// Whether a statement can block its warp.
+fn may_block(statement: &Statement) -> bool {
+    match statement {
+        Statement::Event(event) => matches!(
+            event.kind,
+            EventKind::Wait { .. }
+                | EventKind::BarrierSync { .. }
+                | EventKind::ClusterWait
+                | EventKind::SetMaxRegisters { .. }
+                | EventKind::TensorAllocate { .. }
+        ),
+        Statement::If {
+            then, otherwise, ..
+        } => then.iter().chain(otherwise).any(may_block),
+        Statement::Loop { body, .. } => body.iter().any(may_block),
+        Statement::Break | Statement::Return => false,
+    }
+}
+
+fn lane_of(value: &Value, lane: usize) -> TermId {
+    match value {
+        Value::Uniform(term) => *term,
+        Value::Lanes(lanes) => lanes[lane],
+    }
+}
+
+fn packed(lanes: [TermId; 32]) -> Value {
+    if lanes.iter().all(|lane| *lane == lanes[0]) {
+        Value::Uniform(lanes[0])
+    } else {
+        Value::Lanes(Rc::new(lanes))
+    }
+}

@@ -1,0 +1,576 @@
+//! The recovered protocol as text of the protocol language.
+
+use std::fmt::Write;
+
+use crate::ir::Kernel;
+use crate::ir::Location;
+use crate::recover::family::Families;
+use crate::recover::family::each;
+use crate::recover::family::families;
+use crate::recover::kernel::Shape;
+use crate::recover::kernel::used;
+use crate::recover::lower::Inputs;
+use crate::recover::number::Atomic;
+use crate::recover::number::Names;
+use crate::recover::number::Number;
+use crate::recover::number::Range;
+use crate::recover::number::written;
+use crate::recover::number::written_condition;
+use crate::recover::sketch::Action;
+use crate::recover::sketch::Line;
+use crate::recover::sketch::Object;
+use crate::recover::sketch::Role;
+use crate::recover::tree::Obstacle;
+
+/// How inputs, indices and variables are called in a role.
+struct Called<'a> {
+    inputs: &'a Inputs,
+}
+
+impl Names for Called<'_> {
+    fn name(&self, atomic: &Atomic) -> String {
+        match atomic {
+            Atomic::Input(input) => identifier(&self.inputs.all[*input as usize].name),
+            Atomic::Index(index) => match ["i", "j", "k"].get(*index as usize) {
+                Some(name) => (*name).to_owned(),
+                None => format!("i{index}"),
+            },
+            Atomic::Variable(variable) => format!("rounds{variable}"),
+            _ => String::new(),
+        }
+    }
+}
+
+struct Writer<'a> {
+    kernel: &'a Kernel,
+    shape: Shape,
+    names: Called<'a>,
+    families: Families,
+    family_names: Vec<String>,
+    text: String,
+}
+
+/// The counts of the loops of a role, by index.
+fn counts(lines: &[Line], into: &mut std::collections::BTreeMap<u32, Number>) {
+    for line in lines {
+        match line {
+            Line::For {
+                index, count, body, ..
+            } => {
+                into.insert(*index, count.clone());
+                counts(body, into);
+            }
+            Line::If {
+                then, otherwise, ..
+            } => {
+                counts(then, into);
+                counts(otherwise, into);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn range_of(
+    atomic: &Atomic,
+    counts: &std::collections::BTreeMap<u32, Number>,
+    inputs: &Inputs,
+) -> Option<Range> {
+    match atomic {
+        Atomic::Input(input) => Some(inputs.all[*input as usize].range),
+        Atomic::Index(index) => {
+            let count = counts.get(index)?;
+            let (_, high) = count.range(&|atomic| range_of(atomic, counts, inputs))?;
+            Some((0, (high - 1).max(0)))
+        }
+        Atomic::Variable(_) => Some((0, (1 << 31) - 1)),
+        _ => None,
+    }
+}
+
+/// Writes a protocol.
+pub fn text(
+    kernel: &Kernel,
+    shape: Shape,
+    roles: &[Role],
+    inputs: &Inputs,
+) -> Result<String, Obstacle> {
+    let all: Vec<_> = roles
+        .iter()
+        .map(|role| {
+            let mut found = std::collections::BTreeMap::new();
+            counts(&role.lines, &mut found);
+            found
+        })
+        .collect();
+    let mut roles = roles.to_vec();
+    let early = inits_first(&mut roles);
+    let mut families = families(&roles, &|role, atomic| range_of(atomic, &all[role], inputs))?;
+    for family in &mut families.all {
+        family.explicit = !early;
+    }
+    if early {
+        for role in &mut roles {
+            role.lines.retain(|line| {
+                !matches!(
+                    line,
+                    Line::Action {
+                        action: Action::Init { .. },
+                        ..
+                    }
+                )
+            });
+        }
+    }
+    let mut writer = Writer {
+        kernel,
+        shape,
+        names: Called { inputs },
+        family_names: Vec::new(),
+        families,
+        text: String::new(),
+    };
+    writer.name_families();
+    writer.head(&roles, inputs);
+    for (number, role) in roles.iter().enumerate() {
+        writer.role(role, &|atomic| range_of(atomic, &all[number], inputs))?;
+    }
+    Ok(writer.text)
+}
+
+/// Whether all mbarriers are initialised, at the beginning of roles and under no condition, before everybody meets and
+/// before anything else is done with any of them.
+fn inits_first(roles: &mut [Role]) -> bool {
+    roles.iter().all(|role| {
+        let mut met = false;
+        for line in &role.lines {
+            match line {
+                Line::Action { action, .. } => match action {
+                    Action::Init { .. } if met => return false,
+                    Action::Init { .. } => {}
+                    Action::Sync { barrier, threads } => {
+                        let everybody =
+                            barrier.as_constant() == Some(0) && threads.as_constant().is_some();
+                        if !everybody {
+                            return false;
+                        }
+                        met = true;
+                    }
+                    Action::ClusterWait => met = true,
+                    Action::ClusterArrive | Action::SetMaxRegisters { .. } => {}
+                    _ if met => {}
+                    _ => return false,
+                },
+                Line::Let { .. } | Line::Assign { .. } | Line::Return => {}
+                Line::For { body, .. } if met => {
+                    if initialises(body) {
+                        return false;
+                    }
+                }
+                Line::If {
+                    then, otherwise, ..
+                } if met => {
+                    if initialises(then) || initialises(otherwise) {
+                        return false;
+                    }
+                }
+                Line::For { .. } | Line::If { .. } => return false,
+            }
+            if met
+                && matches!(
+                    line,
+                    Line::Action {
+                        action: Action::Init { .. },
+                        ..
+                    }
+                )
+            {
+                return false;
+            }
+        }
+        true
+    })
+}
+
+fn initialises(lines: &[Line]) -> bool {
+    let mut found = false;
+    each(lines, &mut |action, _| {
+        found |= matches!(action, Action::Init { .. })
+    });
+    found
+}
+
+/// A name as the language takes it.
+fn identifier(name: &str) -> String {
+    let mut text: String = name
+        .chars()
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || c == '_' {
+                c
+            } else {
+                '_'
+            }
+        })
+        .collect();
+    if text.is_empty() || text.starts_with(|c: char| c.is_ascii_digit()) {
+        text.insert(0, '_');
+    }
+    text.truncate(60);
+    text
+}
+
+impl Writer<'_> {
+    fn clustered(&self) -> bool {
+        self.shape.cluster.iter().any(|n| *n > 1)
+    }
+
+    fn ctas(&self) -> u32 {
+        self.shape.cluster.iter().product()
+    }
+
+    fn name_families(&mut self) {
+        let mut names: Vec<String> = Vec::new();
+        for family in &self.families.all {
+            let variable = &self.kernel.variables[family.variable.0 as usize];
+            let same = self
+                .families
+                .all
+                .iter()
+                .filter(|other| other.variable == family.variable && other.rank == family.rank)
+                .count();
+            let mut name = identifier(&variable.name);
+            if same > 1 || family.base != 0 {
+                name = format!("{name}_{}", family.base);
+            }
+            if self.clustered() {
+                name = format!("{name}_cta{}", family.rank);
+            }
+            let mut unique = name.clone();
+            let mut count = 2;
+            while names.contains(&unique) {
+                unique = format!("{name}_{count}");
+                count += 1;
+            }
+            names.push(unique);
+        }
+        self.family_names = names;
+    }
+
+    fn line(&mut self, depth: usize, text: &str, location: Option<&Location>) {
+        let comment = location.map(|location| match location.source.first() {
+            Some(source) => {
+                let file = source
+                    .file
+                    .rsplit(['/', '\\'])
+                    .next()
+                    .unwrap_or(&source.file);
+                format!("  // {file}:{}", source.line)
+            }
+            None if location.line > 0 => format!("  // line {}", location.line),
+            None => String::new(),
+        });
+        let comment = comment.unwrap_or_default().replace(['\n', '\r'], " ");
+        let _ = writeln!(
+            self.text,
+            "{:indent$}{text}{comment}",
+            "",
+            indent = depth * 4
+        );
+    }
+
+    fn head(&mut self, roles: &[Role], inputs: &Inputs) {
+        let name: String = self
+            .kernel
+            .name
+            .chars()
+            .filter(|c| !c.is_control() && *c != '`')
+            .collect();
+        let _ = writeln!(self.text, "//! Recovered from the kernel `{name}`.");
+        let [x, y, z] = self.shape.threads;
+        let _ = writeln!(self.text, "//! {x} x {y} x {z} threads per CTA.");
+        if self.clustered() {
+            let [x, y, z] = self.shape.cluster;
+            let _ = writeln!(self.text, "//! {x} x {y} x {z} CTAs per cluster.");
+        }
+        for assumption in &inputs.assumptions {
+            let _ = writeln!(self.text, "//! Assumed: {assumption}");
+        }
+        let registers = {
+            let mut found = false;
+            for role in roles {
+                each(&role.lines, &mut |action, _| {
+                    found |= matches!(action, Action::SetMaxRegisters { .. })
+                });
+            }
+            found
+        };
+        if registers {
+            let _ = writeln!(
+                self.text,
+                "//! Assumed: `setmaxnreg` finds the registers that it asks for"
+            );
+        }
+        let _ = writeln!(
+            self.text,
+            "//! Assumed: lanes of a warp that take different ways meet again behind them"
+        );
+        let _ = writeln!(self.text, "protocol {}\n", identifier(&name));
+        for input in used(roles) {
+            let input = &inputs.all[input as usize];
+            let meaning = if input.meaning == input.name {
+                String::new()
+            } else {
+                format!("  // {}", input.meaning)
+            };
+            let _ = writeln!(
+                self.text,
+                "param {} in {}..={}{meaning}",
+                identifier(&input.name),
+                input.range.0,
+                input.range.1
+            );
+        }
+        self.text.push('\n');
+        for (family, name) in self.families.all.iter().zip(&self.family_names) {
+            let extent = if family.elements > 1 {
+                format!("[{}]", family.elements)
+            } else {
+                String::new()
+            };
+            let explicit = if family.explicit {
+                ", init: explicit"
+            } else {
+                ""
+            };
+            let _ = writeln!(
+                self.text,
+                "mbarrier {name}{extent} {{ arrivals: {}{explicit} }}",
+                family.arrivals
+            );
+        }
+        let (mut named, mut cluster) = (false, false);
+        for role in roles {
+            each(&role.lines, &mut |action, _| {
+                named |= matches!(action, Action::Sync { .. } | Action::BarrierArrive { .. });
+                cluster |= matches!(action, Action::ClusterArrive | Action::ClusterWait);
+            });
+        }
+        if named {
+            for rank in 0..self.ctas() {
+                let name = self.named(rank);
+                let _ = writeln!(self.text, "named {name}[16]");
+            }
+        }
+        if cluster {
+            let warps = self.shape.threads.iter().product::<u32>().div_ceil(32) * self.ctas();
+            let _ = writeln!(self.text, "barrier cluster_bar {{ arrivals: {warps} }}");
+        }
+    }
+
+    fn named(&self, rank: u32) -> String {
+        if self.clustered() {
+            format!("cta{rank}_bar")
+        } else {
+            "cta_bar".to_owned()
+        }
+    }
+
+    fn role(
+        &mut self,
+        role: &Role,
+        range: &dyn Fn(&Atomic) -> Option<Range>,
+    ) -> Result<(), Obstacle> {
+        let (Some(first), Some(last)) = (role.warps.first(), role.warps.last()) else {
+            return Ok(());
+        };
+        let count = role.warps.len();
+        let consecutive = last - first + 1 == u32::try_from(count).unwrap_or(0);
+        let mut name = match (count, consecutive) {
+            (1, _) => format!("warp{first}"),
+            (_, true) => format!("warps{first}_{last}"),
+            _ => {
+                let list: Vec<String> = role.warps.iter().map(u32::to_string).collect();
+                format!("warps{}", list.join("_"))
+            }
+        };
+        if self.clustered() {
+            name = format!("cta{}_{name}", role.rank);
+        }
+        self.text.push('\n');
+        let index = if count > 1 {
+            format!("[w in 0..{count}]")
+        } else {
+            String::new()
+        };
+        let _ = writeln!(self.text, "role {name}{index} warp {{");
+        self.lines(&role.lines, 1, role.rank, range)?;
+        self.text.push_str("}\n");
+        Ok(())
+    }
+
+    fn lines(
+        &mut self,
+        lines: &[Line],
+        depth: usize,
+        rank: u32,
+        range: &dyn Fn(&Atomic) -> Option<Range>,
+    ) -> Result<(), Obstacle> {
+        for line in lines {
+            match line {
+                Line::Action { action, location } => {
+                    if let Some(text) = self.action(action, rank, range, location)? {
+                        self.line(depth, &text, Some(location));
+                    }
+                }
+                Line::For {
+                    index,
+                    count,
+                    body,
+                    location,
+                } => {
+                    let name = self.names.name(&Atomic::Index(*index));
+                    let count = written(count, &self.names, false);
+                    self.line(
+                        depth,
+                        &format!("for {name} in 0..{count} {{"),
+                        Some(location),
+                    );
+                    self.lines(body, depth + 1, rank, range)?;
+                    self.line(depth, "}", None);
+                }
+                Line::If {
+                    condition,
+                    then,
+                    otherwise,
+                    location,
+                } => {
+                    let condition = written_condition(condition, &self.names);
+                    self.line(depth, &format!("if {condition} {{"), Some(location));
+                    self.lines(then, depth + 1, rank, range)?;
+                    if !otherwise.is_empty() {
+                        self.line(depth, "} else {", None);
+                        self.lines(otherwise, depth + 1, rank, range)?;
+                    }
+                    self.line(depth, "}", None);
+                }
+                Line::Let { variable, value } => {
+                    let name = self.names.name(&Atomic::Variable(*variable));
+                    let value = written(value, &self.names, false);
+                    self.line(depth, &format!("var {name} = {value}"), None);
+                }
+                Line::Assign { variable, value } => {
+                    let name = self.names.name(&Atomic::Variable(*variable));
+                    let value = written(value, &self.names, false);
+                    self.line(depth, &format!("{name} = {value}"), None);
+                }
+                Line::Return => self.line(depth, "return", None),
+            }
+        }
+        Ok(())
+    }
+
+    fn object(
+        &self,
+        object: &Object,
+        range: &dyn Fn(&Atomic) -> Option<Range>,
+        location: &Location,
+    ) -> Result<String, Obstacle> {
+        let refuse = || Obstacle {
+            reason: "which mbarrier this is has no form in the protocol language".to_owned(),
+            location: location.clone(),
+        };
+        let family = self.families.of(object, range).ok_or_else(refuse)?;
+        let name = &self.family_names[family];
+        let family = &self.families.all[family];
+        if family.elements == 1 {
+            return Ok(name.clone());
+        }
+        let index = family.index(object).ok_or_else(refuse)?;
+        Ok(format!(
+            "{name}[{}]",
+            unwrapped(&written(&index, &self.names, false))
+        ))
+    }
+
+    fn action(
+        &self,
+        action: &Action,
+        rank: u32,
+        range: &dyn Fn(&Atomic) -> Option<Range>,
+        location: &Location,
+    ) -> Result<Option<String>, Obstacle> {
+        let number = |number: &Number| written(number, &self.names, true);
+        let object = |object: &Object| self.object(object, range, location);
+        Ok(Some(match action {
+            // What nobody uses is not declared.
+            Action::Init { object: at, .. } if self.families.of(at, range).is_none() => {
+                return Ok(None);
+            }
+            Action::Init { object: at, .. } => format!("init {}", object(at)?),
+            Action::Wait { object: at, parity } => {
+                format!("wait {} {}", object(at)?, number(parity))
+            }
+            Action::Arrive { object: at, count } if count.as_constant() == Some(1) => {
+                format!("arrive {}", object(at)?)
+            }
+            Action::Arrive { object: at, count } => {
+                format!("arrive {} {}", object(at)?, number(count))
+            }
+            Action::ArriveExpect { object: at, bytes } => {
+                format!("arrive_expect_tx {} {}", object(at)?, number(bytes))
+            }
+            Action::Expect { object: at, bytes } => {
+                format!("expect_tx {} {}", object(at)?, number(bytes))
+            }
+            Action::Complete { object: at, bytes } => {
+                format!("complete_tx {} {}", object(at)?, number(bytes))
+            }
+            Action::Copy { object: at, bytes } => {
+                let bytes = bytes.as_ref().map(number).unwrap_or_default();
+                format!("async copy tile completes {} {bytes}", object(at)?)
+            }
+            Action::Commit { object: at } => format!("commit {}", object(at)?),
+            Action::Sync { barrier, threads } => {
+                format!(
+                    "sync {}[{}] {}",
+                    self.named(rank),
+                    written(barrier, &self.names, false),
+                    number(threads)
+                )
+            }
+            Action::BarrierArrive { barrier, threads } => {
+                format!(
+                    "arrive {}[{}] {}",
+                    self.named(rank),
+                    written(barrier, &self.names, false),
+                    number(threads)
+                )
+            }
+            Action::ClusterArrive => "arrive cluster_bar".to_owned(),
+            Action::ClusterWait => "wait cluster_bar".to_owned(),
+            Action::SetMaxRegisters { .. } => return Ok(None),
+        }))
+    }
+}
+
+/// Without parentheses around the whole.
+fn unwrapped(text: &str) -> &str {
+    let Some(inner) = text
+        .strip_prefix('(')
+        .and_then(|text| text.strip_suffix(')'))
+    else {
+        return text;
+    };
+    let mut depth = 0;
+    for c in inner.chars() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth -= 1,
+            _ => {}
+        }
+        if depth < 0 {
+            return text;
+        }
+    }
+    inner
+}
