@@ -115,15 +115,17 @@ impl Printer<'_> {
     }
 
     fn number(&mut self, event: &Event, cta: u32) -> u32 {
-        let mut text = words(event.kind);
+        let mut text = String::new();
         if let Some(object) = event.object {
-            text = format!("{text} {}", self.trace.layout.describe(object));
+            text = self.trace.layout.describe(object);
             if let Object::Shared { cta: of, .. } = object
                 && of != cta
             {
                 let _ = write!(text, " of cta {of}");
             }
+            text.push_str(": ");
         }
+        text.push_str(&words(event.kind));
         if event.lanes != Lanes::MAX {
             let _ = write!(text, ", {}", lanes(event.lanes));
         }

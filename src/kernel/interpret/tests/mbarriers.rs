@@ -358,5 +358,41 @@ fn traces_are_printed_with_their_loops() {
     let b = ring(2, 9, 1, 1);
     let launch = b.launch(64);
     let trace = run(&b.kernel, &launch).unwrap();
-    insta::assert_snapshot!(text(&b.kernel, &launch, &trace), @"");
+    insta::assert_snapshot!(text(&b.kernel, &launch, &trace), @"
+    kernel: every wait passes
+      threads 64 x 1 x 1
+      grid 1 x 1 x 1
+    warp 0: 23 events
+      full: init 1, lane 0                                        line 9
+      empty: init 1, lane 0                                       line 11
+      full+8: init 1, lane 0                                      line 13
+      empty+8: init 1, lane 0                                     line 15
+      sync 0, all threads                                         line 16
+      repeat 2x {
+        empty: wait parity 1, lane 0                              line 25
+        full: arrive 1, lane 0                                    line 26
+        empty+8: wait parity 1, lane 0                            line 25
+        full+8: arrive 1, lane 0                                  line 26
+        empty: wait parity 0, lane 0                              line 25
+        full: arrive 1, lane 0                                    line 26
+        empty+8: wait parity 0, lane 0                            line 25
+        full+8: arrive 1, lane 0                                  line 26
+      }
+      empty: wait parity 1, lane 0                                line 25
+      full: arrive 1, lane 0                                      line 26
+    warp 1: 19 events
+      sync 0, all threads                                         line 16
+      repeat 2x {
+        full: wait parity 0, lane 0                               line 36
+        empty: arrive 1, lane 0                                   line 37
+        full+8: wait parity 0, lane 0                             line 36
+        empty+8: arrive 1, lane 0                                 line 37
+        full: wait parity 1, lane 0                               line 36
+        empty: arrive 1, lane 0                                   line 37
+        full+8: wait parity 1, lane 0                             line 36
+        empty+8: arrive 1, lane 0                                 line 37
+      }
+      full: wait parity 0, lane 0                                 line 36
+      empty: arrive 1, lane 0                                     line 37
+    ");
 }
