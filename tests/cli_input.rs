@@ -19,6 +19,7 @@ fn the_top_level_help() {
       check        Decide the properties of protocols
       lift         Print the protocol that a compiled kernel follows
       lint         Look a compiled kernel through for what a reader with a checklist looks for
+      trace        Run a compiled kernel at a concrete launch and print what its warps do
       certify      Check certificates again, without the prover
       csr          Say whether a kernel that takes turns by a lock hangs on concrete block-sparse
                    tensors

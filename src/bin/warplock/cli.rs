@@ -57,6 +57,8 @@ pub enum Command {
     Lift(commands::lift::Arguments),
     /// Look a compiled kernel through for what a reader with a checklist looks for
     Lint(commands::lint::Arguments),
+    /// Run a compiled kernel at a concrete launch and print what its warps do
+    Trace(commands::trace::Arguments),
     /// Check certificates again, without the prover
     Certify(commands::certify::Arguments),
     /// Say whether a kernel that takes turns by a lock hangs on concrete block-sparse tensors

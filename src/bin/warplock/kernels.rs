@@ -249,7 +249,8 @@ pub fn is_kernel(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending == ENDING)
 }
 
-fn extents(text: &str) -> Result<[u32; 3], String> {
+/// Up to three positive numbers, 1 where there are fewer.
+pub fn extents(text: &str) -> Result<[u32; 3], String> {
     let mut extents = [1; 3];
     let parts: Vec<&str> = text.split(',').collect();
     if parts.len() > 3 {

@@ -334,7 +334,10 @@ impl Warp {
             Space::Global => Some(&mut world.global),
             _ => None,
         };
-        if let Some(memory) = memory {
+        // On its own a warp does not know global memory whatever it wrote: others may have, too.
+        if spot.space == Space::Global && !world.launch.simulates() && !origins.is_none() {
+            world.global.forget(spot.address, bytes.len() as u64);
+        } else if let Some(memory) = memory {
             memory.write(spot.address, bytes, origins, &mut world.sets);
         }
     }

@@ -132,22 +132,14 @@ impl Warp {
         Ok(mask.then_some(u32::MAX))
     }
 
-    /// Whether an operation can make lanes wait.
+    /// Whether an operation can make lanes wait that need no others of the warp.
     pub fn may_wait(kind: &OperationKind) -> bool {
         let OperationKind::Synchronization(operation) = kind else {
             return false;
         };
         matches!(
             operation,
-            Synchronization::WarpSync { .. }
-                | Synchronization::Elect { .. }
-                | Synchronization::Shuffle { .. }
-                | Synchronization::Vote { .. }
-                | Synchronization::Match { .. }
-                | Synchronization::Reduce { .. }
-                | Synchronization::BarrierSync { .. }
-                | Synchronization::BarrierArrive { .. }
-                | Synchronization::ClusterArrive { .. }
+            Synchronization::BarrierSync { .. }
                 | Synchronization::ClusterWait { .. }
                 | Synchronization::MbarrierWait { .. }
         )

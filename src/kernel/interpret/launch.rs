@@ -94,6 +94,10 @@ impl Launch {
         launch
     }
 
+    pub(super) fn simulates(&self) -> bool {
+        self.waits == Waits::Simulate
+    }
+
     /// Gives bytes of the parameter space. Those beyond its end are left out.
     pub fn set_bytes(&mut self, offset: u32, bytes: &[u8]) {
         for (at, byte) in (offset as usize..).zip(bytes) {

@@ -41,8 +41,7 @@ impl Memory {
         self.pages.len()
     }
 
-    /// Bytes from `address` on that were written, none before the first gap beyond `out`. Gives whether
-    /// all of them were.
+    /// Bytes from `address` on; `None` for those that were never written.
     pub fn read(&self, address: u64, out: &mut [Option<Byte>]) {
         let mut at = 0;
         while at < out.len() {
@@ -66,20 +65,6 @@ impl Memory {
             let place = address.wrapping_add(at as u64);
             let page = self.pages.entry(place / PAGE).or_insert_with(Page::new);
             page.set((place % PAGE) as usize, *byte, origins, sets);
-        }
-    }
-
-    /// Takes the knowledge about bytes away, without writing them.
-    pub fn taint(&mut self, address: u64, count: u64, origins: Origins, sets: &mut Sets) {
-        for at in 0..count {
-            let place = address.wrapping_add(at);
-            if let Some(page) = self.pages.get_mut(&(place / PAGE)) {
-                let start = (place % PAGE) as usize;
-                if let Some(byte) = page.byte(start) {
-                    let origins = sets.union(origins, byte.origins);
-                    page.set(start, byte.value, origins, sets);
-                }
-            }
         }
     }
 

@@ -233,14 +233,15 @@ impl Warp {
                 self.go_to(leaf, after(at));
                 return Ok(true);
             }
-            if executing != lanes && Self::may_wait(&operation.kind) {
-                let groups = [(at, executing), (after(at), lanes & !executing)];
-                self.splits
-                    .part(leaf, &groups, Some(after(at)), &mut world.sets);
-                return Ok(false);
-            }
         }
-        if let Some(mask) = self.together(&operation.kind, executing, world, at)?
+        let together = self.together(&operation.kind, executing, world, at)?;
+        if executing != lanes && (together.is_some() || Self::may_wait(&operation.kind)) {
+            let groups = [(at, executing), (after(at), lanes & !executing)];
+            self.splits
+                .part(leaf, &groups, Some(after(at)), &mut world.sets);
+            return Ok(false);
+        }
+        if let Some(mask) = together
             && mask & self.live() & !executing != 0
         {
             let missing = mask & self.live() & !executing;

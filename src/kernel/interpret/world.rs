@@ -13,7 +13,6 @@ use super::event::Object;
 use super::event::Place;
 use super::launch::Landing;
 use super::launch::Launch;
-use super::launch::Waits;
 use super::memory::MAX_PAGES;
 use super::memory::Memory;
 use super::program::Program;
@@ -40,7 +39,6 @@ pub struct World<'a> {
     pub launch: &'a Launch,
     pub layout: Layout,
     pub sets: Sets,
-    pub threads: u32,
     pub ctas: u32,
     pub warps: u32,
     pub shared: Vec<Memory>,
@@ -88,7 +86,6 @@ impl<'a> World<'a> {
             launch,
             layout,
             sets: Sets::default(),
-            threads,
             ctas,
             warps,
             shared: Vec::new(),
@@ -132,7 +129,7 @@ impl<'a> World<'a> {
     }
 
     pub fn simulates(&self) -> bool {
-        self.launch.waits == Waits::Simulate
+        self.launch.simulates()
     }
 
     /// The set of one operation.

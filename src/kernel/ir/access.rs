@@ -128,11 +128,12 @@ impl Synchronization {
             Self::Copy { destination, .. } => vec![*destination],
             Self::BulkCopy {
                 destination,
+                source,
                 bytes,
                 completion,
                 ..
             } => {
-                let mut read = vec![*destination];
+                let mut read = vec![*destination, *source];
                 if let Expected::Bytes(bytes) = bytes {
                     read.push(*bytes);
                 }

@@ -17,6 +17,7 @@ pub mod man;
 pub mod replay;
 pub mod repro;
 pub mod simulate;
+pub mod trace;
 
 use crate::cli::Command;
 use crate::exit::Exit;
@@ -30,6 +31,7 @@ pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
         Command::Certify(arguments) => certify::run(arguments, session),
         Command::Lift(arguments) => lift::run(arguments, session),
         Command::Lint(arguments) => lint::run(arguments, session),
+        Command::Trace(arguments) => trace::run(arguments, session),
         Command::Csr(arguments) => csr::run(arguments, session),
         Command::Repro(arguments) => repro::run(arguments, session),
         Command::Replay(arguments) => replay::run(arguments, session),
