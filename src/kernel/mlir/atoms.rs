@@ -7,6 +7,7 @@ use super::syntax::Operation;
 use super::types::Type;
 use super::value::NO_BARRIER;
 use super::value::Value;
+use super::value::address_width;
 use super::value::element_bits;
 use super::value::is_executable_copy;
 use super::value::parts_of;
@@ -18,6 +19,9 @@ use crate::ir::Operand;
 use crate::ir::OperationKind;
 use crate::ir::Space;
 use crate::ir::Synchronization;
+
+/// More copies at once are one whose bytes are not known.
+const MAX_COPIES: u128 = 64;
 
 impl<'a> Lower<'_, 'a> {
     /// Atoms are made, and given the mbarrier and the mask that copies use.
@@ -113,36 +117,36 @@ impl<'a> Lower<'_, 'a> {
         destination: &Value,
     ) -> Option<()> {
         let kind = name.strip_prefix("atom.")?;
-        let expected = match self.bytes(atom, source, destination) {
-            Some(bytes) => Expected::Bytes(Operand::Constant(bytes)),
-            None => Expected::TensorMap,
-        };
         match kind {
             "tma_load" => {
                 let completion = self.tma_completion(atom)?;
-                let copy = self.bulk_copy(source, destination, expected, completion);
-                // The compiler lets one lane of the warp issue the copy.
+                let copies = self.bulk_copies(atom, source, destination, completion);
+                // The compiler lets one lane of the warp issue the copies.
                 let predicate = self.elect(ALL_LANES);
-                self.guarded(predicate, |lower| lower.build.synchronize(copy));
+                self.guarded(predicate, |lower| {
+                    for copy in copies {
+                        lower.build.synchronize(copy);
+                    }
+                });
             }
             "bulk_copy_g2s" | "bulk_copy_g2s_mcast" => {
                 let completion = self.tma_completion(atom)?;
-                let copy = self.bulk_copy(source, destination, expected, completion);
-                self.build.synchronize(copy);
+                for copy in self.bulk_copies(atom, source, destination, completion) {
+                    self.build.synchronize(copy);
+                }
             }
             "tma_store" | "tma_reduce" | "bulk_copy_s2g" | "bulk_reduce_s2g" => {
                 let completion = Completion::Group(GroupKind::Bulk);
-                let copy = self.bulk_copy(source, destination, expected, completion);
-                self.build.synchronize(copy);
+                for copy in self.bulk_copies(atom, source, destination, completion) {
+                    self.build.synchronize(copy);
+                }
             }
             "simt_async_copy" => {
-                let Expected::Bytes(Operand::Constant(bytes)) = expected else {
-                    return None;
-                };
+                let bits = self.bits(atom, source, destination)?;
                 let (address, _) = self.begin(destination);
                 self.build.synchronize(Synchronization::Copy {
                     destination: address,
-                    bytes: u32::try_from(bytes).ok()?,
+                    bytes: u32::try_from(bits.checked_add(7)? / 8).ok()?,
                 });
             }
             "s2t_copy" => {
@@ -187,23 +191,54 @@ impl<'a> Lower<'_, 'a> {
         })
     }
 
-    fn bulk_copy(
+    /// The copies of a view: one for as many bits as the atom copies at once.
+    fn bulk_copies(
         &mut self,
+        atom: &Value,
         source: &Value,
         destination: &Value,
-        bytes: Expected,
         completion: Completion,
-    ) -> Synchronization {
-        let (destination, destination_space) = self.begin(destination);
-        let (source, source_space) = self.begin(source);
-        Synchronization::BulkCopy {
-            destination,
-            destination_space,
-            source,
-            source_space,
-            bytes,
-            completion,
+    ) -> Vec<Synchronization> {
+        let all = self.bits(atom, source, destination);
+        let once = atom
+            .ty
+            .field("copy_bits")
+            .and_then(|bits| bits.parse::<u128>().ok())
+            .filter(|bits| *bits > 0)
+            .or(all);
+        let count = match (all, once) {
+            (Some(all), Some(once)) if all % once == 0 && all / once <= MAX_COPIES => all / once,
+            _ => 0,
+        };
+        let bytes = once
+            .filter(|_| count > 0)
+            .and_then(|once| share(atom, once));
+        let expected = bytes.map_or(Expected::TensorMap, |bytes| {
+            Expected::Bytes(Operand::Constant(bytes))
+        });
+        let (mut to, destination_space) = self.begin(destination);
+        let (mut from, source_space) = self.begin(source);
+        let mut copies = Vec::new();
+        for number in 0..count.max(1) {
+            // Where the others begin is in the layouts of both sides, which are not followed.
+            if number > 0 {
+                let widths = [
+                    address_width(destination_space),
+                    address_width(source_space),
+                ];
+                let addresses = self.build.opaque("address", Vec::new(), &widths, false);
+                (to, from) = (addresses[0], addresses[1]);
+            }
+            copies.push(Synchronization::BulkCopy {
+                destination: to,
+                destination_space,
+                source: from,
+                source_space,
+                bytes: expected,
+                completion,
+            });
         }
+        copies
     }
 
     /// Where a view begins; a coordinate of a tensor map is no address.
@@ -217,9 +252,8 @@ impl<'a> Lower<'_, 'a> {
         (parts[0], Space::Global)
     }
 
-    /// The bytes that arrive in one CTA: those of the whole view, divided among the CTAs that
-    /// share them.
-    fn bytes(&self, atom: &Value, source: &Value, destination: &Value) -> Option<u128> {
+    /// The bits of a view.
+    fn bits(&self, atom: &Value, source: &Value, destination: &Value) -> Option<u128> {
         // A tiled copy has its element in the views.
         let bits = element_bits(&atom.ty).or_else(|| element_bits(&destination.ty))?;
         let elements = match (
@@ -231,16 +265,7 @@ impl<'a> Lower<'_, 'a> {
             (None, Some(b)) => b,
             _ => return None,
         };
-        let all = u128::try_from(elements)
-            .ok()?
-            .checked_mul(u128::from(bits))?;
-        let shares = if is_multicast(atom) {
-            u128::from(atom.multicast?)
-        } else {
-            1
-        };
-        let unit = shares.checked_mul(8).filter(|unit| *unit > 0)?;
-        (all % unit == 0).then(|| all / unit)
+        u128::try_from(elements).ok()?.checked_mul(u128::from(bits))
     }
 
     /// Reads or writes of data, whose addresses are not followed.
@@ -253,6 +278,17 @@ impl<'a> Lower<'_, 'a> {
             pure: false,
         });
     }
+}
+
+/// The bytes of one copy that arrive in one CTA: CTAs that share a box divide it.
+fn share(atom: &Value, bits: u128) -> Option<u128> {
+    let shares = if is_multicast(atom) {
+        u128::from(atom.multicast?)
+    } else {
+        1
+    };
+    let unit = shares.checked_mul(8).filter(|unit| *unit > 0)?;
+    (bits % unit == 0).then(|| bits / unit)
 }
 
 fn is_multicast(atom: &Value) -> bool {

@@ -239,6 +239,14 @@ impl<'a> Lower<'_, 'a> {
         let [index, low, high, step] = header.as_slice() else {
             return None;
         };
+        // Here the compiler moves the copies of later rounds ahead; the text has them in their place.
+        if operation.attribute("cutlass.pipelining").is_some() {
+            self.build.unsupported(
+                operation.name,
+                "cutlass.pipelining: the compiler rearranges the rounds of this loop",
+                &[],
+            );
+        }
         let signed = !operation.has_word("unsigned");
         let low = self.value(*low);
         let (high, step) = (self.value(*high), self.value(*step));
