@@ -7,6 +7,7 @@ use std::time::Duration;
 use warplock::certificate::manifest;
 use warplock::protocol::Expectation;
 use warplock::protocol::Protocol;
+use warplock::ptx::Lifted;
 use warplock::report::Finding;
 use warplock::report::expect;
 use warplock::report::finding;
@@ -69,6 +70,7 @@ pub fn file(order: &Order, number: usize, path: &Path, results: &dyn Fn(Outcome)
         name: &name,
         entry: "",
         note: None,
+        kernel: None,
         results,
     };
     let done = interrupt::guarded(|| work.file(path));
@@ -117,6 +119,8 @@ struct Work<'a> {
     entry: &'a str,
     /// What is to be said of the lines of a finding, if the protocol was recovered.
     note: Option<&'static str>,
+    /// What it was recovered from: the file, its text, and the lines of that behind those of the protocol.
+    kernel: Option<(&'a str, &'a str, &'a [Option<usize>])>,
     results: &'a dyn Fn(Outcome),
 }
 
@@ -166,7 +170,7 @@ impl Work<'_> {
             Some(_) => Some(entry.protocol(false)?),
         };
         if let (Some(bare), Some(plain)) = (&bare, &asked.plain) {
-            work.recovered(entry.name(), bare, plain)?;
+            work.recovered(entry, self.name, bare, plain)?;
         }
         if asked.data.is_empty() {
             return Ok(());
@@ -175,34 +179,36 @@ impl Work<'_> {
         // What is asked of everything is not said of what there is none of.
         let none = match (&bare, &with_data) {
             (Some(Err(_)), _) => true,
-            (_, Ok(text)) => !text.contains("\nbuffer "),
+            (_, Ok(lifted)) => !lifted.text.contains("\nbuffer "),
             (_, Err(_)) => false,
         };
         if asked.all && none {
             return Ok(());
         }
-        work.recovered(entry.name(), &with_data, &asked.data)
+        work.recovered(entry, self.name, &with_data, &asked.data)
     }
 
     /// Decides these properties of a recovered protocol.
     fn recovered(
         &self,
-        entry: &str,
-        protocol: &Result<String, String>,
+        entry: &kernels::Entry<'_>,
+        file: &str,
+        protocol: &Result<Lifted, String>,
         wanted: &[Wanted],
     ) -> Result<(), Failure> {
         let note = if wanted.iter().copied().any(about_data) {
-            "lines are those of the protocol that `warplock lift --data` prints"
+            "other lines are those of the protocol that `warplock lift --data` prints"
         } else {
-            "lines are those of the protocol that `warplock lift` prints"
+            "other lines are those of the protocol that `warplock lift` prints"
         };
         let reason = match protocol {
-            Ok(text) => {
+            Ok(lifted) => {
                 let work = Work {
                     note: Some(note),
+                    kernel: Some((file, entry.source(), &lifted.lines)),
                     ..*self
                 };
-                return work.protocol(text.as_bytes(), wanted);
+                return work.protocol(lifted.text.as_bytes(), wanted);
             }
             Err(reason) => reason,
         };
@@ -218,7 +224,8 @@ impl Work<'_> {
         }
         let mut outcome = Outcome::default();
         for property in properties {
-            let finding = finding::unrecovered(self.name, entry, property, reason);
+            let mut finding = finding::unrecovered(self.name, entry.name(), property, reason);
+            finding.recovered_from(file, entry.source(), &[]);
             outcome.findings.push(finding);
         }
         (self.results)(outcome);
@@ -328,6 +335,9 @@ impl Work<'_> {
         if let Some(note) = self.note {
             finding.notes.extend(kernels::found_in_source(&finding));
             finding.notes.push(note.to_owned());
+        }
+        if let Some((file, kernel, lines)) = self.kernel {
+            finding.recovered_from(file, kernel, lines);
         }
         outcome.findings.push(finding);
         (self.results)(outcome);
