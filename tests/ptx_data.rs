@@ -294,8 +294,8 @@ fn the_report_of_a_race() {
     exit 1
     --- stdout
     handover.ptx: race: REFUTED at param_2 = 6: the read by warp2 at line 40 and the write by warp0 at line 20 of smem_tile[0] are not ordered: an arrival of warp2 after line 40 that warp0 waits for before line 20 would order them
-        --> handover.ptx:20
-      20 |         write smem_tile[i % 5]                  // handover.cu:31
+         --> handover.cu:31, handover.ptx:541
+      541 | st.shared.v4.f32  [%r87], {%f11, %f11, %f11, %f11};
       trace:
          1  warp0  comes to cta_bar[0]: 32 threads: warp0  (line 17)
          2  warp1  comes to cta_bar[0]: 64 threads: warp0, warp1  (line 26)
@@ -319,7 +319,7 @@ fn the_report_of_a_race() {
         smallest by (param_2) among param_2 in 0..=8; every smaller one of these was explored exhaustively
       notes:
         in the source: line 40 is handover.cu:48, line 20 is handover.cu:31
-        lines are those of the protocol that `warplock lift --data` prints
+        other lines are those of the protocol that `warplock lift --data` prints
       assumptions:
         0 <= param_2 <= 1073741823
         the launch has 96 threads per CTA, as many as .maxntid allows

@@ -328,7 +328,7 @@ fn the_protocol_of_a_sparse_matrix() {
     ");
 }
 
-/// The whole report: the place is one of the protocol, the source line stands behind it.
+/// The whole report: the place is one of the source and of the PTX, other lines are those of the protocol.
 #[test]
 fn the_report_of_a_stencil() {
     let folder = Folder::new();
@@ -338,8 +338,8 @@ fn the_report_of_a_stencil() {
     exit 1
     --- stdout
     stencil.ptx: deadlock: REFUTED at param_2 = 1: warp0 waits for 128 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
-        --> stencil.ptx:12
-      12 |         sync cta_bar[1] 128    // stencil.cu:17
+         --> stencil.cu:17, stencil.ptx:419
+      419 | bar.sync %r43, %r44;
       element     start  now                                                waited for                          changed by                          completes
       cta_bar[1]  -      32 threads: warp0                                  warp0 128 threads (never)           warps1_3[0..3] 128 threads (never)  no
       cta_bar[2]  -      0 threads                                          warp0 128 threads (never)           warps1_3[0..3] 128 threads (never)  no
@@ -359,7 +359,7 @@ fn the_report_of_a_stencil() {
         smallest by (param_2) among param_2 in 0..=4; the only smaller one was explored exhaustively
       notes:
         stuck in the source: warp0 at stencil.cu:17, warps1_3 at stencil.cu:31
-        lines are those of the protocol that `warplock lift` prints
+        other lines are those of the protocol that `warplock lift` prints
       assumptions:
         0 <= param_2 <= 1073741823
         the launch has 128 threads per CTA, as many as .maxntid allows
@@ -500,4 +500,24 @@ fn the_lifted_text_gets_the_same_verdict() {
         let second = folder.run(&["check", "-q", "lifted.wlk"]);
         assert_eq!(first.replace(file, "lifted.wlk"), second, "{entry}");
     }
+}
+
+/// Reports for programs cite the file and the line of the PTX.
+#[test]
+fn places_in_reports_for_programs() {
+    let folder = Folder::new();
+    kernel(&folder, "stencil.ptx");
+    let entry = ["--entry", "stencil_without_first_arrival"];
+    let report = |format: &str| {
+        folder.run(&[&["check", "stencil.ptx", "--format", format][..], &entry].concat())
+    };
+    let json = report("json");
+    assert!(json.contains("\"line\": 419,"), "{json}");
+    assert!(
+        json.contains("\"source_line\": \"stencil.cu:17\""),
+        "{json}"
+    );
+    let sarif = report("sarif");
+    assert!(sarif.contains("\"uri\": \"stencil.ptx\""), "{sarif}");
+    assert!(sarif.contains("\"startLine\": 419"), "{sarif}");
 }

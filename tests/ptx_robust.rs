@@ -43,8 +43,9 @@ fn lifted(text: &str, data: bool) -> (usize, usize) {
     let good = entries
         .iter()
         .filter(|f| match ptx::lift(&module, f, &options) {
-            Ok(text) => {
-                warplock::text::load(text.as_bytes()).unwrap();
+            Ok(lifted) => {
+                warplock::text::load(lifted.text.as_bytes()).unwrap();
+                assert_eq!(lifted.lines.len(), lifted.text.lines().count());
                 true
             }
             Err(ptx::Failure::Obstacle(obstacle)) => {

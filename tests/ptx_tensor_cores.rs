@@ -173,8 +173,8 @@ fn the_protocol_of_a_gemm() {
             wait drained_bar[i % 2] (i / 2 + 1) % 2  // tmem_gemm.cu:113
             for j in 0..param_5_over_64 {            // sync.cuh:6
                 wait full_bar[(j + i * param_5_over_64) % 4] (j + i * param_5_over_64) / 4 % 2                                  // tmem_gemm.cu:117
-                async mma reads smem_memory_0[(j + i * param_5_over_64) % 4], smem_memory_0[(j + i * param_5_over_64) % 4 + 4]  // tmem_gemm.cu:43
-                async mma writes tensor_memory[i % 2]                                                                           // tmem_gemm.cu:43
+                async mma reads smem_memory_0[(j + i * param_5_over_64) % 4], smem_memory_0[(j + i * param_5_over_64) % 4 + 4]  // tmem_gemm.cu:40
+                async mma writes tensor_memory[i % 2]                                                                           // tmem_gemm.cu:40
                 commit empty_bar[(j + i * param_5_over_64) % 4]                                                                 // tmem_gemm.cu:122
             }
             commit done_bar[i % 2]  // tmem_gemm.cu:128

@@ -14,7 +14,7 @@ fuzz_target!(|bytes: &[u8]| {
     for entry in module.functions.iter().filter(|f| f.entry) {
         match ptx::lift(&module, entry, &Options::default()) {
             Ok(lifted) => {
-                text::load(lifted.as_bytes()).expect("what is lifted can be read");
+                text::load(lifted.text.as_bytes()).expect("what is lifted can be read");
             }
             Err(ptx::Failure::Obstacle(obstacle)) => assert!(!obstacle.words(&module).is_empty()),
             Err(ptx::Failure::Input(_)) => {}

@@ -4,6 +4,8 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use super::lines::Lifted;
+use super::lines::unmarked;
 use super::names::readable;
 use super::shape::in_any_shape;
 use super::threads::lift_for_all_threads;
@@ -106,7 +108,7 @@ impl From<Obstacle> for Failure {
     }
 }
 
-/// Recovers the protocol of an entry, as text.
+/// Recovers the protocol of an entry, as text with the lines of the PTX behind it.
 ///
 /// Fails if the launch bounds are missing, or if there is something in the kernel's
 /// synchronization that is not understood.
@@ -114,7 +116,7 @@ pub fn lift(
     module: &Module<'_>,
     function: &Function<'_>,
     options: &Options,
-) -> Result<String, Failure> {
+) -> Result<Lifted, Failure> {
     let found = lift_in_time(module, function, options);
     // Some of what would have been looked at may not have been: whatever was found is not what was asked for.
     match patience::over() {
@@ -133,14 +135,15 @@ fn lift_in_time(
     module: &Module<'_>,
     function: &Function<'_>,
     options: &Options,
-) -> Result<String, Failure> {
+) -> Result<Lifted, Failure> {
     if options.symbolic_threads {
-        return lift_for_all_threads(module, function, options);
+        let laid_out = lift_for_all_threads(module, function, options)?;
+        return Ok(unmarked(&laid_out));
     }
     let whole = in_any_shape(module, function, options)?;
     let laid_out = text::format(&whole).map_err(|findings| refused(function, &findings))?;
     text::load(laid_out.as_bytes()).map_err(|findings| refused(function, &findings))?;
-    Ok(laid_out)
+    Ok(unmarked(&laid_out))
 }
 
 /// The text before it is laid out and checked.

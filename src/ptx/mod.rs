@@ -14,6 +14,7 @@
 
 mod cta;
 mod lift;
+mod lines;
 mod lint;
 mod names;
 mod operations;
@@ -28,6 +29,7 @@ pub use lift::Failure;
 pub use lift::Options;
 pub use lift::Order;
 pub use lift::lift;
+pub use lines::Lifted;
 pub use lint::Lint;
 pub use lint::lint;
 pub use names::means;

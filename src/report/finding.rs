@@ -96,9 +96,44 @@ pub struct Finding {
     /// The expectation that this verdict was compared with.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expectation: Option<Comparison>,
+    /// The source line of the kernel that the verdict is about, where debug information says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_line: Option<String>,
     /// The protocol's text, for renderers that quote it.
     #[serde(skip)]
     pub source: String,
+    /// The kernel that the protocol was recovered from.
+    #[serde(skip)]
+    pub kernel: Option<Kernel>,
+}
+
+/// The kernel that a protocol was recovered from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kernel {
+    /// Its file as the user named it.
+    pub file: String,
+    /// What stands in the line that the verdict is about.
+    pub quoted: String,
+}
+
+impl Finding {
+    /// Says that the protocol was recovered from a kernel, of which these lines stand behind the lines of its text: the verdict
+    /// is then about a line of the kernel.
+    pub fn recovered_from(&mut self, file: &str, kernel: &str, lines: &[Option<usize>]) {
+        let own = self.line.and_then(|line| line.checked_sub(1));
+        let text = own.and_then(|at| self.source.lines().nth(at));
+        let place = text.and_then(|text| text.rsplit_once("// "));
+        let place = place.map(|(_, place)| place.to_owned());
+        self.source_line = place.filter(|place| !place.starts_with("line "));
+        self.line = own.and_then(|at| lines.get(at).copied().flatten());
+        let quoted = self
+            .line
+            .and_then(|line| kernel.lines().nth(line.checked_sub(1)?));
+        self.kernel = Some(Kernel {
+            file: file.to_owned(),
+            quoted: quoted.unwrap_or_default().trim().replace('\t', " "),
+        });
+    }
 }
 
 /// A counterexample, explained.
@@ -241,7 +276,9 @@ fn blank_of(file: &str, protocol: &str, property: Property, reason: &str) -> Fin
         further: Vec::new(),
         proof: None,
         expectation: None,
+        source_line: None,
         source: String::new(),
+        kernel: None,
     }
 }
 

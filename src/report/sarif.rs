@@ -53,6 +53,10 @@ fn result(finding: &Finding) -> Value {
     let rule = Property::ALL
         .iter()
         .position(|p| p.name() == finding.property);
+    let file = finding
+        .kernel
+        .as_ref()
+        .map_or(&finding.file, |kernel| &kernel.file);
     json!({
         "ruleId": finding.property,
         "ruleIndex": rule,
@@ -62,7 +66,7 @@ fn result(finding: &Finding) -> Value {
             "text": format!("{} {}", finding.verdict.as_str(), finding.summary),
         },
         "locations": [{ "physicalLocation": {
-            "artifactLocation": { "uri": uri(&finding.file) },
+            "artifactLocation": { "uri": uri(file) },
             "region": { "startLine": finding.line.unwrap_or(1) },
         } }],
         "properties": {

@@ -55,7 +55,16 @@ pub fn finding(finding: &Finding, detail: Detail) -> String {
         return out;
     }
     if let Some(line) = finding.line {
-        out.push_str(&snippet(&finding.file, &finding.source, line, style));
+        out.push_str(&match &finding.kernel {
+            Some(kernel) => {
+                let source = finding.source_line.as_ref();
+                let source =
+                    source.map_or_else(String::new, |place| format!("{}, ", visible(place)));
+                let file = format!("{source}{}", visible(&kernel.file));
+                quoted(&file, line, &kernel.quoted, style)
+            }
+            None => snippet(&finding.file, &finding.source, line, style),
+        });
     }
     if let Some(counterexample) = &finding.counterexample {
         out.push_str(&self::counterexample(counterexample, style));
@@ -99,14 +108,19 @@ pub fn snippet(file: &str, source: &str, line: usize, style: Style) -> String {
     let Some(text) = source.lines().nth(line.saturating_sub(1)) else {
         return String::new();
     };
+    quoted(&visible(file), line, text, style)
+}
+
+/// A line with its place.
+fn quoted(place: &str, line: usize, text: &str, style: Style) -> String {
     let width = line.to_string().len();
     let text: String = text.chars().take(160).collect();
     format!(
-        "{:width$}  {} {}:{line}\n  {line} {} {text}\n",
+        "{:width$}  {} {place}:{line}\n  {line} {} {}\n",
         "",
         style.dim("-->"),
-        visible(file),
-        style.dim("|")
+        style.dim("|"),
+        visible(&text)
     )
 }
 

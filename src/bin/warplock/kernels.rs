@@ -8,6 +8,7 @@ use clap::ValueEnum;
 use warplock::protocol::Span;
 use warplock::ptx;
 use warplock::ptx::Function;
+use warplock::ptx::Lifted;
 use warplock::ptx::Lint;
 use warplock::ptx::Module;
 use warplock::ptx::Options;
@@ -76,9 +77,14 @@ impl Entry<'_> {
             .map_or(self.function.name, String::as_str)
     }
 
+    /// The text that it stands in.
+    pub fn source(&self) -> &str {
+        self.module.source
+    }
+
     /// The protocol's text, with what is read and written if `data`; or why it could not be
     /// recovered.
-    pub fn protocol(&self, data: bool) -> Result<Result<String, String>, Failure> {
+    pub fn protocol(&self, data: bool) -> Result<Result<Lifted, String>, Failure> {
         let mut options = self.options.clone();
         options.data = data;
         self.recovered(ptx::lift(self.module, self.function, &options))

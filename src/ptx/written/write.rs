@@ -12,6 +12,7 @@ use crate::ptx::cta::memory::Memory;
 use crate::ptx::cta::program::Followed;
 use crate::ptx::cta::program::skeleton;
 use crate::ptx::lift::Order;
+use crate::ptx::lines::marked;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Location;
 use crate::ptx::syntax::ast::Module;
@@ -134,7 +135,8 @@ impl Writer<'_, '_> {
     }
 
     pub fn source(&self, at: usize, location: Option<Location>) -> String {
-        source(self.module, at, location)
+        let source = source(self.module, at, location);
+        marked(&source, self.module.line_of(at))
     }
 
     /// Writes a block; around one of a branch are the statements that it stands among, and its number there.

@@ -65,8 +65,8 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     });
     let (entry, recovered) = session.progress.close(0, result)?;
     match (recovered, &arguments.output) {
-        (Ok(text), None) => session.terminal.out(&text),
-        (Ok(text), Some(path)) => files::write(path, text.as_bytes())?,
+        (Ok(lifted), None) => session.terminal.out(&lifted.text),
+        (Ok(lifted), Some(path)) => files::write(path, lifted.text.as_bytes())?,
         (Err(reason), _) => {
             let message = format!("{name}: {entry}: UNKNOWN {reason}\n");
             session.terminal.err(&message);

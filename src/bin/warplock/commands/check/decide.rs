@@ -9,6 +9,7 @@ use warplock::certificate::manifest;
 use warplock::patience;
 use warplock::protocol::Expectation;
 use warplock::protocol::Protocol;
+use warplock::ptx::Lifted;
 use warplock::report::Finding;
 use warplock::report::expect;
 use warplock::report::finding;
@@ -72,6 +73,7 @@ pub fn file(order: &Order, number: usize, path: &Path, results: &dyn Fn(Outcome)
         entry: "",
         recovered_in: Duration::ZERO,
         note: None,
+        kernel: None,
         results,
     };
     let done = interrupt::guarded(|| work.file(path));
@@ -122,6 +124,8 @@ struct Work<'a> {
     recovered_in: Duration,
     /// What is to be said of the lines of a finding, if the protocol was recovered.
     note: Option<&'static str>,
+    /// What it was recovered from: the file, its text, and the lines of that behind those of the protocol.
+    kernel: Option<(&'a str, &'a str, &'a [Option<usize>])>,
     results: &'a dyn Fn(Outcome),
 }
 
@@ -181,7 +185,7 @@ impl Work<'_> {
                 recovered_in: began.elapsed(),
                 ..work
             };
-            work.recovered(entry.name(), bare, plain)?;
+            work.recovered(entry, self.name, bare, plain)?;
         }
         if asked.data.is_empty() {
             return Ok(());
@@ -195,34 +199,36 @@ impl Work<'_> {
         // What is asked of everything is not said of what there is none of.
         let none = match (&bare, &with_data) {
             (Some(Err(_)), _) => true,
-            (_, Ok(text)) => !text.contains("\nbuffer "),
+            (_, Ok(lifted)) => !lifted.text.contains("\nbuffer "),
             (_, Err(_)) => false,
         };
         if asked.all && none {
             return Ok(());
         }
-        work.recovered(entry.name(), &with_data, &asked.data)
+        work.recovered(entry, self.name, &with_data, &asked.data)
     }
 
     /// Decides these properties of a recovered protocol.
     fn recovered(
         &self,
-        entry: &str,
-        protocol: &Result<String, String>,
+        entry: &kernels::Entry<'_>,
+        file: &str,
+        protocol: &Result<Lifted, String>,
         wanted: &[Wanted],
     ) -> Result<(), Failure> {
         let note = if wanted.iter().copied().any(about_data) {
-            "lines are those of the protocol that `warplock lift --data` prints"
+            "other lines are those of the protocol that `warplock lift --data` prints"
         } else {
-            "lines are those of the protocol that `warplock lift` prints"
+            "other lines are those of the protocol that `warplock lift` prints"
         };
         let reason = match protocol {
-            Ok(text) => {
+            Ok(lifted) => {
                 let work = Work {
                     note: Some(note),
+                    kernel: Some((file, entry.source(), &lifted.lines)),
                     ..*self
                 };
-                return work.protocol(text.as_bytes(), wanted);
+                return work.protocol(lifted.text.as_bytes(), wanted);
             }
             Err(reason) => reason,
         };
@@ -238,7 +244,8 @@ impl Work<'_> {
         }
         let mut outcome = Outcome::default();
         for property in properties {
-            let finding = finding::unrecovered(self.name, entry, property, reason);
+            let mut finding = finding::unrecovered(self.name, entry.name(), property, reason);
+            finding.recovered_from(file, entry.source(), &[]);
             outcome.findings.push(finding);
         }
         (self.results)(outcome);
@@ -361,6 +368,9 @@ impl Work<'_> {
         if let Some(note) = self.note {
             finding.notes.extend(kernels::found_in_source(&finding));
             finding.notes.push(note.to_owned());
+        }
+        if let Some((file, kernel, lines)) = self.kernel {
+            finding.recovered_from(file, kernel, lines);
         }
         outcome.findings.push(finding);
         (self.results)(outcome);

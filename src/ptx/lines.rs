@@ -1,0 +1,42 @@
+//! Which line of the PTX stands behind a line of the recovered protocol.
+//!
+//! The text says so of each statement at the end of its line, which formatting leaves there; it is taken off again before
+//! anybody sees the text.
+
+/// What stands before the number of a line of the PTX.
+const MARK: &str = " @ptx ";
+
+/// A recovered protocol.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lifted {
+    /// Its text.
+    pub text: String,
+    /// For each line of the text, the line of the PTX behind it, from 1, where it is a statement.
+    pub lines: Vec<Option<usize>>,
+}
+
+/// Where a statement comes from, with the line of the PTX.
+pub(super) fn marked(source: &str, line: usize) -> String {
+    format!("{source}{MARK}{line}")
+}
+
+/// The text as it is shown.
+pub(super) fn unmarked(text: &str) -> Lifted {
+    let mut lifted = Lifted {
+        text: String::with_capacity(text.len()),
+        lines: Vec::new(),
+    };
+    for line in text.lines() {
+        let found = line
+            .rsplit_once(MARK)
+            .and_then(|(shown, number)| Some((shown, number.parse().ok()?)));
+        let (shown, number) = match found {
+            Some((shown, number)) => (shown, Some(number)),
+            None => (line, None),
+        };
+        lifted.text.push_str(shown);
+        lifted.text.push('\n');
+        lifted.lines.push(number);
+    }
+    lifted
+}
