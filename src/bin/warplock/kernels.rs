@@ -1,4 +1,4 @@
-//! Kernels named on the command line: PTX becomes protocols.
+//! Kernels named on the command line: PTX and MLIR become protocols.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -18,6 +18,7 @@ use warplock::report::text::visible;
 use warplock::text::Diagnostic;
 
 use crate::failure::Failure;
+use crate::graphs;
 use crate::sources;
 
 /// What the ending of a kernel file is.
@@ -27,7 +28,7 @@ const ENDING: &str = "ptx";
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Kernels")]
 pub struct Kernels {
-    /// The entry of a .ptx file; all of them if not given
+    /// The entry of a .ptx or .mlir file; all of them if not given
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
     /// Threads per CTA, where the kernel has no launch bounds or is launched with fewer
@@ -43,6 +44,9 @@ pub struct Kernels {
     /// In which order the CTAs of a kernel that waits for memory start
     #[arg(long, value_name = "ORDER", value_enum, default_value = "any")]
     pub launch: Order,
+    /// How the protocol is recovered from PTX; MLIR is always recovered from its graph
+    #[arg(long, value_name = "HOW", value_enum, default_value = "path")]
+    pub recovery: Recovery,
 }
 
 /// Orders in which CTAs start.
@@ -56,51 +60,99 @@ pub enum Order {
     Descending,
 }
 
+/// How a kernel's protocol is recovered from PTX.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Recovery {
+    /// Each warp is followed along its instructions, data included.
+    Path,
+    /// From the control-flow graph in the kernel IR, checked against an interpreter; deadlock only.
+    Graph,
+}
+
+/// What an entry is recovered from.
+enum Form<'e> {
+    Path {
+        module: &'e Module<'e>,
+        function: &'e Function<'e>,
+        options: &'e Options,
+        /// Something is missing that the user can give.
+        refused: &'e dyn Fn(&Diagnostic) -> Failure,
+    },
+    Graph {
+        source: &'e str,
+        kernel: &'e warplock_kernel::ir::Kernel,
+        kernels: &'e Kernels,
+    },
+}
+
 /// One entry of a kernel file.
 pub struct Entry<'e> {
-    module: &'e Module<'e>,
-    function: &'e Function<'e>,
-    options: &'e Options,
+    form: Form<'e>,
     /// Which of the entries that are asked for it is, from 0.
     pub number: usize,
     /// The names of those that are asked for.
     pub asked: &'e [String],
-    /// Something is missing that the user can give.
-    refused: &'e dyn Fn(&Diagnostic) -> Failure,
 }
 
 impl Entry<'_> {
     /// Its name, as its source has it where that tells it from the others.
     pub fn name(&self) -> &str {
-        self.asked
-            .get(self.number)
-            .map_or(self.function.name, String::as_str)
+        self.asked.get(self.number).map_or("", String::as_str)
     }
 
     /// The text that it stands in.
     pub fn source(&self) -> &str {
-        self.module.source
+        match &self.form {
+            Form::Path { module, .. } => module.source,
+            Form::Graph { source, .. } => source,
+        }
     }
 
     /// The protocol's text, with what is read and written if `data`; or why it could not be
     /// recovered.
     pub fn protocol(&self, data: bool) -> Result<Result<Lifted, String>, Failure> {
-        let mut options = self.options.clone();
-        options.data = data;
-        self.recovered(ptx::lift(self.module, self.function, &options))
+        match &self.form {
+            Form::Path {
+                module,
+                function,
+                options,
+                refused,
+            } => {
+                let mut options = (*options).clone();
+                options.data = data;
+                recovered(ptx::lift(module, function, &options), module, *refused)
+            }
+            Form::Graph { .. } if data => Ok(Err(
+                "what is read and written is not recovered from the kernel IR yet".to_owned(),
+            )),
+            Form::Graph { kernel, kernels, .. } => graphs::protocol(kernel, kernels),
+        }
     }
 
     /// What is worth looking at in it, or why its synchronization could not be recovered.
     pub fn lints(&self) -> Result<Result<Vec<Lint>, String>, Failure> {
-        self.recovered(ptx::lint(self.module, self.function, self.options))
-    }
-
-    fn recovered<T>(&self, found: Result<T, ptx::Failure>) -> Result<Result<T, String>, Failure> {
-        match found {
-            Ok(found) => Ok(Ok(found)),
-            Err(ptx::Failure::Obstacle(obstacle)) => Ok(Err(obstacle.words(self.module))),
-            Err(ptx::Failure::Input(finding)) => Err((self.refused)(&finding)),
+        match &self.form {
+            Form::Path {
+                module,
+                function,
+                options,
+                refused,
+            } => recovered(ptx::lint(module, function, options), module, *refused),
+            Form::Graph { .. } => Err(Failure::input("lints look at PTX only")
+                .hint("give the .ptx file of the kernel, without --recovery graph")),
         }
+    }
+}
+
+fn recovered<T>(
+    found: Result<T, ptx::Failure>,
+    module: &Module<'_>,
+    refused: &dyn Fn(&Diagnostic) -> Failure,
+) -> Result<Result<T, String>, Failure> {
+    match found {
+        Ok(found) => Ok(Ok(found)),
+        Err(ptx::Failure::Obstacle(obstacle)) => Ok(Err(obstacle.words(module))),
+        Err(ptx::Failure::Input(finding)) => Err(refused(&finding)),
     }
 }
 
@@ -113,6 +165,9 @@ impl Kernels {
         tell: &dyn Fn(&str),
         with: &mut dyn FnMut(&Entry<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
+        if graphs::is_mlir(path) || self.recovery == Recovery::Graph {
+            return self.each_graph(path, tell, with);
+        }
         let bytes = sources::read_up_to(path, ptx::MAX_SOURCE_BYTES)?;
         let name = sources::name_of(path);
         let source = || String::from_utf8_lossy(&bytes);
@@ -161,18 +216,46 @@ impl Kernels {
         let asked = names(&wanted);
         for (number, function) in wanted.into_iter().enumerate() {
             let entry = Entry {
-                module: &module,
-                function,
-                options: &options,
+                form: Form::Path {
+                    module: &module,
+                    function,
+                    options: &options,
+                    refused: &refused,
+                },
                 number,
                 asked: &asked,
-                refused: &refused,
             };
             let place = match asked.len() {
                 1 => String::new(),
                 of => format!(", {} of {of}", number + 1),
             };
             tell(&format!("following {}{place}", entry.name()));
+            with(&entry)?;
+        }
+        Ok(())
+    }
+
+    /// Does something with each kernel of a file that is recovered from the kernel IR.
+    fn each_graph(
+        &self,
+        path: &Path,
+        tell: &dyn Fn(&str),
+        with: &mut dyn FnMut(&Entry<'_>) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        tell("reading");
+        let file = graphs::read(path, self)?;
+        let asked: Vec<String> = file.kernels.iter().map(|kernel| ptx::readable(&kernel.name)).collect();
+        for (number, kernel) in file.kernels.iter().enumerate() {
+            let entry = Entry {
+                form: Form::Graph {
+                    source: &file.source,
+                    kernel,
+                    kernels: self,
+                },
+                number,
+                asked: &asked,
+            };
+            tell(&format!("recovering {}", entry.name()));
             with(&entry)?;
         }
         Ok(())
@@ -252,7 +335,7 @@ fn mentioned(sentence: &str) -> Vec<usize> {
 
 /// Whether a file is a kernel rather than a protocol.
 pub fn is_kernel(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == ENDING)
+    graphs::is_mlir(path) || path.extension().is_some_and(|ending| ending == ENDING)
 }
 
 /// Up to three positive numbers, 1 where there are fewer.

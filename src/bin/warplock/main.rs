@@ -8,6 +8,7 @@ mod commands;
 mod exit;
 mod failure;
 mod files;
+mod graphs;
 mod interrupt;
 mod kernels;
 mod memory;

@@ -1,0 +1,144 @@
+//! Kernels that are recovered from the kernel IR: MLIR, and PTX on request.
+
+use std::path::Path;
+
+use warplock::ptx::Lifted;
+use warplock::report::text::visible;
+use warplock::text;
+use warplock_kernel::ir::Kernel;
+use warplock_kernel::mlir;
+use warplock_kernel::ptx;
+use warplock_kernel::recover::Recovered;
+use warplock_kernel::recover::Shape;
+use warplock_kernel::recover::recover;
+
+use crate::failure::Failure;
+use crate::kernels::Kernels;
+use crate::sources;
+
+/// The largest text that is read, in bytes.
+const MAX_BYTES: usize = 64 << 20;
+
+/// A kernel file in the IR.
+pub struct File {
+    /// The text.
+    pub source: String,
+    /// Those of its kernels that are asked for.
+    pub kernels: Vec<Kernel>,
+}
+
+/// Reads a kernel file into the IR.
+pub fn read(path: &Path, options: &Kernels) -> Result<File, Failure> {
+    let bytes = sources::read_up_to(path, MAX_BYTES)?;
+    let name = sources::name_of(path);
+    let source = String::from_utf8_lossy(&bytes).into_owned();
+    let refused = |line: usize, column: usize, message: &str, hint: &str| {
+        let failure = Failure::input(format!("{name}:{line}:{column}: {}", visible(message)));
+        if hint.is_empty() { failure } else { failure.hint(hint) }
+    };
+    let all = if is_mlir(path) {
+        mlir::read(&source)
+            .map_err(|error| refused(error.line as usize, error.column as usize, &error.message, &error.hint))?
+            .kernels
+    } else {
+        ptx::read(&source)
+            .map_err(|errors| match errors.first() {
+                Some(error) => refused(error.line as usize, error.column as usize, &error.message, &error.hint),
+                None => Failure::input(format!("{name} cannot be read")),
+            })?
+            .kernels
+    };
+    let names: Vec<String> = all.iter().map(|kernel| kernel.name.clone()).collect();
+    let kernels: Vec<Kernel> = match &options.entry {
+        None => all,
+        Some(entry) => {
+            let exact = all.iter().any(|kernel| kernel.name == *entry);
+            all.into_iter()
+                .filter(|kernel| {
+                    kernel.name == *entry || (!exact && warplock::ptx::means(&kernel.name, entry))
+                })
+                .collect()
+        }
+    };
+    if kernels.is_empty() {
+        return Err(match &options.entry {
+            None => Failure::input(format!("{name} has no kernel"))
+                .hint("a kernel is a `cuda.kernel`, a `gpu.func` or an `.entry`; is the text cut off?"),
+            Some(entry) => Failure::input(format!("{name} has no entry `{}`", visible(entry)))
+                .hint(format!("its entries: {}", visible(&names.join(", ")))),
+        });
+    }
+    Ok(File { source, kernels })
+}
+
+/// Whether a file is MLIR text.
+pub fn is_mlir(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "mlir")
+}
+
+/// The protocol of a kernel, or why it could not be recovered.
+pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, String>, Failure> {
+    let bounds = &kernel.bounds;
+    let Some(threads) = bounds.required_threads.or(options.threads).or(bounds.max_threads) else {
+        return Err(Failure::input(format!(
+            "the kernel `{}` does not say how many threads a CTA has",
+            visible(&kernel.name)
+        ))
+        .hint("give them with --threads"));
+    };
+    let cluster = bounds.cluster.or(options.cluster).unwrap_or([1; 3]);
+    if bounds.cluster.or(options.cluster).is_none() && names_cluster(kernel) {
+        return Err(Failure::input(format!(
+            "the kernel `{}` works with other CTAs of its cluster, and does not say how many there are",
+            visible(&kernel.name)
+        ))
+        .hint("give the CTAs per cluster with --cluster"));
+    }
+    let Recovered { text, independent } = match recover(kernel, Shape { threads, cluster }) {
+        Ok(recovered) => recovered,
+        Err(obstacle) => {
+            let place = match obstacle.location.source.first() {
+                Some(source) => format!(" ({}:{})", source.file, source.line),
+                None => String::new(),
+            };
+            let words = match obstacle.location.line {
+                0 => obstacle.reason,
+                line => format!("line {line}{place}: {}", obstacle.reason),
+            };
+            return Ok(Err(words));
+        }
+    };
+    let text = if independent { text } else { format!("//! {DEPENDENT}\n{text}") };
+    let text = match text::format(&text) {
+        Ok(text) => text,
+        Err(findings) => {
+            let what = findings.first().map(|finding| finding.message.clone()).unwrap_or_default();
+            return Ok(Err(format!("the recovered protocol cannot be written: {what}")));
+        }
+    };
+    let lines = vec![None; text.lines().count()];
+    Ok(Ok(Lifted { text, lines }))
+}
+
+/// What is said of a protocol whose parameters depend on each other. A counterexample may need values that no launch has.
+pub const DEPENDENT: &str = "Its parameters depend on each other: a counterexample may be one of no launch.";
+
+/// Whether a kernel is about other CTAs of its cluster.
+fn names_cluster(kernel: &Kernel) -> bool {
+    use warplock_kernel::ir::OperationKind;
+    use warplock_kernel::ir::Special;
+    use warplock_kernel::ir::Synchronization;
+    kernel.blocks.iter().flat_map(|block| &block.operations).any(|operation| {
+        matches!(
+            &operation.kind,
+            OperationKind::MapAddress { .. }
+                | OperationKind::Special {
+                    special: Special::ClusterCtaRank | Special::ClusterCtaCount | Special::ClusterCtas(_),
+                    ..
+                }
+                | OperationKind::Synchronization(
+                    Synchronization::ClusterArrive { .. } | Synchronization::ClusterWait { .. }
+                )
+        )
+    })
+}
