@@ -15,6 +15,7 @@ mod lower;
 mod memory;
 mod parse;
 mod parse_location;
+mod parse_type;
 mod partition;
 mod pointers;
 mod special;
@@ -23,6 +24,7 @@ mod syntax;
 mod tensor;
 #[cfg(test)]
 mod tests;
+mod tiles;
 mod tuple;
 mod tuples;
 mod types;
