@@ -207,7 +207,9 @@ impl<'a> Lower<'_, 'a> {
             .filter(|bits| *bits > 0)
             .or(all);
         let count = match (all, once) {
-            (Some(all), Some(once)) if all % once == 0 && all / once <= MAX_COPIES => all / once,
+            (Some(all), Some(once)) if all.is_multiple_of(once) && all / once <= MAX_COPIES => {
+                all / once
+            }
             _ => 0,
         };
         let bytes = once
@@ -288,7 +290,7 @@ fn share(atom: &Value, bits: u128) -> Option<u128> {
         1
     };
     let unit = shares.checked_mul(8).filter(|unit| *unit > 0)?;
-    (bits % unit == 0).then(|| bits / unit)
+    bits.is_multiple_of(unit).then(|| bits / unit)
 }
 
 fn is_multicast(atom: &Value) -> bool {

@@ -1,13 +1,13 @@
 //! Structured and unstructured control flow: scf, cf, returns.
 
 use super::lower::Lower;
-use super::parse::arguments_of;
 use super::syntax::Argument;
 use super::syntax::Block;
 use super::syntax::Item;
 use super::syntax::Operation;
 use super::syntax::Region;
 use super::syntax::ValueId;
+use super::syntax::arguments_of;
 use super::syntax::number;
 use super::value::Value;
 use crate::ir::BlockId;

@@ -5,12 +5,12 @@ use std::rc::Rc;
 
 use super::location;
 use super::lower::Lower;
-use super::parse::arguments_of;
 use super::syntax::Argument;
 use super::syntax::Item;
 use super::syntax::Operation;
 use super::syntax::Region;
 use super::syntax::ValueId;
+use super::syntax::arguments_of;
 use super::syntax::number;
 use super::syntax::numbers;
 use super::types::Type;

@@ -1,4 +1,10 @@
-//! Reads MLIR text, as CuTe DSL and Triton keep it, into the kernel IR.
+//! MLIR text, as CuTe DSL keeps it (`CUTE_DSL_KEEP=ir`): its kernels become kernels of the IR.
+//!
+//! Data flows one way: [`lex`] tokens, [`parse`] a tree of operations of any dialect ([`syntax`]),
+//! [`lower`] each kernel. A value of the text is one operand for each part of it that is known at
+//! run time ([`value`]); what is static stands in its type. Control flow is in [`control`]; the
+//! other files take the operations of one subject each. An operation that none of them takes is
+//! data if [`data`] lists it, and refused otherwise; none is left out.
 
 mod assembly;
 mod atoms;
@@ -15,6 +21,7 @@ mod lower;
 mod memory;
 mod parse;
 mod parse_location;
+mod parse_type;
 mod partition;
 mod pointers;
 mod special;
@@ -23,6 +30,7 @@ mod syntax;
 mod tensor;
 #[cfg(test)]
 mod tests;
+mod tiles;
 mod tuple;
 mod tuples;
 mod types;

@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::rc::Rc;
 
 use super::error::Error;
 use super::error::Lines;
@@ -14,15 +13,14 @@ use super::lex::Token;
 use super::lex::TokenKind;
 use super::location;
 use super::location::LocationText;
-use super::syntax::Argument;
 use super::syntax::Block;
 use super::syntax::Group;
 use super::syntax::Item;
 use super::syntax::Operation;
 use super::syntax::Region;
 use super::syntax::ValueId;
+use super::syntax::arguments_of;
 use super::types;
-use super::types::Type;
 
 /// Brackets and regions that may be nested in each other.
 const MAX_DEPTH: u32 = 128;
@@ -75,11 +73,11 @@ pub fn parse<'a>(
 
 pub(super) struct Parser<'a> {
     pub(super) text: &'a str,
-    tokens: &'a [Token],
+    pub(super) tokens: &'a [Token],
     pub(super) lines: &'a Lines<'a>,
     pub(super) at: usize,
     depth: u32,
-    aliases: types::Aliases,
+    pub(super) aliases: types::Aliases,
     pub(super) locations: location::Aliases<'a>,
     values: Vec<ValueText<'a>>,
     /// The first of several results that share a name.
@@ -159,9 +157,9 @@ impl<'a> Parser<'a> {
         }
         let name = self.word(0);
         self.at += 2;
-        if name.starts_with('!') {
+        if let Some(name) = name.strip_prefix('!') {
             let ty = self.ty()?;
-            self.aliases.insert(name[1..].to_owned(), ty);
+            self.aliases.insert(name.to_owned(), ty);
         } else if self.word(0) == "loc" && self.word(1) == "(" {
             let location = self.location()?;
             self.locations.insert(name, location);
@@ -406,7 +404,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn group(&mut self) -> Result<Group<'a>, Error> {
+    pub(super) fn group(&mut self) -> Result<Group<'a>, Error> {
         self.enter()?;
         let open = self.word(0);
         let close = match open {
@@ -490,91 +488,4 @@ impl<'a> Parser<'a> {
         self.leave();
         Ok(Region { blocks })
     }
-
-    /// From `<` to the `>` that belongs to it; the text between.
-    fn angles(&mut self) -> Result<&'a str, Error> {
-        let begin = self.span();
-        let mut depth = 0_u32;
-        while self.at < self.tokens.len() {
-            match self.word(0) {
-                "<" => depth += 1,
-                ">" => depth -= 1,
-                _ => {}
-            }
-            let end = self.span().start;
-            self.at += 1;
-            if depth == 0 {
-                return Ok(self.text[begin.end..end].trim());
-            }
-        }
-        Err(self.lines.error(begin, "'<' without '>'"))
-    }
-
-    /// A type; an alias stands for its type.
-    pub(super) fn ty(&mut self) -> Result<Rc<Type>, Error> {
-        let begin = self.span();
-        let word = self.word(0);
-        match self.kind(0) {
-            Some(TokenKind::Type) => {
-                self.at += 1;
-                let name = &word[1..];
-                if self.word(0) == "<" {
-                    let body = self.angles()?;
-                    return Ok(Type::new(name, body));
-                }
-                Ok(self
-                    .aliases
-                    .get(name)
-                    .cloned()
-                    .unwrap_or_else(|| Type::new(name, "")))
-            }
-            Some(TokenKind::Word) => {
-                self.at += 1;
-                let body = if self.word(0) == "<"
-                    && matches!(word, "vector" | "tensor" | "memref" | "tuple" | "complex")
-                {
-                    self.angles()?
-                } else {
-                    ""
-                };
-                Ok(Type::new(word, body))
-            }
-            _ if word == "(" => {
-                // A function type: kept as text.
-                self.group()?;
-                if self.kind(0) == Some(TokenKind::Arrow) {
-                    self.at += 1;
-                    self.ty()?;
-                }
-                let end = self.tokens[self.at - 1].span.end;
-                Ok(Type::new("function", &self.text[begin.start..end]))
-            }
-            _ => self.refuse("expected a type"),
-        }
-    }
-}
-
-/// `%a: type, %b: type` in brackets.
-pub fn arguments_of(items: &[Item<'_>]) -> Vec<Argument> {
-    let mut arguments: Vec<Argument> = Vec::new();
-    let mut fresh = false;
-    for item in items {
-        match item {
-            Item::Value(value) => {
-                arguments.push(Argument {
-                    value: *value,
-                    ty: None,
-                });
-                fresh = true;
-            }
-            Item::Type(ty) if fresh => {
-                if let Some(argument) = arguments.last_mut() {
-                    argument.ty = Some(ty.clone());
-                }
-                fresh = false;
-            }
-            _ => {}
-        }
-    }
-    arguments
 }

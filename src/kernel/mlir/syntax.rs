@@ -229,3 +229,28 @@ pub fn number(text: &str) -> Option<i128> {
         Some(value)
     }
 }
+
+/// `%a: type, %b: type` in brackets.
+pub fn arguments_of(items: &[Item<'_>]) -> Vec<Argument> {
+    let mut arguments: Vec<Argument> = Vec::new();
+    let mut fresh = false;
+    for item in items {
+        match item {
+            Item::Value(value) => {
+                arguments.push(Argument {
+                    value: *value,
+                    ty: None,
+                });
+                fresh = true;
+            }
+            Item::Type(ty) if fresh => {
+                if let Some(argument) = arguments.last_mut() {
+                    argument.ty = Some(ty.clone());
+                }
+                fresh = false;
+            }
+            _ => {}
+        }
+    }
+    arguments
+}

@@ -299,24 +299,12 @@ fn inline_assembly_is_read_as_ptx() {
     b0 entry:
       %n = Load:32 Parameter[0] Weak Cta
       wl_operand_1#2 = Copy:32 %n
-      -> b1
-    b1 assembly_1:
       t = Add:32 wl_operand_1#2, 1
       wl_operand_0#1 = Copy:32 t
-      -> b2
-    b2 behind_2:
       wl_operand_0#4 = Copy:32 wl_operand_0#1
       wl_operand_1#5 = Copy:32 %n
-      -> b3
-    b3 assembly_3:
       BarrierSync { barrier: wl_operand_0#4, threads: Some(wl_operand_1#5), aligned: true, reduction: None }
-      -> b4
-    b4 behind_4:
-      -> b5
-    b5 assembly_5:
        = Unsupported `frobnicate.all`: an unknown instruction
-      -> b6
-    b6 behind_6:
       exit
     "##);
 }
