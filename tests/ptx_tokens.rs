@@ -17,7 +17,7 @@ fn check(threads: u32, code: &str) -> String {
              setp.ne.u32 %p1, %r1, 0;\nsetp.lt.s32 %p9, %r9, 1;\nmov.u32 %r5, 0;\n{code}\nret;\n}}\n"
         ),
     );
-    folder.run(&["check", "-q", "kernel.ptx"])
+    folder.run(&["check", "-q", "kernel.ptx", "--cluster", "1"])
 }
 
 /// Thread 0 initialises mbarriers with these counts.
