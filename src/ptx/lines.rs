@@ -13,6 +13,9 @@ pub struct Lifted {
     pub text: String,
     /// For each line of the text, the line of the PTX behind it, from 1, where it is a statement.
     pub lines: Vec<Option<usize>>,
+    /// Whether every counterexample is one of a launch. Where it is not, the parameters stand for numbers that
+    /// depend on each other.
+    pub exact: bool,
 }
 
 /// Where a statement comes from, with the line of the PTX.
@@ -25,6 +28,7 @@ pub(super) fn unmarked(text: &str) -> Lifted {
     let mut lifted = Lifted {
         text: String::with_capacity(text.len()),
         lines: Vec::new(),
+        exact: true,
     };
     for line in text.lines() {
         let found = line

@@ -38,7 +38,10 @@ pub fn read(path: &Path, options: &Kernels) -> Result<File, Failure> {
     };
     let all = if is_mlir(path) {
         mlir::read(&source)
-            .map_err(|error| refused(error.line as usize, error.column as usize, &error.message, &error.hint))?
+            .map_err(|error| {
+                let hint = error.hint.as_deref().unwrap_or_default();
+                refused(error.line as usize, error.column as usize, &error.message, hint)
+            })?
             .kernels
     } else {
         ptx::read(&source)
@@ -108,7 +111,6 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
             return Ok(Err(words));
         }
     };
-    let text = if independent { text } else { format!("//! {DEPENDENT}\n{text}") };
     let text = match text::format(&text) {
         Ok(text) => text,
         Err(findings) => {
@@ -117,11 +119,12 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
         }
     };
     let lines = vec![None; text.lines().count()];
-    Ok(Ok(Lifted { text, lines }))
+    Ok(Ok(Lifted {
+        text,
+        lines,
+        exact: independent,
+    }))
 }
-
-/// What is said of a protocol whose parameters depend on each other. A counterexample may need values that no launch has.
-pub const DEPENDENT: &str = "Its parameters depend on each other: a counterexample may be one of no launch.";
 
 /// Whether a kernel is about other CTAs of its cluster.
 fn names_cluster(kernel: &Kernel) -> bool {

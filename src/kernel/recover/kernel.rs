@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::ir::Kernel;
 use crate::ir::Location;
+use crate::meaning::Binary;
 use crate::recover::bytes;
 use crate::recover::graph::Graph;
 use crate::recover::lower::Inputs;
@@ -20,6 +21,9 @@ use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
 use crate::recover::slice::Slice;
 use crate::recover::term::Atom;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+use crate::recover::term::Terms;
 use crate::recover::tree::Arena;
 use crate::recover::tree::Obstacle;
 use crate::recover::walk::Place;
@@ -114,7 +118,7 @@ pub fn recover(kernel: &Kernel, shape: Shape) -> Result<Recovered, Obstacle> {
         }
     }
     quotients(&mut roles, &mut inputs);
-    let independent = independent(&roles, &inputs);
+    let independent = independent(&roles, &inputs, &arena.terms);
     let text = write::text(kernel, shape, &roles, &inputs)?;
     Ok(Recovered { text, independent })
 }
@@ -396,13 +400,42 @@ thread_local! {
     static SEEN: std::cell::RefCell<BTreeSet<u32>> = const { std::cell::RefCell::new(BTreeSet::new()) };
 }
 
-/// Whether no word of the launch is behind two inputs that occur.
-fn independent(roles: &[Role], inputs: &Inputs) -> bool {
+/// Whether every choice of values of the inputs that occur is one of a launch: no word of the launch is behind two of
+/// them, and each takes every value.
+fn independent(roles: &[Role], inputs: &Inputs, terms: &Terms) -> bool {
     let mut seen: BTreeSet<Atom> = BTreeSet::new();
     used(roles).into_iter().all(|input| {
-        inputs.words[input as usize].iter().all(|word| match word {
-            Atom::Parameter { .. } => seen.insert(*word),
-            _ => true,
-        })
+        takes_all(&inputs.origins[input as usize], inputs, terms)
+            && inputs.words[input as usize].iter().all(|word| match word {
+                Atom::Parameter { .. } => seen.insert(*word),
+                _ => true,
+            })
     })
+}
+
+/// Whether an input takes every value of its range: a word, a quotient of one, or a number of iterations up to a word or a
+/// product of words.
+fn takes_all(origin: &Origin, inputs: &Inputs, terms: &Terms) -> bool {
+    let is_word = |term: TermId| matches!(terms.node(term), Node::Atom(Atom::Parameter { .. }));
+    match origin {
+        Origin::Term(term) => is_word(*term),
+        Origin::Number(number) => {
+            let [Atomic::Quotient(inner, _)] = number.parts.keys().collect::<Vec<_>>()[..] else { return false };
+            let [Atomic::Input(input)] = inner.parts.keys().collect::<Vec<_>>()[..] else { return false };
+            takes_all(&inputs.origins[*input as usize], inputs, terms)
+        }
+        Origin::Trips { relation, phi, .. } => {
+            let Node::Relation(_, at, bound) = *terms.node(*relation) else { return false };
+            let counts = *terms.node(at) == Node::Atom(Atom::Phi(*phi));
+            let mut factors = vec![bound];
+            while let Some(factor) = factors.pop() {
+                match *terms.node(factor) {
+                    Node::Binary(Binary::Multiply, a, b) => factors.extend([a, b]),
+                    _ if is_word(factor) => {}
+                    _ => return false,
+                }
+            }
+            counts
+        }
+    }
 }

@@ -74,6 +74,7 @@ pub fn file(order: &Order, number: usize, path: &Path, results: &dyn Fn(Outcome)
         recovered_in: Duration::ZERO,
         note: None,
         kernel: None,
+        exact: true,
         results,
     };
     let done = interrupt::guarded(|| work.file(path));
@@ -126,6 +127,8 @@ struct Work<'a> {
     note: Option<&'static str>,
     /// What it was recovered from: the file, its text, and the lines of that behind those of the protocol.
     kernel: Option<(&'a str, &'a str, &'a [Option<usize>])>,
+    /// Whether a counterexample is one of a launch, see [`Lifted::exact`].
+    exact: bool,
     results: &'a dyn Fn(Outcome),
 }
 
@@ -226,6 +229,7 @@ impl Work<'_> {
                 let work = Work {
                     note: Some(note),
                     kernel: Some((file, entry.source(), &lifted.lines)),
+                    exact: lifted.exact,
                     ..*self
                 };
                 return work.protocol(lifted.text.as_bytes(), wanted);
@@ -343,8 +347,15 @@ impl Work<'_> {
         };
         let internal =
             |error: &dyn std::fmt::Display| Failure::Internal(format!("{}: {error}", self.name));
-        let decision = verdict::decide_sharing(&protocol, narrowing, property, &settings, shared)
-            .map_err(|error| internal(&error))?;
+        let mut decision =
+            verdict::decide_sharing(&protocol, narrowing, property, &settings, shared)
+                .map_err(|error| internal(&error))?;
+        if !self.exact && matches!(decision.verdict, Verdict::Refuted(_)) {
+            decision.verdict = Verdict::Unknown {
+                reason: INEXACT.to_owned(),
+                span: None,
+            };
+        }
         let mut finding =
             finding::finding(self.name, &protocol, &decision).map_err(|error| internal(&error))?;
         self.keep(&decision, &mut finding, &mut outcome);
@@ -407,6 +418,10 @@ impl Work<'_> {
         }
     }
 }
+
+/// Why a counterexample of a recovered protocol is none of its kernel.
+const INEXACT: &str = "the recovered protocol has a counterexample, but its parameters stand for numbers that the \
+    launch computes from each other, and no launch may have these";
 
 /// Whether a property is about what is read and written.
 fn about_data(wanted: Wanted) -> bool {
