@@ -331,3 +331,45 @@ fn nothing_goes_to_stdout_when_nothing_was_decided() {
         assert!(output.stdout.is_empty(), "{format}");
     }
 }
+
+#[test]
+fn a_trace_asks_for_what_it_lacks() {
+    let kernel = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/ptx/kernels/ring.ptx");
+    let entry = "--entry=ring_of_4";
+    let folder = Folder::new();
+    for (arguments, wanted) in [
+        (vec!["trace", kernel], "has 4 entries"),
+        (
+            vec!["trace", kernel, "--entry", "none"],
+            "has no entry `none`",
+        ),
+        (
+            vec!["trace", kernel, entry, "--set", "x=1"],
+            "there is no such parameter",
+        ),
+        (
+            vec!["trace", kernel, entry, "--set", "param_2=q"],
+            "the value is not an integer",
+        ),
+        (
+            vec!["trace", kernel, entry, "--set", "2=0x100000000"],
+            "the value does not fit 4 bytes",
+        ),
+        (
+            vec!["trace", kernel, entry, "--threads", "2000"],
+            "1 to 1024 threads",
+        ),
+    ] {
+        let said = folder.run(&arguments);
+        assert!(
+            said.starts_with("exit 2") && said.contains(wanted),
+            "{said}"
+        );
+    }
+    let said = folder.run(&["trace", kernel, entry, "--set", "param_2=32", "--simulate"]);
+    assert!(
+        said.starts_with("exit 0") && said.contains("repeat "),
+        "{said}"
+    );
+    assert!(!said.contains("nobody can go on"), "{said}");
+}

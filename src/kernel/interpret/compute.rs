@@ -61,8 +61,7 @@ pub fn one(compute: Compute, width: u16, operands: &[u128]) -> Option<u128> {
         return Some(function(cut(*a), cut(*b), width).into());
     }
     if let ([value], Compute::Copy) = (operands, compute)
-        && width >= 1
-        && width <= meaning::MAX_WIDTH
+        && (1..=meaning::MAX_WIDTH).contains(&width)
     {
         return Some(Word::new(*value, width).bits);
     }

@@ -177,22 +177,12 @@ impl Warp {
         world: &mut World,
     ) -> Result<(), Halt> {
         let taint = self.joined(operands, lanes, control, world);
-        let constants: Vec<Value>;
+        let of = |operand: &Operand| match operand {
+            Operand::Constant(value) => Value::Uniform(*value),
+            Operand::Register(_) => Value::Uniform(0),
+        };
+        let constants: Vec<Value> = operands.iter().map(of).collect();
         let mut values: Vec<&Value> = Vec::with_capacity(operands.len());
-        if operands
-            .iter()
-            .any(|operand| matches!(operand, Operand::Constant(_)))
-        {
-            constants = operands
-                .iter()
-                .map(|operand| match operand {
-                    Operand::Constant(value) => Value::Uniform(*value),
-                    Operand::Register(_) => Value::Uniform(0),
-                })
-                .collect();
-        } else {
-            constants = Vec::new();
-        }
         for (index, operand) in operands.iter().enumerate() {
             values.push(match operand {
                 Operand::Register(register) => self.register(*register),

@@ -87,14 +87,19 @@ fn chosen<'k>(
     let names: Vec<&str> = kernels.iter().map(|kernel| kernel.name.as_str()).collect();
     let names = visible(&names.join(", ")).to_string();
     match (entry, kernels) {
-        (Some(entry), _) => kernels.iter().find(|kernel| kernel.name == entry).ok_or_else(|| {
-            Failure::input(format!("{name} has no entry `{}`", visible(entry)))
-                .hint(format!("its entries: {names}"))
-        }),
+        (Some(entry), _) => kernels
+            .iter()
+            .find(|kernel| kernel.name == entry)
+            .ok_or_else(|| {
+                Failure::input(format!("{name} has no entry `{}`", visible(entry)))
+                    .hint(format!("its entries: {names}"))
+            }),
         (None, [only]) => Ok(only),
         (None, []) => Err(Failure::input(format!("{name} has no entry"))),
-        (None, several) => Err(Failure::input(format!("{name} has {} entries", several.len()))
-            .hint(format!("choose one with --entry: {names}"))),
+        (None, several) => Err(
+            Failure::input(format!("{name} has {} entries", several.len()))
+                .hint(format!("choose one with --entry: {names}")),
+        ),
     }
 }
 
@@ -102,9 +107,16 @@ fn launch(kernel: &Kernel, arguments: &Arguments) -> Result<Launch, Failure> {
     let mut launch = Launch::new(kernel);
     match arguments.threads {
         Some(threads) => launch.threads = threads,
-        None if kernel.bounds.required_threads.or(kernel.bounds.max_threads).is_none() => {
-            return Err(Failure::input("the kernel does not say how many threads a CTA has")
-                .hint("give them with --threads"));
+        None if kernel
+            .bounds
+            .required_threads
+            .or(kernel.bounds.max_threads)
+            .is_none() =>
+        {
+            return Err(
+                Failure::input("the kernel does not say how many threads a CTA has")
+                    .hint("give them with --threads"),
+            );
         }
         None => {}
     }
@@ -126,19 +138,31 @@ fn launch(kernel: &Kernel, arguments: &Arguments) -> Result<Launch, Failure> {
 /// Gives a parameter, or a word of it, a value.
 fn set(launch: &mut Launch, kernel: &Kernel, text: &str) -> Result<(), Failure> {
     let wrong = |what: &str| Failure::input(format!("--set {}: {what}", visible(text)));
-    let (target, value) = text.split_once('=').ok_or_else(|| wrong("expected NAME=VALUE"))?;
+    let (target, value) = text
+        .split_once('=')
+        .ok_or_else(|| wrong("expected NAME=VALUE"))?;
     let value = number(value.trim()).ok_or_else(|| wrong("the value is not an integer"))?;
     let (name, offset) = match target.trim().rsplit_once('+') {
         Some((name, offset)) => {
             let offset = number(offset).and_then(|offset| u32::try_from(offset).ok());
-            (name, Some(offset.ok_or_else(|| wrong("the offset is not a number of bytes"))?))
+            (
+                name,
+                Some(offset.ok_or_else(|| wrong("the offset is not a number of bytes"))?),
+            )
         }
         None => (target.trim(), None),
     };
-    let named = kernel.parameters.iter().find(|parameter| parameter.name == name);
+    let named = kernel
+        .parameters
+        .iter()
+        .find(|parameter| parameter.name == name);
     let numbered = || kernel.parameters.get(name.parse::<usize>().ok()?);
     let parameter = named.or_else(numbered).ok_or_else(|| {
-        let names: Vec<&str> = kernel.parameters.iter().map(|each| each.name.as_str()).collect();
+        let names: Vec<&str> = kernel
+            .parameters
+            .iter()
+            .map(|each| each.name.as_str())
+            .collect();
         wrong("there is no such parameter")
             .hint(format!("its parameters: {}", visible(&names.join(", "))))
     })?;
@@ -180,7 +204,10 @@ fn index(text: &str) -> Result<[u32; 3], String> {
         return Err("expected up to three numbers, as in 4 or 4,0,1".to_owned());
     }
     for (place, part) in index.iter_mut().zip(parts) {
-        *place = part.trim().parse().map_err(|_| format!("`{part}` is not a number"))?;
+        *place = part
+            .trim()
+            .parse()
+            .map_err(|_| format!("`{part}` is not a number"))?;
     }
     Ok(index)
 }
