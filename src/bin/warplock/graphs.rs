@@ -34,19 +34,33 @@ pub fn read(path: &Path, options: &Kernels) -> Result<File, Failure> {
     let source = String::from_utf8_lossy(&bytes).into_owned();
     let refused = |line: usize, column: usize, message: &str, hint: &str| {
         let failure = Failure::input(format!("{name}:{line}:{column}: {}", visible(message)));
-        if hint.is_empty() { failure } else { failure.hint(hint) }
+        if hint.is_empty() {
+            failure
+        } else {
+            failure.hint(hint)
+        }
     };
     let all = if is_mlir(path) {
         mlir::read(&source)
             .map_err(|error| {
                 let hint = error.hint.as_deref().unwrap_or_default();
-                refused(error.line as usize, error.column as usize, &error.message, hint)
+                refused(
+                    error.line as usize,
+                    error.column as usize,
+                    &error.message,
+                    hint,
+                )
             })?
             .kernels
     } else {
         ptx::read(&source)
             .map_err(|errors| match errors.first() {
-                Some(error) => refused(error.line as usize, error.column as usize, &error.message, &error.hint),
+                Some(error) => refused(
+                    error.line as usize,
+                    error.column as usize,
+                    &error.message,
+                    &error.hint,
+                ),
                 None => Failure::input(format!("{name} cannot be read")),
             })?
             .kernels
@@ -65,8 +79,9 @@ pub fn read(path: &Path, options: &Kernels) -> Result<File, Failure> {
     };
     if kernels.is_empty() {
         return Err(match &options.entry {
-            None => Failure::input(format!("{name} has no kernel"))
-                .hint("a kernel is a `cuda.kernel`, a `gpu.func` or an `.entry`; is the text cut off?"),
+            None => Failure::input(format!("{name} has no kernel")).hint(
+                "a kernel is a `cuda.kernel`, a `gpu.func` or an `.entry`; is the text cut off?",
+            ),
             Some(entry) => Failure::input(format!("{name} has no entry `{}`", visible(entry)))
                 .hint(format!("its entries: {}", visible(&names.join(", ")))),
         });
@@ -82,7 +97,11 @@ pub fn is_mlir(path: &Path) -> bool {
 /// The protocol of a kernel, or why it could not be recovered.
 pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, String>, Failure> {
     let bounds = &kernel.bounds;
-    let Some(threads) = bounds.required_threads.or(options.threads).or(bounds.max_threads) else {
+    let Some(threads) = bounds
+        .required_threads
+        .or(options.threads)
+        .or(bounds.max_threads)
+    else {
         return Err(Failure::input(format!(
             "the kernel `{}` does not say how many threads a CTA has",
             visible(&kernel.name)
@@ -114,8 +133,13 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
     let text = match text::format(&text) {
         Ok(text) => text,
         Err(findings) => {
-            let what = findings.first().map(|finding| finding.message.clone()).unwrap_or_default();
-            return Ok(Err(format!("the recovered protocol cannot be written: {what}")));
+            let what = findings
+                .first()
+                .map(|finding| finding.message.clone())
+                .unwrap_or_default();
+            return Ok(Err(format!(
+                "the recovered protocol cannot be written: {what}"
+            )));
         }
     };
     let lines = vec![None; text.lines().count()];
@@ -131,17 +155,23 @@ fn names_cluster(kernel: &Kernel) -> bool {
     use warplock_kernel::ir::OperationKind;
     use warplock_kernel::ir::Special;
     use warplock_kernel::ir::Synchronization;
-    kernel.blocks.iter().flat_map(|block| &block.operations).any(|operation| {
-        matches!(
-            &operation.kind,
-            OperationKind::MapAddress { .. }
-                | OperationKind::Special {
-                    special: Special::ClusterCtaRank | Special::ClusterCtaCount | Special::ClusterCtas(_),
-                    ..
-                }
-                | OperationKind::Synchronization(
-                    Synchronization::ClusterArrive { .. } | Synchronization::ClusterWait { .. }
-                )
-        )
-    })
+    kernel
+        .blocks
+        .iter()
+        .flat_map(|block| &block.operations)
+        .any(|operation| {
+            matches!(
+                &operation.kind,
+                OperationKind::MapAddress { .. }
+                    | OperationKind::Special {
+                        special: Special::ClusterCtaRank
+                            | Special::ClusterCtaCount
+                            | Special::ClusterCtas(_),
+                        ..
+                    }
+                    | OperationKind::Synchronization(
+                        Synchronization::ClusterArrive { .. } | Synchronization::ClusterWait { .. }
+                    )
+            )
+        })
 }

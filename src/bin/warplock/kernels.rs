@@ -125,7 +125,9 @@ impl Entry<'_> {
             Form::Graph { .. } if data => Ok(Err(
                 "what is read and written is not recovered from the kernel IR yet".to_owned(),
             )),
-            Form::Graph { kernel, kernels, .. } => graphs::protocol(kernel, kernels),
+            Form::Graph {
+                kernel, kernels, ..
+            } => graphs::protocol(kernel, kernels),
         }
     }
 
@@ -244,7 +246,11 @@ impl Kernels {
     ) -> Result<(), Failure> {
         tell("reading");
         let file = graphs::read(path, self)?;
-        let asked: Vec<String> = file.kernels.iter().map(|kernel| ptx::readable(&kernel.name)).collect();
+        let asked: Vec<String> = file
+            .kernels
+            .iter()
+            .map(|kernel| ptx::readable(&kernel.name))
+            .collect();
         for (number, kernel) in file.kernels.iter().enumerate() {
             let entry = Entry {
                 form: Form::Graph {

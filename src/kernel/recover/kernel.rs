@@ -15,6 +15,7 @@ use crate::recover::lower::register;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
+use crate::recover::reroll::reroll;
 use crate::recover::simplify::simplify;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
@@ -104,6 +105,9 @@ pub fn recover(kernel: &Kernel, shape: Shape) -> Result<Recovered, Obstacle> {
             inputs.assumptions.insert(bytes::ASSUMPTION.to_owned());
         }
         trim(&mut lines);
+        // Numbers of loops that no tree has.
+        let mut next = arena.loops;
+        reroll(&mut lines, &mut next);
         renumber(&mut lines);
         match roles
             .iter_mut()
@@ -203,7 +207,7 @@ fn rename(lines: &mut [Line], indices: &BTreeMap<u32, u32>, variables: &BTreeMap
 }
 
 /// Replaces parts of all numbers.
-fn replace(lines: &mut [Line], by: &dyn Fn(&Atomic) -> Option<Number>) {
+pub fn replace(lines: &mut [Line], by: &dyn Fn(&Atomic) -> Option<Number>) {
     numbers(lines, &mut |number| {
         if let Some(replaced) = number.replaced(by) {
             *number = replaced;
@@ -217,7 +221,7 @@ fn replace(lines: &mut [Line], by: &dyn Fn(&Atomic) -> Option<Number>) {
 }
 
 /// Does something with every number outside of conditions.
-fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
+pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
     for line in lines {
         match line {
             Line::Action { action, .. } => match action {
@@ -420,12 +424,18 @@ fn takes_all(origin: &Origin, inputs: &Inputs, terms: &Terms) -> bool {
     match origin {
         Origin::Term(term) => is_word(*term),
         Origin::Number(number) => {
-            let [Atomic::Quotient(inner, _)] = number.parts.keys().collect::<Vec<_>>()[..] else { return false };
-            let [Atomic::Input(input)] = inner.parts.keys().collect::<Vec<_>>()[..] else { return false };
+            let [Atomic::Quotient(inner, _)] = number.parts.keys().collect::<Vec<_>>()[..] else {
+                return false;
+            };
+            let [Atomic::Input(input)] = inner.parts.keys().collect::<Vec<_>>()[..] else {
+                return false;
+            };
             takes_all(&inputs.origins[*input as usize], inputs, terms)
         }
         Origin::Trips { relation, phi, .. } => {
-            let Node::Relation(_, at, bound) = *terms.node(*relation) else { return false };
+            let Node::Relation(_, at, bound) = *terms.node(*relation) else {
+                return false;
+            };
             let counts = *terms.node(at) == Node::Atom(Atom::Phi(*phi));
             let mut factors = vec![bound];
             while let Some(factor) = factors.pop() {

@@ -8,6 +8,7 @@ pub mod lower;
 pub mod number;
 mod operands;
 pub mod recurrence;
+mod reroll;
 mod simplify;
 pub mod sketch;
 pub mod slice;

@@ -148,6 +148,7 @@ fn inits_first(roles: &mut [Role]) -> bool {
                 Line::Action { action, .. } => match action {
                     Action::Init { .. } if met => return false,
                     Action::Init { .. } => {}
+                    _ if met => {}
                     Action::Sync { barrier, threads } => {
                         let everybody =
                             barrier.as_constant() == Some(0) && threads.as_constant().is_some();
@@ -158,7 +159,6 @@ fn inits_first(roles: &mut [Role]) -> bool {
                     }
                     Action::ClusterWait => met = true,
                     Action::ClusterArrive | Action::SetMaxRegisters { .. } => {}
-                    _ if met => {}
                     _ => return false,
                 },
                 Line::Let { .. } | Line::Assign { .. } | Line::Return => {}

@@ -1,0 +1,103 @@
+//! Runs of statements that differ by a step of one number each become a loop.
+//!
+//! `wait b[r % 4] ..; wait b[(r + 1) % 4] ..; wait b[(r + 2) % 4] ..` is the first of them in a loop over `k` with `r + k` in the
+//! place of `r`. What comes out is compared, statement by statement, with what there was, so it is the same program.
+
+use std::collections::BTreeSet;
+
+use crate::recover::kernel::numbers;
+use crate::recover::kernel::replace;
+use crate::recover::number::Atomic;
+use crate::recover::number::Number;
+use crate::recover::sketch::Action;
+use crate::recover::sketch::Line;
+
+/// The fewest statements that become a loop.
+const FEWEST: usize = 3;
+
+/// Rolls up the runs in lines; `next` numbers new loops.
+pub fn reroll(lines: &mut Vec<Line>, next: &mut u32) {
+    for line in lines.iter_mut() {
+        match line {
+            Line::For { body, .. } => reroll(body, next),
+            Line::If {
+                then, otherwise, ..
+            } => {
+                reroll(then, next);
+                reroll(otherwise, next);
+            }
+            _ => {}
+        }
+    }
+    let mut done = Vec::new();
+    let mut at = 0;
+    while at < lines.len() {
+        if let Some((rolled, length)) = run(&lines[at..], *next) {
+            done.push(rolled);
+            *next += 1;
+            at += length;
+        } else {
+            done.push(lines[at].clone());
+            at += 1;
+        }
+    }
+    *lines = done;
+}
+
+/// The loop that the first lines are, and how many of them.
+fn run(lines: &[Line], index: u32) -> Option<(Line, usize)> {
+    let Line::Action { action, location } = lines.first()? else {
+        return None;
+    };
+    if !matches!(action, Action::Wait { .. } | Action::Arrive { .. }) {
+        return None;
+    }
+    let mut atomics: BTreeSet<Atomic> = BTreeSet::new();
+    let mut first = [lines[0].clone()];
+    numbers(&mut first, &mut |number| plain(number, &mut atomics));
+    for atomic in atomics {
+        let moved = |by: &Number| {
+            let mut copy = [lines[0].clone()];
+            let sum = Number::of(atomic.clone()).plus(by)?;
+            replace(&mut copy, &|other| (*other == atomic).then(|| sum.clone()));
+            let [line] = copy;
+            Some(line)
+        };
+        let mut length = 1;
+        while let Some(Line::Action { action, .. }) = lines.get(length) {
+            let expected = moved(&Number::constant(i128::try_from(length).ok()?))?;
+            if !matches!(&expected, Line::Action { action: other, .. } if other == action) {
+                break;
+            }
+            length += 1;
+        }
+        if length >= FEWEST {
+            let body = moved(&Number::of(Atomic::Index(index)))?;
+            let rolled = Line::For {
+                index,
+                count: Number::constant(i128::try_from(length).ok()?),
+                body: vec![body],
+                location: location.clone(),
+            };
+            return Some((rolled, length));
+        }
+    }
+    None
+}
+
+/// Inputs and variables that occur in a number.
+fn plain(number: &Number, into: &mut BTreeSet<Atomic>) {
+    for atomic in number.parts.keys() {
+        match atomic {
+            Atomic::Quotient(inner, _) | Atomic::Remainder(inner, _) => plain(inner, into),
+            Atomic::Minimum(a, b) | Atomic::Maximum(a, b) => {
+                plain(a, into);
+                plain(b, into);
+            }
+            Atomic::Input(_) | Atomic::Variable(_) => {
+                into.insert(atomic.clone());
+            }
+            Atomic::Index(_) => {}
+        }
+    }
+}
