@@ -2,7 +2,8 @@
 //!
 //! Data flows one way. A reader ([`ptx`], [`mlir`]) turns a text into a kernel of the [`ir`]. The
 //! IR has one [`meaning`], over any domain of values. [`interpret`] runs a whole CTA or cluster at
-//! concrete launch values and yields the events of every warp.
+//! concrete launch values and yields the events of every warp. [`recover`] turns a kernel into a
+//! protocol for all launch values, and [`validate`] compares the two event by event.
 //!
 //! The library never prints and never reads user configuration.
 
@@ -13,3 +14,4 @@ pub mod meaning;
 pub mod mlir;
 pub mod ptx;
 pub mod recover;
+pub mod validate;

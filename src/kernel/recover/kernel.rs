@@ -30,6 +30,8 @@ use crate::recover::tree::Obstacle;
 use crate::recover::walk::Place;
 use crate::recover::walk::walk;
 use crate::recover::write;
+use crate::validate::Validation;
+use crate::validate::validate;
 
 /// The shape of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +50,8 @@ pub struct Recovered {
     /// Whether its parameters are free of each other. Where they are not, a counterexample may ask for values that
     /// no launch has.
     pub independent: bool,
+    /// How far it was compared with the kernel.
+    pub validation: Validation,
 }
 
 /// Recovers the protocol of a kernel.
@@ -123,8 +127,19 @@ pub fn recover(kernel: &Kernel, shape: Shape) -> Result<Recovered, Obstacle> {
     }
     quotients(&mut roles, &mut inputs);
     let independent = independent(&roles, &inputs, &arena.terms);
-    let text = write::text(kernel, shape, &roles, &inputs)?;
-    Ok(Recovered { text, independent })
+    let validation =
+        validate(kernel, shape, &roles, &inputs, &mut arena).map_err(|difference| Obstacle {
+            reason: format!(
+                "internal: the recovered protocol differs from the kernel: {difference}"
+            ),
+            location: difference.location(),
+        })?;
+    let text = write::text(kernel, shape, &roles, &inputs, &validation)?;
+    Ok(Recovered {
+        text,
+        independent,
+        validation,
+    })
 }
 
 /// A `return` at the end says nothing.

@@ -20,4 +20,5 @@ mod write;
 pub use kernel::Recovered;
 pub use kernel::Shape;
 pub use kernel::recover;
+pub use kernel::used;
 pub use tree::Obstacle;

@@ -296,6 +296,18 @@ impl Condition {
             Self::Or(a, b) => Self::or(a.replaced(by)?, b.replaced(by)?),
         })
     }
+
+    /// Whether it holds, where the values of inputs, indices and variables are given.
+    pub fn holds(&self, of: &dyn Fn(&Atomic) -> Option<i128>) -> Option<bool> {
+        Some(match self {
+            Self::Constant(truth) => *truth,
+            Self::AtLeastZero(number) => number.value(of)? >= 0,
+            Self::Zero(number) => number.value(of)? == 0,
+            Self::NotZero(number) => number.value(of)? != 0,
+            Self::And(a, b) => a.holds(of)? & b.holds(of)?,
+            Self::Or(a, b) => a.holds(of)? | b.holds(of)?,
+        })
+    }
 }
 
 /// How atomics are called.

@@ -21,6 +21,7 @@ use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
 use crate::recover::tree::Obstacle;
+use crate::validate::Validation;
 
 /// How inputs, indices and variables are called in a role.
 struct Called<'a> {
@@ -94,6 +95,7 @@ pub fn text(
     shape: Shape,
     roles: &[Role],
     inputs: &Inputs,
+    validation: &Validation,
 ) -> Result<String, Obstacle> {
     let all: Vec<_> = roles
         .iter()
@@ -131,7 +133,7 @@ pub fn text(
         text: String::new(),
     };
     writer.name_families();
-    writer.head(&roles, inputs);
+    writer.head(&roles, inputs, validation);
     for (number, role) in roles.iter().enumerate() {
         writer.role(role, &|atomic| range_of(atomic, &all[number], inputs))?;
     }
@@ -278,7 +280,7 @@ impl Writer<'_> {
         );
     }
 
-    fn head(&mut self, roles: &[Role], inputs: &Inputs) {
+    fn head(&mut self, roles: &[Role], inputs: &Inputs, validation: &Validation) {
         let name: String = self
             .kernel
             .name
@@ -292,6 +294,13 @@ impl Writer<'_> {
             let [x, y, z] = self.shape.cluster;
             let _ = writeln!(self.text, "//! {x} x {y} x {z} CTAs per cluster.");
         }
+        let Validation {
+            launches, events, ..
+        } = validation;
+        let _ = writeln!(
+            self.text,
+            "//! Checked against the kernel at {launches} launches, {events} events."
+        );
         for assumption in &inputs.assumptions {
             let _ = writeln!(self.text, "//! Assumed: {assumption}");
         }

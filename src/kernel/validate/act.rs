@@ -1,0 +1,101 @@
+//! What a warp does, in the words that traces and protocols have in common.
+
+use std::fmt;
+
+use crate::ir::Location;
+
+/// An mbarrier: the rank of its CTA in the cluster, and its place in the shared window of that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Target {
+    pub rank: u32,
+    pub address: i128,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Kind {
+    Init(Target, i128),
+    Wait(Target, i128),
+    Arrive(Target, i128),
+    ArriveExpect(Target, i128),
+    Expect(Target, i128),
+    Complete(Target, i128),
+    /// Bytes are `None` where only the tensor map knows them.
+    Copy(Target, Option<i128>),
+    Commit(Target),
+    Sync {
+        barrier: i128,
+        threads: i128,
+    },
+    BarrierArrive {
+        barrier: i128,
+        threads: i128,
+    },
+    ClusterArrive,
+    ClusterWait,
+    SetMaxRegisters {
+        count: i128,
+        increase: bool,
+    },
+}
+
+/// Something done, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Act {
+    pub kind: Kind,
+    pub location: Location,
+}
+
+impl Kind {
+    /// Whether they are the same as far as both are known.
+    pub fn agrees(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Copy(a, x), Self::Copy(b, y)) => {
+                a == b && (x == y || x.is_none() || y.is_none())
+            }
+            _ => self == other,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "[CTA {}, {:#x}]", self.rank, self.address)
+    }
+}
+
+impl fmt::Display for Act {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.kind {
+            Kind::Init(at, count) => write!(formatter, "init {at} with {count}"),
+            Kind::Wait(at, parity) => write!(formatter, "wait {at} for parity {parity}"),
+            Kind::Arrive(at, count) => write!(formatter, "arrive {at} by {count}"),
+            Kind::ArriveExpect(at, bytes) => {
+                write!(formatter, "arrive {at} and expect {bytes} bytes")
+            }
+            Kind::Expect(at, bytes) => write!(formatter, "expect {bytes} bytes at {at}"),
+            Kind::Complete(at, bytes) => write!(formatter, "complete {bytes} bytes at {at}"),
+            Kind::Copy(at, Some(bytes)) => write!(formatter, "copy {bytes} bytes to {at}"),
+            Kind::Copy(at, None) => write!(formatter, "copy to {at}"),
+            Kind::Commit(at) => write!(formatter, "commit to {at}"),
+            Kind::Sync { barrier, threads } => {
+                write!(formatter, "sync at barrier {barrier} of {threads} threads")
+            }
+            Kind::BarrierArrive { barrier, threads } => {
+                write!(
+                    formatter,
+                    "arrive at barrier {barrier} of {threads} threads"
+                )
+            }
+            Kind::ClusterArrive => formatter.write_str("arrive at the cluster barrier"),
+            Kind::ClusterWait => formatter.write_str("wait at the cluster barrier"),
+            Kind::SetMaxRegisters { count, increase } => {
+                let change = if *increase { "increase" } else { "decrease" };
+                write!(formatter, "{change} registers to {count}")
+            }
+        }?;
+        match self.location.line {
+            0 => Ok(()),
+            line => write!(formatter, " (line {line})"),
+        }
+    }
+}

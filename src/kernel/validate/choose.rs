@@ -1,0 +1,183 @@
+//! Which launches are run: few that together make the roles take every way.
+
+use std::collections::BTreeSet;
+
+use super::Chosen;
+use super::expand;
+use super::expand::Way;
+use super::words;
+use super::words::Word;
+use crate::interpret::Launch;
+use crate::ir::Kernel;
+use crate::recover::Shape;
+use crate::recover::lower::Inputs;
+use crate::recover::sketch::Role;
+use crate::recover::tree::Arena;
+use crate::recover::used;
+
+/// Values that words have. Sizes count in elements, so rounds of a loop need multiples of a tile.
+const VALUES: [u32; 24] = [
+    0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 17, 32, 64, 65, 128, 192, 256, 320, 512, 640, 1152, 2304,
+];
+const GRIDS: [u32; 6] = [1, 2, 3, 5, 8, 40];
+/// What words have that no input mentions.
+const OTHERS: [u32; 4] = [1, 2, 0, 64];
+
+/// How many launches are looked at.
+const CANDIDATES: usize = 400;
+
+/// Numbers that look like chance and are the same every time.
+struct Chance(u64);
+
+impl Chance {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(self.0 >> 33).unwrap_or(0) % end.max(1)
+    }
+
+    fn one_of(&mut self, values: &[u32]) -> u32 {
+        values.get(self.below(values.len())).copied().unwrap_or(0)
+    }
+}
+
+struct Candidate {
+    chosen: Chosen,
+    ways: BTreeSet<(usize, Way)>,
+    lines: usize,
+}
+
+/// Launches, those first that together take every way that was found.
+pub fn choose(
+    kernel: &Kernel,
+    shape: Shape,
+    roles: &[Role],
+    inputs: &Inputs,
+    arena: &mut Arena,
+    (least, most): (usize, usize),
+) -> Vec<Chosen> {
+    let wanted = words::closure(inputs, &used(roles));
+    let mut varied = words::behind(inputs, &wanted);
+    let parameters: Vec<u32> = varied
+        .iter()
+        .filter_map(|word| match word {
+            Word::Parameter(offset) => Some(*offset),
+            _ => None,
+        })
+        .collect();
+    for axis in 0..3 {
+        varied.insert(Word::Grid(axis));
+        varied.insert(Word::Index(axis));
+    }
+    let mut candidates: Vec<Candidate> = Vec::new();
+    let mut seen = BTreeSet::new();
+    for number in 0..CANDIDATES {
+        let launch = candidate(kernel, shape, &parameters, number);
+        let Some(values) = words::values(inputs, &wanted, &launch, &mut arena.terms) else {
+            continue;
+        };
+        let key: (Vec<Option<i128>>, Option<usize>) = (
+            values.clone(),
+            // Where nothing differs, two launches differ at least in what no input mentions.
+            (wanted.is_empty() && number < 2).then_some(number),
+        );
+        if !seen.insert(key) {
+            continue;
+        }
+        let mut ways = BTreeSet::new();
+        let mut lines = 0;
+        let all = roles.iter().enumerate().try_for_each(|(at, role)| {
+            let (own, length) = expand::ways(role, &values)?;
+            ways.extend(own.into_iter().map(|way| (at, way)));
+            lines += length * role.warps.len();
+            (lines <= expand::MOST_LINES).then_some(())
+        });
+        if all.is_some() {
+            candidates.push(Candidate {
+                chosen: Chosen {
+                    launch,
+                    values,
+                    words: varied.clone(),
+                    wanted: true,
+                },
+                ways,
+                lines,
+            });
+        }
+    }
+    pick(candidates, least, most)
+}
+
+/// The launch of a number: first all words alike, then one that differs, then by chance.
+fn candidate(kernel: &Kernel, shape: Shape, parameters: &[u32], number: usize) -> Launch {
+    let mut launch = Launch::new(kernel);
+    launch.threads = shape.threads;
+    launch.cluster = shape.cluster;
+    let mut chance = Chance(0x9e37_79b9 ^ number as u64);
+    chance.below(2);
+    let alike = VALUES.get(number).copied();
+    let base = chance.one_of(&VALUES);
+    let odd = chance.below(parameters.len() + 1);
+    for axis in 0..3 {
+        let grid = if alike.is_some() {
+            1 + u32::from(axis == 0)
+        } else {
+            chance.one_of(&GRIDS)
+        };
+        let index = if alike.is_some() {
+            0
+        } else {
+            u32::try_from(chance.below(grid as usize)).unwrap_or(0)
+        };
+        launch.grid[axis] = grid.saturating_mul(shape.cluster[axis]);
+        launch.cta[axis] = index.saturating_mul(shape.cluster[axis]);
+    }
+    for (at, offset) in parameters.iter().enumerate() {
+        let value = match alike {
+            Some(value) => value,
+            None if number % 2 == 0 && at != odd => base,
+            None => chance.one_of(&VALUES),
+        };
+        launch.set_bytes(*offset, &value.to_le_bytes());
+    }
+    launch.fill(OTHERS[number % OTHERS.len()]);
+    launch
+}
+
+/// Takes the launch with the most ways that no other has, again and again; then some more.
+fn pick(mut candidates: Vec<Candidate>, least: usize, most: usize) -> Vec<Chosen> {
+    let mut chosen: Vec<Chosen> = Vec::new();
+    let mut covered: BTreeSet<(usize, Way)> = BTreeSet::new();
+    while chosen.len() < most {
+        let best = candidates
+            .iter()
+            .enumerate()
+            .map(|(at, each)| (each.ways.difference(&covered).count(), at))
+            // Of equals the one with the fewest lines, and the first.
+            .max_by_key(|(new, at)| {
+                (
+                    *new,
+                    std::cmp::Reverse(candidates[*at].lines),
+                    std::cmp::Reverse(*at),
+                )
+            });
+        let Some((new, at)) = best else { break };
+        if new == 0 && !chosen.is_empty() {
+            break;
+        }
+        let candidate = candidates.remove(at);
+        covered.extend(candidate.ways);
+        chosen.push(candidate.chosen);
+    }
+    // Spread over what is left, in case that launches cannot be run.
+    let step = (candidates.len() / (least + most)).max(1);
+    for candidate in candidates.into_iter().step_by(step) {
+        chosen.push(Chosen {
+            wanted: false,
+            ..candidate.chosen
+        });
+    }
+    chosen
+}

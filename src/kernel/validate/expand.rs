@@ -1,0 +1,204 @@
+//! A role at concrete values: the acts that it says, and which ways it takes.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use super::act::Act;
+use super::act::Kind;
+use super::act::Target;
+use crate::interpret::Layout;
+use crate::recover::number::Atomic;
+use crate::recover::number::Number;
+use crate::recover::sketch::Action;
+use crate::recover::sketch::Line;
+use crate::recover::sketch::Object;
+use crate::recover::sketch::Role;
+
+/// How many lines a role may have when it is expanded, iterations included.
+pub const MOST_LINES: usize = 20_000;
+
+/// A loop or branch of a role by its number in the text, and which of its ways is taken.
+pub type Way = (usize, i128);
+
+struct Expander<'a> {
+    values: &'a [Option<i128>],
+    indices: BTreeMap<u32, i128>,
+    variables: BTreeMap<u32, i128>,
+    lines: usize,
+    /// Where acts are wanted: places of variables, and the acts.
+    acts: Option<(&'a Layout, Vec<Act>)>,
+    ways: BTreeSet<Way>,
+}
+
+enum Flow {
+    Next,
+    Return,
+}
+
+/// The acts of a role; `None` where a number has no value or there are too many.
+pub fn expand(role: &Role, values: &[Option<i128>], layout: &Layout) -> Option<Vec<Act>> {
+    let mut expander = Expander::new(values, Some((layout, Vec::new())));
+    expander.block(&role.lines, 0)?;
+    expander.acts.map(|(_, acts)| acts)
+}
+
+/// The ways that a role takes, and how many lines it goes through.
+pub fn ways(role: &Role, values: &[Option<i128>]) -> Option<(BTreeSet<Way>, usize)> {
+    let mut expander = Expander::new(values, None);
+    expander.block(&role.lines, 0)?;
+    Some((expander.ways, expander.lines))
+}
+
+/// How many lines there are, inner ones included.
+fn size(lines: &[Line]) -> usize {
+    let inner = |line: &Line| match line {
+        Line::For { body, .. } => size(body),
+        Line::If {
+            then, otherwise, ..
+        } => size(then) + size(otherwise),
+        _ => 0,
+    };
+    lines.iter().map(|line| 1 + inner(line)).sum()
+}
+
+impl<'a> Expander<'a> {
+    fn new(values: &'a [Option<i128>], acts: Option<(&'a Layout, Vec<Act>)>) -> Self {
+        Self {
+            values,
+            indices: BTreeMap::new(),
+            variables: BTreeMap::new(),
+            lines: 0,
+            acts,
+            ways: BTreeSet::new(),
+        }
+    }
+
+    fn of(&self, atomic: &Atomic) -> Option<i128> {
+        match atomic {
+            Atomic::Input(input) => self.values.get(*input as usize).copied().flatten(),
+            Atomic::Index(index) => self.indices.get(index).copied(),
+            Atomic::Variable(variable) => self.variables.get(variable).copied(),
+            _ => None,
+        }
+    }
+
+    fn value(&self, number: &Number) -> Option<i128> {
+        number.value(&|atomic| self.of(atomic))
+    }
+
+    /// `first` is the number of the first line in the text of the role.
+    fn block(&mut self, lines: &[Line], first: usize) -> Option<Flow> {
+        let mut number = first;
+        for line in lines {
+            self.lines += 1;
+            if self.lines > MOST_LINES {
+                return None;
+            }
+            match line {
+                Line::Action { action, location } => {
+                    if let Some((layout, mut acts)) = self.acts.take() {
+                        let kind = self.kind(action, layout)?;
+                        acts.push(Act {
+                            kind,
+                            location: location.clone(),
+                        });
+                        self.acts = Some((layout, acts));
+                    }
+                }
+                Line::For {
+                    index, count, body, ..
+                } => {
+                    let count = self.value(count)?;
+                    self.ways.insert((number, rounds(count)));
+                    for round in 0..count {
+                        self.lines += 1;
+                        self.indices.insert(*index, round);
+                        if let Flow::Return = self.block(body, number + 1)? {
+                            return Some(Flow::Return);
+                        }
+                    }
+                    self.indices.remove(index);
+                }
+                Line::If {
+                    condition,
+                    then,
+                    otherwise,
+                    ..
+                } => {
+                    let holds = condition.holds(&|atomic| self.of(atomic))?;
+                    self.ways.insert((number, i128::from(holds)));
+                    let (side, begin) = if holds {
+                        (then, number + 1)
+                    } else {
+                        (otherwise, number + 1 + size(then))
+                    };
+                    if let Flow::Return = self.block(side, begin)? {
+                        return Some(Flow::Return);
+                    }
+                }
+                Line::Let { variable, value } | Line::Assign { variable, value } => {
+                    let value = self.value(value)?;
+                    self.variables.insert(*variable, value);
+                }
+                Line::Return => return Some(Flow::Return),
+            }
+            number += size(std::slice::from_ref(line));
+        }
+        Some(Flow::Next)
+    }
+
+    fn target(&self, object: &Object, layout: &Layout) -> Option<Target> {
+        let (_, begin) = layout.address(object.variable)?;
+        Some(Target {
+            rank: object.rank,
+            address: self.value(&object.offset)?.checked_add(begin.into())?,
+        })
+    }
+
+    fn kind(&self, action: &Action, layout: &Layout) -> Option<Kind> {
+        let at = |object: &Object| self.target(object, layout);
+        Some(match action {
+            Action::Init { object, count } => Kind::Init(at(object)?, *count),
+            Action::Wait { object, parity } => Kind::Wait(at(object)?, self.value(parity)?),
+            Action::Arrive { object, count } => Kind::Arrive(at(object)?, self.value(count)?),
+            Action::ArriveExpect { object, bytes } => {
+                Kind::ArriveExpect(at(object)?, self.value(bytes)?)
+            }
+            Action::Expect { object, bytes } => Kind::Expect(at(object)?, self.value(bytes)?),
+            Action::Complete { object, bytes } => Kind::Complete(at(object)?, self.value(bytes)?),
+            Action::Copy { object, bytes } => {
+                let bytes = match bytes {
+                    Some(bytes) => Some(self.value(bytes)?),
+                    None => None,
+                };
+                Kind::Copy(at(object)?, bytes)
+            }
+            Action::Commit { object } => Kind::Commit(at(object)?),
+            Action::Sync { barrier, threads } => Kind::Sync {
+                barrier: self.value(barrier)?,
+                threads: self.value(threads)?,
+            },
+            Action::BarrierArrive { barrier, threads } => Kind::BarrierArrive {
+                barrier: self.value(barrier)?,
+                threads: self.value(threads)?,
+            },
+            Action::ClusterArrive => Kind::ClusterArrive,
+            Action::ClusterWait => Kind::ClusterWait,
+            Action::SetMaxRegisters { count, increase } => Kind::SetMaxRegisters {
+                count: *count,
+                increase: *increase,
+            },
+        })
+    }
+}
+
+/// Counts of rounds that are worth a launch each: none, one, a few, and more than a ring has stages.
+fn rounds(count: i128) -> i128 {
+    match count {
+        ..=0 => 0,
+        1..=5 => count,
+        6..=9 => 6,
+        10..=17 => 10,
+        _ => 18,
+    }
+}

@@ -1,0 +1,213 @@
+//! Compares a recovered protocol with the kernel, event by event.
+//!
+//! The roles of a protocol hold for every launch; the reference interpreter runs one launch. At launches that
+//! are chosen so that loops run 0, 1, 2 and many rounds and branches go both ways, the roles are expanded into
+//! lists of actions, the interpreter's traces are put into the same words, and the two must be equal. The
+//! interpreter shares with the recovery the readers and the meaning of operations, nothing else.
+
+mod act;
+mod choose;
+mod expand;
+mod observe;
+mod words;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+pub use act::Act;
+pub use act::Kind;
+
+use crate::interpret::Launch;
+use crate::interpret::Outcome;
+use crate::interpret::Trace;
+use crate::interpret::run;
+use crate::ir::Kernel;
+use crate::ir::Location;
+use crate::recover::Shape;
+use crate::recover::lower::Inputs;
+use crate::recover::sketch::Role;
+use crate::recover::tree::Arena;
+
+/// How many launches are run at least, where there are inputs that differ.
+const LEAST: usize = 6;
+/// How many launches are tried at most.
+const MOST: usize = 24;
+/// How many operations the interpreter may execute at one launch, and at all together.
+const STEPS: u64 = 2_000_000;
+const ALL_STEPS: u64 = 10_000_000;
+
+/// How far a protocol was compared with its kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Validation {
+    /// At how many launches every event of every warp was compared.
+    pub launches: usize,
+    /// How many launches could not be run, or had events that depend on what is not known.
+    pub skipped: usize,
+    /// How many events were compared.
+    pub events: usize,
+    /// Why the first launch was skipped.
+    pub reason: Option<String>,
+}
+
+/// Where a protocol differs from its kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// The values of the launch.
+    pub launch: String,
+    pub cta: u32,
+    pub warp: u32,
+    /// The number of the event among those of the warp, from 0 on.
+    pub event: usize,
+    /// What the kernel does; `None` where it is done.
+    pub kernel: Option<Act>,
+    pub protocol: Option<Act>,
+}
+
+impl Difference {
+    /// Where it is in the text that was read.
+    pub fn location(&self) -> Location {
+        let act = self.kernel.as_ref().or(self.protocol.as_ref());
+        act.map(|act| act.location.clone()).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown = |act: &Option<Act>| match act {
+            Some(act) => act.to_string(),
+            None => "nothing more".to_owned(),
+        };
+        write!(
+            formatter,
+            "at {}, CTA {}, warp {}, event {}: the kernel does {}, the protocol says {}",
+            self.launch,
+            self.cta,
+            self.warp,
+            self.event,
+            shown(&self.kernel),
+            shown(&self.protocol)
+        )
+    }
+}
+
+/// Compares roles with the kernel at concrete launches.
+///
+/// # Errors
+///
+/// The first event in which they differ.
+pub fn validate(
+    kernel: &Kernel,
+    shape: Shape,
+    roles: &[Role],
+    inputs: &Inputs,
+    arena: &mut Arena,
+) -> Result<Validation, Box<Difference>> {
+    let mut validation = Validation::default();
+    let choice = choose::choose(kernel, shape, roles, inputs, arena, (LEAST, MOST));
+    let mut steps = 0;
+    for chosen in choice {
+        if steps >= ALL_STEPS || validation.launches + validation.skipped >= MOST {
+            break;
+        }
+        if !chosen.wanted && validation.launches >= LEAST {
+            break;
+        }
+        let mut skip = |reason: String| {
+            validation.skipped += 1;
+            validation.reason.get_or_insert(reason);
+        };
+        let mut launch = chosen.launch;
+        launch.max_steps = STEPS;
+        let trace = match run(kernel, &launch) {
+            Ok(trace) => trace,
+            Err(stop) => {
+                steps += STEPS;
+                skip(stop.to_string());
+                continue;
+            }
+        };
+        steps += trace.steps;
+        if let Some(reason) = unusable(&trace) {
+            skip(reason);
+            continue;
+        }
+        let mut unknown: Option<String> = None;
+        let mut events = 0;
+        for role in roles {
+            let Some(expected) = expand::expand(role, &chosen.values, &trace.layout) else {
+                unknown.get_or_insert("a role has no value at this launch".to_owned());
+                continue;
+            };
+            for warp in &role.warps {
+                let warps = trace
+                    .ctas
+                    .get(role.rank as usize)
+                    .map(|cta| cta.warps.as_slice());
+                let Some(seen) = warps.and_then(|warps| warps.get(*warp as usize)) else {
+                    continue;
+                };
+                match observe::observe(kernel, &launch, seen) {
+                    Ok(seen) => {
+                        if let Some(event) = differ(&seen, &expected) {
+                            return Err(Box::new(Difference {
+                                launch: words::shown(kernel, &launch, &chosen.words),
+                                cta: role.rank,
+                                warp: *warp,
+                                event,
+                                kernel: seen.get(event).cloned(),
+                                protocol: expected.get(event).cloned(),
+                            }));
+                        }
+                        events += seen.len();
+                    }
+                    Err(reason) => {
+                        unknown.get_or_insert(reason);
+                    }
+                }
+            }
+        }
+        match unknown {
+            None => validation.launches += 1,
+            Some(reason) => {
+                validation.skipped += 1;
+                validation.reason.get_or_insert(reason);
+            }
+        }
+        validation.events += events;
+    }
+    Ok(validation)
+}
+
+/// Why the trace of a whole launch says nothing.
+fn unusable(trace: &Trace) -> Option<String> {
+    match &trace.outcome {
+        Outcome::Finished => None,
+        Outcome::Stuck(_) => Some("a warp does not come to its end".to_owned()),
+        Outcome::Trap { .. } => Some("the kernel aborts".to_owned()),
+        Outcome::Undefined { what, .. } => Some(format!("undefined behaviour: {what}")),
+    }
+}
+
+/// The first act in which two lists differ.
+fn differ(seen: &[Act], expected: &[Act]) -> Option<usize> {
+    let length = seen.len().max(expected.len());
+    (0..length).find(|at| match (seen.get(*at), expected.get(*at)) {
+        (Some(seen), Some(expected)) => !seen.kind.agrees(&expected.kind),
+        _ => true,
+    })
+}
+
+/// The words of the launch that stand in a difference, and those that are varied.
+type Words = BTreeSet<words::Word>;
+
+/// A launch that is run, and the values of the inputs at it.
+struct Chosen {
+    launch: Launch,
+    values: Vec<Option<i128>>,
+    words: Words,
+    /// Whether it makes the roles do what other launches do not. The others are there to fill up.
+    wanted: bool,
+}
+
+#[cfg(test)]
+mod tests;

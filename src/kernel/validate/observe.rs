@@ -1,0 +1,173 @@
+//! The interpreter's events as acts.
+
+use super::act::Act;
+use super::act::Kind;
+use super::act::Target;
+use crate::interpret::Event;
+use crate::interpret::EventKind;
+use crate::interpret::Launch;
+use crate::interpret::Object;
+use crate::interpret::WarpTrace;
+use crate::ir::Kernel;
+
+/// What a warp did, or why that is not certain.
+pub fn observe(kernel: &Kernel, launch: &Launch, warp: &WarpTrace) -> Result<Vec<Act>, String> {
+    let line = |place: crate::interpret::Place| place.location(kernel).map_or(0, |at| at.line);
+    if let Some(decision) = warp.decisions.first() {
+        return Err(format!(
+            "what is not known decides at line {}",
+            line(decision.place)
+        ));
+    }
+    let threads = launch
+        .threads
+        .iter()
+        .try_fold(1_u32, |product, each| product.checked_mul(*each))
+        .unwrap_or(u32::MAX);
+    let mut acts = Vec::new();
+    let mut kinds = Vec::new();
+    for event in &warp.events {
+        if !kinds_of(event, threads, &mut kinds) {
+            return Err(format!(
+                "an event at line {} is not followed",
+                line(event.place)
+            ));
+        }
+        if !kinds.is_empty() && !event.reasons.is_none() {
+            return Err(format!(
+                "an operand at line {} is not known",
+                line(event.place)
+            ));
+        }
+        let location = event.place.location(kernel).cloned().unwrap_or_default();
+        acts.extend(kinds.drain(..).map(|kind| Act {
+            kind,
+            location: location.clone(),
+        }));
+    }
+    Ok(acts)
+}
+
+fn target(event: &Event) -> Option<Target> {
+    match event.object {
+        Some(Object::Shared { cta, address }) => Some(Target {
+            rank: cta,
+            address: address.into(),
+        }),
+        _ => None,
+    }
+}
+
+/// The places of a target in every CTA of a mask.
+fn targets(target: Target, mask: Option<u16>) -> Vec<Target> {
+    match mask {
+        None => vec![target],
+        Some(mask) => (0..16)
+            .filter(|rank| mask >> rank & 1 == 1)
+            .map(|rank| Target { rank, ..target })
+            .collect(),
+    }
+}
+
+/// What an event is; `false` where it cannot be compared.
+fn kinds_of(event: &Event, threads: u32, out: &mut Vec<Kind>) -> bool {
+    let lanes = i128::from(event.lanes.count_ones());
+    let each = 0..event.lanes.count_ones();
+    match event.kind {
+        EventKind::BarrierSync {
+            barrier,
+            threads: of,
+            ..
+        } => out.push(Kind::Sync {
+            barrier: barrier.into(),
+            threads: of.map_or(i128::from(threads.div_ceil(32)) * 32, i128::from),
+        }),
+        EventKind::BarrierArrive {
+            barrier, threads, ..
+        } => out.push(Kind::BarrierArrive {
+            barrier: barrier.into(),
+            threads: threads.into(),
+        }),
+        EventKind::ClusterArrive => out.push(Kind::ClusterArrive),
+        EventKind::ClusterWait => out.push(Kind::ClusterWait),
+        EventKind::SetMaxRegisters { count, increase } => out.push(Kind::SetMaxRegisters {
+            count: count.into(),
+            increase,
+        }),
+        // These order memory or hold resources; a protocol does not have them.
+        EventKind::CommitGroup(_)
+        | EventKind::WaitGroup { .. }
+        | EventKind::TensorAllocate { .. }
+        | EventKind::TensorDeallocate { .. }
+        | EventKind::TensorRelinquish { .. }
+        | EventKind::GridDependencyWait
+        | EventKind::GridDependencyLaunch
+        | EventKind::Load { .. }
+        | EventKind::Store { .. }
+        | EventKind::Atomic { .. }
+        | EventKind::LoopHeader(_)
+        | EventKind::Invalidate
+        | EventKind::Copy { group: true, .. } => {}
+        EventKind::Copy { .. } if event.object.is_none() => {}
+        EventKind::Unsupported | EventKind::ClusterLaunchTryCancel { .. } => return false,
+        EventKind::Wait { .. }
+        | EventKind::Init { .. }
+        | EventKind::Arrive { .. }
+        | EventKind::Expect { .. }
+        | EventKind::Complete { .. }
+        | EventKind::CopyArrive { .. }
+        | EventKind::Copy { .. }
+        | EventKind::StoreAsync { .. }
+        | EventKind::TensorCommit { .. } => {
+            let Some(at) = target(event) else {
+                return false;
+            };
+            match event.kind {
+                EventKind::Wait {
+                    parity: Some(parity),
+                    ..
+                } => out.push(Kind::Wait(at, parity.into())),
+                EventKind::Init { count } => out.push(Kind::Init(at, count.into())),
+                EventKind::Arrive {
+                    count,
+                    expect,
+                    drop: false,
+                    no_complete: false,
+                } => match expect {
+                    None => out.push(Kind::Arrive(at, i128::from(count) * lanes)),
+                    Some(bytes) if lanes == 1 && count == 1 => {
+                        out.push(Kind::ArriveExpect(at, bytes.into()));
+                    }
+                    Some(bytes) => {
+                        out.push(Kind::Expect(at, i128::from(bytes) * lanes));
+                        out.push(Kind::Arrive(at, i128::from(count) * lanes));
+                    }
+                },
+                EventKind::Expect { bytes } => {
+                    out.push(Kind::Expect(at, i128::from(bytes) * lanes));
+                }
+                EventKind::Complete { bytes } => {
+                    out.extend(each.map(|_| Kind::Complete(at, bytes.into())));
+                }
+                EventKind::CopyArrive { no_increment: true } => out.push(Kind::Arrive(at, lanes)),
+                EventKind::Copy {
+                    bytes, multicast, ..
+                } => {
+                    for at in targets(at, multicast) {
+                        out.extend(each.clone().map(|_| Kind::Copy(at, bytes.map(i128::from))));
+                    }
+                }
+                EventKind::StoreAsync { bytes } => {
+                    out.extend(each.map(|_| Kind::Copy(at, Some(bytes.into()))));
+                }
+                EventKind::TensorCommit { multicast, .. } => {
+                    for at in targets(at, multicast) {
+                        out.extend(each.clone().map(|_| Kind::Commit(at)));
+                    }
+                }
+                _ => return false,
+            }
+        }
+    }
+    true
+}

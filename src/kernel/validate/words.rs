@@ -1,0 +1,195 @@
+//! The words of a launch, and what inputs are at them.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+use super::Words;
+use crate::interpret::Launch;
+use crate::ir::Kernel;
+use crate::ir::Special;
+use crate::meaning::Domain;
+use crate::recover::lower::Inputs;
+use crate::recover::lower::Origin;
+use crate::recover::number::Atomic;
+use crate::recover::term::Atom;
+use crate::recover::term::TermId;
+use crate::recover::term::Terms;
+
+/// A number of the launch that is varied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Word {
+    /// 4 bytes of the parameters.
+    Parameter(u32),
+    /// Clusters of the grid along an axis.
+    Grid(u8),
+    /// The cluster's index along an axis.
+    Index(u8),
+}
+
+/// How many iterations of a loop are counted.
+const MOST_TRIPS: i128 = 2_000;
+
+/// The words behind inputs.
+pub fn behind(inputs: &Inputs, used: &BTreeSet<u32>) -> Words {
+    let mut words = Words::new();
+    for input in used {
+        let atoms = inputs.words.get(*input as usize);
+        words.extend(atoms.into_iter().flatten().filter_map(|atom| match atom {
+            Atom::Parameter { offset } => Some(Word::Parameter(*offset)),
+            _ => None,
+        }));
+    }
+    words
+}
+
+/// The inputs that inputs are computed from, themselves included.
+pub fn closure(inputs: &Inputs, used: &BTreeSet<u32>) -> BTreeSet<u32> {
+    let mut all = BTreeSet::new();
+    let mut work: Vec<u32> = used.iter().copied().collect();
+    while let Some(input) = work.pop() {
+        if !all.insert(input) {
+            continue;
+        }
+        if let Some(Origin::Number(number)) = inputs.origins.get(input as usize) {
+            for other in 0..input {
+                if number.mentions(&|atomic| *atomic == Atomic::Input(other)) {
+                    work.push(other);
+                }
+            }
+        }
+    }
+    all
+}
+
+/// A parameter word of a launch.
+pub fn parameter(launch: &Launch, offset: u32) -> u32 {
+    let byte = |at: u32| {
+        let offset = u64::from(offset) + u64::from(at);
+        launch.parameter(offset).map_or(0, |(byte, _)| byte)
+    };
+    u32::from_le_bytes([byte(0), byte(1), byte(2), byte(3)])
+}
+
+fn special(launch: &Launch, special: Special) -> Option<u32> {
+    let axis = |of: [u32; 3], axis: u8| of.get(usize::from(axis)).copied();
+    Some(match special {
+        Special::CtaIndex(at) => axis(launch.cta, at)?,
+        Special::GridCtas(at) => axis(launch.grid, at)?,
+        Special::ClusterIndex(at) => {
+            axis(launch.cta, at)?.checked_div(axis(launch.cluster, at)?)?
+        }
+        Special::GridClusters(at) => {
+            axis(launch.grid, at)?.checked_div(axis(launch.cluster, at)?)?
+        }
+        Special::WarpCount => launch
+            .threads
+            .iter()
+            .try_fold(1_u32, |product, each| product.checked_mul(*each))?
+            .div_ceil(32),
+        Special::DynamicSharedSize => u32::try_from(launch.dynamic_shared).ok()?,
+        _ => return None,
+    })
+}
+
+/// The values of the inputs at a launch, or `None` if one lies outside of its range.
+pub fn values(
+    inputs: &Inputs,
+    wanted: &BTreeSet<u32>,
+    launch: &Launch,
+    terms: &mut Terms,
+) -> Option<Vec<Option<i128>>> {
+    let mut values = vec![None; inputs.all.len()];
+    // An input that is a number over others comes behind them.
+    for input in wanted {
+        let at = *input as usize;
+        let value = match inputs.origins.get(at)? {
+            Origin::Term(term) => {
+                let constant = fixed(*term, launch, &[], terms)?;
+                terms.signed(constant)?
+            }
+            Origin::Trips {
+                relation,
+                phi,
+                first,
+                step,
+            } => trips((*relation, *phi, *first, *step), launch, terms)?,
+            Origin::Number(number) => number.value(&|atomic| match atomic {
+                Atomic::Input(input) => values.get(*input as usize).copied().flatten(),
+                _ => None,
+            })?,
+        };
+        let (low, high) = inputs.all.get(at)?.range;
+        if value < low || value > high {
+            return None;
+        }
+        values[at] = Some(value);
+    }
+    Some(values)
+}
+
+/// In how many iterations a relation holds.
+fn trips(
+    (relation, phi, first, step): (TermId, u32, TermId, TermId),
+    launch: &Launch,
+    terms: &mut Terms,
+) -> Option<i128> {
+    let mut at = fixed(first, launch, &[], terms)?;
+    let step = fixed(step, launch, &[], terms)?;
+    let width = terms.width_of(at);
+    let mut count = 0;
+    while {
+        let relation = fixed(relation, launch, &[(Atom::Phi(phi), at)], terms)?;
+        terms.truth(relation)?
+    } {
+        count += 1;
+        if count > MOST_TRIPS {
+            return None;
+        }
+        at = terms.sum(0, &[(at, 1), (step, 1)], width);
+    }
+    Some(count)
+}
+
+/// The constant that a term is at a launch.
+fn fixed(
+    term: TermId,
+    launch: &Launch,
+    more: &[(Atom, TermId)],
+    terms: &mut Terms,
+) -> Option<TermId> {
+    let mut known: BTreeMap<Atom, TermId> = more.iter().copied().collect();
+    for atom in terms.atoms(term).iter() {
+        let word = match atom {
+            Atom::Parameter { offset } => parameter(launch, *offset),
+            Atom::Special(which) => special(launch, *which)?,
+            _ => continue,
+        };
+        let constant = terms.constant(word.into(), 32);
+        known.insert(*atom, constant);
+    }
+    let constant = terms.substitute(term, &|atom| known.get(&atom).copied());
+    terms.value(constant).map(|_| constant)
+}
+
+/// The values of a launch, in words.
+pub fn shown(kernel: &Kernel, launch: &Launch, words: &Words) -> String {
+    let mut text = format!("grid {:?}, CTA {:?}", launch.grid, launch.cta);
+    for word in words {
+        let Word::Parameter(offset) = word else {
+            continue;
+        };
+        let owner = kernel
+            .parameters
+            .iter()
+            .find(|each| each.offset <= *offset && *offset < each.offset.saturating_add(each.size));
+        let name = match owner {
+            Some(owner) if owner.offset == *offset => owner.name.clone(),
+            Some(owner) => format!("{}+{}", owner.name, offset - owner.offset),
+            None => format!("parameters+{offset}"),
+        };
+        // Writing to a string does not fail.
+        let _ = write!(text, ", {name} = {}", parameter(launch, *offset));
+    }
+    text
+}
