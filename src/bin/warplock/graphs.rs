@@ -116,7 +116,11 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
         ))
         .hint("give the CTAs per cluster with --cluster"));
     }
-    let Recovered { text, independent } = match recover(kernel, Shape { threads, cluster }) {
+    let Recovered {
+        text,
+        independent,
+        validation: _,
+    } = match recover(kernel, Shape { threads, cluster }) {
         Ok(recovered) => recovered,
         Err(obstacle) => {
             let place = match obstacle.location.source.first() {

@@ -403,20 +403,6 @@ impl Lowerer<'_> {
         match self.arena.terms.node(condition).clone() {
             Node::Atom(Atom::Test(test)) => {
                 let test = self.arena.tests[test as usize].clone();
-                if std::env::var("WL_DEBUG").is_ok()
-                    && !(test.object == object && test.parity == parity)
-                {
-                    #[allow(clippy::print_stderr)]
-                    {
-                        eprintln!(
-                            "TEST {} {} WANTED {} {}",
-                            self.arena.terms.shown(test.object),
-                            self.arena.terms.shown(test.parity),
-                            self.arena.terms.shown(object),
-                            self.arena.terms.shown(parity)
-                        );
-                    }
-                }
                 test.object == object && test.parity == parity
             }
             Node::Binary(Binary::And, a, b) => {
@@ -457,14 +443,6 @@ impl Lowerer<'_> {
                     })
                     .collect();
                 let held = self.held.clone();
-                if std::env::var("WL_DEBUG").is_ok() {
-                    #[allow(clippy::print_stderr)]
-                    {
-                        for h in &held {
-                            eprintln!("HELD {phi} {}", self.arena.terms.shown(*h));
-                        }
-                    }
-                }
                 let terms = &mut self.arena.terms;
                 let truth = terms.constant(1, 1);
                 let firsts: Vec<(Atom, TermId)> =

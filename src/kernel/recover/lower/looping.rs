@@ -33,47 +33,6 @@ struct Shape<'a> {
 }
 
 impl Lowerer<'_> {
-    #[allow(clippy::print_stderr)]
-    pub(super) fn debug(&self, term: TermId) {
-        let mut todo: Vec<u32> = self
-            .arena
-            .terms
-            .atoms(term)
-            .iter()
-            .filter_map(|a| if let Atom::Phi(p) = a { Some(*p) } else { None })
-            .collect();
-        let more: Vec<u32> = todo
-            .iter()
-            .flat_map(|p| {
-                self.recurrences
-                    .of_phi
-                    .get(p)
-                    .map(|v| self.recurrences.variables[*v].phis.clone())
-                    .unwrap_or_default()
-            })
-            .collect();
-        todo.extend(more);
-        for p in &todo {
-            {
-                let phi = &self.arena.phis[*p as usize];
-                eprintln!(
-                    "  phi {p} in {} first {} next {} meaning {:?} var {:?} counter {:?}",
-                    phi.in_loop,
-                    self.arena.terms.shown(phi.first),
-                    self.arena.terms.shown(phi.next),
-                    self.meanings.get(p),
-                    self.recurrences
-                        .of_phi
-                        .get(p)
-                        .map(|v| &self.recurrences.variables[*v]),
-                    self.recurrences
-                        .of_phi
-                        .get(p)
-                        .map(|v| self.recurrences.counters.contains(v))
-                );
-            }
-        }
-    }
     pub(super) fn looped(
         &mut self,
         id: LoopId,
@@ -99,13 +58,6 @@ impl Lowerer<'_> {
         self.counts.insert(id, Number::constant(super::MOST));
         let Some(trips) = self.trips(shape.goes_on, id) else {
             let what = self.unknown_in(shape.goes_on);
-            if std::env::var("WL_DEBUG").is_ok() {
-                #[allow(clippy::print_stderr)]
-                {
-                    eprintln!("GOES ON {}", self.arena.terms.shown(shape.goes_on));
-                    self.debug(shape.goes_on);
-                }
-            }
             return refuse(format!("how often a loop runs depends on {what}"), location);
         };
         // With the test at the end, the body runs once more than it goes on.
@@ -501,17 +453,6 @@ impl Lowerer<'_> {
                             == Some(&machine)
                         && !matches!(self.meanings.get(other), Some(Meaning::State { machine: at, .. }) if *at == machine)
                     {
-                        if std::env::var("WL_DEBUG").is_ok() {
-                            #[allow(clippy::print_stderr)]
-                            {
-                                eprintln!(
-                                    "STALE phi {phi} next {} atom {other} {:?}",
-                                    self.arena.terms.shown(next),
-                                    self.recurrences.variables[variable]
-                                );
-                                self.debug(next);
-                            }
-                        }
                         return refuse(
                             "a loop carries what a ring was before it moved on",
                             location,

@@ -292,16 +292,6 @@ impl Lowerer<'_> {
         }
         let Some(condition) = self.condition(term) else {
             let what = self.unknown_in(term);
-            if std::env::var("WL_DEBUG").is_ok() {
-                #[allow(clippy::print_stderr)]
-                {
-                    eprintln!(
-                        "COND {} {then:?} ELSE {otherwise:?}",
-                        self.arena.terms.shown(term)
-                    );
-                    self.debug(term);
-                }
-            }
             return refuse(format!("whether this is done depends on {what}"), location);
         };
         match self.known(&condition) {
@@ -531,13 +521,6 @@ impl Lowerer<'_> {
             Some(number) => Ok(number),
             None => {
                 let what = self.unknown_in(term);
-                if std::env::var("WL_DEBUG").is_ok() {
-                    #[allow(clippy::print_stderr)]
-                    {
-                        eprintln!("OPERAND {}", self.arena.terms.shown(term));
-                        self.debug(term);
-                    }
-                }
                 refuse(format!("an operand of this depends on {what}"), location)
             }
         }

@@ -36,13 +36,6 @@ impl Lowerer<'_> {
         let offset = self.arena.terms.sum(constant, &rest, width);
         let Some(offset) = self.number_or_state(offset) else {
             let what = self.unknown_in(offset);
-            if std::env::var("WL_DEBUG").is_ok() {
-                #[allow(clippy::print_stderr)]
-                {
-                    eprintln!("OFFSET {}", self.arena.terms.shown(offset));
-                    self.debug(offset);
-                }
-            }
             return refuse(
                 format!("which mbarrier this is depends on {what}"),
                 location,
