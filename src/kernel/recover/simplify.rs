@@ -247,6 +247,7 @@ fn each_operand(kind: &mut EventKind, with: &mut dyn FnMut(&mut TermId)) {
             object,
             bytes,
             multicast,
+            ..
         } => {
             with(object);
             bytes.iter_mut().for_each(&mut *with);

@@ -73,6 +73,8 @@ pub enum EventKind {
         object: TermId,
         bytes: Option<TermId>,
         multicast: Option<TermId>,
+        /// Whether each CTA of a multicast tells the CTA of its pair that has the parity of the object's.
+        pair: bool,
     },
     /// An arrival when the earlier copies of each lane are done.
     CopyArrive {

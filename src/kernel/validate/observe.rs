@@ -59,12 +59,20 @@ fn target(event: &Event) -> Option<Target> {
 }
 
 /// The places of a target in every CTA of a mask.
-fn targets(target: Target, mask: Option<u16>) -> Vec<Target> {
+fn targets(target: Target, mask: Option<u16>, pair: bool) -> Vec<Target> {
     match mask {
         None => vec![target],
         Some(mask) => (0..16)
             .filter(|rank| mask >> rank & 1 == 1)
-            .map(|rank| Target { rank, ..target })
+            .map(|rank| Target {
+                // Of a pair of CTAs, the one with the parity of the mbarrier's is told.
+                rank: if pair {
+                    rank & !1 | target.rank & 1
+                } else {
+                    rank
+                },
+                ..target
+            })
             .collect(),
     }
 }
@@ -151,9 +159,12 @@ fn kinds_of(event: &Event, threads: u32, out: &mut Vec<Kind>) -> bool {
                 }
                 EventKind::CopyArrive { no_increment: true } => out.push(Kind::Arrive(at, lanes)),
                 EventKind::Copy {
-                    bytes, multicast, ..
+                    bytes,
+                    multicast,
+                    pair,
+                    ..
                 } => {
-                    for at in targets(at, multicast) {
+                    for at in targets(at, multicast, pair) {
                         out.extend(each.clone().map(|_| Kind::Copy(at, bytes.map(i128::from))));
                     }
                 }
@@ -161,7 +172,7 @@ fn kinds_of(event: &Event, threads: u32, out: &mut Vec<Kind>) -> bool {
                     out.extend(each.map(|_| Kind::Copy(at, Some(bytes.into()))));
                 }
                 EventKind::TensorCommit { multicast, .. } => {
-                    for at in targets(at, multicast) {
+                    for at in targets(at, multicast, false) {
                         out.extend(each.clone().map(|_| Kind::Commit(at)));
                     }
                 }

@@ -218,6 +218,7 @@ fn operands(kind: &EventKind) -> Vec<TermId> {
             object,
             bytes,
             multicast,
+            ..
         } => std::iter::once(*object)
             .chain(*bytes)
             .chain(*multicast)
@@ -437,13 +438,14 @@ impl Lowerer<'_> {
                 object,
                 bytes,
                 multicast,
+                pair,
             } => {
                 let object = self.object(*object, location)?;
                 let bytes = match bytes {
                     Some(bytes) => Some(self.operand(*bytes, location)?),
                     None => None,
                 };
-                for object in self.everywhere(&object, *multicast, location)? {
+                for object in self.everywhere(&object, *multicast, *pair, location)? {
                     for _ in 0..lanes {
                         push(Action::Copy {
                             object: object.clone(),
@@ -470,7 +472,7 @@ impl Lowerer<'_> {
             }
             EventKind::Commit { object, multicast } => {
                 let object = self.object(*object, location)?;
-                for object in self.everywhere(&object, *multicast, location)? {
+                for object in self.everywhere(&object, *multicast, false, location)? {
                     for _ in 0..lanes {
                         push(Action::Commit {
                             object: object.clone(),

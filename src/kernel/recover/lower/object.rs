@@ -48,11 +48,13 @@ impl Lowerer<'_> {
         })
     }
 
-    /// The objects of the same place in every CTA of a mask.
+    /// The objects of the same place in every CTA of a mask, or, of pairs of CTAs, in the one of its pair that has the
+    /// parity of the object's. Source: PTX ISA, "cp.async.bulk.tensor", `.cta_group::2`.
     pub(super) fn everywhere(
         &mut self,
         object: &Object,
         mask: Option<TermId>,
+        pair: bool,
         location: &Location,
     ) -> Result<Vec<Object>> {
         let Some(mask) = mask else {
@@ -67,7 +69,11 @@ impl Lowerer<'_> {
         Ok((0..16)
             .filter(|rank| mask >> rank & 1 == 1)
             .map(|rank| Object {
-                rank,
+                rank: if pair {
+                    rank & !1 | object.rank & 1
+                } else {
+                    rank
+                },
                 ..object.clone()
             })
             .collect())

@@ -186,7 +186,9 @@ impl Walker<'_> {
                 bytes, completion, ..
             } => {
                 if let Completion::Mbarrier {
-                    address, multicast, ..
+                    address,
+                    multicast,
+                    pair,
                 } = completion
                 {
                     let known = match bytes {
@@ -198,11 +200,13 @@ impl Walker<'_> {
                         .chain(*multicast)
                         .collect();
                     let (has_bytes, has_mask) = (known.is_some(), multicast.is_some());
+                    let pair = *pair;
                     self.emit(&operands, mask, path, out, location, |terms| {
                         EventKind::Copy {
                             object: terms[0],
                             bytes: has_bytes.then(|| terms[1]),
                             multicast: has_mask.then(|| terms[terms.len() - 1]),
+                            pair,
                         }
                     });
                 }
@@ -214,6 +218,7 @@ impl Walker<'_> {
                         object: terms[0],
                         bytes: Some(terms[1]),
                         multicast: None,
+                        pair: false,
                     }
                 });
             }
