@@ -28,7 +28,7 @@ pub enum Word {
 }
 
 /// How many iterations of a loop are counted.
-const MOST_TRIPS: i128 = 2_000;
+const MOST_TRIPS: i128 = 100;
 
 /// The words behind inputs.
 pub fn behind(inputs: &Inputs, used: &BTreeSet<u32>) -> Words {
