@@ -161,7 +161,7 @@ fn candidate(
     for (at, offset) in parameters.iter().enumerate() {
         let value = match alike {
             Some(value) => value,
-            None if number % 2 == 0 && at != odd => base,
+            None if number.is_multiple_of(2) && at != odd => base,
             None => chance.one_of(pool),
         };
         launch.set_bytes(*offset, &value.to_le_bytes());

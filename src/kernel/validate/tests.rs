@@ -138,13 +138,11 @@ fn change(lines: &mut Vec<Line>, site: &mut usize) -> Option<String> {
         if taken(site) {
             return Some(format!("left out {:?}", lines.remove(at)));
         }
-        if !matches!(lines[at], Line::Let { .. } | Line::Assign { .. }) {
-            if taken(site) {
-                let twice = lines[at].clone();
-                let what = format!("doubled {twice:?}");
-                lines.insert(at, twice);
-                return Some(what);
-            }
+        if !matches!(lines[at], Line::Let { .. } | Line::Assign { .. }) && taken(site) {
+            let twice = lines[at].clone();
+            let what = format!("doubled {twice:?}");
+            lines.insert(at, twice);
+            return Some(what);
         }
         let before = format!("changed {:?}", lines[at]);
         let changed = match &mut lines[at] {
