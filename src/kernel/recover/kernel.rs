@@ -54,8 +54,39 @@ pub struct Recovered {
     pub validation: Validation,
 }
 
+/// The roles of a kernel, and what they are made of.
+#[derive(Debug)]
+pub struct Roles {
+    pub all: Vec<Role>,
+    pub inputs: Inputs,
+    pub arena: Arena,
+}
+
 /// Recovers the protocol of a kernel.
 pub fn recover(kernel: &Kernel, shape: Shape) -> Result<Recovered, Obstacle> {
+    let Roles {
+        all: roles,
+        inputs,
+        mut arena,
+    } = roles(kernel, shape)?;
+    let independent = independent(&roles, &inputs, &arena.terms);
+    let validation =
+        validate(kernel, shape, &roles, &inputs, &mut arena).map_err(|difference| Obstacle {
+            reason: format!(
+                "internal: the recovered protocol differs from the kernel: {difference}"
+            ),
+            location: difference.location(),
+        })?;
+    let text = write::text(kernel, shape, &roles, &inputs, &validation)?;
+    Ok(Recovered {
+        text,
+        independent,
+        validation,
+    })
+}
+
+/// Recovers the roles of a kernel, before they are compared with it.
+pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
     let threads = shape
         .threads
         .iter()
@@ -126,19 +157,10 @@ pub fn recover(kernel: &Kernel, shape: Shape) -> Result<Recovered, Obstacle> {
         }
     }
     quotients(&mut roles, &mut inputs);
-    let independent = independent(&roles, &inputs, &arena.terms);
-    let validation =
-        validate(kernel, shape, &roles, &inputs, &mut arena).map_err(|difference| Obstacle {
-            reason: format!(
-                "internal: the recovered protocol differs from the kernel: {difference}"
-            ),
-            location: difference.location(),
-        })?;
-    let text = write::text(kernel, shape, &roles, &inputs, &validation)?;
-    Ok(Recovered {
-        text,
-        independent,
-        validation,
+    Ok(Roles {
+        all: roles,
+        inputs,
+        arena,
     })
 }
 

@@ -18,7 +18,9 @@ pub mod walk;
 mod write;
 
 pub use kernel::Recovered;
+pub use kernel::Roles;
 pub use kernel::Shape;
 pub use kernel::recover;
+pub use kernel::roles;
 pub use kernel::used;
 pub use tree::Obstacle;

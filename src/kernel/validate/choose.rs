@@ -24,7 +24,10 @@ const GRIDS: [u32; 6] = [1, 2, 3, 5, 8, 40];
 const OTHERS: [u32; 4] = [1, 2, 0, 64];
 
 /// How many launches are looked at.
-const CANDIDATES: usize = 400;
+const CANDIDATES: usize = 200;
+
+/// How many values are taken from conditions.
+const MOST_BORDERS: usize = 60;
 
 /// Numbers that look like chance and are the same every time.
 struct Chance(u64);
@@ -71,17 +74,25 @@ pub fn choose(
         varied.insert(Word::Grid(axis));
         varied.insert(Word::Index(axis));
     }
+    let mut borders = BTreeSet::new();
+    for role in roles {
+        expand::borders(&role.lines, &mut borders);
+    }
+    let pool: Vec<u32> = VALUES
+        .into_iter()
+        .chain(borders.into_iter().take(MOST_BORDERS))
+        .collect();
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut seen = BTreeSet::new();
     for number in 0..CANDIDATES {
-        let launch = candidate(kernel, shape, &parameters, number);
+        let launch = candidate(kernel, shape, &parameters, &pool, number);
         let Some(values) = words::values(inputs, &wanted, &launch, &mut arena.terms) else {
             continue;
         };
         let key: (Vec<Option<i128>>, Option<usize>) = (
             values.clone(),
-            // Where nothing differs, two launches differ at least in what no input mentions.
-            (wanted.is_empty() && number < 2).then_some(number),
+            // Where no input differs, a few launches differ in what no input mentions.
+            (wanted.is_empty() && number < 4).then_some(number),
         );
         if !seen.insert(key) {
             continue;
@@ -110,15 +121,21 @@ pub fn choose(
     pick(candidates, least, most)
 }
 
-/// The launch of a number: first all words alike, then one that differs, then by chance.
-fn candidate(kernel: &Kernel, shape: Shape, parameters: &[u32], number: usize) -> Launch {
+/// The launch of a number: first all words alike, then by turns one word that differs and all by chance.
+fn candidate(
+    kernel: &Kernel,
+    shape: Shape,
+    parameters: &[u32],
+    pool: &[u32],
+    number: usize,
+) -> Launch {
     let mut launch = Launch::new(kernel);
     launch.threads = shape.threads;
     launch.cluster = shape.cluster;
     let mut chance = Chance(0x9e37_79b9 ^ number as u64);
     chance.below(2);
-    let alike = VALUES.get(number).copied();
-    let base = chance.one_of(&VALUES);
+    let alike = pool.get(number).copied();
+    let base = chance.one_of(pool);
     let odd = chance.below(parameters.len() + 1);
     for axis in 0..3 {
         let grid = if alike.is_some() {
@@ -134,15 +151,22 @@ fn candidate(kernel: &Kernel, shape: Shape, parameters: &[u32], number: usize) -
         launch.grid[axis] = grid.saturating_mul(shape.cluster[axis]);
         launch.cta[axis] = index.saturating_mul(shape.cluster[axis]);
     }
+    let other = OTHERS[number % OTHERS.len()];
+    // 8 bytes may be a pointer, or a size that decides how long a loop without events runs.
+    if number % 2 == 1 {
+        for parameter in kernel.parameters.iter().filter(|each| each.size == 8) {
+            launch.set_bytes(parameter.offset, &u64::from(other).to_le_bytes());
+        }
+    }
     for (at, offset) in parameters.iter().enumerate() {
         let value = match alike {
             Some(value) => value,
-            None if number % 2 == 0 && at != odd => base,
-            None => chance.one_of(&VALUES),
+            None if number.is_multiple_of(2) && at != odd => base,
+            None => chance.one_of(pool),
         };
         launch.set_bytes(*offset, &value.to_le_bytes());
     }
-    launch.fill(OTHERS[number % OTHERS.len()]);
+    launch.fill(other);
     launch
 }
 

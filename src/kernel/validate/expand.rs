@@ -8,6 +8,7 @@ use super::act::Kind;
 use super::act::Target;
 use crate::interpret::Layout;
 use crate::recover::number::Atomic;
+use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
@@ -17,8 +18,8 @@ use crate::recover::sketch::Role;
 /// How many lines a role may have when it is expanded, iterations included.
 pub const MOST_LINES: usize = 20_000;
 
-/// A loop or branch of a role by its number in the text, and which of its ways is taken.
-pub type Way = (usize, i128);
+/// A loop or branch of a role by its number in the text, the part of its condition, and which way it goes there.
+pub type Way = (usize, usize, i128);
 
 struct Expander<'a> {
     values: &'a [Option<i128>],
@@ -109,7 +110,7 @@ impl<'a> Expander<'a> {
                     index, count, body, ..
                 } => {
                     let count = self.value(count)?;
-                    self.ways.insert((number, rounds(count)));
+                    self.ways.insert((number, 0, rounds(count)));
                     for round in 0..count {
                         self.lines += 1;
                         self.indices.insert(*index, round);
@@ -126,7 +127,9 @@ impl<'a> Expander<'a> {
                     ..
                 } => {
                     let holds = condition.holds(&|atomic| self.of(atomic))?;
-                    self.ways.insert((number, i128::from(holds)));
+                    if self.acts.is_none() {
+                        self.borders(condition, number, &mut 0)?;
+                    }
                     let (side, begin) = if holds {
                         (then, number + 1)
                     } else {
@@ -145,6 +148,26 @@ impl<'a> Expander<'a> {
             number += size(std::slice::from_ref(line));
         }
         Some(Flow::Next)
+    }
+
+    /// On which side of its border each part of a condition is, and how near: a border that is off by one shows only
+    /// right beside it.
+    fn borders(&mut self, condition: &Condition, line: usize, part: &mut usize) -> Option<()> {
+        match condition {
+            Condition::Constant(_) => {}
+            Condition::AtLeastZero(number)
+            | Condition::Zero(number)
+            | Condition::NotZero(number) => {
+                let value = self.value(number)?;
+                self.ways.insert((line, *part, value.clamp(-2, 2)));
+                *part += 1;
+            }
+            Condition::And(a, b) | Condition::Or(a, b) => {
+                self.borders(a, line, part)?;
+                self.borders(b, line, part)?;
+            }
+        }
+        Some(())
     }
 
     fn target(&self, object: &Object, layout: &Layout) -> Option<Target> {
@@ -200,5 +223,55 @@ fn rounds(count: i128) -> i128 {
         6..=9 => 6,
         10..=17 => 10,
         _ => 18,
+    }
+}
+
+/// Values near which conditions change: those of `x` where a part of one is `a * x + b`, one less and one more.
+pub fn borders(lines: &[Line], found: &mut BTreeSet<u32>) {
+    for line in lines {
+        match line {
+            Line::For { body, .. } => borders(body, found),
+            Line::If {
+                condition,
+                then,
+                otherwise,
+                ..
+            } => {
+                borders_of(condition, found);
+                borders(then, found);
+                borders(otherwise, found);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn borders_of(condition: &Condition, found: &mut BTreeSet<u32>) {
+    match condition {
+        Condition::Constant(_) => {}
+        Condition::AtLeastZero(number) | Condition::Zero(number) | Condition::NotZero(number) => {
+            for (atomic, factor) in &number.parts {
+                let inside = match atomic {
+                    Atomic::Quotient(_, divisor) => *divisor,
+                    _ => 1,
+                };
+                let border = number.constant.checked_div(*factor).unwrap_or(0);
+                let border = border.saturating_abs().saturating_mul(inside);
+                let near = [
+                    border.saturating_sub(1),
+                    border,
+                    border.saturating_add(1),
+                    border.saturating_add(inside),
+                ];
+                found.extend(
+                    near.into_iter()
+                        .filter_map(|value| u32::try_from(value).ok()),
+                );
+            }
+        }
+        Condition::And(a, b) | Condition::Or(a, b) => {
+            borders_of(a, found);
+            borders_of(b, found);
+        }
     }
 }

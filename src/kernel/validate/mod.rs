@@ -4,6 +4,10 @@
 //! are chosen so that loops run 0, 1, 2 and many rounds and branches go both ways, the roles are expanded into
 //! lists of actions, the interpreter's traces are put into the same words, and the two must be equal. The
 //! interpreter shares with the recovery the readers and the meaning of operations, nothing else.
+//!
+//! Tests of an mbarrier outside of spin loops fail in these runs, so that every wait is made. What is not
+//! compared: bytes of copies that only the tensor map knows, and events of a launch that the interpreter is not
+//! sure of; such a launch counts as skipped.
 
 mod act;
 mod choose;
@@ -32,9 +36,11 @@ use crate::recover::tree::Arena;
 const LEAST: usize = 6;
 /// How many launches are tried at most.
 const MOST: usize = 24;
-/// How many operations the interpreter may execute at one launch, and at all together.
-const STEPS: u64 = 2_000_000;
-const ALL_STEPS: u64 = 10_000_000;
+/// How many operations the interpreter may execute at one launch, and at all together. What a launch that
+/// does not come to its end costs of the latter: some more are tried, not all.
+const STEPS: u64 = 300_000;
+const ALL_STEPS: u64 = 3_000_000;
+const ENDLESS: u64 = 1_000_000;
 
 /// How far a protocol was compared with its kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -121,7 +127,7 @@ pub fn validate(
         let trace = match run(kernel, &launch) {
             Ok(trace) => trace,
             Err(stop) => {
-                steps += STEPS;
+                steps += ENDLESS;
                 skip(stop.to_string());
                 continue;
             }

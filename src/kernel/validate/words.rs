@@ -28,7 +28,7 @@ pub enum Word {
 }
 
 /// How many iterations of a loop are counted.
-const MOST_TRIPS: i128 = 2_000;
+const MOST_TRIPS: i128 = 40;
 
 /// The words behind inputs.
 pub fn behind(inputs: &Inputs, used: &BTreeSet<u32>) -> Words {
@@ -105,7 +105,7 @@ pub fn values(
         let at = *input as usize;
         let value = match inputs.origins.get(at)? {
             Origin::Term(term) => {
-                let constant = fixed(*term, launch, &[], terms)?;
+                let constant = fixed(*term, launch, terms)?;
                 terms.signed(constant)?
             }
             Origin::Trips {
@@ -134,13 +134,14 @@ fn trips(
     launch: &Launch,
     terms: &mut Terms,
 ) -> Option<i128> {
-    let mut at = fixed(first, launch, &[], terms)?;
-    let step = fixed(step, launch, &[], terms)?;
+    let mut at = fixed(first, launch, terms)?;
+    let step = fixed(step, launch, terms)?;
     let width = terms.width_of(at);
+    let relation = at_launch(relation, launch, terms)?;
     let mut count = 0;
     while {
-        let relation = fixed(relation, launch, &[(Atom::Phi(phi), at)], terms)?;
-        terms.truth(relation)?
+        let holds = terms.substitute(relation, &|atom| (atom == Atom::Phi(phi)).then_some(at));
+        terms.truth(holds)?
     } {
         count += 1;
         if count > MOST_TRIPS {
@@ -152,13 +153,14 @@ fn trips(
 }
 
 /// The constant that a term is at a launch.
-fn fixed(
-    term: TermId,
-    launch: &Launch,
-    more: &[(Atom, TermId)],
-    terms: &mut Terms,
-) -> Option<TermId> {
-    let mut known: BTreeMap<Atom, TermId> = more.iter().copied().collect();
+fn fixed(term: TermId, launch: &Launch, terms: &mut Terms) -> Option<TermId> {
+    let constant = at_launch(term, launch, terms)?;
+    terms.value(constant).map(|_| constant)
+}
+
+/// A term with the words of a launch in it.
+fn at_launch(term: TermId, launch: &Launch, terms: &mut Terms) -> Option<TermId> {
+    let mut known: BTreeMap<Atom, TermId> = BTreeMap::new();
     for atom in terms.atoms(term).iter() {
         let word = match atom {
             Atom::Parameter { offset } => parameter(launch, *offset),
@@ -168,8 +170,7 @@ fn fixed(
         let constant = terms.constant(word.into(), 32);
         known.insert(*atom, constant);
     }
-    let constant = terms.substitute(term, &|atom| known.get(&atom).copied());
-    terms.value(constant).map(|_| constant)
+    Some(terms.substitute(term, &|atom| known.get(&atom).copied()))
 }
 
 /// The values of a launch, in words.
