@@ -38,8 +38,8 @@ const LEAST: usize = 6;
 const MOST: usize = 24;
 /// How many operations the interpreter may execute at one launch, and at all together. What a launch that
 /// does not come to its end costs of the latter: some more are tried, not all.
-const STEPS: u64 = 300_000;
-const ALL_STEPS: u64 = 3_000_000;
+const STEPS: u64 = 600_000;
+const ALL_STEPS: u64 = 4_000_000;
 const ENDLESS: u64 = 1_000_000;
 
 /// How far a protocol was compared with its kernel.
