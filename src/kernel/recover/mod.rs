@@ -24,3 +24,6 @@ pub use kernel::recover;
 pub use kernel::roles;
 pub use kernel::used;
 pub use tree::Obstacle;
+
+#[cfg(test)]
+mod tests;

@@ -106,7 +106,8 @@ pub fn text(
         })
         .collect();
     let mut roles = roles.to_vec();
-    let early = inits_first(&mut roles);
+    let warps = shape.threads.iter().product::<u32>().div_ceil(32);
+    let early = inits_first(&roles, i128::from(warps) * 32);
     let mut families = families(&roles, &|role, atomic| range_of(atomic, &all[role], inputs))?;
     for family in &mut families.all {
         family.explicit = !early;
@@ -142,7 +143,7 @@ pub fn text(
 
 /// Whether all mbarriers are initialised, at the beginning of roles and under no condition, before everybody meets and
 /// before anything else is done with any of them.
-fn inits_first(roles: &mut [Role]) -> bool {
+fn inits_first(roles: &[Role], everybody: i128) -> bool {
     roles.iter().all(|role| {
         let mut met = false;
         for line in &role.lines {
@@ -152,9 +153,9 @@ fn inits_first(roles: &mut [Role]) -> bool {
                     Action::Init { .. } => {}
                     _ if met => {}
                     Action::Sync { barrier, threads } => {
-                        let everybody =
-                            barrier.as_constant() == Some(0) && threads.as_constant().is_some();
-                        if !everybody {
+                        let all = barrier.as_constant() == Some(0)
+                            && threads.as_constant() == Some(everybody);
+                        if !all {
                             return false;
                         }
                         met = true;
