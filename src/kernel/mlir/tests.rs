@@ -304,7 +304,7 @@ fn inline_assembly_is_read_as_ptx() {
       wl_operand_0#4 = Copy:32 wl_operand_0#1
       wl_operand_1#5 = Copy:32 %n
       BarrierSync { barrier: wl_operand_0#4, threads: Some(wl_operand_1#5), aligned: true, reduction: None }
-       Unsupported `frobnicate.all`: an unknown instruction
+      Unsupported `frobnicate.all`: an unknown instruction
       exit
     "##);
 }

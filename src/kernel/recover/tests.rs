@@ -60,7 +60,7 @@ fn random(
         };
         return (terms.constant(bits, width), Word::new(bits, width));
     }
-    let mut next = |terms: &mut Terms, random: &mut ChaCha8Rng, width| {
+    let next = |terms: &mut Terms, random: &mut ChaCha8Rng, width| {
         self::random(random, terms, values, depth - 1, width)
     };
     match random.random_range(0..8) {

@@ -217,7 +217,8 @@ fn copies_complete_their_bytes_now_or_later() {
 
 #[test]
 fn what_has_no_meaning_ends_the_run() {
-    let cases: [(&str, fn(&mut Builder, Operand)); 4] = [
+    type Case = (&'static str, fn(&mut Builder, Operand));
+    let cases: [Case; 4] = [
         ("the mbarrier is not initialized", |b, bar| b.arrive(0, bar)),
         (
             "more arrivals than the phase of the mbarrier expects",

@@ -153,7 +153,8 @@ impl Lowerer<'_> {
             let places: Vec<usize> = (0..period).filter(|at| truths[*at] == wanted).collect();
             // Equally spaced places are one place of a shorter period.
             let short = (1..=period).find(|short| {
-                period % short == 0 && (0..period).all(|at| truths[at] == truths[at % short])
+                period.is_multiple_of(*short)
+                    && (0..period).all(|at| truths[at] == truths[at % short])
             })?;
             if places.iter().filter(|at| **at < short).count() == 1 {
                 let place = i128::try_from(places[0] % short).ok()?;

@@ -211,9 +211,8 @@ impl Lowerer<'_> {
         let (x, y) = (self.natural(x)?, self.natural(y)?);
         // `x < y ? a : b`, or with `negated` `x < y ? b : a`.
         let (then, otherwise) = if negated { (&q, &p) } else { (&p, &q) };
-        if (x == *then && y == *otherwise)
-            || (x.plus(&Number::constant(1)).as_ref() == Some(then) && y == *otherwise)
-        {
+        let next = x.plus(&Number::constant(1));
+        if y == *otherwise && (x == *then || next.as_ref() == Some(then)) {
             return Some(Number::minimum(p, q));
         }
         if x == *otherwise && y == *then {
@@ -399,7 +398,7 @@ fn folded(number: Number) -> Number {
 pub fn periodic(values: &[i128], steps: &Number) -> Option<Number> {
     let all = values.len();
     let period = (1..=all).find(|period| {
-        all % period == 0
+        all.is_multiple_of(*period)
             && values
                 .iter()
                 .enumerate()

@@ -83,6 +83,9 @@ enum Value {
 
 type State = Vec<Option<Value>>;
 
+/// A test in a spin loop: the mbarrier, the parity, and where.
+type Look = (TermId, TermId, Location);
+
 /// Lanes on their way.
 #[derive(Debug, Clone)]
 struct Path {
@@ -117,7 +120,7 @@ struct Walker<'a> {
     frames: Vec<Frame>,
     blocks: u32,
     /// While a spin loop is walked: what its test gives, and the waits that were met.
-    spinning: Option<(bool, Vec<(TermId, TermId, Location)>)>,
+    spinning: Option<(bool, Vec<Look>)>,
 }
 
 type Result<T> = std::result::Result<T, Obstacle>;
@@ -806,7 +809,7 @@ impl Walker<'_> {
         passes: bool,
         depth: u32,
         location: &Location,
-    ) -> Result<(Vec<(TermId, TermId, Location)>, Option<Path>, Option<Path>)> {
+    ) -> Result<(Vec<Look>, Option<Path>, Option<Path>)> {
         self.spinning = Some((passes, Vec::new()));
         self.frames.push(Frame {
             header,
@@ -1149,7 +1152,7 @@ impl Walker<'_> {
                         let narrow = self.terms.atom(atom, 32);
                         let wide = self.terms.extend(&narrow, width, false);
                         if *generic {
-                            self.to_generic(wide)
+                            self.generic_of(wide)
                         } else {
                             wide
                         }
@@ -1174,9 +1177,9 @@ impl Walker<'_> {
                 if matches!(space, Space::Shared | Space::Cluster) {
                     value = self.each(&value, |walker, term| {
                         if *to_generic {
-                            walker.to_generic(term)
+                            walker.generic_of(term)
                         } else {
-                            walker.from_generic(term)
+                            walker.window_of(term)
                         }
                     });
                 }
@@ -1289,13 +1292,13 @@ impl Walker<'_> {
         }
     }
 
-    fn to_generic(&mut self, term: TermId) -> TermId {
+    fn generic_of(&mut self, term: TermId) -> TermId {
         let width = self.terms.width_of(term);
         let window = self.terms.atom(Atom::SharedWindow, width);
         self.terms.binary(Binary::Add, &term, &window)
     }
 
-    fn from_generic(&mut self, term: TermId) -> TermId {
+    fn window_of(&mut self, term: TermId) -> TermId {
         let width = self.terms.width_of(term);
         let window = self.terms.atom(Atom::SharedWindow, width);
         self.terms.difference(term, window)
