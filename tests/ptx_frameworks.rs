@@ -236,3 +236,27 @@ fn dynamic_shared_memory() {
     --- stderr
     ");
 }
+
+/// The MLIR of a ring that goes on from tile to tile, and with a producer that waits for the wrong phase first.
+#[test]
+fn a_ring_in_mlir() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mlir/ring.mlir");
+    let right = std::fs::read_to_string(path).unwrap();
+    let wrong = right.replacen("%h0 = %c1", "%h0 = %c0", 1);
+    let folder = Folder::new();
+    folder.file("ring.mlir", &right);
+    folder.file("phase.mlir", wrong);
+    folder.file("cut.mlir", right.split_at(right.len() / 2).0);
+    let proved = folder.run(&["check", "-q", "ring.mlir"]);
+    assert!(
+        proved.contains("deadlock: PROVED for every tiles"),
+        "{proved}"
+    );
+    let refuted = folder.run(&["check", "-q", "phase.mlir"]);
+    assert!(
+        refuted.contains("deadlock: REFUTED at tiles = 1, rounds = 1"),
+        "{refuted}"
+    );
+    let cut = folder.run(&["check", "-q", "cut.mlir"]);
+    assert!(cut.starts_with("exit 2"), "{cut}");
+}

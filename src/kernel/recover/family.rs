@@ -29,6 +29,9 @@ pub struct Family {
     pub elements: i128,
     /// How many arrivals complete a phase.
     pub arrivals: i128,
+    /// How many arrivals of the kernel are one of the protocol: a divisor of `arrivals` and of every arrival, as where
+    /// only whole warps arrive.
+    pub unit: i128,
     /// Whether the declaration does not say that it is initialised at the beginning.
     pub explicit: bool,
 }
@@ -213,10 +216,39 @@ pub fn families(
             stride,
             elements: (last - base) / stride + 1,
             arrivals: *arrivals,
+            unit: 1,
             explicit: false,
         });
     }
     Ok(families)
+}
+
+/// Finds the units of arrivals.
+pub fn count_in_units(
+    families: &mut Families,
+    roles: &[Role],
+    range_in: &dyn Fn(usize, &Atomic) -> Option<Range>,
+) {
+    let mut units: Vec<i128> = families.all.iter().map(|family| family.arrivals).collect();
+    for (number, role) in roles.iter().enumerate() {
+        each(&role.lines, &mut |action, _| {
+            let Some(object) = object_of(action) else {
+                return;
+            };
+            let Some(family) = families.of(object, &|atomic| range_in(number, atomic)) else {
+                return;
+            };
+            let arrives = match action {
+                Action::Arrive { count, .. } => count.as_constant().unwrap_or(1),
+                Action::ArriveExpect { .. } | Action::Commit { .. } => 1,
+                _ => return,
+            };
+            units[family] = common(units[family], arrives);
+        });
+    }
+    for (family, unit) in families.all.iter_mut().zip(units) {
+        family.unit = unit.max(1);
+    }
 }
 
 fn common(a: i128, b: i128) -> i128 {

@@ -189,7 +189,7 @@ fn a_ring_over_tiles_is_a_count_of_rounds() {
     param rounds in 0..=1073741823
 
     mbarrier smem_0_0[3] { arrivals: 1 }
-    mbarrier smem_0_24[3] { arrivals: 32 }
+    mbarrier smem_0_24[3] { arrivals: 1 }
     named cta_bar[16]
 
     role warp0 warp {
@@ -210,7 +210,7 @@ fn a_ring_over_tiles_is_a_count_of_rounds() {
         for i in 0..tiles {  // line 72
             for j in 0..rounds {  // line 73
                 wait smem_0_0[rounds0 % 3] ((rounds0 / 3) % 2)  // line 77
-                arrive smem_0_24[rounds0 % 3] 32  // line 80
+                arrive smem_0_24[rounds0 % 3]  // line 80
                 rounds0 = rounds0 + 1
             }
         }

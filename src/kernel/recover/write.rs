@@ -5,6 +5,7 @@ use std::fmt::Write;
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::recover::family::Families;
+use crate::recover::family::count_in_units;
 use crate::recover::family::each;
 use crate::recover::family::families;
 use crate::recover::kernel::Shape;
@@ -109,6 +110,9 @@ pub fn text(
     let warps = shape.threads.iter().product::<u32>().div_ceil(32);
     let early = inits_first(&roles, i128::from(warps) * 32);
     let mut families = families(&roles, &|role, atomic| range_of(atomic, &all[role], inputs))?;
+    count_in_units(&mut families, &roles, &|role, atomic| {
+        range_of(atomic, &all[role], inputs)
+    });
     for family in &mut families.all {
         family.explicit = !early;
     }
@@ -355,7 +359,7 @@ impl Writer<'_> {
             let _ = writeln!(
                 self.text,
                 "mbarrier {name}{extent} {{ arrivals: {}{explicit} }}",
-                family.arrivals
+                family.arrivals / family.unit
             );
         }
         let (mut named, mut cluster) = (false, false);
@@ -520,11 +524,16 @@ impl Writer<'_> {
             Action::Wait { object: at, parity } => {
                 format!("wait {} {}", object(at)?, number(parity))
             }
-            Action::Arrive { object: at, count } if count.as_constant() == Some(1) => {
-                format!("arrive {}", object(at)?)
-            }
             Action::Arrive { object: at, count } => {
-                format!("arrive {} {}", object(at)?, number(count))
+                let unit = self
+                    .families
+                    .of(at, range)
+                    .map_or(1, |family| self.families.all[family].unit);
+                match count.as_constant() {
+                    Some(count) if count == unit => format!("arrive {}", object(at)?),
+                    Some(count) => format!("arrive {} {}", object(at)?, count / unit),
+                    None => format!("arrive {} {}", object(at)?, number(count)),
+                }
             }
             Action::ArriveExpect { object: at, bytes } => {
                 format!("arrive_expect_tx {} {}", object(at)?, number(bytes))
