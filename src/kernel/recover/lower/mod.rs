@@ -365,6 +365,12 @@ impl Lowerer<'_> {
         };
         let lanes = i128::from(event.lanes);
         match &event.kind {
+            EventKind::Init { .. } if event.lanes > 1 => {
+                return refuse(
+                    "several lanes initialise one mbarrier: this is undefined",
+                    location,
+                );
+            }
             EventKind::Init { object, count } => {
                 let object = self.object(*object, location)?;
                 let Some(count) = self

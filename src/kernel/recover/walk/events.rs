@@ -409,14 +409,9 @@ impl Walker<'_> {
         let values = self.looked_at(address, parity, path);
         if let Some((passes, _)) = self.spinning {
             let groups = self.groups(&values, mask);
-            if let Some((_, waits)) = &mut self.spinning
-                && passes
-            {
-                waits.extend(
-                    groups
-                        .into_keys()
-                        .map(|(object, parity)| (object, parity, location.clone())),
-                );
+            if let Some((_, waits)) = &mut self.spinning {
+                let looks = groups.into_keys();
+                waits.extend(looks.map(|(object, parity)| (object, parity, location.clone())));
             }
             let term = self.terms.constant(u128::from(passes), 1);
             self.set(result, Value::Uniform(term), mask, path);

@@ -228,7 +228,7 @@ impl Walker<'_> {
             match &block.end {
                 Terminator::Jump(to) => at = *to,
                 Terminator::Exit => {
-                    if path.mask == self.full {
+                    if path.mask | path.exited == self.full {
                         out.push(Statement::Return);
                     }
                     return Ok(None);
@@ -401,6 +401,7 @@ impl Walker<'_> {
         if taken == 0 {
             return Ok(Some((otherwise, path)));
         }
+        let (all, gone) = (path.mask, path.exited);
         let mut path = path;
         let mut other = path.clone();
         other.mask &= !taken;
@@ -438,6 +439,9 @@ impl Walker<'_> {
         }
         out.append(&mut first);
         out.append(&mut second);
+        if one.is_none() && two.is_none() && all | gone == self.full {
+            out.push(Statement::Return);
+        }
         let merged = match (one, two) {
             (Some(one), Some(two)) => Some(self.united(&before, one, two)),
             (one, two) => one.or(two),
@@ -749,13 +753,22 @@ impl Walker<'_> {
                     location,
                 );
             }
-            let (_, escaped, next) =
+            let (looks, escaped, next) =
                 self.try_spin(header, follow, &start, false, depth, location)?;
             if escaped.is_some() {
                 return refuse(
                     "a loop of tests of an mbarrier ends though none has passed",
                     location,
                 );
+            }
+            // Whatever is looked at, it is one phase of one mbarrier.
+            let mut seen = waits
+                .iter()
+                .chain(&looks)
+                .map(|(object, parity, _)| (*object, *parity));
+            let one = seen.next();
+            if seen.any(|look| Some(look) != one) {
+                return refuse("a loop tests several mbarriers", location);
             }
             let mut changed = false;
             let mut joined = start.clone();
