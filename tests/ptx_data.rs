@@ -86,6 +86,7 @@ fn a_pipeline_of_copies() {
     //! Recovered from the entry `pipeline` of a PTX 9.5 text for sm_90a.
     //! 128 x 1 x 1 threads per CTA.
     //! Assumed: the launch has 128 threads per CTA, as many as .maxntid allows
+    //! Assumed: lanes of a warp use shared memory in the order of their program, also where no `bar.warp.sync` stands between them
     //! With what is read and written in shared memory; global memory is left out.
     protocol pipeline
 

@@ -162,7 +162,7 @@ fn swizzled_addresses() {
     insta::assert_snapshot!(check("race", entry(&one)), @"
     exit 1
     --- stdout
-    kernel.ptx: race: REFUTED at p_n = 2: the write by warp0 at line 16 and the read by warp1 at line 28 of smem_memory[0] are not ordered: an arrival of warp0 after line 16 that warp1 waits for before line 28 would order them
+    kernel.ptx: race: REFUTED at p_n = 2: the write by warp0 at line 17 and the read by warp1 at line 29 of smem_memory[0] are not ordered: an arrival of warp0 after line 17 that warp1 waits for before line 29 would order them
     --- stderr
     ");
     // The bit that is moved by is moved itself: the second warp writes where the first does.
@@ -170,7 +170,7 @@ fn swizzled_addresses() {
     insta::assert_snapshot!(check("race", entry(&own)), @"
     exit 1
     --- stdout
-    kernel.ptx: race: REFUTED at p_n = 0: the write by warp0 at line 16 and the write by warp1 at line 25 of smem_memory[0] are not ordered: an arrival of warp0 after line 16 that warp1 waits for before line 25 would order them
+    kernel.ptx: race: REFUTED at p_n = 0: the write by warp0 at line 17 and the write by warp1 at line 26 of smem_memory[0] are not ordered: an arrival of warp0 after line 17 that warp1 waits for before line 26 would order them
     --- stderr
     ");
 }

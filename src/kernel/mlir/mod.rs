@@ -1,10 +1,10 @@
 //! MLIR text, as CuTe DSL keeps it (`CUTE_DSL_KEEP=ir`): its kernels become kernels of the IR.
 //!
-//! Data flows one way: [`lex`] tokens, [`parse`] a tree of operations of any dialect ([`syntax`]),
-//! [`lower`] each kernel. A value of the text is one operand for each part of it that is known at
-//! run time ([`value`]); what is static stands in its type. Control flow is in [`control`]; the
+//! Data flows one way: `lex` tokens, `parse` a tree of operations of any dialect (`syntax`),
+//! `lower` each kernel. A value of the text is one operand for each part of it that is known at
+//! run time (`value`); what is static stands in its type. Control flow is in `control`; the
 //! other files take the operations of one subject each. An operation that none of them takes is
-//! data if [`data`] lists it, and refused otherwise; none is left out.
+//! data if `data` lists it, and refused otherwise; none is left out.
 
 mod assembly;
 mod atoms;

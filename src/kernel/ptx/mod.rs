@@ -1,8 +1,8 @@
 //! PTX, versions 3.2 to 9: a text becomes kernels of the IR.
 //!
-//! Data flows one way: [`lexer`] tokens, [`parse`] a tree, [`scope`] resolved names, [`call`] one
-//! body per kernel with the functions that it calls written out, [`control`] blocks, whose
-//! instructions the tables of [`instructions`] lower one by one. An instruction that no table knows
+//! Data flows one way: `lexer` tokens, `parse` a tree, `scope` resolved names, `call` one
+//! body per kernel with the functions that it calls written out, `control` blocks, whose
+//! instructions the tables of `instructions` lower one by one. An instruction that no table knows
 //! is kept as one that is not understood; only a text that is no PTX, or that names what it does
 //! not declare, is refused.
 

@@ -4,7 +4,7 @@
 //! is walked once for each side with its lanes, up to the immediate postdominator, where they
 //! meet. A branch on a term becomes an `if`, and what its sides leave in registers a choice. At the head of a
 //! loop every register that the loop assigns is a phi, an unknown of its own; what is at the end of an
-//! iteration is recorded with it, for [`crate::recover::solve`].
+//! iteration is recorded with it, for [`crate::recover::recurrence`].
 //!
 //! Sound because every step is exact for all values of the atoms, or gives an atom of which nothing is known,
 //! or is refused.
