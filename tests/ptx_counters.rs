@@ -77,7 +77,7 @@ fn heads_in_groups() {
     insta::assert_snapshot!(check(&format!("{X}{sized}"), &["--assume", "p_n <= 8"]), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule, assuming 0 < p_n, p_n <= 8: all 9 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule, assuming 0 < p_n, p_n <= 8: all 13 obligations of the ticket rule hold
     --- stderr
     ");
 }
