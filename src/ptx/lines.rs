@@ -13,8 +13,7 @@ pub struct Lifted {
     pub text: String,
     /// For each line of the text, the line of the PTX behind it, from 1, where it is a statement.
     pub lines: Vec<Option<usize>>,
-    /// Whether every counterexample is one of a launch. Where it is not, the parameters stand for numbers that
-    /// depend on each other.
+    /// Whether every counterexample is one of a launch.
     pub exact: bool,
 }
 

@@ -116,11 +116,7 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
         ))
         .hint("give the CTAs per cluster with --cluster"));
     }
-    let Recovered {
-        text,
-        independent,
-        validation: _,
-    } = match recover(kernel, Shape { threads, cluster }) {
+    let Recovered { text, exact, .. } = match recover(kernel, Shape { threads, cluster }) {
         Ok(recovered) => recovered,
         Err(obstacle) => {
             let place = match obstacle.location.source.first() {
@@ -147,11 +143,7 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
         }
     };
     let lines = vec![None; text.lines().count()];
-    Ok(Ok(Lifted {
-        text,
-        lines,
-        exact: independent,
-    }))
+    Ok(Ok(Lifted { text, lines, exact }))
 }
 
 /// Whether a kernel is about other CTAs of its cluster.

@@ -47,9 +47,9 @@ pub struct Shape {
 pub struct Recovered {
     /// The protocol as text of the protocol language.
     pub text: String,
-    /// Whether its parameters are free of each other. Where they are not, a counterexample may ask for values that
-    /// no launch has.
-    pub independent: bool,
+    /// Whether a counterexample is one of a launch. Where it is not, parameters depend on each other, or a warp waits for
+    /// warps that may have ended, which the hardware does not wait for.
+    pub exact: bool,
     /// How far it was compared with the kernel.
     pub validation: Validation,
 }
@@ -62,6 +62,10 @@ pub struct Roles {
     pub arena: Arena,
 }
 
+/// A wait that a test has spared is written where it would stand, later than the test.
+const OVERTAKEN: &str =
+    "a phase that a test has found complete is not overtaken before the wait that the test spares";
+
 /// Recovers the protocol of a kernel.
 pub fn recover(kernel: &Kernel, shape: Shape) -> Result<Recovered, Obstacle> {
     let Roles {
@@ -69,7 +73,7 @@ pub fn recover(kernel: &Kernel, shape: Shape) -> Result<Recovered, Obstacle> {
         inputs,
         mut arena,
     } = roles(kernel, shape)?;
-    let independent = independent(&roles, &inputs, &arena.terms);
+    let exact = independent(&roles, &inputs, &arena.terms) && meet_alike(&roles, shape);
     let validation =
         validate(kernel, shape, &roles, &inputs, &mut arena).map_err(|difference| Obstacle {
             reason: format!(
@@ -80,7 +84,7 @@ pub fn recover(kernel: &Kernel, shape: Shape) -> Result<Recovered, Obstacle> {
     let text = write::text(kernel, shape, &roles, &inputs, &validation)?;
     Ok(Recovered {
         text,
-        independent,
+        exact,
         validation,
     })
 }
@@ -155,6 +159,9 @@ pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
                 lines,
             }),
         }
+    }
+    if arena.looked_ahead {
+        inputs.assumptions.insert(OVERTAKEN.to_owned());
     }
     quotients(&mut roles, &mut inputs);
     Ok(Roles {
@@ -439,6 +446,58 @@ pub fn used(roles: &[Role]) -> BTreeSet<u32> {
 
 thread_local! {
     static SEEN: std::cell::RefCell<BTreeSet<u32>> = const { std::cell::RefCell::new(BTreeSet::new()) };
+}
+
+/// Whether all warps of a CTA come to the barriers of all its threads alike.
+fn meet_alike(roles: &[Role], shape: Shape) -> bool {
+    let threads = i128::from(shape.threads.iter().product::<u32>().div_ceil(32)) * 32;
+    let mut met: BTreeMap<u32, Vec<Line>> = BTreeMap::new();
+    roles.iter().all(|role| {
+        let mine = meetings(&role.lines, threads);
+        *met.entry(role.rank).or_insert_with(|| mine.clone()) == mine
+    })
+}
+
+/// What is left of lines without all but the barriers of all threads.
+fn meetings(lines: &[Line], threads: i128) -> Vec<Line> {
+    let location = Location::default;
+    lines
+        .iter()
+        .filter_map(|line| match line {
+            Line::Action { action, .. } => {
+                let all = matches!(action, Action::Sync { threads: counted, .. } if counted.as_constant() == Some(threads));
+                all.then(|| Line::Action {
+                    action: action.clone(),
+                    location: location(),
+                })
+            }
+            Line::For { count, body, .. } => {
+                let body = meetings(body, threads);
+                (!body.is_empty()).then(|| Line::For {
+                    index: 0,
+                    count: count.clone(),
+                    body,
+                    location: location(),
+                })
+            }
+            Line::If {
+                condition,
+                then,
+                otherwise,
+                ..
+            } => {
+                let (then, otherwise) = (meetings(then, threads), meetings(otherwise, threads));
+                (!then.is_empty() || !otherwise.is_empty()).then(|| Line::If {
+                    condition: condition.clone(),
+                    then,
+                    otherwise,
+                    location: location(),
+                })
+            }
+            Line::Let { .. } | Line::Assign { .. } => None,
+            Line::Return => Some(Line::Return),
+        })
+        .collect()
 }
 
 /// Whether every choice of values of the inputs that occur is one of a launch: no word of the launch is behind two of

@@ -7,6 +7,7 @@ mod kernel;
 pub mod lower;
 pub mod number;
 mod operands;
+mod ready;
 pub mod recurrence;
 mod reroll;
 mod simplify;

@@ -15,6 +15,7 @@ use crate::meaning::Domain;
 use crate::meaning::Relation;
 use crate::meaning::Word;
 use crate::mlir;
+use crate::ptx;
 
 const RING: &str = include_str!("../../../tests/mlir/ring.mlir");
 
@@ -169,7 +170,7 @@ fn text(source: &str) -> String {
                 "{:?}",
                 recovered.validation
             );
-            assert!(recovered.independent);
+            assert!(recovered.exact);
             recovered.text
         }
         Err(obstacle) => format!("line {}: {}", obstacle.location.line, obstacle.reason),
@@ -277,4 +278,118 @@ fn a_loop_that_waits_for_memory_is_refused() {
         text(kernel),
         "line 5: a loop goes on until memory changes, which is not followed"
     );
+}
+
+/// Two warps of each CTA of a cluster, with an mbarrier of 1 arrival in `memory`.
+fn entry(cluster: u32, code: &str) -> Result<super::Recovered, String> {
+    let text = format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 n, .param .u64 p)\n\
+         .reqntid 64, 1, 1\n{{\n.shared .align 8 .b64 memory;\n.reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n\
+         mov.u32 %r1, %tid.x;\nmov.u32 %r2, memory;\nsetp.eq.u32 %p1, %r1, 0;\nld.param.u64 %rd1, [p];\n\
+         ld.param.u32 %r3, [n];\n{code}\nret;\n}}\n"
+    );
+    let module = ptx::read(&text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let shape = Shape {
+        threads: [64, 1, 1],
+        cluster: [cluster, 1, 1],
+    };
+    recover(&module.kernels[0], shape).map_err(|obstacle| obstacle.reason)
+}
+
+const INIT: &str = "@%p1 mbarrier.init.shared.b64 [%r2], 1;\n";
+const ARRIVE: &str = "@%p1 mbarrier.arrive.shared.b64 _, [%r2];\n";
+
+#[test]
+fn what_lanes_read_from_memory_is_not_alike() {
+    // A load of each lane is the same as itself after an exchange only if the lanes read the same.
+    let exchanged = format!(
+        "{INIT}bar.sync 0;\nld.global.u32 %r4, [%rd1];\nshfl.sync.idx.b32 %r5, %r4, 0, 31, -1;\n\
+         setp.eq.u32 %p2, %r4, %r5;\n@%p2 bra done;\n{ARRIVE}done:"
+    );
+    let both = "ld.global.u32 %r4, [%rd1];\nsetp.eq.u32 %p2, %r4, 0;\n@%p2 bra other;\nbar.sync 0;\nbra done;\n\
+                other:\nbar.sync 0;\ndone:";
+    for code in [exchanged.as_str(), both] {
+        let reason = entry(1, code).unwrap_err();
+        assert!(reason.contains("memory"), "{reason}");
+    }
+}
+
+#[test]
+fn mbarriers_are_declared_where_they_are_ready_before_use() {
+    let cluster = "barrier.cluster.arrive;\nbarrier.cluster.wait;\n";
+    let peer = "mov.u32 %r6, 1;\nmapa.shared::cluster.u32 %r7, %r2, %r6;\n\
+                @%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r7];\n";
+    let late = format!("barrier.cluster.arrive;\n{INIT}barrier.cluster.wait;\n{ARRIVE}");
+    for (ctas, code, declared) in [
+        (1, format!("{INIT}bar.sync 0;\n{ARRIVE}"), true),
+        (1, format!("{INIT}bar.sync 0, 32;\n{ARRIVE}"), false),
+        (1, format!("bar.sync 0;\n{INIT}{ARRIVE}"), false),
+        (2, format!("{INIT}{cluster}{peer}"), true),
+        (2, format!("{INIT}bar.sync 0;\n{peer}"), false),
+        (2, late, false),
+    ] {
+        let found = entry(ctas, &code).unwrap().text;
+        assert_eq!(
+            !found.contains("init: explicit"),
+            declared,
+            "{code}\n{found}"
+        );
+    }
+}
+
+#[test]
+fn a_test_that_spares_a_later_wait_is_an_assumption() {
+    let test = "mbarrier.test_wait.parity.shared.b64 %p2, [%r2], 0;\n";
+    let wait = "@%p2 bra done;\nagain:\nmbarrier.try_wait.parity.shared.b64 %p3, [%r2], 0;\n@!%p3 bra again;\ndone:";
+    let taken = |between: &str| {
+        let found = entry(
+            1,
+            &format!("{INIT}bar.sync 0;\n{ARRIVE}{test}{between}{wait}"),
+        )
+        .unwrap();
+        assert!(found.text.contains("wait memory 0"), "{}", found.text);
+        found.text.contains("is not overtaken")
+    };
+    assert!(!taken(""));
+    assert!(taken("bar.sync 0;\n"));
+}
+
+#[test]
+fn loops_that_test_two_mbarriers_are_refused() {
+    let code = format!(
+        "{INIT}bar.sync 0;\nagain:\nmbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0;\n@%p2 bra done;\n\
+         mbarrier.try_wait.parity.shared.b64 %p3, [%r2], 1;\n@!%p3 bra again;\ndone:"
+    );
+    assert_eq!(
+        entry(1, &code).unwrap_err(),
+        "a loop tests several mbarriers"
+    );
+    let all = "mbarrier.init.shared.b64 [%r2], 1;\nbar.sync 0;";
+    assert!(
+        entry(1, all)
+            .unwrap_err()
+            .contains("several lanes initialise")
+    );
+}
+
+#[test]
+fn warps_that_end_early_make_no_counterexample() {
+    assert!(entry(1, "bar.sync 0;").unwrap().exact);
+    // The second warp ends; the hardware does not wait for it.
+    let ended = "setp.ge.u32 %p2, %r1, 32;\n@%p2 ret;\nbar.sync 0;";
+    let found = entry(1, ended).unwrap();
+    assert!(!found.exact, "{}", found.text);
+    // All lanes end below a condition of the launch, one of them after an arrival.
+    let below = format!(
+        "{INIT}bar.sync 0;\nsetp.eq.u32 %p2, %r3, 7;\n@!%p2 bra rest;\n@!%p1 bra out;\n{ARRIVE}ret;\nout:\nret;\nrest:\nbar.sync 0;"
+    );
+    let found = entry(1, &below).unwrap();
+    assert!(
+        found
+            .text
+            .contains("arrive memory  // line 21\n    } else {\n"),
+        "{}",
+        found.text
+    );
+    assert!(found.validation.launches > 0);
 }

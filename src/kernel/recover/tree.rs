@@ -124,6 +124,8 @@ pub struct Test {
     pub object: TermId,
     pub parity: TermId,
     pub location: Location,
+    /// How many events there were before it.
+    pub events: u64,
 }
 
 /// What the trees of all warps of a kernel are made of.
@@ -135,4 +137,8 @@ pub struct Arena {
     /// How many loops and unknowns have been numbered.
     pub loops: LoopId,
     pub opaque: u32,
+    /// How many events there were.
+    pub events: u64,
+    /// Whether a test spares a wait that comes behind other events.
+    pub looked_ahead: bool,
 }

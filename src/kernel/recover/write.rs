@@ -17,6 +17,7 @@ use crate::recover::number::Number;
 use crate::recover::number::Range;
 use crate::recover::number::written;
 use crate::recover::number::written_condition;
+use crate::recover::ready::ready_before_use;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
@@ -108,7 +109,7 @@ pub fn text(
         .collect();
     let mut roles = roles.to_vec();
     let warps = shape.threads.iter().product::<u32>().div_ceil(32);
-    let early = inits_first(&roles, i128::from(warps) * 32);
+    let early = ready_before_use(&roles, i128::from(warps) * 32);
     let mut families = families(&roles, &|role, atomic| range_of(atomic, &all[role], inputs))?;
     count_in_units(&mut families, &roles, &|role, atomic| {
         range_of(atomic, &all[role], inputs)
@@ -143,68 +144,6 @@ pub fn text(
         writer.role(role, &|atomic| range_of(atomic, &all[number], inputs))?;
     }
     Ok(writer.text)
-}
-
-/// Whether all mbarriers are initialised, at the beginning of roles and under no condition, before everybody meets and
-/// before anything else is done with any of them.
-fn inits_first(roles: &[Role], everybody: i128) -> bool {
-    roles.iter().all(|role| {
-        let mut met = false;
-        for line in &role.lines {
-            match line {
-                Line::Action { action, .. } => match action {
-                    Action::Init { .. } if met => return false,
-                    Action::Init { .. } => {}
-                    _ if met => {}
-                    Action::Sync { barrier, threads } => {
-                        let all = barrier.as_constant() == Some(0)
-                            && threads.as_constant() == Some(everybody);
-                        if !all {
-                            return false;
-                        }
-                        met = true;
-                    }
-                    Action::ClusterWait => met = true,
-                    Action::ClusterArrive | Action::SetMaxRegisters { .. } => {}
-                    _ => return false,
-                },
-                Line::Let { .. } | Line::Assign { .. } | Line::Return => {}
-                Line::For { body, .. } if met => {
-                    if initialises(body) {
-                        return false;
-                    }
-                }
-                Line::If {
-                    then, otherwise, ..
-                } if met => {
-                    if initialises(then) || initialises(otherwise) {
-                        return false;
-                    }
-                }
-                Line::For { .. } | Line::If { .. } => return false,
-            }
-            if met
-                && matches!(
-                    line,
-                    Line::Action {
-                        action: Action::Init { .. },
-                        ..
-                    }
-                )
-            {
-                return false;
-            }
-        }
-        true
-    })
-}
-
-fn initialises(lines: &[Line]) -> bool {
-    let mut found = false;
-    each(lines, &mut |action, _| {
-        found |= matches!(action, Action::Init { .. })
-    });
-    found
 }
 
 /// A name as the language takes it.

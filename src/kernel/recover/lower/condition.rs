@@ -380,6 +380,7 @@ impl Lowerer<'_> {
                 self.arena.terms.not(&term)
             };
             if self.has_passed(condition, object, parity, &mut BTreeSet::new()) {
+                self.arena.looked_ahead = true;
                 return Some(waits.to_vec());
             }
         }

@@ -159,6 +159,7 @@ impl Walker<'_> {
                 };
                 let values = self.looked_at(*address, *parity, path);
                 for ((object, parity), lanes) in self.groups(&values, mask) {
+                    *self.events += 1;
                     out.push(Statement::Event(Event {
                         kind: EventKind::Wait { object, parity },
                         lanes,
@@ -362,6 +363,7 @@ impl Walker<'_> {
             }
         }
         for (terms, lanes) in groups {
+            *self.events += 1;
             out.push(Statement::Event(Event {
                 kind: kind(&terms),
                 lanes,
@@ -427,6 +429,7 @@ impl Walker<'_> {
             object: *object,
             parity: *parity,
             location: location.clone(),
+            events: *self.events,
         });
         let term = self.terms.atom(Atom::Test(number), 1);
         self.set(result, Value::Uniform(term), mask, path);
@@ -446,8 +449,9 @@ impl Walker<'_> {
         let value = self.operand(value, 32, &path.state);
         let offset = self.operand(lane, 32, &path.state);
         let clamp = self.operand(clamp, 32, &path.state);
-        // Where all lanes hold the same, it does not matter which one is read.
-        let known = matches!(value, Value::Uniform(_)) && valid.is_none();
+        // Where all lanes hold the same, it does not matter which one is read. What nothing is known of may differ.
+        let known =
+            valid.is_none() && matches!(value, Value::Uniform(term) if !self.is_opaque(term));
         let mut results = [TermId::default(); 32];
         let mut valids = [TermId::default(); 32];
         for (at, slot) in results.iter_mut().enumerate() {
@@ -483,10 +487,14 @@ impl Walker<'_> {
                 _ => None,
             };
             (*slot, valids[at]) = match source {
-                Some((from, fits)) if mask >> from & 1 == 1 => (
-                    lane_of(&value, from as usize),
-                    self.terms.constant(u128::from(fits), 1),
-                ),
+                Some((from, fits))
+                    if mask >> from & 1 == 1 && !self.is_opaque(lane_of(&value, from as usize)) =>
+                {
+                    (
+                        lane_of(&value, from as usize),
+                        self.terms.constant(u128::from(fits), 1),
+                    )
+                }
                 _ if known => (lane_of(&value, at), self.terms.constant(1, 1)),
                 _ => (self.unknown_of(32), self.unknown_of(1)),
             };

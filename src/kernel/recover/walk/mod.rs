@@ -115,6 +115,9 @@ struct Walker<'a> {
     tests: &'a mut Vec<Test>,
     loops: &'a mut LoopId,
     opaque: &'a mut u32,
+    /// How many events there were, and whether a test spares a wait that comes behind others.
+    events: &'a mut u64,
+    looked_ahead: &'a mut bool,
     place: Place,
     full: u32,
     frames: Vec<Frame>,
@@ -143,6 +146,8 @@ pub fn walk(
         tests: &mut arena.tests,
         loops: &mut arena.loops,
         opaque: &mut arena.opaque,
+        events: &mut arena.events,
+        looked_ahead: &mut arena.looked_ahead,
         place,
         full: place.lanes(),
         frames: Vec::new(),
@@ -385,12 +390,7 @@ impl Walker<'_> {
         // Inside a loop, ways out are walked to where they leave it.
         let join = self.join(at);
         if let Some(term) = term {
-            let unknown = self
-                .terms
-                .atoms(term)
-                .iter()
-                .any(|atom| matches!(atom, Atom::Opaque(_)));
-            if unknown && self.is_silent(at, join) {
+            if self.is_opaque(term) && self.is_silent(at, join) {
                 return self.by_launch(at, path, &location);
             }
             return self.choice(term, then, otherwise, join, path, out, depth, &location);
@@ -450,6 +450,12 @@ impl Walker<'_> {
             return Ok(None);
         };
         Ok(Some((join, path)))
+    }
+
+    /// Whether a term depends on what nothing is known of, which may also differ between lanes.
+    fn is_opaque(&self, term: TermId) -> bool {
+        let atoms = self.terms.atoms(term);
+        atoms.iter().any(|atom| matches!(atom, Atom::Opaque(_)))
     }
 
     /// A branch that the lanes take differently, nobody knows how: without events below it, what it
@@ -516,6 +522,7 @@ impl Walker<'_> {
             Some(false) => return Ok(Some((otherwise, path))),
             None => {}
         }
+        let events = *self.events;
         let condition = path.condition;
         let not = self.terms.not(&term);
         let mut yes = path.clone();
@@ -533,19 +540,28 @@ impl Walker<'_> {
             }
             (one, two) => one.or(two),
         };
-        self.decide(term, first, second, out, location)?;
+        // Lanes may take such a branch differently, so that both sides doing the same is not the same.
+        if self.is_opaque(term) && !(first.is_empty() && second.is_empty()) {
+            return refuse(
+                "whether this is done depends on a value that is read from memory or not followed",
+                location,
+            );
+        }
+        self.decide(term, first, second, events, out, location)?;
         let (Some(path), Some(join)) = (merged, join) else {
             return Ok(None);
         };
         Ok(Some((join, path)))
     }
 
-    /// Writes an `if`, or a wait where the condition is the outcome of a test.
+    /// Writes an `if`, or a wait where the condition is the outcome of a test. `events` is how many events there were before
+    /// the branch.
     fn decide(
         &mut self,
         term: TermId,
         first: Vec<Statement>,
         second: Vec<Statement>,
+        events: u64,
         out: &mut Vec<Statement>,
         location: &Location,
     ) -> Result<()> {
@@ -563,11 +579,17 @@ impl Walker<'_> {
             _ => (None, &first, &second),
         };
         if let Some(test) = test {
-            let Test { object, parity, .. } = self.tests[test as usize].clone();
+            let Test {
+                object,
+                parity,
+                events: then,
+                ..
+            } = self.tests[test as usize].clone();
             if let [Statement::Event(event), rest @ ..] = failed.as_slice()
                 && event.kind == (EventKind::Wait { object, parity })
                 && rest == passed.as_slice()
             {
+                *self.looked_ahead |= then != events;
                 out.extend(failed.clone());
                 return Ok(());
             }
@@ -795,6 +817,7 @@ impl Walker<'_> {
                 let mut waits = waits;
                 waits.dedup_by(|a, b| a.0 == b.0 && a.1 == b.1);
                 for (object, parity, location) in waits {
+                    *self.events += 1;
                     out.push(Statement::Event(Event {
                         kind: EventKind::Wait { object, parity },
                         lanes: left.mask.count_ones(),
@@ -1102,11 +1125,12 @@ impl Walker<'_> {
                 Some(false) => {}
                 Some(true) => self.execute(operation, mask, path, out)?,
                 None => {
+                    let events = *self.events;
                     let mut other = path.clone();
                     let mut inner = Vec::new();
                     self.execute(operation, mask, &mut other, &mut inner)?;
                     if !inner.is_empty() {
-                        self.decide(term, inner, Vec::new(), out, &operation.location)?;
+                        self.decide(term, inner, Vec::new(), events, out, &operation.location)?;
                     }
                     let condition = path.condition;
                     *path = self.chosen(term, other, path.clone());
@@ -1432,7 +1456,6 @@ impl Walker<'_> {
             }
             Special::CtaThreads(axis) => constant(self, place.threads[usize::from(axis.min(2))]),
             Special::Lane => lanes(self, &|lane| lane as u64),
-            Special::Warp => constant(self, place.warp),
             Special::LaneMaskEqual => lanes(self, &|lane| 1 << lane),
             Special::LaneMaskLess => lanes(self, &|lane| (1 << lane) - 1),
             Special::LaneMaskLessEqual => lanes(self, &|lane| (2 << lane) - 1),
@@ -1471,7 +1494,8 @@ impl Walker<'_> {
                 let extent = place.cluster[usize::from(axis.min(2))];
                 Value::Uniform(self.terms.sum(0, &[(atom, u128::from(extent))], 32))
             }
-            Special::Clock | Special::Other => Value::Uniform(self.unknown_of(32)),
+            // `%warpid` need not be the number of the thread over 32.
+            Special::Clock | Special::Other | Special::Warp => Value::Uniform(self.unknown_of(32)),
             _ => Value::Uniform(self.terms.atom(Atom::Special(special), 32)),
         }
     }

@@ -420,8 +420,8 @@ impl Work<'_> {
 }
 
 /// Why a counterexample of a recovered protocol is none of its kernel.
-const INEXACT: &str = "the recovered protocol has a counterexample, but its parameters stand for numbers that the \
-    launch computes from each other, and no launch may have these";
+const INEXACT: &str = "the recovered protocol has a counterexample that may be one of no launch: its parameters depend on \
+    each other, or a warp waits for warps that may have ended";
 
 /// Whether a property is about what is read and written.
 fn about_data(wanted: Wanted) -> bool {
