@@ -10,6 +10,7 @@
 pub mod cfg;
 pub mod interpret;
 pub mod ir;
+pub mod lift;
 pub mod meaning;
 pub mod mlir;
 pub mod ptx;

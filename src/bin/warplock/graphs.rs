@@ -6,11 +6,11 @@ use warplock::ptx::Lifted;
 use warplock::report::text::visible;
 use warplock::text;
 use warplock_kernel::ir::Kernel;
+use warplock_kernel::lift::Lift;
+use warplock_kernel::lift::lift;
 use warplock_kernel::mlir;
 use warplock_kernel::ptx;
-use warplock_kernel::recover::Recovered;
 use warplock_kernel::recover::Shape;
-use warplock_kernel::recover::recover;
 
 use crate::failure::Failure;
 use crate::kernels::Kernels;
@@ -116,7 +116,7 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
         ))
         .hint("give the CTAs per cluster with --cluster"));
     }
-    let Recovered { text, exact, .. } = match recover(kernel, Shape { threads, cluster }) {
+    let Lift { text, exact, .. } = match lift(kernel, Shape { threads, cluster }) {
         Ok(recovered) => recovered,
         Err(obstacle) => {
             let place = match obstacle.location.source.first() {

@@ -183,26 +183,7 @@ impl<'k> Program<'k> {
 /// Whether an operation gives events.
 pub fn is_event(kind: &OperationKind) -> bool {
     match kind {
-        OperationKind::Synchronization(operation) => !matches!(
-            operation,
-            Synchronization::WarpSync { .. }
-                | Synchronization::Copy { .. }
-                | Synchronization::MbarrierPending { .. }
-                | Synchronization::MultiplyFence
-                | Synchronization::Multiply
-                | Synchronization::TensorWork { .. }
-                | Synchronization::TensorWait { .. }
-                | Synchronization::TensorFence { .. }
-                | Synchronization::Fence { .. }
-                | Synchronization::FenceMbarrierInit
-                | Synchronization::Sleep
-                | Synchronization::Elect { .. }
-                | Synchronization::Shuffle { .. }
-                | Synchronization::Vote { .. }
-                | Synchronization::Match { .. }
-                | Synchronization::Reduce { .. }
-                | Synchronization::ActiveMask { .. }
-        ),
+        OperationKind::Synchronization(operation) => !operation.is_unseen(),
         OperationKind::Load { order, space, .. } | OperationKind::Store { order, space, .. } => {
             *order != MemoryOrder::Weak && is_common(*space)
         }

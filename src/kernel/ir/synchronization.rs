@@ -296,3 +296,30 @@ pub enum Synchronization {
         result: RegisterId,
     },
 }
+
+impl Synchronization {
+    /// Whether no other warp can tell that this was done: it ties lanes of one warp together, orders memory, or is
+    /// work of which something else tells when it is done.
+    pub fn is_unseen(&self) -> bool {
+        matches!(
+            self,
+            Self::WarpSync { .. }
+                | Self::Copy { .. }
+                | Self::MbarrierPending { .. }
+                | Self::MultiplyFence
+                | Self::Multiply
+                | Self::TensorWork { .. }
+                | Self::TensorWait { .. }
+                | Self::TensorFence { .. }
+                | Self::Fence { .. }
+                | Self::FenceMbarrierInit
+                | Self::Sleep
+                | Self::Elect { .. }
+                | Self::Shuffle { .. }
+                | Self::Vote { .. }
+                | Self::Match { .. }
+                | Self::Reduce { .. }
+                | Self::ActiveMask { .. }
+        )
+    }
+}

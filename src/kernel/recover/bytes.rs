@@ -14,7 +14,7 @@ use crate::recover::tree::Obstacle;
 pub const ASSUMPTION: &str = "the tensor copies of a phase deliver the bytes that it expects";
 
 /// Fills in the bytes of copies; gives whether there were any.
-pub fn fill(lines: &mut [Line], outer: &[(Object, Number)]) -> Result<bool, Obstacle> {
+pub fn fill(lines: &mut [Line]) -> Result<bool, Obstacle> {
     let mut expected: Vec<(Object, Number)> = Vec::new();
     let mut copies: Vec<(Object, usize)> = Vec::new();
     for line in lines.iter() {
@@ -38,8 +38,6 @@ pub fn fill(lines: &mut [Line], outer: &[(Object, Number)]) -> Result<bool, Obst
             _ => {}
         }
     }
-    let mut known: Vec<(Object, Number)> = outer.to_vec();
-    known.extend(expected.iter().cloned());
     let mut given: Vec<(Object, i128)> = Vec::new();
     let mut any = false;
     for line in lines.iter_mut() {
@@ -78,12 +76,12 @@ pub fn fill(lines: &mut [Line], outer: &[(Object, Number)]) -> Result<bool, Obst
                 }
                 *bytes = Some(Number::constant(share));
             }
-            Line::For { body, .. } => any |= fill(body, &known)?,
+            Line::For { body, .. } => any |= fill(body)?,
             Line::If {
                 then, otherwise, ..
             } => {
-                any |= fill(then, &known)?;
-                any |= fill(otherwise, &known)?;
+                any |= fill(then)?;
+                any |= fill(otherwise)?;
             }
             _ => {}
         }

@@ -1,15 +1,19 @@
-//! From a kernel to what its warps do: a slice of the graph, walked with terms.
+//! From a kernel to its roles over integers, and to their text: a slice of the graph is walked with terms, what loops carry
+//! is solved, and what the warps do is lowered, put together and written.
 
 mod bytes;
 mod family;
 pub mod graph;
+mod inputs;
 mod kernel;
 pub mod lower;
+mod meet;
 pub mod number;
 mod operands;
 mod ready;
 pub mod recurrence;
 mod reroll;
+mod rewrite;
 mod simplify;
 pub mod sketch;
 pub mod slice;
@@ -18,13 +22,14 @@ pub mod tree;
 pub mod walk;
 mod write;
 
-pub use kernel::Recovered;
+pub use inputs::are_free;
+pub use inputs::used;
 pub use kernel::Roles;
 pub use kernel::Shape;
-pub use kernel::recover;
 pub use kernel::roles;
-pub use kernel::used;
+pub use meet::meet_alike;
 pub use tree::Obstacle;
+pub use write::text;
 
 #[cfg(test)]
 mod tests;

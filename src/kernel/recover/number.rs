@@ -168,20 +168,26 @@ impl Number {
         Some(sum)
     }
 
+    /// Does something with every atomic, those inside of others among them.
+    pub fn each(&self, with: &mut dyn FnMut(&Atomic)) {
+        for atomic in self.parts.keys() {
+            with(atomic);
+            match atomic {
+                Atomic::Quotient(inner, _) | Atomic::Remainder(inner, _) => inner.each(with),
+                Atomic::Minimum(a, b) | Atomic::Maximum(a, b) => {
+                    a.each(with);
+                    b.each(with);
+                }
+                Atomic::Input(_) | Atomic::Index(_) | Atomic::Variable(_) => {}
+            }
+        }
+    }
+
     /// Whether an atomic occurs anywhere.
     pub fn mentions(&self, wanted: &dyn Fn(&Atomic) -> bool) -> bool {
-        self.parts.keys().any(|atomic| {
-            wanted(atomic)
-                || match atomic {
-                    Atomic::Quotient(inner, _) | Atomic::Remainder(inner, _) => {
-                        inner.mentions(wanted)
-                    }
-                    Atomic::Minimum(a, b) | Atomic::Maximum(a, b) => {
-                        a.mentions(wanted) || b.mentions(wanted)
-                    }
-                    _ => false,
-                }
-        })
+        let mut found = false;
+        self.each(&mut |atomic| found |= wanted(atomic));
+        found
     }
 
     /// The value, where those of inputs, indices and variables are given.
@@ -284,6 +290,18 @@ impl Condition {
             Self::And(a, b) => Self::or(a.negated()?, b.negated()?),
             Self::Or(a, b) => Self::and(a.negated()?, b.negated()?),
         })
+    }
+
+    /// Does something with every number.
+    pub fn each(&self, with: &mut dyn FnMut(&Number)) {
+        match self {
+            Self::Constant(_) => {}
+            Self::AtLeastZero(number) | Self::Zero(number) | Self::NotZero(number) => with(number),
+            Self::And(a, b) | Self::Or(a, b) => {
+                a.each(with);
+                b.each(with);
+            }
+        }
     }
 
     pub fn replaced(&self, by: &dyn Fn(&Atomic) -> Option<Number>) -> Option<Self> {

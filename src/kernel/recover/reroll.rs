@@ -5,10 +5,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::recover::kernel::numbers;
-use crate::recover::kernel::replace;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
+use crate::recover::rewrite::numbers;
+use crate::recover::rewrite::replace;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 
@@ -54,7 +54,13 @@ fn run(lines: &[Line], index: u32) -> Option<(Line, usize)> {
     }
     let mut atomics: BTreeSet<Atomic> = BTreeSet::new();
     let mut first = [lines[0].clone()];
-    numbers(&mut first, &mut |number| plain(number, &mut atomics));
+    numbers(&mut first, &mut |number| {
+        number.each(&mut |atomic| {
+            if matches!(atomic, Atomic::Input(_) | Atomic::Variable(_)) {
+                atomics.insert(atomic.clone());
+            }
+        });
+    });
     for atomic in atomics {
         let moved = |by: &Number| {
             let mut copy = [lines[0].clone()];
@@ -83,21 +89,4 @@ fn run(lines: &[Line], index: u32) -> Option<(Line, usize)> {
         }
     }
     None
-}
-
-/// Inputs and variables that occur in a number.
-fn plain(number: &Number, into: &mut BTreeSet<Atomic>) {
-    for atomic in number.parts.keys() {
-        match atomic {
-            Atomic::Quotient(inner, _) | Atomic::Remainder(inner, _) => plain(inner, into),
-            Atomic::Minimum(a, b) | Atomic::Maximum(a, b) => {
-                plain(a, into);
-                plain(b, into);
-            }
-            Atomic::Input(_) | Atomic::Variable(_) => {
-                into.insert(atomic.clone());
-            }
-            Atomic::Index(_) => {}
-        }
-    }
 }

@@ -19,7 +19,6 @@ use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 use crate::recover::tree::Arena;
-use crate::recover::tree::EventKind;
 use crate::recover::tree::Phi;
 use crate::recover::tree::Statement;
 
@@ -198,7 +197,11 @@ fn everywhere(
 
 fn rewrite(statement: &mut Statement, with: &mut dyn FnMut(TermId) -> TermId) {
     match statement {
-        Statement::Event(event) => each_operand(&mut event.kind, &mut |term| *term = with(*term)),
+        Statement::Event(event) => {
+            for term in event.kind.terms_mut() {
+                *term = with(*term);
+            }
+        }
         Statement::If {
             condition,
             then,
@@ -216,59 +219,5 @@ fn rewrite(statement: &mut Statement, with: &mut dyn FnMut(TermId) -> TermId) {
             }
         }
         Statement::Break | Statement::Return => {}
-    }
-}
-
-fn each_operand(kind: &mut EventKind, with: &mut dyn FnMut(&mut TermId)) {
-    match kind {
-        EventKind::Init { object, count } => {
-            with(object);
-            with(count);
-        }
-        EventKind::Invalidate { object } | EventKind::CopyArrive { object, .. } => with(object),
-        EventKind::Arrive {
-            object,
-            count,
-            expect,
-        } => {
-            with(object);
-            with(count);
-            expect.iter_mut().for_each(with);
-        }
-        EventKind::Expect { object, bytes } | EventKind::Complete { object, bytes } => {
-            with(object);
-            with(bytes);
-        }
-        EventKind::Wait { object, parity } => {
-            with(object);
-            with(parity);
-        }
-        EventKind::Copy {
-            object,
-            bytes,
-            multicast,
-            ..
-        } => {
-            with(object);
-            bytes.iter_mut().for_each(&mut *with);
-            multicast.iter_mut().for_each(with);
-        }
-        EventKind::Commit { object, multicast } => {
-            with(object);
-            multicast.iter_mut().for_each(with);
-        }
-        EventKind::BarrierSync { barrier, threads } => {
-            with(barrier);
-            threads.iter_mut().for_each(with);
-        }
-        EventKind::BarrierArrive { barrier, threads } => {
-            with(barrier);
-            with(threads);
-        }
-        EventKind::SetMaxRegisters { count, .. } => with(count),
-        EventKind::TensorAllocate { columns } | EventKind::TensorDeallocate { columns } => {
-            with(columns)
-        }
-        EventKind::ClusterArrive | EventKind::ClusterWait => {}
     }
 }

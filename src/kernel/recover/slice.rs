@@ -7,6 +7,8 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use crate::cfg::Loop;
+use crate::cfg::LoopId;
 use crate::ir::BlockId;
 use crate::ir::Kernel;
 use crate::ir::Location;
@@ -18,9 +20,7 @@ use crate::ir::Space;
 use crate::ir::Synchronization;
 use crate::ir::Terminator;
 use crate::recover::graph::Graph;
-use crate::recover::graph::NaturalLoop;
 use crate::recover::operands::read;
-use crate::recover::operands::written;
 
 #[derive(Debug)]
 pub struct Slice {
@@ -30,38 +30,24 @@ pub struct Slice {
     pub branches: Vec<bool>,
     /// Per block: whether it has an event itself.
     pub events: Vec<bool>,
-    /// Loops without events all of whose ways out depend on memory that is read in the loop, by
-    /// their number in the graph.
-    pub memory_waits: BTreeMap<usize, Location>,
+    /// Loops without events all of whose ways out depend on memory that is read in the loop.
+    pub memory_waits: BTreeMap<LoopId, Location>,
 }
 
 /// Whether an operation takes part in synchronization between warps, or may.
 pub fn is_event(operation: &Operation) -> bool {
     match &operation.kind {
         OperationKind::Unsupported { .. } => true,
-        OperationKind::Synchronization(synchronization) => !matches!(
-            synchronization,
-            Synchronization::Elect { .. }
-                | Synchronization::Shuffle { .. }
-                | Synchronization::Vote { .. }
-                | Synchronization::Match { .. }
-                | Synchronization::Reduce { .. }
-                | Synchronization::ActiveMask { .. }
-                | Synchronization::MbarrierPending { .. }
-                | Synchronization::Fence { .. }
-                | Synchronization::FenceMbarrierInit
-                | Synchronization::Sleep
-                | Synchronization::WarpSync { .. }
-                | Synchronization::MultiplyFence
-                | Synchronization::Multiply
-                | Synchronization::TensorFence { .. }
-                | Synchronization::TensorWait { .. }
-                | Synchronization::TensorWork { .. }
-                | Synchronization::TensorRelinquish { .. }
-                | Synchronization::CommitGroup(_)
-                | Synchronization::WaitGroup { .. }
-                | Synchronization::Copy { .. }
-        ),
+        // Groups of copies and multiplications end by themselves.
+        OperationKind::Synchronization(synchronization) => {
+            !synchronization.is_unseen()
+                && !matches!(
+                    synchronization,
+                    Synchronization::TensorRelinquish { .. }
+                        | Synchronization::CommitGroup(_)
+                        | Synchronization::WaitGroup { .. }
+                )
+        }
         _ => false,
     }
 }
@@ -83,7 +69,7 @@ impl Slice {
         };
         for (at, block) in kernel.blocks.iter().enumerate() {
             for (index, operation) in block.operations.iter().enumerate() {
-                for register in written(&operation.kind) {
+                for register in operation.kind.results() {
                     if let Some(list) = definitions.get_mut(register.0 as usize) {
                         list.push((at, index));
                     }
@@ -113,7 +99,7 @@ impl Slice {
             let mut needed: Vec<RegisterId> = read(operation);
             if operation.guard.is_some() {
                 // Where the guard does not hold, the value before stays.
-                needed.extend(written(&operation.kind));
+                needed.extend(operation.kind.results());
             }
             if has_local
                 && let OperationKind::Load {
@@ -125,14 +111,14 @@ impl Slice {
             }
             slice.need(at, &needed, kernel, graph, &definitions, &mut work);
         }
-        for (index, natural) in graph.loops.iter().enumerate() {
+        for (id, natural) in graph.loops() {
             if !natural
                 .blocks
                 .iter()
                 .any(|block| slice.events[block.0 as usize])
                 && let Some(location) = memory_decides(kernel, graph, natural)
             {
-                slice.memory_waits.insert(index, location);
+                slice.memory_waits.insert(id, location);
             }
         }
         slice
@@ -157,9 +143,10 @@ impl Slice {
                     .copied(),
             );
         }
-        let mut deciders: BTreeSet<BlockId> = graph.control[at].clone();
-        while let Some(decider) = deciders.pop_first() {
-            let decider = decider.0 as usize;
+        let block = BlockId(u32::try_from(at).unwrap_or(u32::MAX));
+        let mut deciders: BTreeSet<BlockId> = graph.deciders(block).clone();
+        while let Some(block) = deciders.pop_first() {
+            let decider = block.0 as usize;
             if std::mem::replace(&mut self.branches[decider], true) {
                 continue;
             }
@@ -177,18 +164,19 @@ impl Slice {
                         .copied(),
                 );
             }
-            deciders.extend(graph.control[decider].iter().copied());
+            deciders.extend(graph.deciders(block).iter().copied());
         }
     }
 }
 
 /// Where a loop reads the memory that decides how long it goes on, if no way out counts instead.
-fn memory_decides(kernel: &Kernel, graph: &Graph, natural: &NaturalLoop) -> Option<Location> {
+fn memory_decides(kernel: &Kernel, graph: &Graph, natural: &Loop) -> Option<Location> {
     let mut found = None;
     for block in &natural.blocks {
-        let leaves = graph.successors[block.0 as usize]
+        let leaves = graph
+            .successors(*block)
             .iter()
-            .any(|to| !natural.blocks.contains(to));
+            .any(|to| !natural.contains(*to));
         if leaves {
             match read_for(kernel, graph, natural, *block) {
                 Some(location) => found = Some(location),
@@ -200,9 +188,10 @@ fn memory_decides(kernel: &Kernel, graph: &Graph, natural: &NaturalLoop) -> Opti
     found.or_else(|| {
         let leaves = |block: &BlockId| {
             matches!(kernel.blocks[block.0 as usize].end, Terminator::Exit)
-                || graph.successors[block.0 as usize]
+                || graph
+                    .successors(*block)
                     .iter()
-                    .any(|to| !natural.blocks.contains(to))
+                    .any(|to| !natural.contains(*to))
         };
         let header = &kernel.blocks[natural.header.0 as usize];
         (!natural.blocks.iter().any(leaves)).then(|| header.location.clone())
@@ -210,12 +199,7 @@ fn memory_decides(kernel: &Kernel, graph: &Graph, natural: &NaturalLoop) -> Opti
 }
 
 /// The read of memory, inside of a loop, on which a branch of it depends.
-fn read_for(
-    kernel: &Kernel,
-    graph: &Graph,
-    natural: &NaturalLoop,
-    branch: BlockId,
-) -> Option<Location> {
+fn read_for(kernel: &Kernel, graph: &Graph, natural: &Loop, branch: BlockId) -> Option<Location> {
     let mut work = Vec::new();
     let mut registers: BTreeSet<RegisterId> = BTreeSet::new();
     let mut deciders = BTreeSet::from([branch]);
@@ -232,8 +216,8 @@ fn read_for(
             } => work.push(*register),
             _ => {}
         }
-        for outer in &graph.control[decider.0 as usize] {
-            if natural.blocks.contains(outer) && deciders.insert(*outer) {
+        for outer in graph.deciders(decider) {
+            if natural.contains(*outer) && deciders.insert(*outer) {
                 pending.push(*outer);
             }
         }
@@ -243,7 +227,7 @@ fn read_for(
             }
             for block in &natural.blocks {
                 for operation in &kernel.blocks[block.0 as usize].operations {
-                    if !written(&operation.kind).contains(&register) {
+                    if !operation.kind.results().contains(&register) {
                         continue;
                     }
                     match operation.kind {

@@ -108,6 +108,53 @@ pub enum EventKind {
     },
 }
 
+impl EventKind {
+    /// The terms of an event.
+    pub fn terms(&self) -> Vec<TermId> {
+        self.clone()
+            .terms_mut()
+            .into_iter()
+            .map(|term| *term)
+            .collect()
+    }
+
+    /// The terms of an event, to be replaced.
+    pub fn terms_mut(&mut self) -> Vec<&mut TermId> {
+        match self {
+            Self::Init { object, count } => vec![object, count],
+            Self::Invalidate { object } | Self::CopyArrive { object, .. } => vec![object],
+            Self::Arrive {
+                object,
+                count,
+                expect,
+            } => [object, count].into_iter().chain(expect).collect(),
+            Self::Expect { object, bytes } | Self::Complete { object, bytes } => {
+                vec![object, bytes]
+            }
+            Self::Wait { object, parity } => vec![object, parity],
+            Self::Copy {
+                object,
+                bytes,
+                multicast,
+                ..
+            } => std::iter::once(object)
+                .chain(bytes)
+                .chain(multicast)
+                .collect(),
+            Self::Commit { object, multicast } => {
+                std::iter::once(object).chain(multicast).collect()
+            }
+            Self::BarrierSync { barrier, threads } => {
+                std::iter::once(barrier).chain(threads).collect()
+            }
+            Self::BarrierArrive { barrier, threads } => vec![barrier, threads],
+            Self::SetMaxRegisters { count, .. } => vec![count],
+            Self::TensorAllocate { columns } | Self::TensorDeallocate { columns } => vec![columns],
+            Self::ClusterArrive | Self::ClusterWait => Vec::new(),
+        }
+    }
+}
+
 /// A register at the head of a loop.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phi {

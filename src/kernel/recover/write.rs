@@ -8,8 +8,8 @@ use crate::recover::family::Families;
 use crate::recover::family::count_in_units;
 use crate::recover::family::each;
 use crate::recover::family::families;
+use crate::recover::inputs::used;
 use crate::recover::kernel::Shape;
-use crate::recover::kernel::used;
 use crate::recover::lower::Inputs;
 use crate::recover::number::Atomic;
 use crate::recover::number::Names;
@@ -23,7 +23,6 @@ use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
 use crate::recover::tree::Obstacle;
-use crate::validate::Validation;
 
 /// How inputs, indices and variables are called in a role.
 struct Called<'a> {
@@ -74,30 +73,13 @@ fn counts(lines: &[Line], into: &mut std::collections::BTreeMap<u32, Number>) {
     }
 }
 
-fn range_of(
-    atomic: &Atomic,
-    counts: &std::collections::BTreeMap<u32, Number>,
-    inputs: &Inputs,
-) -> Option<Range> {
-    match atomic {
-        Atomic::Input(input) => Some(inputs.all[*input as usize].range),
-        Atomic::Index(index) => {
-            let count = counts.get(index)?;
-            let (_, high) = count.range(&|atomic| range_of(atomic, counts, inputs))?;
-            Some((0, (high - 1).max(0)))
-        }
-        Atomic::Variable(_) => Some((0, (1 << 31) - 1)),
-        _ => None,
-    }
-}
-
-/// Writes a protocol.
+/// Writes a protocol. `checked` says in a line how far it was compared with the kernel.
 pub fn text(
     kernel: &Kernel,
     shape: Shape,
     roles: &[Role],
     inputs: &Inputs,
-    validation: &Validation,
+    checked: &str,
 ) -> Result<String, Obstacle> {
     let all: Vec<_> = roles
         .iter()
@@ -108,11 +90,10 @@ pub fn text(
         })
         .collect();
     let mut roles = roles.to_vec();
-    let warps = shape.threads.iter().product::<u32>().div_ceil(32);
-    let early = ready_before_use(&roles, i128::from(warps) * 32);
-    let mut families = families(&roles, &|role, atomic| range_of(atomic, &all[role], inputs))?;
+    let early = ready_before_use(&roles, i128::from(shape.warps()) * 32);
+    let mut families = families(&roles, &|role, atomic| inputs.range_of(atomic, &all[role]))?;
     count_in_units(&mut families, &roles, &|role, atomic| {
-        range_of(atomic, &all[role], inputs)
+        inputs.range_of(atomic, &all[role])
     });
     for family in &mut families.all {
         family.explicit = !early;
@@ -139,9 +120,9 @@ pub fn text(
         text: String::new(),
     };
     writer.name_families();
-    writer.head(&roles, inputs, validation);
+    writer.head(&roles, inputs, checked);
     for (number, role) in roles.iter().enumerate() {
-        writer.role(role, &|atomic| range_of(atomic, &all[number], inputs))?;
+        writer.role(role, &|atomic| inputs.range_of(atomic, &all[number]))?;
     }
     Ok(writer.text)
 }
@@ -167,11 +148,7 @@ fn identifier(name: &str) -> String {
 
 impl Writer<'_> {
     fn clustered(&self) -> bool {
-        self.shape.cluster.iter().any(|n| *n > 1)
-    }
-
-    fn ctas(&self) -> u32 {
-        self.shape.cluster.iter().product()
+        self.shape.ctas() > 1
     }
 
     fn name_families(&mut self) {
@@ -224,7 +201,7 @@ impl Writer<'_> {
         );
     }
 
-    fn head(&mut self, roles: &[Role], inputs: &Inputs, validation: &Validation) {
+    fn head(&mut self, roles: &[Role], inputs: &Inputs, checked: &str) {
         let name: String = self
             .kernel
             .name
@@ -238,13 +215,7 @@ impl Writer<'_> {
             let [x, y, z] = self.shape.cluster;
             let _ = writeln!(self.text, "//! {x} x {y} x {z} CTAs per cluster.");
         }
-        let Validation {
-            launches, events, ..
-        } = validation;
-        let _ = writeln!(
-            self.text,
-            "//! Checked against the kernel at {launches} launches, {events} events."
-        );
+        let _ = writeln!(self.text, "//! Checked against the kernel {checked}.");
         for assumption in &inputs.assumptions {
             let _ = writeln!(self.text, "//! Assumed: {assumption}");
         }
@@ -309,13 +280,13 @@ impl Writer<'_> {
             });
         }
         if named {
-            for rank in 0..self.ctas() {
+            for rank in 0..self.shape.ctas() {
                 let name = self.named(rank);
                 let _ = writeln!(self.text, "named {name}[16]");
             }
         }
         if cluster {
-            let warps = self.shape.threads.iter().product::<u32>().div_ceil(32) * self.ctas();
+            let warps = self.shape.warps() * self.shape.ctas();
             let _ = writeln!(self.text, "barrier cluster_bar {{ arrivals: {warps} }}");
         }
     }

@@ -3,7 +3,7 @@
 //! The roles of a protocol hold for every launch; the reference interpreter runs one launch. At launches that
 //! are chosen so that loops run 0, 1, 2 and many rounds and branches go both ways, the roles are expanded into
 //! lists of actions, the interpreter's traces are put into the same words, and the two must be equal. The
-//! interpreter shares with the recovery the readers and the meaning of operations, nothing else.
+//! interpreter shares with the recovery the readers, the meaning of operations and the control-flow graph.
 //!
 //! Tests of an mbarrier outside of spin loops fail in these runs, so that every wait is made. What is not
 //! compared: bytes of copies that only the tensor map knows, and events of a launch that the interpreter is not
@@ -74,6 +74,16 @@ impl Difference {
     pub fn location(&self) -> Location {
         let act = self.kernel.as_ref().or(self.protocol.as_ref());
         act.map(|act| act.location.clone()).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Validation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "at {} launches, {} events",
+            self.launches, self.events
+        )
     }
 }
 

@@ -55,6 +55,14 @@ pub const FORMS: &[(&str, Lower)] = &[
 ];
 
 fn fence<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
+    fence_of(l, m, false)
+}
+
+fn proxy<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
+    fence_of(l, m, true)
+}
+
+fn fence_of<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>, proxy: bool) -> Lowered {
     let order = match m.class("order") {
         Some("sc") => MemoryOrder::SequentiallyConsistent,
         Some("acquire") => MemoryOrder::Acquire,
@@ -65,28 +73,13 @@ fn fence<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
     l.synchronize(Synchronization::Fence {
         order,
         scope,
-        proxy: false,
+        proxy,
     });
     Ok(())
 }
 
 fn init<'a>(l: &mut Lowering<'_, 'a>, _: &Matched<'_, 'a>) -> Lowered {
     l.synchronize(Synchronization::FenceMbarrierInit);
-    Ok(())
-}
-
-fn proxy<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
-    let order = match m.class("order") {
-        Some("acquire") => MemoryOrder::Acquire,
-        Some("release") => MemoryOrder::Release,
-        _ => MemoryOrder::AcquireRelease,
-    };
-    let scope = m.class("scope").map_or(Scope::Cta, scope);
-    l.synchronize(Synchronization::Fence {
-        order,
-        scope,
-        proxy: true,
-    });
     Ok(())
 }
 

@@ -58,6 +58,23 @@ pub struct Inputs {
     pub origins: Vec<Origin>,
 }
 
+impl Inputs {
+    /// The range of an input, of the index of a loop that runs so often, or of a variable.
+    pub fn range_of(&self, atomic: &Atomic, counts: &BTreeMap<u32, Number>) -> Option<Range> {
+        match atomic {
+            Atomic::Input(input) => Some(self.all[*input as usize].range),
+            Atomic::Index(index) => {
+                let (_, high) = counts
+                    .get(index)?
+                    .range(&|atomic| self.range_of(atomic, counts))?;
+                Some((0, (high - 1).max(0)))
+            }
+            Atomic::Variable(_) => Some((0, (1 << 31) - 1)),
+            _ => None,
+        }
+    }
+}
+
 /// How an input is computed from the words of a launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
@@ -117,39 +134,13 @@ pub fn lower(
 ) -> Result<Vec<Line>> {
     let mut used = BTreeSet::new();
     needed(statements, arena, &mut used);
-    let recurrences = Recurrences::new(&arena.phis.clone(), &used, &mut arena.terms);
-    let mut lowerer = Lowerer {
-        kernel,
-        arena,
-        inputs,
-        threads,
-        recurrences,
-        meanings: BTreeMap::new(),
-        counts: BTreeMap::new(),
-        held: Vec::new(),
-        facts: Vec::new(),
-        variables: BTreeMap::new(),
-        next_variable: 0,
-    };
-    lowerer.block(statements)
+    let recurrences = Recurrences::new(&arena.phis, &used, &mut arena.terms);
+    Lowerer::new(kernel, arena, inputs, threads, recurrences).block(statements)
 }
 
 /// Registers the loops of a warp that run on in steps of the grid.
 pub fn register(kernel: &Kernel, arena: &mut Arena, inputs: &mut Inputs, statements: &[Statement]) {
-    let mut lowerer = Lowerer {
-        kernel,
-        arena,
-        inputs,
-        threads: 0,
-        recurrences: Recurrences::default(),
-        meanings: BTreeMap::new(),
-        counts: BTreeMap::new(),
-        held: Vec::new(),
-        facts: Vec::new(),
-        variables: BTreeMap::new(),
-        next_variable: 0,
-    };
-    lowerer.register_loops(statements);
+    Lowerer::new(kernel, arena, inputs, 0, Recurrences::default()).register_loops(statements);
 }
 
 /// The phis that statements need, and those that these need.
@@ -184,7 +175,7 @@ pub fn needed(statements: &[Statement], arena: &Arena, used: &mut BTreeSet<u32>)
 pub fn terms_of(statements: &[Statement], out: &mut Vec<TermId>) {
     for statement in statements {
         match statement {
-            Statement::Event(event) => out.extend(operands(&event.kind)),
+            Statement::Event(event) => out.extend(event.kind.terms()),
             Statement::If {
                 condition,
                 then,
@@ -201,40 +192,27 @@ pub fn terms_of(statements: &[Statement], out: &mut Vec<TermId>) {
     }
 }
 
-fn operands(kind: &EventKind) -> Vec<TermId> {
-    match kind {
-        EventKind::Init { object, count } => vec![*object, *count],
-        EventKind::Invalidate { object } | EventKind::CopyArrive { object, .. } => vec![*object],
-        EventKind::Arrive {
-            object,
-            count,
-            expect,
-        } => [*object, *count].into_iter().chain(*expect).collect(),
-        EventKind::Expect { object, bytes } | EventKind::Complete { object, bytes } => {
-            vec![*object, *bytes]
+impl<'a> Lowerer<'a> {
+    fn new(
+        kernel: &'a Kernel,
+        arena: &'a mut Arena,
+        inputs: &'a mut Inputs,
+        threads: u32,
+        recurrences: Recurrences,
+    ) -> Self {
+        Self {
+            kernel,
+            arena,
+            inputs,
+            threads,
+            recurrences,
+            meanings: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            held: Vec::new(),
+            facts: Vec::new(),
+            variables: BTreeMap::new(),
+            next_variable: 0,
         }
-        EventKind::Wait { object, parity } => vec![*object, *parity],
-        EventKind::Copy {
-            object,
-            bytes,
-            multicast,
-            ..
-        } => std::iter::once(*object)
-            .chain(*bytes)
-            .chain(*multicast)
-            .collect(),
-        EventKind::Commit { object, multicast } => {
-            std::iter::once(*object).chain(*multicast).collect()
-        }
-        EventKind::BarrierSync { barrier, threads } => {
-            std::iter::once(*barrier).chain(*threads).collect()
-        }
-        EventKind::BarrierArrive { barrier, threads } => vec![*barrier, *threads],
-        EventKind::SetMaxRegisters { count, .. } => vec![*count],
-        EventKind::TensorAllocate { columns } | EventKind::TensorDeallocate { columns } => {
-            vec![*columns]
-        }
-        EventKind::ClusterArrive | EventKind::ClusterWait => Vec::new(),
     }
 }
 
@@ -552,20 +530,7 @@ impl Lowerer<'_> {
     }
 
     fn range(&self, number: &Number) -> Option<Range> {
-        number.range(&|atomic| self.range_of(atomic))
-    }
-
-    fn range_of(&self, atomic: &Atomic) -> Option<Range> {
-        match atomic {
-            Atomic::Input(input) => Some(self.inputs.all[*input as usize].range),
-            Atomic::Index(index) => {
-                let count = self.counts.get(index)?;
-                let (_, high) = self.range(count)?;
-                Some((0, (high - 1).max(0)))
-            }
-            Atomic::Variable(_) => Some((0, (1 << 31) - 1)),
-            _ => None,
-        }
+        number.range(&|atomic| self.inputs.range_of(atomic, &self.counts))
     }
 
     /// Whether a number is known to be at least 0.

@@ -15,6 +15,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
+use crate::cfg::Loop;
 use crate::ir::BlockId;
 use crate::ir::Compute;
 use crate::ir::Kernel;
@@ -33,8 +34,8 @@ use crate::meaning::operand_width;
 use crate::meaning::result_of;
 use crate::meaning::result_width;
 use crate::recover::graph::Graph;
-use crate::recover::operands::written;
 use crate::recover::slice::Slice;
+use crate::recover::slice::is_event;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -219,8 +220,9 @@ impl Walker<'_> {
                     return refuse("a jump leaves two loops at once", &block.location);
                 }
             }
-            if !begins && let Some(index) = self.graph.loop_of_header(at) {
-                match self.enter(index, path, out, depth)? {
+            let graph = self.graph;
+            if !begins && let Some((_, natural)) = graph.headed_by(at) {
+                match self.enter(natural, path, out, depth)? {
                     Some((to, next)) => {
                         at = to;
                         path = next;
@@ -277,57 +279,52 @@ impl Walker<'_> {
 
     /// From a branch that decides nothing to where its sides meet.
     fn skip(&mut self, at: BlockId, path: &mut Path) -> Result<Option<BlockId>> {
-        let join = self.graph.postdominator[at.0 as usize];
-        let blocks = self.between(at, join);
+        let join = self.graph.join(at);
+        let blocks = self.graph.between(at, join);
         self.forget(&blocks, path)?;
         Ok(join)
     }
 
-    /// The blocks that can be reached from behind `at` without passing `join`.
-    fn between(&self, at: BlockId, join: Option<BlockId>) -> BTreeSet<BlockId> {
-        let mut blocks = BTreeSet::new();
-        let mut work = self.graph.successors[at.0 as usize].clone();
-        while let Some(block) = work.pop() {
-            if Some(block) != join && blocks.insert(block) {
-                work.extend(self.graph.successors[block.0 as usize].iter().copied());
-            }
-        }
-        blocks
-    }
-
     /// What blocks without events assign is unknown behind them.
-    fn forget(&mut self, blocks: &BTreeSet<BlockId>, path: &mut Path) -> Result<()> {
+    fn forget(&mut self, blocks: &[BlockId], path: &mut Path) -> Result<()> {
         for block in blocks {
-            let index = block.0 as usize;
-            if self.slice.events[index] {
-                let location = self.kernel.blocks[index].location.clone();
+            if self.slice.events[block.0 as usize] {
+                let location = &self.kernel.blocks[block.0 as usize].location;
                 return refuse(
                     "what is not followed decides about synchronization",
-                    &location,
+                    location,
                 );
             }
-            if let Some(natural) = self.graph.loop_of_header(*block)
-                && let Some(location) = self.slice.memory_waits.get(&natural)
+            if let Some((id, _)) = self.graph.headed_by(*block)
+                && let Some(location) = self.slice.memory_waits.get(&id)
             {
                 return refuse(
                     "a loop goes on until memory changes, which is not followed",
                     location,
                 );
             }
-            for (operation, relevant) in self.kernel.blocks[index]
-                .operations
-                .iter()
-                .zip(&self.slice.operations[index])
-            {
-                if *relevant {
-                    for register in written(&operation.kind) {
-                        let term = self.unknown(register);
-                        path.state[register.0 as usize] = Some(Value::Uniform(term));
-                    }
-                }
-            }
+        }
+        for register in self.assigned(blocks) {
+            let term = self.unknown(register);
+            path.state[register.0 as usize] = Some(Value::Uniform(term));
         }
         Ok(())
+    }
+
+    /// The registers that blocks assign, of those that matter.
+    fn assigned(&self, blocks: &[BlockId]) -> BTreeSet<RegisterId> {
+        let mut assigned = BTreeSet::new();
+        for block in blocks {
+            let at = block.0 as usize;
+            let operations = self.kernel.blocks[at]
+                .operations
+                .iter()
+                .zip(&self.slice.operations[at]);
+            for (operation, _) in operations.filter(|(_, relevant)| **relevant) {
+                assigned.extend(operation.kind.results());
+            }
+        }
+        assigned
     }
 
     fn width_of(&self, register: RegisterId) -> u16 {
@@ -473,7 +470,7 @@ impl Walker<'_> {
                 location,
             );
         }
-        let blocks = self.between(at, join);
+        let blocks = self.graph.between(at, join);
         self.forget(&blocks, &mut path)?;
         Ok(join.map(|join| (join, path)))
     }
@@ -481,7 +478,7 @@ impl Walker<'_> {
     /// Whether both sides of a branch come to `join` without events.
     fn is_silent(&self, at: BlockId, join: Option<BlockId>) -> bool {
         join.is_some()
-            && self.between(at, join).iter().all(|block| {
+            && self.graph.between(at, join).iter().all(|block| {
                 let index = block.0 as usize;
                 !self.slice.events[index]
                     && !matches!(self.kernel.blocks[index].end, Terminator::Exit)
@@ -490,14 +487,11 @@ impl Walker<'_> {
 
     /// Where the sides of a branch meet, if that is inside of the innermost loop.
     fn join(&self, at: BlockId) -> Option<BlockId> {
-        let join = self.graph.postdominator[at.0 as usize]?;
+        let join = self.graph.join(at)?;
         match self.frames.last() {
             Some(frame) => {
-                let natural = self.graph.loop_of_header(frame.header)?;
-                self.graph.loops[natural]
-                    .blocks
-                    .contains(&join)
-                    .then_some(join)
+                let (_, natural) = self.graph.headed_by(frame.header)?;
+                natural.contains(join).then_some(join)
             }
             None => Some(join),
         }
@@ -707,35 +701,27 @@ impl Walker<'_> {
     /// A loop: gives where its ways out come together and what comes there.
     fn enter(
         &mut self,
-        index: usize,
-        path: Path,
+        natural: &Loop,
+        mut path: Path,
         out: &mut Vec<Statement>,
         depth: u32,
     ) -> Result<Option<(BlockId, Path)>> {
-        let natural = &self.graph.loops[index];
-        let location = self.kernel.blocks[natural.header.0 as usize]
-            .location
-            .clone();
-        let events: Vec<&Operation> = natural
+        let kernel = self.kernel;
+        let location = &kernel.blocks[natural.header.0 as usize].location;
+        let blocks = natural
             .blocks
             .iter()
-            .flat_map(|block| &self.kernel.blocks[block.0 as usize].operations)
-            .filter(|operation| crate::recover::slice::is_event(operation))
-            .collect();
-        let follow = natural.follow;
-        if events.is_empty() {
-            if let Some(location) = self.slice.memory_waits.get(&index) {
-                return refuse(
-                    "a loop goes on until memory changes, which is not followed",
-                    location,
-                );
-            }
-            let blocks = natural.blocks.clone();
-            let mut path = path;
-            self.forget(&blocks, &mut path)?;
+            .map(|block| &kernel.blocks[block.0 as usize]);
+        let mut events = blocks
+            .flat_map(|block| &block.operations)
+            .filter(|operation| is_event(operation))
+            .peekable();
+        let follow = self.graph.follow(natural);
+        if events.peek().is_none() {
+            self.forget(&natural.blocks, &mut path)?;
             return Ok(follow.map(|follow| (follow, path)));
         }
-        let spins = events.iter().all(|operation| {
+        let spins = events.all(|operation| {
             matches!(
                 operation.kind,
                 OperationKind::Synchronization(Synchronization::MbarrierTest { .. })
@@ -743,13 +729,12 @@ impl Walker<'_> {
         });
         if spins && self.spinning.is_none() {
             let Some(follow) = follow else {
-                return refuse("a loop of tests of an mbarrier never ends", &location);
+                return refuse("a loop of tests of an mbarrier never ends", location);
             };
-            return self
-                .spin(natural.header, follow, path, out, depth, &location)
-                .map(|path| Some((follow, path)));
+            let path = self.spin(natural.header, follow, path, out, depth, location)?;
+            return Ok(Some((follow, path)));
         }
-        self.iterate(index, path, out, depth, &location)
+        self.iterate(natural, path, out, depth, location)
     }
 
     /// A loop that does nothing but test an mbarrier: a wait.
@@ -890,27 +875,14 @@ impl Walker<'_> {
     /// A loop with events: its body once, over phis.
     fn iterate(
         &mut self,
-        index: usize,
+        natural: &Loop,
         path: Path,
         out: &mut Vec<Statement>,
         depth: u32,
         location: &Location,
     ) -> Result<Option<(BlockId, Path)>> {
-        let natural = &self.graph.loops[index];
-        let (header, follow) = (natural.header, natural.follow);
-        let mut assigned: BTreeSet<RegisterId> = BTreeSet::new();
-        for block in &natural.blocks {
-            let at = block.0 as usize;
-            for (operation, relevant) in self.kernel.blocks[at]
-                .operations
-                .iter()
-                .zip(&self.slice.operations[at])
-            {
-                if *relevant {
-                    assigned.extend(written(&operation.kind));
-                }
-            }
-        }
+        let (header, follow) = (natural.header, self.graph.follow(natural));
+        let assigned = self.assigned(&natural.blocks);
         // Registers that turn out to keep their value, and those that differ between lanes.
         let mut kept: BTreeSet<RegisterId> = BTreeSet::new();
         let mut by_lane: BTreeSet<RegisterId> = BTreeSet::new();

@@ -1,0 +1,51 @@
+//! The protocol of a kernel: recovered, compared with runs of the kernel, and written.
+
+use crate::ir::Kernel;
+use crate::recover::Obstacle;
+use crate::recover::Roles;
+use crate::recover::Shape;
+use crate::recover::are_free;
+use crate::recover::meet_alike;
+use crate::recover::roles;
+use crate::recover::text;
+use crate::validate::Validation;
+use crate::validate::validate;
+
+/// What was recovered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lift {
+    /// The protocol as text of the protocol language.
+    pub text: String,
+    /// Whether a counterexample is one of a launch. Where it is not, parameters depend on each other, or a warp waits for
+    /// warps that may have ended, which the hardware does not wait for.
+    pub exact: bool,
+    /// How far it was compared with the kernel.
+    pub validation: Validation,
+}
+
+/// Recovers the protocol of a kernel. One that differs from the kernel in a run is an obstacle, too.
+pub fn lift(kernel: &Kernel, shape: Shape) -> Result<Lift, Obstacle> {
+    let Roles {
+        all: roles,
+        inputs,
+        mut arena,
+    } = roles(kernel, shape)?;
+    let exact = are_free(&roles, &inputs, &arena.terms) && meet_alike(&roles, shape.warps());
+    let validation =
+        validate(kernel, shape, &roles, &inputs, &mut arena).map_err(|difference| Obstacle {
+            reason: format!(
+                "internal: the recovered protocol differs from the kernel: {difference}"
+            ),
+            location: difference.location(),
+        })?;
+    let checked = validation.to_string();
+    let text = text(kernel, shape, &roles, &inputs, &checked)?;
+    Ok(Lift {
+        text,
+        exact,
+        validation,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,246 @@
+//! Kernels' protocols as they are written.
+
+use super::Lift;
+use super::lift;
+use crate::mlir;
+use crate::ptx;
+use crate::recover::Shape;
+
+const RING: &str = include_str!("../../../tests/mlir/ring.mlir");
+
+fn text(source: &str) -> String {
+    let module = mlir::read(source).unwrap_or_else(|error| panic!("{error}"));
+    let shape = Shape {
+        threads: [64, 1, 1],
+        cluster: [1; 3],
+    };
+    match lift(&module.kernels[0], shape) {
+        Ok(recovered) => {
+            assert!(
+                recovered.validation.launches >= 6,
+                "{:?}",
+                recovered.validation
+            );
+            assert!(recovered.exact);
+            recovered.text
+        }
+        Err(obstacle) => format!("line {}: {}", obstacle.location.line, obstacle.reason),
+    }
+}
+
+#[test]
+fn a_ring_over_tiles_is_a_count_of_rounds() {
+    insta::assert_snapshot!(text(RING), @r"
+    //! Recovered from the kernel `ring`.
+    //! 64 x 1 x 1 threads per CTA.
+    //! Checked against the kernel at 10 launches, 2216 events.
+    //! Assumed: lanes of a warp that take different ways meet again behind them
+    protocol ring
+
+    param tiles in 0..=1073741823
+    param rounds in 0..=1073741823
+
+    mbarrier smem_0_0[3] { arrivals: 1 }
+    mbarrier smem_0_24[3] { arrivals: 1 }
+    named cta_bar[16]
+
+    role warp0 warp {
+        sync cta_bar[0] 64  // line 42
+        var rounds0 = 0
+        for i in 0..tiles {  // line 46
+            for j in 0..rounds {  // line 47
+                wait smem_0_24[rounds0 % 3] (((rounds0 / 3) + 1) % 2)  // line 51
+                arrive smem_0_0[rounds0 % 3]  // line 56
+                rounds0 = rounds0 + 1
+            }
+        }
+    }
+
+    role warp1 warp {
+        sync cta_bar[0] 64  // line 42
+        var rounds0 = 0
+        for i in 0..tiles {  // line 72
+            for j in 0..rounds {  // line 73
+                wait smem_0_0[rounds0 % 3] ((rounds0 / 3) % 2)  // line 77
+                arrive smem_0_24[rounds0 % 3]  // line 80
+                rounds0 = rounds0 + 1
+            }
+        }
+    }
+    ");
+}
+
+#[test]
+fn what_is_changed_in_the_kernel_is_changed_in_its_protocol() {
+    let right = text(RING);
+    let produces = RING.find("scf.if %produces").unwrap();
+    for (from, to, says) in [
+        (
+            "%h0 = %c1",
+            "%h0 = %c0",
+            "wait smem_0_24[rounds0 % 3] ((rounds0 / 3) % 2)",
+        ),
+        (
+            "nvvm.mbarrier.arrive %fp, %c1",
+            "nvvm.mbarrier.arrive %fp, %c3",
+            "arrive smem_0_0[rounds0 % 3] 3",
+        ),
+        (
+            "%c0 to %rounds",
+            "%c1 to %rounds",
+            "for j in 0..max(rounds - 1, 0)",
+        ),
+        (
+            "%s1 = arith.addi %s, %c1",
+            "%s1 = arith.addi %s, %c0",
+            "which mbarrier",
+        ),
+    ] {
+        let (head, body) = RING.split_at(produces);
+        let changed = format!("{head}{}", body.replacen(from, to, 1));
+        assert_ne!(changed, RING, "{from} is there");
+        let found = text(&changed);
+        assert_ne!(found, right, "{to}");
+        assert!(
+            found.contains(says) || says == "which mbarrier",
+            "{to}:\n{found}"
+        );
+    }
+}
+
+#[test]
+fn a_loop_that_waits_for_memory_is_refused() {
+    let kernel = "gpu.module @m {
+  cuda.kernel @k(%p: !llvm.ptr<1>) attributes {nvvm.reqntid = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    scf.while : () -> () {
+      %v = llvm.load %p : !llvm.ptr<1> -> i32
+      %again = arith.cmpi eq, %v, %c0 : i32
+      scf.condition(%again)
+    } do {
+      scf.yield
+    }
+    nvvm.barrier
+    return
+  }
+}
+";
+    assert_eq!(
+        text(kernel),
+        "line 5: a loop goes on until memory changes, which is not followed"
+    );
+}
+
+/// Two warps of each CTA of a cluster, with an mbarrier of 1 arrival in `memory`.
+fn entry(cluster: u32, code: &str) -> Result<Lift, String> {
+    let text = format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 n, .param .u64 p)\n\
+         .reqntid 64, 1, 1\n{{\n.shared .align 8 .b64 memory;\n.reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n\
+         mov.u32 %r1, %tid.x;\nmov.u32 %r2, memory;\nsetp.eq.u32 %p1, %r1, 0;\nld.param.u64 %rd1, [p];\n\
+         ld.param.u32 %r3, [n];\n{code}\nret;\n}}\n"
+    );
+    let module = ptx::read(&text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let shape = Shape {
+        threads: [64, 1, 1],
+        cluster: [cluster, 1, 1],
+    };
+    lift(&module.kernels[0], shape).map_err(|obstacle| obstacle.reason)
+}
+
+const INIT: &str = "@%p1 mbarrier.init.shared.b64 [%r2], 1;\n";
+const ARRIVE: &str = "@%p1 mbarrier.arrive.shared.b64 _, [%r2];\n";
+
+#[test]
+fn what_lanes_read_from_memory_is_not_alike() {
+    // A load of each lane is the same as itself after an exchange only if the lanes read the same.
+    let exchanged = format!(
+        "{INIT}bar.sync 0;\nld.global.u32 %r4, [%rd1];\nshfl.sync.idx.b32 %r5, %r4, 0, 31, -1;\n\
+         setp.eq.u32 %p2, %r4, %r5;\n@%p2 bra done;\n{ARRIVE}done:"
+    );
+    let both = "ld.global.u32 %r4, [%rd1];\nsetp.eq.u32 %p2, %r4, 0;\n@%p2 bra other;\nbar.sync 0;\nbra done;\n\
+                other:\nbar.sync 0;\ndone:";
+    for code in [exchanged.as_str(), both] {
+        let reason = entry(1, code).unwrap_err();
+        assert!(reason.contains("memory"), "{reason}");
+    }
+}
+
+#[test]
+fn mbarriers_are_declared_where_they_are_ready_before_use() {
+    let cluster = "barrier.cluster.arrive;\nbarrier.cluster.wait;\n";
+    let peer = "mov.u32 %r6, 1;\nmapa.shared::cluster.u32 %r7, %r2, %r6;\n\
+                @%p1 mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r7];\n";
+    let late = format!("barrier.cluster.arrive;\n{INIT}barrier.cluster.wait;\n{ARRIVE}");
+    for (ctas, code, declared) in [
+        (1, format!("{INIT}bar.sync 0;\n{ARRIVE}"), true),
+        (1, format!("{INIT}bar.sync 0, 32;\n{ARRIVE}"), false),
+        (1, format!("bar.sync 0;\n{INIT}{ARRIVE}"), false),
+        (2, format!("{INIT}{cluster}{peer}"), true),
+        (2, format!("{INIT}bar.sync 0;\n{peer}"), false),
+        (2, late, false),
+    ] {
+        let found = entry(ctas, &code).unwrap().text;
+        assert_eq!(
+            !found.contains("init: explicit"),
+            declared,
+            "{code}\n{found}"
+        );
+    }
+}
+
+#[test]
+fn a_test_that_spares_a_later_wait_is_an_assumption() {
+    let test = "mbarrier.test_wait.parity.shared.b64 %p2, [%r2], 0;\n";
+    let wait = "@%p2 bra done;\nagain:\nmbarrier.try_wait.parity.shared.b64 %p3, [%r2], 0;\n@!%p3 bra again;\ndone:";
+    let taken = |between: &str| {
+        let found = entry(
+            1,
+            &format!("{INIT}bar.sync 0;\n{ARRIVE}{test}{between}{wait}"),
+        )
+        .unwrap();
+        assert!(found.text.contains("wait memory 0"), "{}", found.text);
+        found.text.contains("is not overtaken")
+    };
+    assert!(!taken(""));
+    assert!(taken("bar.sync 0;\n"));
+}
+
+#[test]
+fn loops_that_test_two_mbarriers_are_refused() {
+    let code = format!(
+        "{INIT}bar.sync 0;\nagain:\nmbarrier.try_wait.parity.shared.b64 %p2, [%r2], 0;\n@%p2 bra done;\n\
+         mbarrier.try_wait.parity.shared.b64 %p3, [%r2], 1;\n@!%p3 bra again;\ndone:"
+    );
+    assert_eq!(
+        entry(1, &code).unwrap_err(),
+        "a loop tests several mbarriers"
+    );
+    let all = "mbarrier.init.shared.b64 [%r2], 1;\nbar.sync 0;";
+    assert!(
+        entry(1, all)
+            .unwrap_err()
+            .contains("several lanes initialise")
+    );
+}
+
+#[test]
+fn warps_that_end_early_make_no_counterexample() {
+    assert!(entry(1, "bar.sync 0;").unwrap().exact);
+    // The second warp ends; the hardware does not wait for it.
+    let ended = "setp.ge.u32 %p2, %r1, 32;\n@%p2 ret;\nbar.sync 0;";
+    let found = entry(1, ended).unwrap();
+    assert!(!found.exact, "{}", found.text);
+    // All lanes end below a condition of the launch, one of them after an arrival.
+    let below = format!(
+        "{INIT}bar.sync 0;\nsetp.eq.u32 %p2, %r3, 7;\n@!%p2 bra rest;\n@!%p1 bra out;\n{ARRIVE}ret;\nout:\nret;\nrest:\nbar.sync 0;"
+    );
+    let found = entry(1, &below).unwrap();
+    assert!(
+        found
+            .text
+            .contains("arrive memory  // line 21\n    } else {\n"),
+        "{}",
+        found.text
+    );
+    assert!(found.validation.launches > 0);
+}
