@@ -10,8 +10,8 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use warplock::text;
 
-use crate::mutants;
-use crate::mutants::Mutant;
+use super::mutants;
+use super::mutants::Mutant;
 
 /// How the members of all roles of a protocol are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,131 @@
+//! `warplock certify`: a certificate is accepted as written and not otherwise.
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::support::program::Folder;
+
+/// A certificate for `dense`, by its folder's name below the test's.
+fn certificate(folder: &Folder) -> String {
+    folder.library("dense.wlk");
+    let output = folder.output(&["check", "dense.wlk", "--certificate", "c"], b"");
+    assert_eq!(output.status.code(), Some(0));
+    folder.only("c")
+}
+
+/// Certifies after a change to a file, and undoes the change.
+fn tampered(
+    folder: &Folder,
+    certificate: &str,
+    file: &Path,
+    change: &dyn Fn(&str) -> String,
+) -> String {
+    let before = fs::read_to_string(file).unwrap();
+    let after = change(&before);
+    assert_ne!(before, after, "nothing was changed in {}", file.display());
+    fs::write(file, after).unwrap();
+    let shown = folder.run(&["certify", certificate]);
+    fs::write(file, before).unwrap();
+    assert!(shown.starts_with("exit 101\n"), "{shown}");
+    shown
+        .lines()
+        .nth(2)
+        .unwrap()
+        .replace(certificate, "[certificate]")
+}
+
+#[test]
+fn a_certificate_is_accepted_with_and_without_its_protocol() {
+    let folder = Folder::new();
+    let certificate = certificate(&folder);
+    insta::assert_snapshot!(folder.run(&["certify", &certificate]), @r#"
+    exit 0
+    --- stdout
+    c/dense-deadlock-[digest]: CERTIFIED deadlock of `dense` by the ticket rule: 7 obligations hold
+      assumptions:
+        N >= 1
+        M >= 1
+        R >= 1
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+        CTAs start in the declared launch order, which CUDA does not promise
+    --- stderr
+    "#);
+    let manifest = format!("{certificate}/manifest.json");
+    let shown = folder.run(&["certify", "-q", &manifest, "--protocol", "dense.wlk"]);
+    assert!(shown.starts_with("exit 0\n"), "{shown}");
+}
+
+#[test]
+fn a_certificate_for_another_protocol_is_refused() {
+    let folder = Folder::new();
+    let certificate = certificate(&folder);
+    folder.library("lock_rank.wlk");
+    let shown = folder.run(&["certify", &certificate, "--protocol", "lock_rank.wlk"]);
+    assert!(shown.starts_with("exit 101\n"), "{shown}");
+    assert!(
+        shown.contains("REJECTED the certificate is about another text"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn every_change_is_noticed() {
+    let folder = Folder::new();
+    let certificate = certificate(&folder);
+    let path: PathBuf = folder.path().join(&certificate);
+    let manifest = path.join("manifest.json");
+    let script = fs::read_dir(&path)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .find(|path| path.extension().is_some_and(|ending| ending == "smt2"))
+        .unwrap();
+    let replace =
+        |from: &'static str, to: &'static str| move |text: &str| text.replacen(from, to, 1);
+    let digit = tampered(&folder, &certificate, &script, &|text| {
+        let at = text.rfind('0').unwrap();
+        format!("{}1{}", &text[..at], &text[at + 1..])
+    });
+    assert!(
+        digit.contains("differs from the one the manifest records"),
+        "{digit}"
+    );
+    for (from, to) in [
+        ("wait dq[m] == n", "wait dq[m] >= n"),
+        ("param N in 1..", "param N in 0.."),
+        ("\"descending\": false", "\"descending\": true"),
+        ("\"N >= 1\"", "\"N >= 2\""),
+        ("\"assume\": []", "\"assume\": [\"N > 1\"]"),
+        ("\"property\": \"deadlock\"", "\"property\": \"race\""),
+        ("\"schema\": 1", "\"schema\": 2"),
+    ] {
+        tampered(&folder, &certificate, &manifest, &replace(from, to));
+    }
+    tampered(&folder, &certificate, &manifest, &|text| {
+        text[..text.len() / 2].to_owned()
+    });
+    tampered(&folder, &certificate, &script, &|text| {
+        text[..text.len() / 2].to_owned()
+    });
+    let shown = folder.run(&["certify", "-q", &certificate]);
+    assert!(shown.starts_with("exit 0\n"), "{shown}");
+}
+
+#[test]
+fn a_certificate_that_is_not_there_and_a_solver_that_does_not_answer() {
+    let folder = Folder::new();
+    let certificate = certificate(&folder);
+    insta::assert_snapshot!(folder.run(&["certify", "missing"]), @r#"
+    exit 2
+    --- stdout
+    --- stderr
+    error: cannot read missing: No such file or directory (os error 2)
+    "#);
+    let shown = folder.run(&["certify", &certificate, "--solver", "true"]);
+    assert!(shown.starts_with("exit 101\n"), "{shown}");
+    assert!(
+        shown.contains("true answered neither sat nor unsat"),
+        "{shown}"
+    );
+}

@@ -1,0 +1,908 @@
+//! `warplock check`: verdicts as people and scripts see them.
+
+use crate::support::program::Folder;
+use crate::support::program::library;
+
+/// Neither `break` nor this lock is in the reach of a proof rule; the domain is finite.
+const BOUNDED: &str = "protocol bounded
+param N in 1..=2
+semaphore a = 0
+grid cta[n in 0..N] launch ascending resident all {
+    for i in 0..2 {
+        if i % 2 == 1 {
+            break
+        }
+        a += 1
+    }
+}
+";
+
+/// Odd N hang at `a`, N = 4 at the second wait of `right`.
+const TWO: &str = "protocol two
+param N in 1..
+mbarrier a { arrivals: 1 }
+mbarrier b { arrivals: 1 }
+role left {
+    if N % 2 == 1 {
+        wait a 0
+    } else {
+        arrive b
+    }
+}
+role right {
+    wait b 0
+    if N == 4 {
+        wait b 1
+    }
+}
+";
+
+#[test]
+fn a_refuted_protocol() {
+    let folder = Folder::new();
+    folder.library("lock_n_block.wlk");
+    insta::assert_snapshot!(folder.run(&["check", "lock_n_block.wlk"]), @"
+    exit 1
+    --- stdout
+    lock_n_block.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+        --> lock_n_block.wlk:18
+      18 |         wait dq[m] == n
+      visits (rows: first index, # visited):
+          0
+        0 .
+        1 #
+      element  start  now  waited for           changed by          completes
+      dq[0]    0      0    cta[1] == 1 (never)  cta[1] + 1 (never)  no
+      trace:
+        1  cta[0]  starts and has nothing to do
+        2  cta[1]  starts
+      minimal:
+        smallest by (N, M, entries, R) among inputs with at most 4 values per index, entries per row and iterations per loop
+      assumptions:
+        N >= 1
+        M >= 1
+        R >= 1
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+        CTAs start in the declared launch order, which CUDA does not promise
+      decided by event encoding in [time]
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_value_that_was_passed() {
+    let folder = Folder::new();
+    folder.library("delayed_release_csr.wlk");
+    insta::assert_snapshot!(folder.run(&["check", "-q", "delayed_release_csr.wlk"]), @r#"
+    exit 1
+    --- stdout
+    delayed_release_csr.wlk: deadlock: REFUTED at N = 1, M = 2, R = 1, visits = {(0, 0), (0, 1)}, row 0 of visits in the order 1, 0: cta[0] waits for dq[0] == 0, but dq[0] is 1 and never goes down: cta[0] itself added 1
+    --- stderr
+    "#);
+}
+
+#[test]
+fn places_that_are_taken_and_what_would_help() {
+    let folder = Folder::new();
+    folder.library("lock_rank_descending_launch.wlk");
+    let shown = folder.run(&["check", "lock_rank_descending_launch.wlk"]);
+    insta::assert_snapshot!(shown, @"
+    exit 1
+    --- stdout
+    lock_rank_descending_launch.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(0, 0), (1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: cta[0], which still adds to it, cannot start: cta[1] holds the only place
+        --> lock_rank_descending_launch.wlk:19
+      19 |         wait dq[m] == rank(n, m)
+      visits (rows: first index, # visited):
+          0
+        0 #
+        1 #
+      element  start  now  waited for                                changed by                              completes
+      dq[0]    0      0    cta[0] == 0 (never), cta[1] == 1 (never)  cta[0] + 1 (never), cta[1] + 1 (never)  no
+      who waits for whom:
+        cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: cta[0], which still adds to it, cannot start: cta[1] holds the only place
+        cta[0] cannot start: cta[1] holds the only place
+        which closes a cycle at cta[1]
+      never started:
+        cta[0]
+      trace:
+        1  cta[1]  starts
+      minimal:
+        smallest by (N, M, entries, R) among inputs with at most 4 values per index, entries per row and iterations per loop
+      notes:
+        with the whole grid resident at once it cannot hang (by the ticket rule)
+      assumptions:
+        N >= 1
+        M >= 1
+        R >= 1
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+        CTAs start in the declared launch order, which CUDA does not promise
+      decided by event encoding in [time]
+    --- stderr
+    ");
+}
+
+#[test]
+fn memory_that_was_not_cleared() {
+    let folder = Folder::new();
+    folder.library("unzeroed.wlk");
+    insta::assert_snapshot!(folder.run(&["check", "-q", "unzeroed.wlk"]), @r#"
+    exit 1
+    --- stdout
+    unzeroed.wlk: deadlock: REFUTED at N = 1, M = 1, R = 1, visits = {(0, 0)}, dq[0] = 1 at the start: cta[0] waits for dq[0] == 0, but dq[0] is 1 and never goes down: it started at 1
+    --- stderr
+    "#);
+}
+
+#[test]
+fn barriers_are_explained_as_well() {
+    let folder = Folder::new();
+    folder.file(
+        "barrier.wlk",
+        "protocol barrier
+mbarrier full { arrivals: 2 }
+mbarrier empty { arrivals: 1 }
+role producer warp {
+    arrive full
+    wait empty 0
+}
+role consumer warp {
+    wait full 0
+    arrive empty
+}
+",
+    );
+    insta::assert_snapshot!(folder.run(&["check", "barrier.wlk"]), @r#"
+    exit 1
+    --- stdout
+    barrier.wlk: deadlock: REFUTED consumer waits for full to leave phase 0, but full is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (producer did and will not again)
+       --> barrier.wlk:9
+      9 |     wait full 0
+      element  start  now                 waited for                   changed by                 completes
+      full     -      phase 0, 1 pending  consumer phase != 0 (never)  producer arrive 1          no
+      empty    -      phase 0, 1 pending  producer phase != 0 (never)  consumer arrive 1 (never)  no
+      who waits for whom:
+        producer waits for empty to leave phase 0, but empty is in phase 0 with 1 arrival pending and nothing changes that: consumer, which still arrives at it, itself waits for full to leave phase 0
+        consumer waits for full to leave phase 0, but full is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (producer did and will not again)
+      trace:
+        1  producer  arrives at full: phase 0, 1 pending  (line 5)
+      minimal:
+        the protocol has no parameters that could be smaller
+      assumptions:
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by adversarial schedules in [time]
+    --- stderr
+    "#);
+}
+
+/// Two CTAs that arrive on both barriers and wait on their own for `parity`.
+fn jacobi(parity: &str) -> String {
+    format!(
+        "protocol jacobi
+param T in 1..
+param N in 0..
+mbarrier bar[2] {{ arrivals: 2 * T }}
+role thread[cta in 0..2][t in 0..T] {{
+    for i in 0..N {{
+        arrive bar[cta]
+        arrive bar[1 - cta]
+        wait bar[cta] {parity}
+    }}
+}}
+"
+    )
+}
+
+#[test]
+fn a_hard_coded_phase_and_in_which_sense_the_input_is_the_smallest() {
+    let folder = Folder::new();
+    folder.file("jacobi.wlk", jacobi("0"));
+    insta::assert_snapshot!(folder.run(&["check", "jacobi.wlk"]), @"
+    exit 1
+    --- stdout
+    jacobi.wlk: deadlock: REFUTED at T = 1, N = 2: thread[0][0] waits for bar[0] to leave phase 0, but bar[0] is in phase 0 with 2 arrivals pending and nothing changes that: nobody who is left arrives at it (thread[1][0] did and will not again)
+       --> jacobi.wlk:9
+      9 |         wait bar[cta] 0
+      elements:
+        bar[0]: phase 0, 2 pending
+          waited for: thread[0][0] phase != 0 (never), thread[0][0] phase != 0
+          changed by: thread[0][0] arrive 1, thread[0][0] arrive 1, thread[1][0] arrive 1, thread[1][0] arrive 1
+        bar[1]: phase 0, 2 pending
+          waited for: thread[1][0] phase != 0 (never), thread[1][0] phase != 0
+          changed by: thread[0][0] arrive 1, thread[0][0] arrive 1, thread[1][0] arrive 1, thread[1][0] arrive 1
+      blocked:
+        thread[0][0] at line 9: bar[0] phase != 0, found phase 0, 2 pending: nobody who is left arrives at it (thread[1][0] did and will not again)
+        thread[1][0] at line 9: bar[1] phase != 0, found phase 0, 2 pending: nobody who is left arrives at it (thread[0][0] did and will not again)
+      trace:
+         1  thread[0][0]  arrives at bar[0]: phase 0, 1 pending  (line 7)
+         2  thread[0][0]  arrives at bar[1]: phase 0, 1 pending  (line 8)
+         3  thread[1][0]  arrives at bar[1]: phase 1, 2 pending  (line 7)
+         4  thread[1][0]  arrives at bar[0]: phase 1, 2 pending  (line 8)
+         5  thread[0][0]  passes bar[0], which has left phase 0  (line 9)
+         6  thread[0][0]  arrives at bar[0]: phase 1, 1 pending  (line 7)
+         7  thread[0][0]  arrives at bar[1]: phase 1, 1 pending  (line 8)
+         8  thread[1][0]  passes bar[1], which has left phase 0  (line 9)
+         9  thread[1][0]  arrives at bar[1]: phase 0, 2 pending  (line 7)
+        10  thread[1][0]  arrives at bar[0]: phase 0, 2 pending  (line 8)
+      minimal:
+        smallest by (T, N) among T in 1..=5, N in 0..=4; every smaller one of these was explored exhaustively
+      assumptions:
+        T >= 1
+        N >= 0
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by adversarial schedules in [time]
+    --- stderr
+    ");
+    let minimize = ["check", "-q", "--minimize", "N", "jacobi.wlk"];
+    insta::assert_snapshot!(folder.run(&minimize), @"
+    exit 1
+    --- stdout
+    jacobi.wlk: deadlock: REFUTED at T = 1, N = 2: thread[0][0] waits for bar[0] to leave phase 0, but bar[0] is in phase 0 with 2 arrivals pending and nothing changes that: nobody who is left arrives at it (thread[1][0] did and will not again)
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_barrier_protocol_is_proved_for_all_threads_and_rounds() {
+    let folder = Folder::new();
+    folder.file("jacobi.wlk", jacobi("i % 2"));
+    insta::assert_snapshot!(folder.run(&["check", "jacobi.wlk"]), @"
+    exit 0
+    --- stdout
+    jacobi.wlk: deadlock: PROVED for every T >= 1, N >= 0 and schedule: all 11 obligations of the cut rule hold
+      assumptions:
+        T >= 1
+        N >= 0
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by cut rule in [time]
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_proof_by_cuts_shows_them() {
+    let folder = Folder::new();
+    folder.file(
+        "jacobi.wlk",
+        "protocol jacobi
+param T in 1..
+param N in 0..
+mbarrier bar[2] { arrivals: 2 * T }
+role thread[cta in 0..2][t in 0..T] {
+    for i in 0..N {
+        arrive bar[cta]
+        arrive bar[1 - cta]
+        wait bar[cta] i % 2
+    }
+}
+",
+    );
+    insta::assert_snapshot!(folder.run(&["check", "--property", "deadlock", "--explain-proof", "jacobi.wlk"]), @"
+    exit 0
+    --- stdout
+    jacobi.wlk: deadlock: PROVED for every T >= 1, N >= 0 and schedule: all 11 obligations of the cut rule hold
+      why it holds:
+        No step of one thread can undo what lets another go on, so it is enough that no choice of one place per role leaves everybody blocked.
+        While a thread stands before a wait, nobody gets far enough to complete a further phase of its barrier, so a parity bit is never mistaken for another.
+          `wait bar[cta] i % 2` of thread[0] waits for completion number: earlier rounds there, plus 1
+          `wait bar[cta] i % 2` of thread[1] waits for completion number: earlier rounds there, plus 1
+          while thread[0] stands before `wait bar[cta] i % 2` in iteration n:
+            the others of thread[0]: no further than `wait bar[cta] i % 2` in iteration n + 1
+            thread[1]: no further than `wait bar[cta] i % 2` in iteration n + 1
+          while thread[1] stands before `wait bar[cta] i % 2` in iteration n:
+            thread[0]: no further than `wait bar[cta] i % 2` in iteration n + 1
+            the others of thread[1]: no further than `wait bar[cta] i % 2` in iteration n + 1
+      obligations:
+        declares_bar: `bar` expects at least one arrival
+        defined_c0_6: `wait bar[cta] i % 2` is well defined
+        operands_c0_s0: in thread[0], `arrive bar[cta]` stays in range
+        operands_c0_s1: in thread[0], `arrive bar[1 - cta]` stays in range
+        operands_c0_s2: in thread[0], `wait bar[cta] i % 2` stays in range
+        defined_c1_6: `wait bar[cta] i % 2` is well defined
+        operands_c1_s0: in thread[1], `arrive bar[cta]` stays in range
+        operands_c1_s1: in thread[1], `arrive bar[1 - cta]` stays in range
+        operands_c1_s2: in thread[1], `wait bar[cta] i % 2` stays in range
+        cut_c0_s2: while a member of thread[0] is held at `wait bar[cta] i % 2`, everybody else stops where the cut says, and the element it looks at does not run ahead
+        progress: no choice of places leaves somebody blocked and nobody able to go on
+      assumptions:
+        T >= 1
+        N >= 0
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by cut rule in [time]
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_proof_shows_its_ranks_and_what_is_never_reached() {
+    let folder = Folder::new();
+    folder.file(
+        "ring.wlk",
+        "protocol ring
+param S in 2..=2
+param C in 1..
+param N in 1..
+mbarrier full[S] { arrivals: 1 }
+mbarrier empty[S] { arrivals: C }
+role producer {
+    var p = producer(S)
+    for i in 0..N {
+        wait empty[p.index] p.phase
+        arrive full[p.index]
+        advance p
+    }
+    if N < 1 {
+        arrive full[0]
+    }
+}
+role consumer[c in 0..C] {
+    var p = consumer(S)
+    for i in 0..N {
+        wait full[p.index] p.phase
+        arrive empty[p.index]
+        advance p
+    }
+}
+",
+    );
+    insta::assert_snapshot!(folder.run(&["check", "--explain-proof", "ring.wlk"]), @"
+    exit 0
+    --- stdout
+    ring.wlk: deadlock: PROVED for every S in 2..=2, C >= 1, N >= 1 and schedule: all 60 obligations of the order rule hold
+      why it holds:
+        Whoever waits has a greater rank than whoever is waited for, and ranks do not fall along a program, so nobody waits in a circle. `#i` is how many iterations of the loop over `i` the member has completed over its whole run.
+        `wait empty[p.index] p.phase` of producer: rank #i.
+        `arrive full[p.index]` of producer: rank #i.
+        `arrive full[0]` of producer: rank #i.
+        `wait full[p.index] p.phase` of consumer: rank #i + 1.
+        `arrive empty[p.index]` of consumer: rank #i + 1.
+        The waits `wait empty[p.index] p.phase` of producer, numbered in their order, are for the arrivals S before, and the first S for none.
+        The waits `wait full[p.index] p.phase` of consumer, numbered in their order, are for the arrivals of the same number.
+        The generation after that of `wait full[p.index] p.phase` of consumer needs an arrival of producer, who has waited at `empty` for consumer; consumer has gone on by then.
+        Before `arrive full[p.index]` of producer, the generation before its own has completed: producer has waited at `empty` for consumer; this is what has been waited for.
+        Before `arrive full[0]` of producer, the generation before its own has completed: producer has waited at `empty` for consumer; this is what has been waited for.
+        The generation after that of `wait empty[p.index] p.phase` of producer needs an arrival of consumer, who has waited at `full` for producer; producer has gone on by then.
+        Before `arrive empty[p.index]` of consumer, the generation before its own has completed: consumer has waited at `full` for producer; this is what has been waited for.
+      obligations:
+        declares_empty: `empty` has at least 1
+        size_c1: the number of members of consumer is not negative
+        defined_c0_3: `wait empty[p.index] p.phase` is well defined
+        defined_c0_4: `wait empty[p.index] p.phase` is well defined
+        defined_c0_6: `arrive full[p.index]` is well defined
+        defined_c1_3: `wait full[p.index] p.phase` is well defined
+        defined_c1_4: `wait full[p.index] p.phase` is well defined
+        defined_c1_6: `arrive empty[p.index]` is well defined
+        turn_c0_s1: `arrive full[p.index]` of producer goes through its elements in turn
+        turn_c0_s2: `arrive full[0]` of producer goes through its elements in turn
+        turn_c0_s2_2: `arrive full[0]` of producer goes through its elements in turn
+        turn_c0_s2_3: `arrive full[0]` of producer goes through its elements in turn
+        turn_c1_s1: `arrive empty[p.index]` of consumer goes through its elements in turn
+        awaits_c1_s0: `wait full[p.index] p.phase` of consumer is for the generation that it is meant for
+        awaits_c1_s0_2: `wait full[p.index] p.phase` of consumer is for the generation that it is meant for
+        exists_c1_s0_by0: `wait full[p.index] p.phase` of consumer is for arrivals that producer make
+        exists_c1_s0_by0_2: `wait full[p.index] p.phase` of consumer is for arrivals that producer make
+        awaits_c0_s0: `wait empty[p.index] p.phase` of producer is for the generation that it is meant for
+        awaits_c0_s0_2: `wait empty[p.index] p.phase` of producer is for the generation that it is meant for
+        exists_c0_s0_by1: `wait empty[p.index] p.phase` of producer is for arrivals that consumer make
+        not_behind_c1_s0: before `wait full[p.index] p.phase` of consumer, the generation before has completed
+        not_behind_c1_s0_2: before `wait full[p.index] p.phase` of consumer, the generation before has completed
+        not_lapped_c1_s0: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_2: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_3: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_4: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_5: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_6: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_7: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_8: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_9: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        not_lapped_c1_s0_10: the generation after that of `wait full[p.index] p.phase` of consumer needs an arrival that comes later
+        in_turn_c0_s1: before `arrive full[p.index]` of producer, the generation before its own has completed
+        in_turn_c0_s1_2: before `arrive full[p.index]` of producer, the generation before its own has completed
+        in_turn_c0_s1_3: before `arrive full[p.index]` of producer, the generation before its own has completed
+        in_turn_c0_s1_4: before `arrive full[p.index]` of producer, the generation before its own has completed
+        in_turn_c0_s1_5: before `arrive full[p.index]` of producer, the generation before its own has completed
+        in_turn_c0_s2: before `arrive full[0]` of producer, the generation before its own has completed
+        in_turn_c0_s2_2: before `arrive full[0]` of producer, the generation before its own has completed
+        in_turn_c0_s2_3: before `arrive full[0]` of producer, the generation before its own has completed
+        in_turn_c0_s2_4: before `arrive full[0]` of producer, the generation before its own has completed
+        in_turn_c0_s2_5: before `arrive full[0]` of producer, the generation before its own has completed
+        not_behind_c0_s0: before `wait empty[p.index] p.phase` of producer, the generation before has completed
+        not_behind_c0_s0_2: before `wait empty[p.index] p.phase` of producer, the generation before has completed
+        not_lapped_c0_s0: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
+        not_lapped_c0_s0_2: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
+        not_lapped_c0_s0_3: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
+        not_lapped_c0_s0_4: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
+        not_lapped_c0_s0_5: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
+        not_lapped_c0_s0_6: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
+        not_lapped_c0_s0_7: the generation after that of `wait empty[p.index] p.phase` of producer needs an arrival that comes later
+        in_turn_c1_s1: before `arrive empty[p.index]` of consumer, the generation before its own has completed
+        in_turn_c1_s1_2: before `arrive empty[p.index]` of consumer, the generation before its own has completed
+        in_turn_c1_s1_3: before `arrive empty[p.index]` of consumer, the generation before its own has completed
+        in_turn_c1_s1_4: before `arrive empty[p.index]` of consumer, the generation before its own has completed
+        in_turn_c1_s1_5: before `arrive empty[p.index]` of consumer, the generation before its own has completed
+        in_turn_c1_s1_6: before `arrive empty[p.index]` of consumer, the generation before its own has completed
+        rank_c1_s0_by_c0_s1: `wait full[p.index] p.phase` of consumer has a greater rank than the arrival that it is for, `arrive full[p.index]` of producer
+        rank_c1_s0_by_c0_s2: `wait full[p.index] p.phase` of consumer has a greater rank than the arrival that it is for, `arrive full[0]` of producer
+        rank_c0_s0_by_c1_s1: `wait empty[p.index] p.phase` of producer has a greater rank than the arrival that it is for, `arrive empty[p.index]` of consumer
+      notes:
+        no run reaches `arrive full[0]` in line 15, so the proof says nothing about it
+      assumptions:
+        2 <= S <= 2
+        C >= 1
+        N >= 1
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by order rule in [time]
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_barrier_protocol_that_nothing_decides_is_bounded() {
+    let folder = Folder::new();
+    folder.file(
+        "reset.wlk",
+        "protocol reset
+param N in 1..=3
+semaphore s = 0
+mbarrier b { arrivals: N }
+role one[i in 0..N] {
+    arrive b
+    wait b 0
+    s = 1
+}
+role two {
+    wait s >= 1
+}
+",
+    );
+    insta::assert_snapshot!(folder.run(&["check", "reset.wlk"]), @"
+    exit 3
+    --- stdout
+    reset.wlk: deadlock: BOUNDED no violation for N in 1..=3; no proof: the proof rules do not cover a reset of a semaphore that does not directly follow a wait for its value, or at which several wait
+      notes:
+        also tried: the counting rule: the proof rules do not cover a semaphore that is set
+        35 states explored
+      assumptions:
+        1 <= N <= 3
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      hint: a longer --timeout searches further; with some parameters fixed (--set P=V) or related (--assume EXPR) a proof may be found
+      decided by explicit search in [time]
+    --- stderr
+    ");
+}
+
+#[test]
+fn what_is_undefined_is_not_refuted() {
+    let folder = Folder::new();
+    folder.file(
+        "over.wlk",
+        "protocol over
+param N in 1..
+mbarrier bar { arrivals: N }
+role thread {
+    arrive bar 2
+}
+",
+    );
+    insta::assert_snapshot!(folder.run(&["check", "over.wlk"]), @"
+    exit 4
+    --- stdout
+    over.wlk: deadlock: UNKNOWN a run does something undefined at N = 1: thread: 2 arrivals where 1 are pending
+       --> over.wlk:5
+      5 |     arrive bar 2
+      notes:
+        also tried: the order rule: it could not be shown that as many arrive at `bar` as it expects; the counting rule: a member can get more than 3 rounds ahead of another
+        129 states explored
+      assumptions:
+        N >= 1
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      hint: give it more time (--timeout), fix parameters (--set P=V), or search concrete values exhaustively (warplock explore)
+      decided by explicit search in [time]
+    --- stderr
+    ");
+}
+
+#[test]
+fn further_counterexamples_differ_in_where_the_roles_wait() {
+    let folder = Folder::new();
+    folder.file("two.wlk", TWO);
+    let check = ["check", "two.wlk", "--counterexamples", "3"];
+    insta::assert_snapshot!(folder.run(&check), @"
+    exit 1
+    --- stdout
+    two.wlk: deadlock: REFUTED at N = 1: left waits for a to leave phase 0, but a is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+       --> two.wlk:7
+      7 |         wait a 0
+      element  start  now                 waited for                changed by  completes
+      a        -      phase 0, 1 pending  left phase != 0 (never)   nobody      no
+      b        -      phase 0, 1 pending  right phase != 0 (never)  nobody      no
+      blocked:
+        left at line 7: a phase != 0, found phase 0, 1 pending: nobody else arrives at it
+        right at line 13: b phase != 0, found phase 0, 1 pending: nobody else arrives at it
+      minimal:
+        smallest by (N) among N in 1..=5; there are no smaller ones
+      further counterexamples:
+        at N = 4: blocked are right at line 15 (b phase != 1, found phase 1, 1 pending)
+      notes:
+        2 counterexamples of the 3 asked for: no other choice of statements was found at which roles wait in vain (looked through for N in 1..=4 and at the values of the first: up to 64 inputs each, and up to 256 stuck runs of each input)
+      assumptions:
+        N >= 1
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by adversarial schedules in [time]
+    --- stderr
+    ");
+    let witnesses = [&check[..], &["--witness", "w", "-q"]].concat();
+    folder.run(&witnesses);
+    let written = std::fs::read_dir(folder.path().join("w")).unwrap();
+    for witness in written {
+        let path = witness.unwrap().path();
+        let shown = folder.run(&["replay", "-q", path.to_str().unwrap()]);
+        assert!(shown.starts_with("exit 0\n"), "{shown}");
+    }
+}
+
+#[test]
+fn a_hang_at_twenty_iterations_is_found() {
+    let folder = Folder::new();
+    folder.file(
+        "twenty.wlk",
+        "protocol twenty
+param T in 1..
+param N in 0..
+mbarrier bar { arrivals: T }
+role thread[t in 0..T] {
+    for i in 0..N {
+        arrive bar
+        wait bar if i == 19 then 0 else i % 2
+    }
+}
+",
+    );
+    insta::assert_snapshot!(folder.run(&["check", "-q", "twenty.wlk"]), @"
+    exit 1
+    --- stdout
+    twenty.wlk: deadlock: REFUTED at T = 1, N = 20: thread[0] waits for bar to leave phase 0, but bar is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+}
+
+#[test]
+fn what_is_not_handled_for_all_values_is_never_proved() {
+    let folder = Folder::new();
+    let statements = [
+        "async copy t completes full 8",
+        "commit full",
+        "sync split",
+        "acquire pool_of_none 1",
+    ];
+    for statement in statements {
+        let source = format!(
+            "protocol p
+            param N in 1..
+            semaphore turn = 0
+            mbarrier full {{ arrivals: 9 }}
+            mbarrier late {{ arrivals: 9, init: explicit }}
+            barrier split {{ arrivals: 9 }}
+            pool pool_of_none = 0
+            grid cta[n in 0..N] launch ascending resident 1.. {{
+                wait turn == n
+                if n == 1000 {{ {statement} }}
+                turn += 1
+            }}"
+        );
+        folder.file("p.wlk", &source);
+        let shown = folder.run(&["check", "p.wlk", "--timeout", "1"]);
+        assert!(!shown.contains("PROVED"), "{statement}: {shown}");
+        // At N = 1001 some of them hang, which is found if there is the time.
+        let codes = ["exit 1", "exit 3", "exit 4"];
+        assert!(
+            codes.iter().any(|code| shown.contains(code)),
+            "{statement}: {shown}"
+        );
+    }
+    // Without them it is.
+    let source = "protocol p
+        param N in 1..
+        semaphore turn = 0
+        buffer data[N]
+        grid cta[n in 0..N] launch ascending resident 1.. {
+            var p = producer(2)
+            wait turn == p.count + n
+            async copy data[n]
+            wait_group 0
+            turn += 1
+        }";
+    folder.file("p.wlk", source);
+    assert!(folder.run(&["check", "p.wlk"]).contains("PROVED"));
+}
+
+#[test]
+fn a_proved_protocol_with_its_argument() {
+    let folder = Folder::new();
+    folder.library("lock_rank.wlk");
+    let shown = folder.run(&["check", "--explain-proof", "lock_rank.wlk"]);
+    insta::assert_snapshot!(shown, @"
+    exit 0
+    --- stdout
+    lock_rank.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1, pattern visits, row order and schedule: all 7 obligations of the ticket rule hold
+      why it holds:
+        Order the members of `cta`: smaller n first.
+        Each waits only for members before it in this order, so the first one that has not finished can always go on.
+        They also start in this order, so whoever is waited for has a place already, however few places there are.
+        Members that use the same element of `dq` differ in n only.
+        Line 19, `wait dq[m] == rank(n, m)`: the value asked for grows from one member to the next by exactly what that member adds, so the value asked for is the sum over all members before.
+      obligations:
+        000_in_range_s1: `wait dq[m] == rank(n, m)` stays in range.
+        001_in_range_s3: `dq[m] += 1` stays in range.
+        002_some_resident: at least one CTA is resident.
+        003_guarded_s1_s3: `dq[m] += 1` is guarded by a wait on the same element.
+        004_followed_s1_s3: `wait dq[m] == rank(n, m)` is followed by an addition of its own.
+        005_telescope_step_s1: the value of `wait dq[m] == rank(n, m)` grows by what each smaller CTA adds.
+        006_telescope_sum_s1: `wait dq[m] == rank(n, m)` waits for the sum over all smaller CTAs.
+      assumptions:
+        N >= 1
+        M >= 1
+        R >= 1
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+        CTAs start in the declared launch order, which CUDA does not promise
+      decided by ticket rule in [time]
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_bounded_protocol() {
+    let folder = Folder::new();
+    folder.file("bounded.wlk", BOUNDED);
+    insta::assert_snapshot!(folder.run(&["check", "bounded.wlk"]), @"
+    exit 3
+    --- stdout
+    bounded.wlk: deadlock: BOUNDED no violation for inputs with at most 32 values per index, entries per row and iterations per loop, whatever the other parameters; no proof: the proof rules do not cover a `break` under a condition that is not a range of the loop's variable
+      notes:
+        also tried: the ticket rule: the proof rules do not cover `break`; the turn rule: the proof rules do not cover `break`; the counting rule: the proof rules do not cover `break`
+      assumptions:
+        1 <= N <= 2
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+        CTAs start in the declared launch order, which CUDA does not promise
+      hint: a longer --timeout searches further; with some parameters fixed (--set P=V) or related (--assume EXPR) a proof may be found
+      decided by bounded search in [time]
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_property_that_does_not_apply_is_unknown() {
+    let folder = Folder::new();
+    folder.library("dense.wlk");
+    let shown = folder.run(&["check", "--property", "race,deadlock", "-q", "dense.wlk"]);
+    insta::assert_snapshot!(shown, @"
+    exit 4
+    --- stdout
+    dense.wlk: race: UNKNOWN the protocol reads and writes no declared buffer
+    dense.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 7 obligations of the ticket rule hold
+    --- stderr
+    ");
+}
+
+#[test]
+fn several_files_are_reported_in_order_and_a_bad_one_stops_nobody() {
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path().join("all")).unwrap();
+    folder.file("all/b.wlk", library("lock_n_block.wlk"));
+    folder.file("all/c.wlk", "protocol");
+    folder.file("all/d.txt", "no protocol");
+    folder.file("all/a.wlk", library("dense.wlk"));
+    let shown = folder.run(&[
+        "check",
+        "-q",
+        "--jobs",
+        "2",
+        "all",
+        "missing.wlk",
+        "all/a.wlk",
+    ]);
+    insta::assert_snapshot!(shown, @r#"
+    exit 2
+    --- stdout
+    all/a.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 7 obligations of the ticket rule hold
+    all/b.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+    all/a.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 7 obligations of the ticket rule hold
+    --- stderr
+    Error: expected the protocol's name, found the end of the text
+       ╭─[ all/c.wlk:1:9 ]
+       │
+     1 │ protocol
+       │         │ 
+       │         ╰─ expected the protocol's name
+    ───╯
+    error: cannot read missing.wlk: No such file or directory (os error 2)
+    "#);
+}
+
+#[test]
+fn the_worst_verdict_decides_the_exit_code() {
+    let folder = Folder::new();
+    folder.library("dense.wlk");
+    folder.library("lock_n_block.wlk");
+    folder.file("bounded.wlk", BOUNDED);
+    let code = |arguments: &[&str]| folder.output(arguments, b"").status.code().unwrap();
+    assert_eq!(code(&["check", "dense.wlk"]), 0);
+    assert_eq!(code(&["check", "dense.wlk", "bounded.wlk"]), 3);
+    let race = &["check", "bounded.wlk", "--property", "race,deadlock"];
+    assert_eq!(code(race), 4);
+    assert_eq!(code(&["check", "lock_n_block.wlk", "bounded.wlk"]), 1);
+}
+
+#[test]
+fn the_domain_can_be_narrowed() {
+    let folder = Folder::new();
+    folder.library("lock_rank_descending_launch.wlk");
+    let file = "lock_rank_descending_launch.wlk";
+    let shown = folder.run(&["check", "-q", file, "--assume", "R >= N", "--set", "M=3"]);
+    insta::assert_snapshot!(shown, @r#"
+    exit 0
+    --- stdout
+    lock_rank_descending_launch.wlk: deadlock: PROVED for every N >= 1, M = 3, R >= 1, pattern visits, row order and schedule, assuming R >= N: all 8 obligations of the ticket rule hold
+    --- stderr
+    "#);
+}
+
+#[test]
+fn a_counterexample_is_small_in_the_order_asked_for() {
+    let folder = Folder::new();
+    folder.library("delayed_release_csr.wlk");
+    let file = "delayed_release_csr.wlk";
+    let shown = folder.run(&["check", "-q", file, "--minimize", "M,entries"]);
+    insta::assert_snapshot!(shown, @r#"
+    exit 1
+    --- stdout
+    delayed_release_csr.wlk: deadlock: REFUTED at N = 1, M = 2, R = 1, visits = {(0, 0), (0, 1)}, row 0 of visits in the order 1, 0: cta[0] waits for dq[0] == 0, but dq[0] is 1 and never goes down: cta[0] itself added 1
+    --- stderr
+    "#);
+}
+
+#[test]
+fn standard_input_is_a_file() {
+    let folder = Folder::new();
+    let shown = folder.run_with(&["check", "-q", "-"], library("dense.wlk").as_bytes());
+    insta::assert_snapshot!(shown, @r#"
+    exit 0
+    --- stdout
+    <stdin>: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 7 obligations of the ticket rule hold
+    --- stderr
+    "#);
+}
+
+#[test]
+fn expectations_are_compared() {
+    let folder = Folder::new();
+    folder.library("lock_rank_descending_launch.wlk");
+    let wrong = library("lock_n_block.wlk").replace("N = 2, M = 1", "N = 3");
+    folder.file("wrong.wlk", wrong + "expect deadlock: proved\n");
+    folder.file("none.wlk", BOUNDED);
+    let shown = folder.run(&["check", "--expect", "lock_rank_descending_launch.wlk"]);
+    insta::assert_snapshot!(shown, @r#"
+    exit 0
+    --- stdout
+    lock_rank_descending_launch.wlk:25: ok: deadlock: refuted at N = 2, M = 1, R = 1
+    lock_rank_descending_launch.wlk:26: ok: deadlock: proved assuming R >= N
+    --- stderr
+    "#);
+    let shown = folder.run(&["check", "--expect", "wrong.wlk", "none.wlk"]);
+    insta::assert_snapshot!(shown, @r#"
+    exit 1
+    --- stdout
+    wrong.wlk:24: differs: expected `deadlock: refuted at N = 3`, got refuted at N = 2: at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+    wrong.wlk:25: differs: expected `deadlock: proved`, got refuted at N = 2, M = 1, R = 1: at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+    --- stderr
+    none.wlk: no expect lines to compare with
+    "#);
+}
+
+#[test]
+fn certificates_and_witnesses_are_kept() {
+    let folder = Folder::new();
+    folder.library("dense.wlk");
+    folder.library("lock_n_block.wlk");
+    let shown = folder.run(&[
+        "check",
+        "dense.wlk",
+        "lock_n_block.wlk",
+        "--certificate",
+        "new/certificates",
+        "--witness",
+        "new/witnesses",
+        "--property",
+        "deadlock",
+    ]);
+    assert!(
+        shown.contains("warplock certify new/certificates/dense-deadlock-"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("warplock replay new/witnesses/lock_n_block-deadlock-"),
+        "{shown}"
+    );
+    folder.only("new/certificates");
+    folder.only("new/witnesses");
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_costs_the_file_and_not_the_verdict() {
+    let folder = Folder::new();
+    folder.library("lock_n_block.wlk");
+    folder.file("taken", "");
+    let shown = folder.run(&["check", "-q", "lock_n_block.wlk", "--witness", "taken"]);
+    insta::assert_snapshot!(shown, @r#"
+    exit 2
+    --- stdout
+    lock_n_block.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+    --- stderr
+    error: cannot create the folder taken: File exists (os error 17)
+    "#);
+}
+
+/// Of values that contradict each other everything is true: that is no proof.
+#[test]
+fn assumptions_that_nothing_satisfies() {
+    let text = "protocol handover
+param N in 0..=100
+mbarrier b { arrivals: 1 }
+role left { arrive b }
+role right { wait b 0 }
+buffer tile[2]
+role other { read tile[0] }
+";
+    let folder = Folder::new();
+    folder.file("handover.wlk", text);
+    let check = |options: &[&str]| {
+        let found = folder.run(&[&["check", "-q", "handover.wlk"], options].concat());
+        let verdict = found.split("handover.wlk: ").nth(1).unwrap_or_default();
+        (
+            found.lines().next().unwrap_or_default().to_owned(),
+            verdict.lines().next().unwrap_or_default().to_owned(),
+        )
+    };
+    let nothing = "no parameter values satisfy the declared domain and the assumptions: there is nothing to decide about";
+    for property in ["deadlock", "race"] {
+        let both = [
+            "--property",
+            property,
+            "--assume",
+            "N >= 5",
+            "--assume",
+            "N < 5",
+        ];
+        let fixed = [
+            "--property",
+            property,
+            "--set",
+            "N=7",
+            "--assume",
+            "N * N == 64",
+        ];
+        for options in [both, fixed] {
+            let expected = format!("{property}: UNKNOWN {nothing}");
+            assert_eq!(check(&options), ("exit 4".to_owned(), expected));
+        }
+    }
+    let far = check(&["--assume", "N * N == 7744"]);
+    assert_eq!(far.0, "exit 0", "{}", far.1);
+    folder.file(
+        "handover.wlk",
+        text.replace("buffer", "assume N > 100\nbuffer"),
+    );
+    let written = format!("deadlock: UNKNOWN {nothing}");
+    assert_eq!(check(&[]), ("exit 4".to_owned(), written));
+}

@@ -1,0 +1,25 @@
+//! Random protocols: every verdict is compared with exhaustive search or another tool.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod block_sparse;
+mod claims;
+mod cut;
+mod cut_hazards;
+mod data;
+mod hazards;
+mod horn;
+mod hunt;
+mod language;
+mod lifetimes;
+mod metamorphic;
+mod mutants;
+mod order;
+mod probes;
+mod random;
+mod semantics_hazards;
+mod semantics_library;
+mod soundness;
+mod spin;
+mod stale;

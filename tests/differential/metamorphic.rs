@@ -1,0 +1,162 @@
+//! Rewritings that leave the meaning as it is leave the verdict as it is: renaming, another order
+//! of declarations, a role in two parts, a loop with its first round before it, and twice as many
+//! members with twice the counts. The proof rules may be stopped by a form that they do not know: a
+//! role in two parts or a peeled round may cost a proof, but never make one verdict the other.
+//!
+//! `WARPLOCK_CASES` multiplies the number of random protocols, `WARPLOCK_SEED` moves on to others,
+//! and `WARPLOCK_CASES_LOG` names a file that gets the figures.
+
+#[allow(dead_code)] // Only verdicts are compared here.
+use crate::support::agreement;
+use crate::support::language;
+use crate::support::mutants;
+use crate::support::rewrite;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use warplock::text;
+use warplock::text::Narrowing;
+use warplock::verdict::decision::Verdict;
+
+use crate::support::campaign::log;
+use crate::support::campaign::number;
+
+/// The library's protocols that take part: fast ones of every kind.
+const FILES: [&str; 18] = [
+    "block_sparse/dense.wlk",
+    "block_sparse/lock_n_block.wlk",
+    "block_sparse/lock_rank.wlk",
+    "checklist/arrival_count.wlk",
+    "checklist/k_minus_one_fixed.wlk",
+    "checklist/start_phases_fixed.wlk",
+    "counter/cluster_counter.wlk",
+    "counter/cooperative_grid.wlk",
+    "counter/grid_barrier.wlk",
+    "counter/grid_barrier_reset.wlk",
+    "known_bugs/named_count.wlk",
+    "known_bugs/named_count_fixed.wlk",
+    "known_bugs/zero_tile_mainloop_fixed.wlk",
+    "hazards/jacobi_halo_fixed.wlk",
+    "mbarrier/jacobi.wlk",
+    "mbarrier/jacobi_fixed_phase.wlk",
+    "named/double_buffer.wlk",
+    "named/third_participant.wlk",
+];
+
+/// A verdict, with the least values where it is known that they are the least.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Said {
+    word: &'static str,
+    least: Option<Vec<i64>>,
+}
+
+fn said(source: &str, timeout: Duration) -> Said {
+    let protocol = text::load(source.as_bytes()).unwrap_or_else(|findings| {
+        panic!("{source}\n{}", findings[0].message);
+    });
+    let decision = agreement::decide(&protocol, &Narrowing::default(), timeout)
+        .unwrap_or_else(|error| panic!("{error}\n{source}"));
+    let least = match &decision.verdict {
+        Verdict::Refuted(refutation) if refutation.smallest.starts_with("smallest") => {
+            Some(refutation.input.params.clone())
+        }
+        _ => None,
+    };
+    Said {
+        word: decision.verdict.word(),
+        least,
+    }
+}
+
+#[test]
+fn verdicts_of_the_library_survive_rewriting() {
+    let mut kinds: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    for file in FILES {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("encodings")
+            .join(file);
+        let lines = mutants::lines(&fs::read_to_string(path).unwrap());
+        let source = lines.join("\n") + "\n";
+        let timeout = Duration::from_secs(60);
+        let before = said(&source, timeout);
+        let mut all = rewrite::all(&lines);
+        all.extend(rewrite::doubled(&lines).map(|text| ("doubled", text)));
+        for (kind, rewritten) in all {
+            let after = said(&rewritten, timeout);
+            let (all, kept) = kinds.entry(kind).or_default();
+            *all += 1;
+            *kept += usize::from(after.word == before.word);
+            let allowed = match kind {
+                "renamed" | "reordered" => after == before,
+                // Twice as many members may hang at other values.
+                "doubled" => after.word == before.word,
+                _ => after == before || (before.word == "PROVED" && after.word != "REFUTED"),
+            };
+            assert!(
+                allowed,
+                "{file} {kind}: {before:?} becomes {after:?}\n{rewritten}"
+            );
+        }
+    }
+    log(&format!(
+        "library, rewritten and with the same verdict: {kinds:?}"
+    ));
+    let of = |kind| kinds.get(kind).copied().unwrap_or_default();
+    let files = FILES.len();
+    assert_eq!(of("renamed"), (files, files));
+    assert_eq!(of("reordered"), (files, files));
+    assert_eq!(of("role split"), (6, 6));
+    assert_eq!(of("round peeled"), (13, 13));
+    assert_eq!(of("doubled"), (9, 9));
+}
+
+#[test]
+fn verdicts_of_random_protocols_survive_rewriting() {
+    let first = number("WARPLOCK_SEED", 0);
+    let count = 12 * number("WARPLOCK_CASES", 1);
+    let timeout = Duration::from_secs(2);
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut failures = Vec::new();
+    for seed in first..first + count {
+        let Some(case) = language::protocol(seed) else {
+            continue;
+        };
+        let lines = mutants::lines(&case.source);
+        let before = said(&case.source, timeout);
+        for (kind, rewritten) in rewrite::all(&lines) {
+            if text::load(rewritten.as_bytes()).is_err() {
+                // A local variable that is declared in the loop cannot be declared twice.
+                continue;
+            }
+            let after = said(&rewritten, timeout);
+            let pair = format!("{kind}: {} -> {}", before.word, after.word);
+            *counts.entry(pair).or_default() += 1;
+            // What is too hard for one form may not be for the other; a run is a run in both.
+            let hangs = |said: &Said| said.word == "REFUTED";
+            let flipped = hangs(&before) != hangs(&after);
+            let elsewhere = match (&before.least, &after.least) {
+                (Some(before), Some(after)) => before != after,
+                _ => false,
+            };
+            if flipped || elsewhere {
+                let edits = &case.edits;
+                let failure = format!(
+                    "seed {seed} {kind}: {before:?} becomes {after:?}\n{edits:?}\n{}\n{rewritten}",
+                    case.source
+                );
+                log(&failure);
+                failures.push(failure);
+            }
+        }
+    }
+    log(&format!(
+        "random, seeds {first}..{}: {counts:?}, {} differ",
+        first + count,
+        failures.len()
+    ));
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    let of = |word: &str| counts.keys().filter(|pair| pair.ends_with(word)).count();
+    assert!(of("-> PROVED") > 0 && of("-> REFUTED") > 0, "{counts:?}");
+}

@@ -1,0 +1,204 @@
+//! Random protocols of threads, rings, counters and transactions: whatever the order rule proves is
+//! searched exhaustively at small parameter values, where nothing may hang, be undefined, or violate
+//! any of the properties that come with it.
+//!
+//! The protocols are those of `support/edited.rs`. Seeds count from 4,000,000. For longer runs see
+//! `support/campaign.rs`.
+
+use crate::support::cut_templates;
+use crate::support::order_edge_templates;
+use crate::support::order_rings;
+use crate::support::order_templates;
+use std::time::Duration;
+
+use warplock::certificate::cut::artefact::Shows;
+use warplock::proof;
+use warplock::proof::Guess;
+use warplock::proof::Layer;
+use warplock::protocol::Protocol;
+use warplock::semantics::explore::Options;
+use warplock::semantics::explore::SearchEnd;
+use warplock::semantics::explore::explore_all;
+use warplock::text;
+use warplock::verdict::Property;
+
+use crate::support::campaign::log;
+use crate::support::campaign::number;
+use crate::support::cut_rule::MAX_STATES;
+use crate::support::cut_rule::bounds;
+use crate::support::cut_rule::grid;
+use crate::support::cut_rule::proved_by;
+use crate::support::edited::generate;
+use crate::support::violations::violated;
+
+/// Cases of one run.
+const CASES: u64 = 90;
+
+/// What the rule proves beside that nobody hangs.
+const OTHERS: [Property; 5] = [
+    Property::EarlyCompletion,
+    Property::EarlyPass,
+    Property::LappedWait,
+    Property::OverArrival,
+    Property::TxMismatch,
+];
+
+/// What goes wrong at small parameter values, and at how many values a search came to its end.
+fn wrong(protocol: &Protocol) -> (Option<String>, usize) {
+    let options = Options {
+        max_states: MAX_STATES,
+        ..Options::default()
+    };
+    let mut complete = 0;
+    for params in grid(protocol) {
+        match explore_all(protocol, &params, &bounds(), &options) {
+            Ok(found) if found.stuck.is_some() => {
+                return (Some(format!("it hangs at {params:?}")), complete);
+            }
+            Ok(found) => {
+                if let Some((_, _, violation)) = found.violation {
+                    let what = format!("it is undefined at {params:?}: {:?}", violation.kind);
+                    return (Some(what), complete);
+                }
+                complete += usize::from(found.end == SearchEnd::Exhausted);
+            }
+            Err(error) => {
+                let text = error.to_string();
+                if !text.contains("are needed") && !text.contains("work") {
+                    return (
+                        Some(format!("it cannot run at {params:?}: {text}")),
+                        complete,
+                    );
+                }
+            }
+        }
+    }
+    for property in OTHERS {
+        if let (Some(what), _) = violated(protocol, property) {
+            return (Some(what), complete);
+        }
+    }
+    (None, complete)
+}
+
+#[test]
+fn what_the_order_rule_proves_never_goes_wrong() {
+    never_wrong(
+        &|seed| generate(&cut_templates::KERNELS, seed),
+        4_000_000,
+        CASES,
+    );
+}
+
+#[test]
+fn what_it_proves_of_chains_of_rings_never_goes_wrong() {
+    never_wrong(
+        &|seed| generate(&order_templates::KERNELS, seed),
+        5_000_000,
+        CASES,
+    );
+}
+
+#[test]
+fn what_it_proves_at_its_edges_never_goes_wrong() {
+    never_wrong(
+        &|seed| generate(&order_edge_templates::KERNELS, seed),
+        6_000_000,
+        CASES,
+    );
+}
+
+#[test]
+fn what_it_proves_of_random_rings_never_goes_wrong() {
+    never_wrong(&order_rings::generate, 7_000_000, CASES);
+}
+
+/// A delivery of no bytes may land after the generation that it was started for: nothing waits for it.
+const NOTHING_DELIVERED: &str = "protocol nothing_delivered
+
+param N in 0..
+param B in 0..
+
+mbarrier full { arrivals: 1 }
+mbarrier empty { arrivals: 1 }
+
+role load {
+    for i in 0..N {
+        wait empty (i + 1) % 2
+        arrive_expect_tx full B + 1
+        async copy a completes full B
+        async copy b completes full 1
+    }
+}
+
+role math {
+    for i in 0..N {
+        wait full i % 2
+        arrive empty
+    }
+}
+";
+
+#[test]
+fn a_delivery_of_nothing_may_take_part_in_another_generation() {
+    let protocol = text::load(NOTHING_DELIVERED.as_bytes()).unwrap();
+    let property = Property::EarlyCompletion;
+    assert!(violated(&protocol, property).0.is_some());
+    for layer in [Layer::Order, Layer::Cuts(Shows::Generations)] {
+        assert!(
+            !proved_by(layer, property, NOTHING_DELIVERED, &protocol),
+            "{layer:?}"
+        );
+    }
+}
+
+/// What is edited works.
+#[test]
+fn the_order_rule_proves_all_its_templates() {
+    for template in order_templates::KERNELS.templates {
+        let source = format!("protocol plain\n{template}");
+        let protocol = text::load(source.as_bytes()).unwrap();
+        // There is time for this, however busy the machine.
+        let limit = Duration::from_secs(120);
+        let found = proof::search(&protocol, Layer::Order, limit, None, &|_| {});
+        assert!(matches!(found, Guess::Fitting(_)), "{found:?}\n{source}");
+    }
+}
+
+/// No protocol of these seeds is proved wrongly.
+fn never_wrong(generate: &dyn Fn(u64) -> Option<String>, seeds: u64, count: u64) {
+    let first = seeds + number("WARPLOCK_SEED", 0);
+    let count = count * number("WARPLOCK_CASES", 1);
+    let (mut texts, mut proofs, mut searched) = (0_u64, 0_u64, 0);
+    let mut failures = Vec::new();
+    for seed in first..first + count {
+        let Some(source) = generate(seed) else {
+            continue;
+        };
+        texts += 1;
+        let protocol = text::load(source.as_bytes()).unwrap();
+        if !proved_by(Layer::Order, Property::Deadlock, &source, &protocol) {
+            continue;
+        }
+        proofs += 1;
+        let (wrong, complete) = wrong(&protocol);
+        searched += complete;
+        if let Some(what) = wrong {
+            let failure = format!("seed {seed} is proved, but {what}\n{source}");
+            log(&failure);
+            failures.push(failure);
+        }
+    }
+    log(&format!(
+        "seeds {first}..{}: {texts} protocols, {proofs} of them proved by order; {searched} choices \
+         of values searched to the end; {} wrong proofs",
+        first + count,
+        failures.len()
+    ));
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    // It would test nothing if hardly anything was proved, or everything.
+    assert!(
+        proofs * 8 >= texts && proofs * 4 < texts * 3 && searched as u64 >= proofs,
+        "{proofs} {texts} {searched}"
+    );
+}

@@ -1,0 +1,16 @@
+//! Proofs: what the rules prove, and what their checkers refuse.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod cases;
+mod certificates;
+mod claims;
+mod copies;
+mod corruption;
+mod counting;
+mod csr;
+mod cut;
+mod order;
+mod races;
+mod shared;

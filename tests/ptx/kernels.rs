@@ -1,0 +1,521 @@
+//! Kernels of our own, as the CUDA compiler writes them: `tests/ptx/kernels`, compiled by
+//! `tests/ptx/regenerate.sh`. Each correct one beside variants that hang.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::program::Folder;
+
+fn kernel(folder: &Folder, name: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/ptx/kernels")
+        .join(name);
+    folder.file(name, fs::read(path).unwrap());
+}
+
+fn check(name: &str, options: &[&str]) -> String {
+    let folder = Folder::new();
+    kernel(&folder, name);
+    let mut arguments = vec!["check", "-q", name];
+    arguments.extend(options);
+    folder.run(&arguments)
+}
+
+#[test]
+fn a_ring() {
+    insta::assert_snapshot!(check("ring.ptx", &[]), @"
+    exit 1
+    --- stdout
+    ring.ptx:ring_of_4: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    ring.ptx:ring_of_3: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    ring.ptx:ring_producer_one_round_short: deadlock: REFUTED at param_2 = 1: warps1_3[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    ring.ptx:ring_producer_starts_at_phase_0: deadlock: REFUTED at param_2 = 1: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 3 arrivals pending and nothing changes that: warps1_3[0], which still arrives at it, itself waits for full_bar[0] to leave phase 0
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_persistent_ring_of_bulk_copies() {
+    insta::assert_snapshot!(check("bulk_ring.ptx", &[]), @"
+    exit 1
+    --- stdout
+    bulk_ring.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 35 obligations of the order rule hold
+    bulk_ring.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 1: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 0 arrivals pending and 16 bytes missing and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    bulk_ring.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_ring_of_asynchronous_copies() {
+    insta::assert_snapshot!(check("async_ring.ptx", &[]), @"
+    exit 1
+    --- stdout
+    async_ring.ptx:async_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the order rule hold
+    async_ring.ptx:async_ring_counts_everybody: deadlock: REFUTED at param_2 = 3: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: warps4_7[0], which still arrives at it, itself waits for full_bar[0] to leave phase 1
+    async_ring.ptx:async_ring_same_phase: deadlock: REFUTED at param_2 = 3: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody who is left arrives at it (warps4_7[0], warps4_7[1], warps4_7[2] and 1 more did and will not again)
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_matrix_vector_product() {
+    insta::assert_snapshot!(check("matvec.ptx", &[]), @"
+    exit 1
+    --- stdout
+    matvec.ptx:matvec: deadlock: PROVED for every param_3 in 0..=1073741823 and schedule: all 42 obligations of the order rule hold
+    matvec.ptx:matvec_counts_everybody: deadlock: REFUTED at param_3 = 0: warps4_11[0] waits for 384 threads at cta_bar[1], but 256 threads are there (warps4_11[0], warps4_11[1], warps4_11[2] and 5 more) and nothing changes that: nobody who is left comes to it (warps4_11[1], warps4_11[2], warps4_11[3] and 4 more did and will not again)
+    matvec.ptx:matvec_one_column_less: deadlock: REFUTED at param_3 = 1: warps4_11[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody else arrives at it
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_stencil_with_named_barriers() {
+    insta::assert_snapshot!(check("stencil.ptx", &[]), @"
+    exit 1
+    --- stdout
+    stencil.ptx:stencil: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 50 obligations of the order rule hold
+    stencil.ptx:stencil_without_first_arrival: deadlock: REFUTED at param_2 = 1: warp0 waits for 128 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
+    stencil.ptx:stencil_counts_consumers_only: deadlock: REFUTED at param_2 = 1: warps1_3[2] waits for 96 threads at cta_bar[3], but 32 threads are there (warps1_3[2]) and nothing changes that: nobody who is left comes to it (warp0, warps1_3[0] and warps1_3[1] did and will not again)
+    --- stderr
+    ");
+}
+
+#[test]
+fn two_ctas_of_a_cluster() {
+    insta::assert_snapshot!(check("jacobi.ptx", &[]), @"
+    exit 1
+    --- stdout
+    jacobi.ptx:jacobi: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all 29 obligations of the cut rule hold
+    jacobi.ptx:jacobi_fixed_phase: deadlock: REFUTED at param_1 = 2: cta1_warps1_3[2] waits for bar_bar[1] to leave phase 0, but bar_bar[1] is in phase 0 with 8 arrivals pending and nothing changes that: nobody who is left arrives at it (cta0_warp0, cta0_warps1_3[0], cta0_warps1_3[1] and 4 more did and will not again)
+    jacobi.ptx:jacobi_one_way: deadlock: REFUTED at param_1 = 1: cta0_warp0 waits for bar_bar[0] to leave phase 0, but bar_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody who is left arrives at it (cta0_warps1_3[0], cta0_warps1_3[1] and cta0_warps1_3[2] did and will not again)
+    --- stderr
+    ");
+}
+
+/// Attention backward in a fixed order: CTAs have rings of their own and take turns with each other.
+#[test]
+fn ctas_with_rings_that_take_turns() {
+    let decided =
+        |entry, property| check("backward.ptx", &["--entry", entry, "--property", property]);
+    insta::assert_snapshot!(decided("backward_dense", "deadlock"), @"
+    exit 0
+    --- stdout
+    backward.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule, assuming R >= nctaid_x: all 68 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(decided("backward_off_by_one", "deadlock"), @"
+    exit 1
+    --- stdout
+    backward.ptx: deadlock: REFUTED at param_4 = 1, nctaid_x = 1, R = 1: warp0[0] waits for at_param_2[0] == 1, but at_param_2[0] is 0 and stays 0: nobody else adds to it
+    --- stderr
+    ");
+    insta::assert_snapshot!(decided("backward_no_release", "deadlock"), @"
+    exit 1
+    --- stdout
+    backward.ptx: deadlock: REFUTED at param_4 = 3, nctaid_x = 1, R = 1: warp0[0] waits for full_bar[0][0] to leave phase 1, but full_bar[0][0] is in phase 1 with 1 arrival pending and nothing changes that: warp4[0], which still arrives at it, itself waits for empty_bar[0][0] to leave phase 0
+    --- stderr
+    ");
+    insta::assert_snapshot!(decided("backward_dense", "race"), @"
+    exit 0
+    --- stdout
+    backward.ptx: race: PROVED for every param_4 in 0..=1073741823 and schedule: all 72 obligations of the cut rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(decided("backward_reads_late", "race"), @"
+    exit 1
+    --- stdout
+    backward.ptx: race: REFUTED at param_4 = 3: the read by warp0 at line 21 and the asynchronous write that warp4 starts at line 43 of smem_tile[0] are not ordered: an arrival of warp0 after line 21 that warp4 waits for before line 43 would order them
+    --- stderr
+    ");
+}
+
+/// Loops of rounds that the compiler wrote out, in rings that go on from where the tile before has left them.
+#[test]
+fn rings_that_the_compiler_wrote_out() {
+    insta::assert_snapshot!(check("bulk_ring_unrolled.ptx", &[]), @"
+    exit 1
+    --- stdout
+    bulk_ring_unrolled.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 35 obligations of the order rule hold
+    bulk_ring_unrolled.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 1: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 0 arrivals pending and 16 bytes missing and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    bulk_ring_unrolled.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    --- stderr
+    ");
+    insta::assert_snapshot!(check("lookahead_unrolled.ptx", &[]), @"
+    exit 4
+    --- stdout
+    lookahead_unrolled.ptx:lookahead: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the order rule hold
+    lookahead_unrolled.ptx:lookahead_at_this_stage: deadlock: UNKNOWN line 1271, `@%p11 bra $L__BB1_26`: a branch depends on a single test of an mbarrier
+    --- stderr
+    ");
+}
+
+/// Sixteen or eight copies of a round, with a tree of branches for the rest, are one loop.
+#[test]
+fn loops_that_the_compiler_wrote_out() {
+    insta::assert_snapshot!(check("unrolled.ptx", &[]), @"
+    exit 1
+    --- stdout
+    unrolled.ptx:unrolled_meet: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all 29 obligations of the cut rule hold
+    unrolled.ptx:unrolled_meet_fixed_phase: deadlock: REFUTED at param_1 = 2: cta0_warp0 waits for bar_bar[0] to leave phase 0, but bar_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody who is left arrives at it (cta0_warp1, cta1_warp0 and cta1_warp1 did and will not again)
+    unrolled.ptx:unrolled_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    unrolled.ptx:unrolled_ring_fixed_phase: deadlock: REFUTED at param_2 = 3: warp1 waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    unrolled.ptx:late: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 765 obligations of the order rule hold
+    unrolled.ptx:late_keeps_the_last: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 4: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    unrolled.ptx:late_gives_twice: deadlock: REFUTED at param_3 = 3, param_2_per_cta = 2: warp0 waits for empty_bar[1] to leave phase 0, but empty_bar[1] is in phase 0 with 1 arrival pending and nothing changes that: warp1, which still arrives at it, itself waits for full_bar[1] to leave phase 1
+    --- stderr
+    ");
+    let race = ["--property", "race", "--entry", "unrolled_ring"];
+    insta::assert_snapshot!(check("unrolled.ptx", &race), @"
+    exit 0
+    --- stdout
+    unrolled.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 25 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_grid_barrier_needs_all_ctas() {
+    insta::assert_snapshot!(check("grid_barrier.ptx", &[]), @"
+    exit 1
+    --- stdout
+    grid_barrier.ptx:grid_barrier: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 >= 2, but at_param_0 is 1 and stays 1: cta[1], which still adds to it, cannot start: cta[0] holds the only place
+    grid_barrier.ptx:grid_barrier_exact: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 == 2, but at_param_0 is 1 and stays 1: cta[1], which still adds to it, cannot start: cta[0] holds the only place
+    grid_barrier.ptx:grid_barrier_reset: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 == 2, but at_param_0 is 1 and stays 1: cta[1], which still adds to it, cannot start: cta[0] holds the only place
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_grid_barrier_with_all_ctas() {
+    insta::assert_snapshot!(check("grid_barrier.ptx", &["--assume", "R >= nctaid_x"]), @"
+    exit 1
+    --- stdout
+    grid_barrier.ptx:grid_barrier: deadlock: PROVED for every param_2 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 3 obligations of the cut rule hold
+    grid_barrier.ptx:grid_barrier_exact: deadlock: REFUTED at param_2 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_0 == 2, but at_param_0 is 3 and never goes down: cta[0] added 2 and cta[1] itself added 1
+    grid_barrier.ptx:grid_barrier_reset: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 2: cta[1] waits for at_param_0 == 2, but at_param_0 is 0 and stays 0: nobody who is left adds to it (cta[0] did and will not again)
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_hopper_gemm() {
+    insta::assert_snapshot!(check("hopper_gemm.ptx", &["--entry", "hopper_gemm", "--timeout", "300"]), @"
+    exit 0
+    --- stdout
+    hopper_gemm.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, param_3_per_cta in 0..=1073741823 and schedule: all 83 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+#[test]
+fn hopper_gemms_that_hang() {
+    for (entry, expected) in [
+        ("multiplies_half_the_steps", "waits for empty_bar["),
+        ("counts_threads", "waits for empty_bar["),
+        ("takes_more_registers", "of registers, but"),
+        ("releases_only_the_last", "waits for empty_bar["),
+    ] {
+        let name = format!("hopper_gemm_{entry}");
+        let found = check("hopper_gemm.ptx", &["--entry", &name]);
+        assert!(found.starts_with("exit 1\n"), "{name}: {found}");
+        assert!(
+            found.contains("deadlock: REFUTED at param_4 = "),
+            "{name}: {found}"
+        );
+        assert!(found.contains(expected), "{name}: {found}");
+    }
+}
+
+#[test]
+fn a_blackwell_gemm_on_two_ctas() {
+    insta::assert_snapshot!(check("blackwell_gemm.ptx", &["--entry", "blackwell_gemm", "--timeout", "300"]), @"
+    exit 0
+    --- stdout
+    blackwell_gemm.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, param_3_per_cta in 0..=1073741823 and schedule: all 99 obligations of the cut rule hold
+    --- stderr
+    ");
+}
+
+#[test]
+fn blackwell_gemms_that_hang() {
+    for (entry, expected) in [
+        (
+            "frees_the_leader_only",
+            "cta1_warp0 waits for empty_bar[1][",
+        ),
+        ("one_accumulator_barrier", "waits for done_bar["),
+        ("drained_at_home", "waits for drained_bar[0]["),
+    ] {
+        let name = format!("blackwell_gemm_{entry}");
+        let found = check("blackwell_gemm.ptx", &["--entry", &name]);
+        assert!(found.starts_with("exit 1\n"), "{name}: {found}");
+        assert!(
+            found.contains("deadlock: REFUTED at param_4 = "),
+            "{name}: {found}"
+        );
+        assert!(found.contains(expected), "{name}: {found}");
+    }
+}
+
+/// A mask and the rows of a sparse matrix are inputs; ranks that come from memory are not followed.
+#[test]
+fn a_block_sparse_reduction() {
+    insta::assert_snapshot!(check("block_sparse.ptx", &["--assume", "R >= nctaid_x"]), @"
+    exit 1
+    --- stdout
+    block_sparse.ptx:every_block_takes_its_turn: deadlock: PROVED for every param_3 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 8 obligations of the ticket rule hold
+    block_sparse.ptx:blocks_skip_what_they_do_not_visit: deadlock: REFUTED at param_3 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: cta[1] waits for at_param_1[0] == 1, but at_param_1[0] is 0 and stays 0: nobody else adds to it
+    block_sparse.ptx:blocks_add_twice: deadlock: REFUTED at param_3 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_1[1] == 1, but at_param_1[1] is 2 and never goes down: cta[0] added 2
+    block_sparse.ptx:rows_take_turns_by_block: deadlock: REFUTED at nctaid_x = 2, columns_param_1 = 1, R = 2, rows_param_0_param_1 = {(1, 0)}: cta[1] waits for at_param_3[0] == 1, but at_param_3[0] is 0 and stays 0: nobody else adds to it
+    block_sparse.ptx:rows_take_turns_by_rank: deadlock: UNKNOWN line 498, `ld.acquire.gpu.global.s32 %r9, [%rd14]`: it depends on memory that is read
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_reduction_in_the_order_of_launch() {
+    let entry = ["--entry", "every_block_takes_its_turn"];
+    insta::assert_snapshot!(
+        check("block_sparse.ptx", &[&entry[..], &["--launch", "ascending"]].concat()), @"
+    exit 0
+    --- stdout
+    block_sparse.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule: all 7 obligations of the ticket rule hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(
+        check("block_sparse.ptx", &[&entry[..], &["--launch", "descending"]].concat()), @"
+    exit 1
+    --- stdout
+    block_sparse.ptx: deadlock: REFUTED at param_3 = 1, nctaid_x = 2, R = 1: cta[1] waits for at_param_1[0] == 1, but at_param_1[0] is 0 and stays 0: cta[0], which still adds to it, cannot start: cta[1] holds the only place
+    --- stderr
+    ");
+}
+
+#[test]
+fn the_protocol_of_a_sparse_matrix() {
+    let folder = Folder::new();
+    kernel(&folder, "block_sparse.ptx");
+    let entry = "rows_take_turns_by_block";
+    insta::assert_snapshot!(folder.run(&["lift", "block_sparse.ptx", "--entry", entry]), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `rows_take_turns_by_block` of a PTX 9.5 text for sm_90a.
+    //! 128 x 1 x 1 threads per CTA.
+    //! Assumed: the launch has 128 threads per CTA, as many as .maxntid allows
+    //! Assumed: words that are read from memory lie between 0 and 2147483647
+    //! Assumed: counters in memory do not wrap around
+    protocol rows_take_turns_by_block
+
+    param nctaid_x in 1..=1073741823
+
+    param columns_param_1 in 0..=1073741823
+    // what each row lists, every column at most once
+    pattern rows_param_0_param_1[nctaid_x, columns_param_1]
+    semaphore at_param_3[columns_param_1] = 0  // taken to be cleared before the launch
+
+    // Axes of the grid that the kernel never looks at have one CTA.
+    grid cta[ctaid_x in 0..nctaid_x] launch any resident 1.. {
+        for i in row(rows_param_0_param_1, ctaid_x) {  // block_sparse.cu:74
+            wait at_param_3[i] == ctaid_x  // block_sparse.cu:50
+            at_param_3[i] += 1             // block_sparse.cu:56
+        }
+    }
+    --- stderr
+    ");
+}
+
+/// The whole report: the place is one of the source and of the PTX, other lines are those of the protocol.
+#[test]
+fn the_report_of_a_stencil() {
+    let folder = Folder::new();
+    kernel(&folder, "stencil.ptx");
+    let entry = "stencil_without_first_arrival";
+    insta::assert_snapshot!(folder.run(&["check", "stencil.ptx", "--entry", entry]), @"
+    exit 1
+    --- stdout
+    stencil.ptx: deadlock: REFUTED at param_2 = 1: warp0 waits for 128 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
+         --> stencil.cu:17, stencil.ptx:419
+      419 | bar.sync %r43, %r44;
+      element     start  now                                                waited for                          changed by                          completes
+      cta_bar[1]  -      32 threads: warp0                                  warp0 128 threads (never)           warps1_3[0..3] 128 threads (never)  no
+      cta_bar[2]  -      0 threads                                          warp0 128 threads (never)           warps1_3[0..3] 128 threads (never)  no
+      cta_bar[3]  -      96 threads: warps1_3[0], warps1_3[1], warps1_3[2]  warps1_3[0..3] 128 threads (never)  warp0 128 threads (never)           no
+      cta_bar[4]  -      0 threads                                          warps1_3[0..3] 128 threads (never)  warp0 128 threads (never)           no
+      who waits for whom:
+        warp0 waits for 128 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
+        warps1_3[0] waits for 128 threads at cta_bar[3], but 96 threads are there (warps1_3[0], warps1_3[1] and warps1_3[2]) and nothing changes that: warp0, which still comes to it, itself waits for 128 threads at cta_bar[1]
+        which closes a cycle at warp0
+      blocked:
+        warp0 at line 12: cta_bar[1] 128 threads, found 32 threads: warp0: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
+        warps1_3[0..3] at line 21: cta_bar[3] 128 threads, found 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]: warp0, which still comes to it, itself waits for 128 threads at cta_bar[1]
+      trace:
+          1  warp0           comes to cta_bar[1]: 32 threads: warp0  (line 12)
+        2-4  warps1_3[0..3]  comes to cta_bar[3]: 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]  (line 21)
+      minimal:
+        smallest by (param_2) among param_2 in 0..=4; the only smaller one was explored exhaustively
+      notes:
+        stuck in the source: warp0 at stencil.cu:17, warps1_3 at stencil.cu:31
+        other lines are those of the protocol that `warplock lift` prints
+      assumptions:
+        0 <= param_2 <= 1073741823
+        the launch has 128 threads per CTA, as many as .maxntid allows
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by adversarial schedules in [time]
+    --- stderr
+    ");
+}
+
+#[test]
+fn the_protocol_of_a_ring() {
+    let folder = Folder::new();
+    kernel(&folder, "ring.ptx");
+    insta::assert_snapshot!(folder.run(&["lift", "ring.ptx", "--entry", "ring_of_4"]), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `ring_of_4` of a PTX 9.5 text for sm_90a.
+    //! 128 x 1 x 1 threads per CTA.
+    //! Assumed: the launch has 128 threads per CTA, as many as .maxntid allows
+    protocol ring_of_4
+
+    param param_2 in 0..=1073741823
+
+    mbarrier full_bar[4] { arrivals: 1 }   // counted in groups of 32 threads
+    mbarrier empty_bar[4] { arrivals: 3 }  // counted in groups of 32 threads
+    named cta_bar[16]
+
+    role warp0 warp {
+        sync cta_bar[0] 128    // ring.cu:54
+        for i in 0..param_2 {  // ring.cu:54
+            wait empty_bar[i % 4] (i / 4 + 1) % 2  // ring.cu:25
+            arrive full_bar[i % 4]                 // ring.cu:27
+        }
+    }
+
+    role warps1_3[w in 0..3] warp {
+        sync cta_bar[0] 128    // ring.cu:54
+        for i in 0..param_2 {  // ring.cu:37
+            wait full_bar[i % 4] i / 4 % 2  // ring.cu:37
+            arrive empty_bar[i % 4]         // ring.cu:39
+        }
+    }
+    --- stderr
+    ");
+}
+
+#[test]
+fn the_protocol_of_a_persistent_kernel() {
+    let folder = Folder::new();
+    kernel(&folder, "bulk_ring.ptx");
+    insta::assert_snapshot!(folder.run(&["lift", "bulk_ring.ptx", "--entry", "bulk_ring"]), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `bulk_ring` of a PTX 9.5 text for sm_90a.
+    //! 160 x 1 x 1 threads per CTA.
+    //! Assumed: the launch has 160 threads per CTA, as many as .maxntid allows
+    protocol bulk_ring
+
+    param param_3 in 0..=1073741823
+    param param_2_per_cta in 0..=1073741823  // those below param_2 from ctaid_x on in steps of nctaid_x
+
+    mbarrier memory_bar[4] { arrivals: 1 }
+    mbarrier memory_bar_16416[4] { arrivals: 4 }
+    named cta_bar[16]
+
+    role warp0 warp {
+        sync cta_bar[0] 160            // bulk_ring.cu:67
+        for i in 0..param_2_per_cta {  // line 232
+            for j in 0..param_3 {  // sync.cuh:6
+                wait memory_bar_16416[(j + param_3 * i) % 4] ((j + param_3 * i) / 4 + 1) % 2  // bulk_ring.cu:33
+                arrive_expect_tx memory_bar[(j + param_3 * i) % 4] 4096                       // bulk_ring.cu:34
+                async copy tile completes memory_bar[(j + param_3 * i) % 4] 4096              // bulk_ring.cu:35
+            }
+        }
+    }
+
+    role warps1_4[w in 0..4] warp {
+        sync cta_bar[0] 160            // bulk_ring.cu:67
+        for i in 0..param_2_per_cta {  // line 118
+            for j in 0..param_3 {  // bulk_ring.cu:67
+                wait memory_bar[(j + param_3 * i) % 4] (j + param_3 * i) / 4 % 2  // bulk_ring.cu:48
+                arrive memory_bar_16416[(j + param_3 * i) % 4]                    // bulk_ring.cu:51
+            }
+        }
+    }
+    --- stderr
+    ");
+}
+
+#[test]
+fn the_protocol_of_a_grid() {
+    let folder = Folder::new();
+    kernel(&folder, "grid_barrier.ptx");
+    insta::assert_snapshot!(
+        folder.run(&["lift", "grid_barrier.ptx", "--entry", "grid_barrier_reset"]), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `grid_barrier_reset` of a PTX 9.5 text for sm_90a.
+    //! 256 x 1 x 1 threads per CTA.
+    //! Assumed: the launch has 256 threads per CTA, as many as .maxntid allows
+    //! Assumed: counters in memory do not wrap around
+    protocol grid_barrier_reset
+
+    param param_2 in 0..=1073741823
+    param nctaid_x in 1..=1073741823
+
+    semaphore at_param_0 = 0  // taken to be cleared before the launch
+
+    // Axes of the grid that the kernel never looks at have one CTA.
+    grid cta[ctaid_x in 0..nctaid_x] launch any resident 1.. {
+        for i in 0..param_2 {  // grid_barrier.cu:44
+            at_param_0 += 1              // grid_barrier.cu:44
+            wait at_param_0 == nctaid_x  // grid_barrier.cu:26
+            if ctaid_x == 0 {            // grid_barrier.cu:44
+                at_param_0 = 0  // grid_barrier.cu:44
+            }
+        }
+    }
+    --- stderr
+    ");
+}
+
+/// What `lift` prints is what `check` decides.
+#[test]
+fn the_lifted_text_gets_the_same_verdict() {
+    for (file, entry) in [
+        ("ring.ptx", "ring_of_3"),
+        ("ring.ptx", "ring_producer_starts_at_phase_0"),
+        ("stencil.ptx", "stencil_counts_consumers_only"),
+        ("jacobi.ptx", "jacobi"),
+        ("grid_barrier.ptx", "grid_barrier_exact"),
+    ] {
+        let folder = Folder::new();
+        kernel(&folder, file);
+        let first = folder.run(&["check", "-q", file, "--entry", entry]);
+        folder.run(&["lift", file, "--entry", entry, "-o", "lifted.wlk"]);
+        let second = folder.run(&["check", "-q", "lifted.wlk"]);
+        assert_eq!(first.replace(file, "lifted.wlk"), second, "{entry}");
+    }
+}
+
+/// Reports for programs cite the file and the line of the PTX.
+#[test]
+fn places_in_reports_for_programs() {
+    let folder = Folder::new();
+    kernel(&folder, "stencil.ptx");
+    let entry = ["--entry", "stencil_without_first_arrival"];
+    let report = |format: &str| {
+        folder.run(&[&["check", "stencil.ptx", "--format", format][..], &entry].concat())
+    };
+    let json = report("json");
+    assert!(json.contains("\"line\": 419,"), "{json}");
+    assert!(
+        json.contains("\"source_line\": \"stencil.cu:17\""),
+        "{json}"
+    );
+    let sarif = report("sarif");
+    assert!(sarif.contains("\"uri\": \"stencil.ptx\""), "{sarif}");
+    assert!(sarif.contains("\"startLine\": 419"), "{sarif}");
+}

@@ -1,0 +1,27 @@
+//! Kernels in PTX and MLIR: what is recovered from them, and the verdicts.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod calls;
+mod control;
+mod counters;
+mod data;
+mod errors;
+mod frameworks;
+mod grids;
+mod hand_written;
+mod instructions;
+mod kernels;
+mod launch;
+mod lint;
+mod loops;
+mod pipelines;
+mod robust;
+mod shapes;
+mod slots;
+mod spins;
+mod tensor_cores;
+mod together;
+mod tokens;
+mod trips;

@@ -1,0 +1,38 @@
+//! What several tests use: running the program, templates of protocols, random edits, campaigns.
+
+// Every test binary uses a part of this.
+#![allow(dead_code)]
+
+pub mod agreement;
+pub mod campaign;
+pub mod case_templates;
+pub mod claim_templates;
+pub mod cluster_templates;
+pub mod copied_claim_templates;
+pub mod copied_data_templates;
+pub mod cut_rule;
+pub mod cut_templates;
+pub mod deferred_templates;
+pub mod edited;
+pub mod exit_templates;
+pub mod generator;
+pub mod init_templates;
+pub mod interactions;
+pub mod language;
+pub mod length_templates;
+pub mod lifetime_templates;
+pub mod mutants;
+pub mod never_violated;
+pub mod order_edge_templates;
+pub mod order_rings;
+pub mod order_templates;
+pub mod ordered_templates;
+pub mod program;
+pub mod race_templates;
+pub mod reference;
+pub mod reset_templates;
+pub mod rewrite;
+pub mod separation_templates;
+pub mod sharing_templates;
+pub mod stale_templates;
+pub mod violations;

@@ -1,0 +1,5 @@
+//! Block patterns read from files.
+
+mod data;
+mod read;
+mod write;
