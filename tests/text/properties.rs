@@ -139,7 +139,7 @@ fn stmts() -> BoxedStrategy<String> {
         Just("async store".to_owned()),
         Just("fence.proxy.async".to_owned()),
         Just("fence.acq_rel.gpu".to_owned()),
-        int().prop_map(|e| format!("red.relaxed.cta lock += {e}")),
+        int().prop_map(|e| format!("red.relaxed.cta lock += max(0, {e})")),
         int().prop_map(|e| format!("st.release lock = {e}")),
         int().prop_map(|e| format!("wait.acquire.sys lock >= {e}")),
         Just("arrive.cluster bar[1]".to_owned()),

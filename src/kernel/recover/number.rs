@@ -137,6 +137,43 @@ impl Number {
         }
     }
 
+    /// The same number with `x - d * (x / d)` for `x % d`.
+    pub fn without_remainders(&self) -> Option<Self> {
+        let mut sum = self.clone();
+        for (atomic, coefficient) in &self.parts {
+            let Atomic::Remainder(inner, divisor) = atomic else {
+                continue;
+            };
+            let quotient = inner.divided(*divisor)?;
+            let expanded = inner.minus(&quotient.times(*divisor)?)?;
+            sum = sum
+                .minus(&Self::of(atomic.clone()).times(*coefficient)?)?
+                .plus(&expanded.times(*coefficient)?)?;
+        }
+        Some(sum)
+    }
+
+    /// A number that is at least 0 exactly where this one is: divided by what divides all of its parts, rounded down.
+    pub fn tightened(&self) -> Option<Self> {
+        let expanded = self.without_remainders()?;
+        let common = |number: &Self| {
+            number
+                .parts
+                .values()
+                .copied()
+                .reduce(greatest_divisor)
+                .unwrap_or(1)
+                .max(1)
+        };
+        // Without remainders only where that leaves less.
+        let best = if common(&expanded) > common(self) {
+            &expanded
+        } else {
+            self
+        };
+        best.divided(common(best))
+    }
+
     /// The range, where those of inputs, indices and variables are given.
     pub fn range(&self, of: &dyn Fn(&Atomic) -> Option<Range>) -> Option<Range> {
         let (mut low, mut high) = (self.constant, self.constant);
@@ -209,6 +246,14 @@ impl Number {
         }
         Some(sum)
     }
+}
+
+pub fn greatest_divisor(a: i128, b: i128) -> i128 {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    i128::try_from(a).unwrap_or(1)
 }
 
 fn range_of(atomic: &Atomic, of: &dyn Fn(&Atomic) -> Option<Range>) -> Option<Range> {

@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
+use crate::meaning::Binary;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -172,29 +173,16 @@ impl Recurrences {
     fn join(&mut self, phis: &[Phi], used: &BTreeSet<u32>, terms: &Terms) {
         let mut groups: Vec<BTreeSet<u32>> =
             used.iter().map(|phi| BTreeSet::from([*phi])).collect();
-        for &phi in used {
-            let Phi { first, next, .. } = &phis[phi as usize];
-            for term in [first, next] {
-                let Some(other) =
-                    copied(*term, terms).filter(|other| *other != phi && used.contains(other))
-                else {
-                    continue;
-                };
-                let a = groups.iter().position(|group| group.contains(&phi));
-                let b = groups.iter().position(|group| group.contains(&other));
-                let (Some(a), Some(b)) = (a, b) else { continue };
-                if a == b {
-                    continue;
-                }
-                let loops = |group: &BTreeSet<u32>| -> BTreeSet<u32> {
-                    group
-                        .iter()
-                        .map(|phi| phis[*phi as usize].in_loop)
-                        .collect()
-                };
-                if loops(&groups[a]).is_disjoint(&loops(&groups[b])) {
-                    let moved = groups.remove(a.max(b));
-                    groups[a.min(b)].extend(moved);
+        // Plain copies first; then what comes from another loop by way of a choice or a round of a ring.
+        for flows in [copied, flown] {
+            for &phi in used {
+                let Phi { first, next, .. } = &phis[phi as usize];
+                for term in [first, next] {
+                    for other in flows(*term, terms) {
+                        if other != phi && used.contains(&other) {
+                            join_groups(&mut groups, phi, other, phis);
+                        }
+                    }
                 }
             }
         }
@@ -379,27 +367,22 @@ impl Recurrences {
         let period = states.len() - tail;
         let mut distances: BTreeMap<Site, BTreeMap<Vec<bool>, usize>> = BTreeMap::new();
         for ((site, path), table) in &moves {
-            let mut distance = None;
-            for (from, to) in table {
-                let (from, to) = (*number.get(from)?, *number.get(to)?);
-                // Before the cycle, by one step at most; on it, modulo its length.
-                let here = if from < tail {
-                    to.checked_sub(from).filter(|distance| *distance <= 1)?
-                } else {
-                    to.checked_sub(tail)?
-                        .checked_add(period)?
-                        .checked_sub(from - tail)?
-                        % period
-                };
+            let table: Vec<(usize, usize)> = table
+                .iter()
+                .map(|(from, to)| Some((*number.get(from)?, *number.get(to)?)))
+                .collect::<Option<_>>()?;
+            let place = |steps: usize| match steps.checked_sub(tail) {
+                None => steps,
+                Some(around) => tail + around % period,
+            };
+            let distance = if states.len() == 1 {
                 // A cycle of one state agrees with any number of steps.
-                if from >= tail && period == 1 {
-                    continue;
-                }
-                if *distance.get_or_insert(here) != here {
-                    return None;
-                }
-            }
-            let distance = distance.unwrap_or(usize::from(matches!(site, Site::Latch(_))));
+                usize::from(matches!(site, Site::Latch(_)))
+            } else {
+                let agrees =
+                    |distance: &usize| table.iter().all(|(from, to)| place(from + distance) == *to);
+                (0..=states.len() + period).find(agrees)?
+            };
             distances
                 .entry(*site)
                 .or_default()
@@ -416,9 +399,6 @@ impl Recurrences {
             .first()
             .copied()
             .filter(|at| loops.len() == 1 && steps.get(&Site::Latch(*at)) == Some(&Steps::By(1)));
-        if tail > 0 && index.is_none() {
-            return None;
-        }
         Some(Machine {
             variables,
             states,
@@ -540,26 +520,80 @@ impl Recurrences {
     }
 }
 
+/// Puts the groups of two phis together, unless they have phis of one loop.
+fn join_groups(groups: &mut Vec<BTreeSet<u32>>, phi: u32, other: u32, phis: &[Phi]) {
+    let a = groups.iter().position(|group| group.contains(&phi));
+    let b = groups.iter().position(|group| group.contains(&other));
+    let (Some(a), Some(b)) = (a, b) else { return };
+    if a == b {
+        return;
+    }
+    let loops = |group: &BTreeSet<u32>| -> BTreeSet<u32> {
+        group
+            .iter()
+            .map(|phi| phis[*phi as usize].in_loop)
+            .collect()
+    };
+    if loops(&groups[a]).is_disjoint(&loops(&groups[b])) {
+        let moved = groups.remove(a.max(b));
+        groups[a.min(b)].extend(moved);
+    }
+}
+
 /// The phi of which a term is a copy, or a copy with something fixed added.
-fn copied(term: TermId, terms: &Terms) -> Option<u32> {
+fn copied(term: TermId, terms: &Terms) -> BTreeSet<u32> {
+    let mut found = BTreeSet::new();
     match terms.node(term) {
-        Node::Atom(Atom::Phi(phi)) => Some(*phi),
+        Node::Atom(Atom::Phi(phi)) => {
+            found.insert(*phi);
+        }
         Node::Sum { parts, .. } => {
-            let mut found = None;
             for (part, factor) in parts {
                 if let Node::Atom(Atom::Phi(phi)) = terms.node(*part) {
-                    if *factor != 1 || found.is_some() {
-                        return None;
+                    if *factor != 1 || !found.is_empty() {
+                        return BTreeSet::new();
                     }
-                    found = Some(*phi);
+                    found.insert(*phi);
                 } else if !is_launch(*part, terms) {
-                    return None;
+                    return BTreeSet::new();
                 }
             }
-            found
         }
-        _ => None,
+        _ => {}
     }
+    found
+}
+
+/// The phis whose value a term takes over, with a round of a ring more or less: through choices, sums, and bits
+/// that are flipped or masked. It is a guess: a machine of these phis is enumerated.
+fn flown(term: TermId, terms: &Terms) -> BTreeSet<u32> {
+    let mut found = BTreeSet::new();
+    let mut work = vec![term];
+    let mut seen = BTreeSet::new();
+    while let Some(term) = work.pop() {
+        if !seen.insert(term) {
+            continue;
+        }
+        match terms.node(term) {
+            Node::Atom(Atom::Phi(phi)) => {
+                found.insert(*phi);
+            }
+            Node::Sum { parts, .. } => {
+                work.extend(
+                    parts
+                        .iter()
+                        .filter(|(_, factor)| *factor == 1)
+                        .map(|(part, _)| *part),
+                );
+            }
+            Node::Select(_, a, b) | Node::Binary(Binary::Xor | Binary::And, a, b) => {
+                work.extend([*a, *b]);
+            }
+            Node::Extend { term, .. } | Node::Extract { term, .. } => work.push(*term),
+            _ => {}
+        }
+    }
+    found
 }
 
 /// Whether a term is fixed when the kernel is launched.

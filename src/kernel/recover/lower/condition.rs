@@ -96,7 +96,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a number has inputs that stand for a computation of the launch.
-    fn is_computed(&self, number: &Number) -> bool {
+    pub(super) fn is_computed(&self, number: &Number) -> bool {
         number.mentions(&|atomic| match atomic {
             Atomic::Input(input) => self.inputs.all[*input as usize]
                 .name
@@ -140,11 +140,12 @@ impl Lowerer<'_> {
         if tail > 0 {
             // First so, then otherwise for good.
             let rest = *truths.last()?;
-            if truths[tail..].iter().any(|truth| *truth != rest) || truths[..tail].contains(&rest) {
+            let turn = truths.iter().position(|truth| *truth == rest)?;
+            if turn > tail || truths[turn..].contains(&!rest) {
                 return None;
             }
             let first = Condition::at_least_zero(
-                Number::constant(i128::try_from(tail).ok()? - 1).minus(&steps)?,
+                Number::constant(i128::try_from(turn).ok()? - 1).minus(&steps)?,
             );
             return if rest { first.negated() } else { Some(first) };
         }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::Carrier;
 use super::Lowerer;
-use super::Meaning;
 use super::Result;
+use super::meanings::Meaning;
 use super::refuse;
 use crate::ir::Location;
 use crate::meaning::Binary;
@@ -21,6 +21,7 @@ use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::tree::LoopId;
+use crate::recover::tree::Phi;
 use crate::recover::tree::Statement;
 
 /// A loop's body: what comes before the way out, on it, and behind it.
@@ -56,7 +57,7 @@ impl Lowerer<'_> {
         let saved_meanings = self.meanings.clone();
         let saved_facts = self.facts.len();
         self.counts.insert(id, Number::constant(super::MOST));
-        let Some(trips) = self.trips(shape.goes_on, id) else {
+        let Some(trips) = self.trip_count(shape.goes_on, id) else {
             let what = self.unknown_in(shape.goes_on);
             return refuse(format!("how often a loop runs depends on {what}"), location);
         };
@@ -242,10 +243,11 @@ impl Lowerer<'_> {
                     } else {
                         let site = Site::Entry(record.in_loop);
                         let steps = data.steps.get(&site).cloned().unwrap_or(Steps::By(0));
-                        self.advance(record.first, machine, number, &steps, lines)?;
+                        let firsts = self.of_machine(own, machine, |phi| phi.first);
+                        self.advance_all(&firsts, machine, number, &steps, lines)?;
                     }
                 }
-                self.forget_machine(machine);
+                self.meanings.forget_machine(machine);
                 for other in own {
                     if self
                         .recurrences
@@ -280,7 +282,7 @@ impl Lowerer<'_> {
                 continue;
             }
             if !self.recurrences.counters.contains(&variable) {
-                self.meanings.remove(phi);
+                self.meanings.remove(*phi);
                 continue;
             }
             if self.is_sequential(variable) {
@@ -291,7 +293,7 @@ impl Lowerer<'_> {
                         self.meanings.insert(*phi, Meaning::Number(number));
                     }
                     None => {
-                        self.meanings.remove(phi);
+                        self.meanings.remove(*phi);
                     }
                 }
                 continue;
@@ -300,7 +302,7 @@ impl Lowerer<'_> {
             let value = self.number_or_state(record.first);
             let number = self.variable(Carrier::Counter(variable));
             let Some(value) = value else {
-                self.meanings.remove(phi);
+                self.meanings.remove(*phi);
                 continue;
             };
             if info.root == Some(*phi) {
@@ -315,7 +317,7 @@ impl Lowerer<'_> {
                 });
             }
             for other in &info.phis {
-                self.meanings.remove(other);
+                self.meanings.remove(*other);
             }
             self.meanings
                 .insert(*phi, Meaning::Number(Number::of(Atomic::Variable(number))));
@@ -341,8 +343,45 @@ impl Lowerer<'_> {
         first.plus(&Number::of(Atomic::Index(in_loop)).times(step)?)
     }
 
-    fn forget_machine(&mut self, machine: usize) {
-        self.meanings.retain(|_, meaning| !matches!(meaning, Meaning::State { machine: other, .. } if *other == machine));
+    /// A term of each of a loop's phis that are of a machine.
+    fn of_machine(
+        &self,
+        own: &[u32],
+        machine: usize,
+        term: impl Fn(&Phi) -> TermId,
+    ) -> Vec<TermId> {
+        own.iter()
+            .filter(|phi| {
+                let variable = self.recurrences.of_phi[phi];
+                self.recurrences.machine_of.get(&variable) == Some(&machine)
+            })
+            .map(|phi| term(&self.arena.phis[*phi as usize]))
+            .collect()
+    }
+
+    /// Moves the counter of a machine's steps on: every variable of the machine says by how much.
+    fn advance_all(
+        &mut self,
+        terms: &[TermId],
+        machine: usize,
+        variable: u32,
+        steps: &Steps,
+        lines: &mut Vec<Line>,
+    ) -> Result<()> {
+        let mut all: Option<Vec<Line>> = None;
+        for term in terms {
+            let mut own = Vec::new();
+            self.advance(*term, machine, variable, steps, &mut own)?;
+            if all.as_ref().is_some_and(|other| *other != own) {
+                return refuse(
+                    "the registers of a ring move on from different rounds",
+                    &Location::default(),
+                );
+            }
+            all = Some(own);
+        }
+        lines.append(&mut all.unwrap_or_default());
+        Ok(())
     }
 
     /// Moves the counter of a machine's steps on, from where the phis of a term are.
@@ -354,65 +393,73 @@ impl Lowerer<'_> {
         steps: &Steps,
         lines: &mut Vec<Line>,
     ) -> Result<()> {
-        let mut from = None;
-        for atom in self.arena.terms.atoms(term).iter() {
-            if let Atom::Phi(phi) = atom
-                && let Some(Meaning::State {
-                    machine: other,
-                    steps,
-                }) = self.meanings.get(phi)
-                && *other == machine
-            {
-                from = Some(steps.clone());
-            }
-        }
-        let from = from.unwrap_or_else(|| Number::of(Atomic::Variable(variable)));
-        self.advance_by(&from, machine, variable, steps, lines)
-    }
-
-    fn advance_by(
-        &mut self,
-        from: &Number,
-        machine: usize,
-        variable: u32,
-        steps: &Steps,
-        lines: &mut Vec<Line>,
-    ) -> Result<()> {
+        let place = Location::default();
         match steps {
             Steps::By(steps) => {
-                let period =
-                    i128::try_from(self.recurrences.machines[machine].period()).unwrap_or(1);
                 let own = Number::of(Atomic::Variable(variable));
+                let Some(from) = self.steps_of(term, machine) else {
+                    return refuse("a loop carries what a ring was before it moved on", &place);
+                };
+                let from = from.unwrap_or_else(|| own.clone());
+                let machine = &self.recurrences.machines[machine];
+                let period = i128::try_from(machine.period()).unwrap_or(1);
+                let tail = machine.tail;
                 let steps = Number::constant(i128::try_from(*steps).unwrap_or(0));
                 let Some(to) = from.plus(&steps) else {
-                    return refuse("a number is too large", &Location::default());
+                    return refuse("a number is too large", &place);
                 };
-                // Modulo the period, it may already be there.
+                // It may already be there; modulo the period, if every state comes around.
                 let distance = to.minus(&own).and_then(|distance| distance.as_constant());
-                if distance.is_none_or(|distance| distance.rem_euclid(period) != 0) {
+                let there = |distance: i128| match tail {
+                    0 => distance.rem_euclid(period) == 0,
+                    _ => distance == 0,
+                };
+                if !distance.is_some_and(there) {
                     lines.push(Line::Assign {
                         variable,
                         value: to,
                     });
                 }
+                Ok(())
             }
-            Steps::If(term, yes, no) => {
-                let Some(condition) = self.condition(*term) else {
-                    let what = self.unknown_in(*term);
-                    return refuse(
-                        format!("whether a ring moves on depends on {what}"),
-                        &Location::default(),
-                    );
+            Steps::If(choice, yes, no) => {
+                let Some(condition) = self.condition(*choice) else {
+                    let what = self.unknown_in(*choice);
+                    return refuse(format!("whether a ring moves on depends on {what}"), &place);
                 };
-                let (mut then, mut otherwise) = (Vec::new(), Vec::new());
-                self.advance_by(from, machine, variable, yes, &mut then)?;
-                self.advance_by(from, machine, variable, no, &mut otherwise)?;
-                match self.known(&condition) {
+                let known = self.known(&condition);
+                let negated = condition.clone().negated();
+                let mut sides = [Vec::new(), Vec::new()];
+                for (side, (truth, steps)) in sides.iter_mut().zip([(true, yes), (false, no)]) {
+                    if known == Some(!truth) {
+                        continue;
+                    }
+                    let constant = self.arena.terms.constant(u128::from(truth), 1);
+                    let term = self.arena.terms.replaced(term, *choice, constant);
+                    let held = if truth {
+                        *choice
+                    } else {
+                        self.arena.terms.not(choice)
+                    };
+                    let facts = self.facts.len();
+                    match (truth, &negated) {
+                        (true, _) => self.assume(&condition),
+                        (false, Some(negated)) => self.assume(negated),
+                        (false, None) => {}
+                    }
+                    self.held.push(held);
+                    let result = self.advance(term, machine, variable, steps, side);
+                    self.held.pop();
+                    self.facts.truncate(facts);
+                    result?;
+                }
+                let [mut then, mut otherwise] = sides;
+                match known {
                     Some(true) => lines.append(&mut then),
                     Some(false) => lines.append(&mut otherwise),
                     None if then == otherwise => lines.append(&mut then),
                     None => {
-                        let (condition, then, otherwise) = match condition.clone().negated() {
+                        let (condition, then, otherwise) = match negated {
                             Some(negated) if then.is_empty() => (negated, otherwise, then),
                             _ => (condition, then, otherwise),
                         };
@@ -420,13 +467,35 @@ impl Lowerer<'_> {
                             condition,
                             then,
                             otherwise,
-                            location: Location::default(),
+                            location: place,
                         });
                     }
                 }
+                Ok(())
             }
         }
-        Ok(())
+    }
+
+    /// After how many steps of a machine the phis of a term are: `None` where they differ or one of them is no longer known,
+    /// and nothing where none of them is the machine's.
+    fn steps_of(&self, term: TermId, machine: usize) -> Option<Option<Number>> {
+        let mut found: Option<Number> = None;
+        for atom in self.arena.terms.atoms(term).iter() {
+            let Atom::Phi(phi) = atom else { continue };
+            let of_phi = self.recurrences.of_phi.get(phi);
+            let own = of_phi.and_then(|variable| self.recurrences.machine_of.get(variable));
+            if own != Some(&machine) {
+                continue;
+            }
+            let Some(Meaning::State { steps, .. }) = self.meaning(*phi) else {
+                return None;
+            };
+            if found.as_ref().is_some_and(|other| other != steps) {
+                return None;
+            }
+            found = Some(steps.clone());
+        }
+        Some(found)
     }
 
     /// At the end of an iteration: what moves on.
@@ -443,22 +512,6 @@ impl Lowerer<'_> {
             let next = self.arena.phis[*phi as usize].next;
             if let Some(machine) = self.recurrences.machine_of.get(&variable).copied() {
                 let data = self.recurrences.machines[machine].clone();
-                // What the change reads has to be what the machine is now.
-                for atom in self.arena.terms.atoms(next).iter() {
-                    if let Atom::Phi(other) = atom
-                        && self
-                            .recurrences
-                            .machine_of
-                            .get(&self.recurrences.of_phi[other])
-                            == Some(&machine)
-                        && !matches!(self.meanings.get(other), Some(Meaning::State { machine: at, .. }) if *at == machine)
-                    {
-                        return refuse(
-                            "a loop carries what a ring was before it moved on",
-                            location,
-                        );
-                    }
-                }
                 if data.index.is_some() || done.insert(Carrier::Machine(machine), ()).is_some() {
                     continue;
                 }
@@ -468,7 +521,8 @@ impl Lowerer<'_> {
                     .get(&Site::Latch(id))
                     .cloned()
                     .unwrap_or(Steps::By(0));
-                self.advance(next, machine, number, &steps, lines)?;
+                let all = self.of_machine(own, machine, |phi| phi.next);
+                self.advance_all(&all, machine, number, &steps, lines)?;
                 continue;
             }
             if !self.recurrences.counters.contains(&variable) || self.is_sequential(variable) {
@@ -522,7 +576,7 @@ impl Lowerer<'_> {
                             .insert(*phi, Meaning::State { machine, steps });
                     }
                     None => {
-                        self.meanings.remove(phi);
+                        self.meanings.remove(*phi);
                     }
                 }
                 continue;
@@ -550,7 +604,7 @@ impl Lowerer<'_> {
                     self.meanings.insert(*phi, Meaning::Number(number));
                 }
                 None => {
-                    self.meanings.remove(phi);
+                    self.meanings.remove(*phi);
                 }
             }
         }
@@ -564,6 +618,26 @@ impl Lowerer<'_> {
         let difference = self.arena.terms.difference(next, atom);
         let difference = self.number(difference)?;
         now.minus(&difference)
+    }
+
+    /// How often a loop goes on. Its own index has no bound before that is known, so that a counter with a step above 1 may
+    /// seem to wrap around. Then the count is guessed as if it did not, and derived again for the iterations up to
+    /// that count, in which the condition is read exactly: it holds in each before the last and not in the last.
+    fn trip_count(&mut self, goes_on: TermId, id: LoopId) -> Option<Number> {
+        if let Some(trips) = self.trips(goes_on, id) {
+            return Some(trips);
+        }
+        self.unwrapped = Some(id);
+        let guess = self.trips(goes_on, id);
+        self.unwrapped = None;
+        let guess = guess?;
+        self.counts.insert(id, guess.plus(&Number::constant(1))?);
+        if self.trips(goes_on, id).as_ref() != Some(&guess) {
+            self.inputs.assumptions.insert(
+                "the counter of a loop does not wrap around before the loop ends".to_owned(),
+            );
+        }
+        Some(guess)
     }
 
     /// In how many iterations, from the first on, a condition holds.
@@ -664,15 +738,18 @@ impl Lowerer<'_> {
         // rest + slope * i == 0
         let towards = if slope > 0 { rest.times(-1)? } else { rest };
         let step = slope.checked_abs()?;
-        let exact = towards.constant % step == 0
-            && towards
-                .parts
-                .values()
-                .all(|coefficient| coefficient % step == 0);
-        if !exact || !self.is_natural(&towards) {
-            return None;
-        }
-        towards.divided(step)
+        let trips = [Some(towards.clone()), towards.without_remainders()]
+            .into_iter()
+            .flatten()
+            .find(|towards| {
+                towards.constant % step == 0
+                    && towards
+                        .parts
+                        .values()
+                        .all(|coefficient| coefficient % step == 0)
+            })?
+            .divided(step)?;
+        (self.is_natural(&trips) || self.is_natural(&towards)).then_some(trips)
     }
 }
 

@@ -2,8 +2,10 @@
 
 mod condition;
 mod looping;
+mod meanings;
 mod number;
 mod object;
+mod sign;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -17,6 +19,7 @@ use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::number::Range;
 use crate::recover::recurrence::Recurrences;
+use crate::recover::recurrence::is_launch;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Input;
 use crate::recover::sketch::Line;
@@ -28,20 +31,10 @@ use crate::recover::tree::Event;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::Statement;
+use meanings::Meanings;
 
 /// The most that an input is taken to be: what is computed from sizes below it does not wrap around.
 pub const MOST: i128 = (1 << 30) - 1;
-
-/// What a phi is at the point that is being lowered.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Meaning {
-    Number(Number),
-    /// The state of a machine after so many steps.
-    State {
-        machine: usize,
-        steps: Number,
-    },
-}
 
 /// What the roles of a kernel have in common.
 #[derive(Debug, Default)]
@@ -97,7 +90,7 @@ pub struct Lowerer<'a> {
     pub inputs: &'a mut Inputs,
     threads: u32,
     recurrences: Recurrences,
-    meanings: BTreeMap<u32, Meaning>,
+    meanings: Meanings,
     counts: BTreeMap<u32, Number>,
     /// What holds at this point: conditions of the loops and branches around.
     held: Vec<TermId>,
@@ -106,6 +99,8 @@ pub struct Lowerer<'a> {
     /// The variable of the role for a counter or a machine.
     variables: BTreeMap<Carrier, u32>,
     next_variable: u32,
+    /// The loop whose counters are taken not to wrap around, while its trip count is guessed.
+    unwrapped: Option<u32>,
 }
 
 /// What a variable of the role stands for.
@@ -206,12 +201,13 @@ impl<'a> Lowerer<'a> {
             inputs,
             threads,
             recurrences,
-            meanings: BTreeMap::new(),
+            meanings: Meanings::default(),
             counts: BTreeMap::new(),
             held: Vec::new(),
             facts: Vec::new(),
             variables: BTreeMap::new(),
             next_variable: 0,
+            unwrapped: None,
         }
     }
 }
@@ -219,9 +215,18 @@ impl<'a> Lowerer<'a> {
 impl Lowerer<'_> {
     fn block(&mut self, statements: &[Statement]) -> Result<Vec<Line>> {
         let mut lines = Vec::new();
-        for statement in statements {
+        let mut rest = statements;
+        while let Some((statement, behind)) = rest.split_first() {
+            rest = behind;
             match statement {
-                Statement::Event(event) => self.event(event, &mut lines)?,
+                Statement::Event(event) => match self.choice_in(&event.kind) {
+                    None => self.event(event, &mut lines)?,
+                    Some(choice) => {
+                        let more = self.decided_alike(choice, behind);
+                        rest = &behind[more..];
+                        self.split(choice, event, &behind[..more], &mut lines)?;
+                    }
+                },
                 Statement::If {
                     condition,
                     then,
@@ -291,15 +296,22 @@ impl Lowerer<'_> {
         self.held.push(term);
         let then_lines = self.block(then)?;
         self.held.pop();
-        (self.facts, self.meanings) = before.clone();
-        if let Some(negated) = condition.clone().negated() {
-            self.assume(&negated);
+        let (facts, meanings) = before;
+        self.facts = facts.clone();
+        let after = std::mem::replace(&mut self.meanings, meanings);
+        let negated = condition.clone().negated();
+        if let Some(negated) = &negated {
+            self.assume(negated);
         }
         let not = self.arena.terms.not(&term);
         self.held.push(not);
         let otherwise_lines = self.block(otherwise)?;
         self.held.pop();
-        (self.facts, self.meanings) = before;
+        self.facts = facts;
+        let yes = (term, condition.clone());
+        let no = negated.map(|negated| (not, negated));
+        let otherwise_after = std::mem::take(&mut self.meanings);
+        self.meanings = Meanings::joined(after, otherwise_after, Some(&yes), no.as_ref());
         if then_lines == otherwise_lines {
             lines.extend(then_lines);
             return Ok(());
@@ -331,6 +343,89 @@ impl Lowerer<'_> {
             location: location.clone(),
         });
         Ok(())
+    }
+
+    /// Up to which of the events that follow one depends on the same choice.
+    fn decided_alike(&self, choice: TermId, behind: &[Statement]) -> usize {
+        let mut last = 0;
+        for (at, statement) in behind.iter().enumerate() {
+            let Statement::Event(event) = statement else {
+                break;
+            };
+            let terms = event.kind.terms();
+            if terms
+                .iter()
+                .any(|term| self.arena.terms.parts(*term).contains(&choice))
+            {
+                last = at + 1;
+            }
+        }
+        last
+    }
+
+    /// Events whose operands have no form since the launch chooses between values: they are lowered for each choice.
+    fn split(
+        &mut self,
+        choice: TermId,
+        event: &Event,
+        more: &[Statement],
+        lines: &mut Vec<Line>,
+    ) -> Result<()> {
+        let mut side = |truth: u128| -> Vec<Statement> {
+            let constant = self.arena.terms.constant(truth, 1);
+            let first = Statement::Event(event.clone());
+            std::iter::once(&first)
+                .chain(more)
+                .cloned()
+                .map(|mut statement| {
+                    if let Statement::Event(event) = &mut statement {
+                        for term in event.kind.terms_mut() {
+                            *term = self.arena.terms.replaced(*term, choice, constant);
+                        }
+                    }
+                    statement
+                })
+                .collect()
+        };
+        let (yes, no) = (side(1), side(0));
+        self.conditional(choice, &yes, &no, &event.location, lines)
+    }
+
+    /// Whether an operand or the offset of an address is a number that is not just called computed.
+    fn has_form(&mut self, term: TermId) -> bool {
+        let width = self.arena.terms.width_of(term);
+        let (constant, parts) = self.arena.terms.linear(term);
+        let parts: Vec<_> = parts
+            .into_iter()
+            .filter(|(part, _)| {
+                !matches!(
+                    self.arena.terms.node(*part),
+                    Node::Atom(Atom::Shared { .. } | Atom::SharedWindow)
+                )
+            })
+            .collect();
+        let offset = self.arena.terms.sum(constant, &parts, width);
+        self.number_or_state(offset)
+            .is_some_and(|number| !self.is_computed(&number))
+    }
+
+    /// A condition of the launch in an operand that has no form.
+    fn choice_in(&mut self, kind: &EventKind) -> Option<TermId> {
+        for term in kind.terms() {
+            if self.has_form(term) {
+                continue;
+            }
+            for part in self.arena.terms.parts(term) {
+                let decides = self.arena.terms.width_of(part) == 1
+                    && part != term
+                    && self.arena.terms.truth(part).is_none()
+                    && is_launch(part, &self.arena.terms);
+                if decides && self.condition(part).is_some() {
+                    return Some(part);
+                }
+            }
+        }
+        None
     }
 
     fn event(&mut self, event: &Event, lines: &mut Vec<Line>) -> Result<()> {
@@ -520,7 +615,7 @@ impl Lowerer<'_> {
                     return "a value that is read from memory or not followed".to_owned();
                 }
                 Atom::Test(_) => return "whether a test of an mbarrier passes".to_owned(),
-                Atom::Phi(phi) if !self.meanings.contains_key(phi) => {
+                Atom::Phi(phi) if self.meaning(*phi).is_none() => {
                     return "what a loop carries, for which no form was found".to_owned();
                 }
                 _ => {}
@@ -531,53 +626,6 @@ impl Lowerer<'_> {
 
     fn range(&self, number: &Number) -> Option<Range> {
         number.range(&|atomic| self.inputs.range_of(atomic, &self.counts))
-    }
-
-    /// Whether a number is known to be at least 0.
-    fn is_natural(&self, number: &Number) -> bool {
-        let at_least = |number: &Number| self.range(number).is_some_and(|(low, _)| low >= 0);
-        at_least(number)
-            || self.facts.iter().any(|fact| {
-                number
-                    .minus(fact)
-                    .is_some_and(|difference| at_least(&difference))
-            })
-    }
-
-    fn known(&self, condition: &Condition) -> Option<bool> {
-        match condition {
-            Condition::Constant(truth) => Some(*truth),
-            Condition::AtLeastZero(number) => {
-                if self.is_natural(number) {
-                    return Some(true);
-                }
-                let opposite = Number::constant(-1).minus(number)?;
-                self.is_natural(&opposite).then_some(false)
-            }
-            _ => None,
-        }
-    }
-
-    fn assume(&mut self, condition: &Condition) {
-        match condition {
-            Condition::AtLeastZero(number) => self.facts.push(number.clone()),
-            Condition::Zero(number) => {
-                self.facts.push(number.clone());
-                if let Some(negative) = number.times(-1) {
-                    self.facts.push(negative);
-                }
-            }
-            Condition::NotZero(number) if self.is_natural(number) => {
-                if let Some(less) = number.minus(&Number::constant(1)) {
-                    self.facts.push(less);
-                }
-            }
-            Condition::And(a, b) => {
-                self.assume(a);
-                self.assume(b);
-            }
-            _ => {}
-        }
     }
 }
 

@@ -10,19 +10,23 @@ use super::Carrier;
 use super::Inputs;
 use super::Lowerer;
 use super::MOST;
-use super::Meaning;
 use super::Origin;
+use super::meanings::Meaning;
 use crate::ir::Special;
 use crate::meaning::Binary;
 use crate::meaning::Relation;
 use crate::meaning::Word;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
+use crate::recover::number::greatest_divisor;
 use crate::recover::recurrence::is_launch;
 use crate::recover::sketch::Input;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
+
+/// The largest step of a loop's counter that is tried as one that does not wrap around.
+const MOST_STEP: i128 = 1 << 16;
 
 impl Lowerer<'_> {
     /// A term as an integer, also where it depends on the state of a machine.
@@ -46,8 +50,21 @@ impl Lowerer<'_> {
 
     fn fits(&self, number: &Number, width: u16) -> bool {
         let half = 1_i128 << (width - 1).min(100);
-        self.range(number)
-            .is_some_and(|(low, high)| low >= -half && high < half)
+        let within = |number: &Number| {
+            self.range(number)
+                .is_some_and(|(low, high)| low >= -half && high < half)
+        };
+        within(number)
+            || self.unwrapped.is_some_and(|id| {
+                let index = Atomic::Index(id);
+                let slope = number.parts.get(&index).copied().unwrap_or(0);
+                slope != 0
+                    && slope.abs() <= MOST_STEP
+                    && Number::of(index)
+                        .times(slope)
+                        .and_then(|run| number.minus(&run))
+                        .is_some_and(|rest| within(&rest))
+            })
     }
 
     fn natural(&mut self, term: TermId) -> Option<Number> {
@@ -62,7 +79,7 @@ impl Lowerer<'_> {
         }
         let number = self
             .structured(term)
-            .map(folded)
+            .map(|number| self.simpler(folded(number)))
             .filter(|number| self.fits(number, width));
         if number.is_some() {
             return number;
@@ -85,7 +102,7 @@ impl Lowerer<'_> {
         };
         match self.arena.terms.node(term).clone() {
             Node::Constant(bits) => Some(Number::constant(Word::new(bits, width).signed())),
-            Node::Atom(Atom::Phi(phi)) => match self.meanings.get(&phi)? {
+            Node::Atom(Atom::Phi(phi)) => match self.meaning(phi)? {
                 Meaning::Number(number) => Some(number.clone()),
                 Meaning::State { .. } => None,
             },
@@ -109,15 +126,18 @@ impl Lowerer<'_> {
                     Binary::And => {
                         let all = i128::try_from(Word::new(u128::MAX, width).bits).ok()?;
                         let number = self.number(other)?;
-                        if (constant + 1).count_ones() == 1 {
-                            return number.remainder(constant + 1);
+                        // The bits from `low` up to `high`: what is left below 2^high, less what is below 2^low.
+                        let low = 1_i128.checked_shl(constant.trailing_zeros())?;
+                        let high = constant.checked_add(low)?;
+                        if constant == 0 || high.count_ones() != 1 {
+                            return None;
                         }
-                        // A mask of the highest bits rounds down.
-                        let below = all - constant;
-                        if (below + 1).count_ones() == 1 {
-                            return number.minus(&number.remainder(below + 1)?);
+                        let below = number.remainder(low)?;
+                        if high == all + 1 {
+                            number.minus(&below)
+                        } else {
+                            number.remainder(high)?.minus(&below)
                         }
-                        None
                     }
                     Binary::ShiftRightLogical => {
                         let divisor = 1_i128.checked_shl(u32::try_from(constant).ok()?)?;
@@ -166,9 +186,45 @@ impl Lowerer<'_> {
                     .filter(|(_, high)| *high < half)
                     .map(|_| reduced)
             }
-            Node::Select(condition, a, b) => self.lesser(condition, a, b),
+            Node::Select(condition, a, b) => {
+                match self
+                    .condition(condition)
+                    .and_then(|condition| self.known(&condition))
+                {
+                    Some(true) => self.number(a),
+                    Some(false) => self.number(b),
+                    None => self.lesser(condition, a, b),
+                }
+            }
             _ => None,
         }
+    }
+
+    /// A number without quotients and remainders that are known at this point.
+    fn simpler(&self, number: Number) -> Number {
+        let simple = number.replaced(&|atomic| match atomic {
+            Atomic::Quotient(inner, divisor) => {
+                let inner = self.simpler((**inner).clone());
+                let (low, high) = self.range(&inner)?;
+                let (low, high) = (low.div_euclid(*divisor), high.div_euclid(*divisor));
+                if low == high {
+                    Some(Number::constant(low))
+                } else {
+                    inner.divided(*divisor)
+                }
+            }
+            Atomic::Remainder(inner, divisor) => {
+                let inner = self.simpler((**inner).clone());
+                let left = Number::constant(divisor - 1).minus(&inner)?;
+                if self.is_natural(&inner) && self.is_natural(&left) {
+                    Some(inner)
+                } else {
+                    inner.remainder(*divisor)
+                }
+            }
+            _ => None,
+        });
+        simple.unwrap_or(number)
     }
 
     /// Rounded down, also where a product with a reciprocal is meant.
@@ -200,15 +256,28 @@ impl Lowerer<'_> {
 
     /// A choice that is the lesser or the greater of its sides.
     fn lesser(&mut self, condition: TermId, a: TermId, b: TermId) -> Option<Number> {
-        let (negated, relation) = match self.arena.terms.node(condition).clone() {
-            Node::Not(inner) => (true, self.arena.terms.node(inner).clone()),
-            other => (false, other),
+        let (negated, inner) = match self.arena.terms.node(condition).clone() {
+            Node::Not(inner) => (true, inner),
+            _ => (false, condition),
         };
-        let Node::Relation(Relation::LessSigned | Relation::LessUnsigned, x, y) = relation else {
+        let Node::Relation(relation, x, y) = *self.arena.terms.node(inner) else {
             return None;
         };
-        let (p, q) = (self.natural(a)?, self.natural(b)?);
-        let (x, y) = (self.natural(x)?, self.natural(y)?);
+        let (p, q, x, y) = match relation {
+            Relation::LessSigned => (
+                self.number(a)?,
+                self.number(b)?,
+                self.number(x)?,
+                self.number(y)?,
+            ),
+            Relation::LessUnsigned => (
+                self.natural(a)?,
+                self.natural(b)?,
+                self.natural(x)?,
+                self.natural(y)?,
+            ),
+            Relation::Equal => return None,
+        };
         // `x < y ? a : b`, or with `negated` `x < y ? b : a`.
         let (then, otherwise) = if negated { (&q, &p) } else { (&p, &q) };
         let next = x.plus(&Number::constant(1));
@@ -319,7 +388,7 @@ impl Lowerer<'_> {
         let mut found: Option<(usize, Number)> = None;
         for atom in self.arena.terms.atoms(term).iter() {
             let Atom::Phi(phi) = atom else { return None };
-            let Meaning::State { machine, steps } = self.meanings.get(phi)? else {
+            let Meaning::State { machine, steps } = self.meaning(*phi)? else {
                 return None;
             };
             match &found {
@@ -340,7 +409,14 @@ impl Lowerer<'_> {
             )?;
             values.push(value);
         }
-        Some((values, steps, machine.tail))
+        let (tail, period) = (machine.tail, machine.period());
+        // What comes once may differ in the state and not in what is asked for: then all comes around.
+        let around = |step: usize| tail + (step + period * tail - tail) % period;
+        if tail > 0 && (0..tail).all(|step| values[step] == values[around(step)]) {
+            let turned = (0..period).map(|step| values[around(step)]).collect();
+            return Some((turned, steps, 0));
+        }
+        Some((values, steps, tail))
     }
 
     pub(super) fn variable(&mut self, carrier: Carrier) -> u32 {
@@ -352,14 +428,6 @@ impl Lowerer<'_> {
         self.variables.insert(carrier, variable);
         variable
     }
-}
-
-fn greatest_divisor(a: i128, b: i128) -> i128 {
-    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    i128::try_from(a).unwrap_or(1)
 }
 
 /// `x - d * (x / d)` is `x % d`.

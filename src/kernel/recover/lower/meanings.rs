@@ -1,0 +1,133 @@
+//! What the phis mean at a point of the role.
+//!
+//! Behind a branch, a loop inside of it may have left a phi with a value, or have moved the variable of the role that stood
+//! for another. Such a meaning holds only where the branch was taken, or was not, and is kept with that
+//! condition. A term that needs it stands below a choice by the same condition.
+
+use std::collections::BTreeMap;
+
+use super::Lowerer;
+use crate::meaning::Binary;
+use crate::recover::number::Condition;
+use crate::recover::number::Number;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+
+/// How many ways to a point a meaning may have.
+const MAX_WAYS: usize = 12;
+
+/// What a phi is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Meaning {
+    Number(Number),
+    /// The state of a machine after so many steps.
+    State {
+        machine: usize,
+        steps: Number,
+    },
+}
+
+/// A condition that was decided by a branch, as a term and lowered.
+pub type Decided = (TermId, Condition);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    meaning: Meaning,
+    /// It holds where all of one of these was decided so.
+    ways: Vec<Vec<Decided>>,
+}
+
+/// The meanings of phis.
+#[derive(Debug, Clone, Default)]
+pub struct Meanings {
+    of: BTreeMap<u32, Entry>,
+}
+
+impl Meanings {
+    pub fn insert(&mut self, phi: u32, meaning: Meaning) {
+        let entry = Entry {
+            meaning,
+            ways: vec![Vec::new()],
+        };
+        self.of.insert(phi, entry);
+    }
+
+    pub fn remove(&mut self, phi: u32) {
+        self.of.remove(&phi);
+    }
+
+    pub fn forget_machine(&mut self, machine: usize) {
+        self.of.retain(|_, entry| {
+            !matches!(&entry.meaning, Meaning::State { machine: other, .. } if *other == machine)
+        });
+    }
+
+    /// What phis mean behind a branch, of what they mean at the ends of its sides.
+    pub fn joined(
+        then: Self,
+        mut otherwise: Self,
+        yes: Option<&Decided>,
+        no: Option<&Decided>,
+    ) -> Self {
+        let mut of = BTreeMap::new();
+        let under = |ways: Vec<Vec<Decided>>, decided: Option<&Decided>| -> Vec<Vec<Decided>> {
+            let Some(decided) = decided else {
+                return Vec::new();
+            };
+            ways.into_iter()
+                .map(|mut way| {
+                    if !way.contains(decided) {
+                        way.push(decided.clone());
+                    }
+                    way
+                })
+                .collect()
+        };
+        let mut put = |phi: u32, meaning: Meaning, ways: Vec<Vec<Decided>>| {
+            if !ways.is_empty() && ways.len() <= MAX_WAYS {
+                of.insert(phi, Entry { meaning, ways });
+            }
+        };
+        for (phi, entry) in then.of {
+            match otherwise.of.remove(&phi) {
+                None => put(phi, entry.meaning, under(entry.ways, yes)),
+                Some(other) if other == entry => put(phi, entry.meaning, entry.ways),
+                Some(other) if other.meaning == entry.meaning => {
+                    let mut ways = under(entry.ways, yes);
+                    ways.extend(under(other.ways, no));
+                    put(phi, entry.meaning, ways);
+                }
+                Some(_) => {}
+            }
+        }
+        for (phi, entry) in otherwise.of {
+            put(phi, entry.meaning, under(entry.ways, no));
+        }
+        Self { of }
+    }
+}
+
+impl Lowerer<'_> {
+    /// What a phi means at this point.
+    pub(super) fn meaning(&self, phi: u32) -> Option<&Meaning> {
+        let entry = self.meanings.of.get(&phi)?;
+        entry
+            .ways
+            .iter()
+            .any(|way| way.iter().all(|decided| self.is_decided(decided)))
+            .then_some(&entry.meaning)
+    }
+
+    fn is_decided(&self, (term, condition): &Decided) -> bool {
+        self.held.iter().any(|held| self.implies(*held, *term))
+            || self.known(condition) == Some(true)
+    }
+
+    fn implies(&self, held: TermId, term: TermId) -> bool {
+        held == term
+            || match self.arena.terms.node(held) {
+                Node::Binary(Binary::And, a, b) => self.implies(*a, term) || self.implies(*b, term),
+                _ => false,
+            }
+    }
+}

@@ -1,0 +1,127 @@
+//! Whether a number is at least 0 at a point of the role, by ranges and by what holds there.
+
+use super::Lowerer;
+use crate::recover::number::Atomic;
+use crate::recover::number::Condition;
+use crate::recover::number::Number;
+
+/// How often a number is replaced by one that is at most as large.
+const DEPTH: u32 = 4;
+
+impl Lowerer<'_> {
+    /// Whether a number is known to be at least 0.
+    pub(super) fn is_natural(&self, number: &Number) -> bool {
+        self.is_natural_within(number, DEPTH)
+            || number
+                .tightened()
+                .is_some_and(|tight| tight != *number && self.is_natural_within(&tight, DEPTH))
+    }
+
+    fn is_natural_within(&self, number: &Number, depth: u32) -> bool {
+        let at_least = |number: &Number| self.range(number).is_some_and(|(low, _)| low >= 0);
+        if at_least(number) {
+            return true;
+        }
+        let by_fact = self.facts.iter().any(|fact| {
+            number
+                .minus(fact)
+                .is_some_and(|difference| at_least(&difference))
+        });
+        by_fact
+            || depth > 0
+                && number.parts.iter().any(|(atomic, coefficient)| {
+                    self.is_natural_by(number, atomic, *coefficient, depth - 1)
+                        .unwrap_or(false)
+                })
+    }
+
+    /// The same by what one part is at least, or at most where its coefficient is negative.
+    fn is_natural_by(
+        &self,
+        number: &Number,
+        atomic: &Atomic,
+        coefficient: i128,
+        depth: u32,
+    ) -> Option<bool> {
+        let rest = number.minus(&Number::of(atomic.clone()).times(coefficient)?)?;
+        let natural = |number: &Number| self.is_natural_within(number, depth);
+        let with = |part: &Number| {
+            let sum = part.times(coefficient)?.plus(&rest)?;
+            Some(natural(&sum))
+        };
+        Some(match atomic {
+            Atomic::Maximum(a, b) if coefficient > 0 => with(a)? || with(b)?,
+            Atomic::Minimum(a, b) if coefficient < 0 => with(a)? || with(b)?,
+            Atomic::Maximum(a, b) | Atomic::Minimum(a, b) => with(a)? && with(b)?,
+            Atomic::Quotient(inner, divisor) => match rest.as_constant() {
+                // `c * (x / d) >= r` where `x / d >= m`, with `m` the least multiple: where `x >= m * d`.
+                Some(rest) if coefficient > 0 => {
+                    let least = rest.checked_neg()?.checked_add(coefficient - 1)?;
+                    let least = least.div_euclid(coefficient).checked_mul(*divisor)?;
+                    natural(&inner.minus(&Number::constant(least))?)
+                }
+                // `x - d < d * (x / d) <= x`.
+                _ => {
+                    let bound = if coefficient > 0 {
+                        inner.minus(&Number::constant(divisor - 1))?
+                    } else {
+                        (**inner).clone()
+                    };
+                    natural(&bound.times(coefficient)?.plus(&rest.times(*divisor)?)?)
+                }
+            },
+            Atomic::Remainder(..) | Atomic::Input(_) | Atomic::Index(_) | Atomic::Variable(_) => {
+                false
+            }
+        })
+    }
+
+    pub(super) fn known(&self, condition: &Condition) -> Option<bool> {
+        match condition {
+            Condition::Constant(truth) => Some(*truth),
+            Condition::AtLeastZero(number) => {
+                if self.is_natural(number) {
+                    return Some(true);
+                }
+                let opposite = Number::constant(-1).minus(number)?;
+                self.is_natural(&opposite).then_some(false)
+            }
+            _ => None,
+        }
+    }
+
+    /// Takes a condition for granted.
+    pub(super) fn assume(&mut self, condition: &Condition) {
+        match condition {
+            Condition::AtLeastZero(number) => self.learn(number),
+            Condition::Zero(number) => {
+                self.learn(number);
+                if let Some(negative) = number.times(-1) {
+                    self.learn(&negative);
+                }
+            }
+            Condition::NotZero(number) => {
+                let both = [Some(number.clone()), number.times(-1)];
+                for number in both.into_iter().flatten() {
+                    if self.is_natural(&number)
+                        && let Some(less) = number.minus(&Number::constant(1))
+                    {
+                        self.learn(&less);
+                    }
+                }
+            }
+            Condition::And(a, b) => {
+                self.assume(a);
+                self.assume(b);
+            }
+            _ => {}
+        }
+    }
+
+    fn learn(&mut self, number: &Number) {
+        self.facts.push(number.clone());
+        if let Some(tight) = number.tightened().filter(|tight| tight != number) {
+            self.facts.push(tight);
+        }
+    }
+}
