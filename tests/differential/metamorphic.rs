@@ -6,7 +6,6 @@
 //! `WARPLOCK_CASES` multiplies the number of random protocols, `WARPLOCK_SEED` moves on to others,
 //! and `WARPLOCK_CASES_LOG` names a file that gets the figures.
 
-#[allow(dead_code)] // Only verdicts are compared here.
 use crate::support::agreement;
 use crate::support::language;
 use crate::support::mutants;

@@ -3,7 +3,6 @@
 //! except a changed name or version of the program, which says nothing about the proof or the run,
 //! an argument that leads to the same obligations to the letter, and other parameter values at which the run of a witness hangs just as it says.
 
-#[allow(dead_code)] // Only the verdict is asked for.
 use crate::support::agreement;
 use std::collections::BTreeSet;
 use std::fs;

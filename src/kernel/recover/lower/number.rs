@@ -161,7 +161,7 @@ impl Lowerer<'_> {
                 signed,
             } => {
                 if self.arena.terms.width_of(inner) == 1 {
-                    return None;
+                    return if signed { None } else { self.bit(inner) };
                 }
                 if signed {
                     self.number(inner)
@@ -196,6 +196,24 @@ impl Lowerer<'_> {
                     None => self.lesser(condition, a, b),
                 }
             }
+            _ => None,
+        }
+    }
+
+    /// A term of 1 bit as 0 or 1.
+    fn bit(&mut self, term: TermId) -> Option<Number> {
+        match self.arena.terms.node(term).clone() {
+            Node::Constant(bits) => Some(Number::constant(i128::from(bits & 1 == 1))),
+            Node::Extract { term, low } => {
+                let number = self.number(term)?;
+                let number = match low {
+                    0 => number,
+                    _ => number.divided(1_i128.checked_shl(u32::from(low))?)?,
+                };
+                number.remainder(2)
+            }
+            Node::Not(inner) => Number::constant(1).minus(&self.bit(inner)?),
+            Node::Binary(Binary::Xor, a, b) => self.bit(a)?.plus(&self.bit(b)?)?.remainder(2),
             _ => None,
         }
     }
@@ -461,42 +479,48 @@ fn folded(number: Number) -> Number {
     number
 }
 
-/// Values that come around, as a number of the steps: `base + stride * ((steps + k) % S)`, or
-/// `base + difference * ((steps + k) / S % 2)`.
+/// The most rounds of a ring that one step is tried as, and the most stages of a ring.
+const MOST_ROUNDS: i128 = 8;
+const MOST_STAGES: i128 = 64;
+
+/// Values that come around, as a number of the steps: `base + stride * (x % S)` or `base + difference * (x / S % 2)`,
+/// where `x = m * steps + k` counts rounds, `m` of them in a step. Every value is compared.
 pub fn periodic(values: &[i128], steps: &Number) -> Option<Number> {
-    let all = values.len();
-    let period = (1..=all).find(|period| {
-        all.is_multiple_of(*period)
-            && values
-                .iter()
-                .enumerate()
-                .all(|(at, value)| *value == values[at % period])
-    })?;
     let base = *values.iter().min()?;
-    let divisor = i128::try_from(period).ok()?;
-    for shift in 0..period {
-        let moved = steps.plus(&Number::constant(i128::try_from(shift).ok()?))?;
-        // The place of the least value is where the index is 0.
-        let at = |index: usize| values[(index + period - shift) % period];
-        let stride = at(1 % period).checked_sub(at(0))?;
-        let linear = at(0) == base
-            && (0..period).all(|index| {
-                i128::try_from(index)
-                    .ok()
-                    .and_then(|index| index.checked_mul(stride))
-                    .and_then(|value| value.checked_add(base))
-                    == Some(at(index))
-            });
-        if linear && stride != 0 {
-            return Number::constant(base).plus(&moved.remainder(divisor)?.times(stride)?);
-        }
-        if period % 2 == 0 {
-            let half = period / 2;
-            let halves = (0..half).all(|index| at(index) == at(0))
-                && (half..period).all(|index| at(index) == at(half));
-            if halves && at(0) == base {
-                let bit = moved.divided(divisor / 2)?.remainder(2)?;
-                return Number::constant(base).plus(&bit.times(at(half).checked_sub(base)?)?);
+    let rest: Vec<i128> = values
+        .iter()
+        .map(|value| value.checked_sub(base))
+        .collect::<Option<_>>()?;
+    let greatest = *rest.iter().max()?;
+    if greatest == 0 {
+        return Some(Number::constant(base));
+    }
+    let all = i128::try_from(rest.len()).ok()?;
+    let stride = rest.iter().copied().filter(|value| *value > 0).min()?;
+    let two = rest.iter().all(|value| *value == 0 || *value == greatest);
+    for rounds in 1..=MOST_ROUNDS {
+        let agrees = |of: &dyn Fn(i128) -> i128, period: i128| {
+            (rounds * all) % period == 0
+                && rest
+                    .iter()
+                    .zip(0..)
+                    .all(|(value, step)| of(rounds * step) == *value)
+        };
+        let counted = |shift: i128| steps.times(rounds)?.plus(&Number::constant(shift));
+        for stages in 2..=MOST_STAGES {
+            let (whole, parity) = (greatest == stride * (stages - 1), two);
+            if !whole && !parity {
+                continue;
+            }
+            for shift in 0..2 * stages {
+                if whole && shift < stages && agrees(&|x| (x + shift) % stages * stride, stages) {
+                    let place = counted(shift)?.remainder(stages)?;
+                    return Number::constant(base).plus(&place.times(stride)?);
+                }
+                if parity && agrees(&|x| (x + shift) / stages % 2 * greatest, 2 * stages) {
+                    let bit = counted(shift)?.divided(stages)?.remainder(2)?;
+                    return Number::constant(base).plus(&bit.times(greatest)?);
+                }
             }
         }
     }
