@@ -44,10 +44,10 @@ use super::ticket::Ticket;
 use super::turns;
 use super::turns::Turns;
 use super::workers;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::text;
 use crate::text::Narrowing;
-use crate::verdict::Property;
 
 /// The version of the certificate format.
 pub const SCHEMA: u32 = 1;

@@ -36,10 +36,10 @@ use std::time::Duration;
 
 use crate::protocol::Domain;
 use crate::protocol::Place;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Role;
 use crate::semantics::unfold;
-use crate::verdict::Property;
 
 /// The assumption under which CTAs that have not started do no harm.
 pub const LAUNCH_ORDER: &str =

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 use crate::semantics::input::Input;
-use crate::verdict::Property;
 use crate::verdict::decision::Decision;
 use crate::verdict::decision::Proof;
 use crate::verdict::decision::Refutation;

@@ -8,10 +8,10 @@ use crate::certificate::manifest;
 use crate::certificate::manifest::Argument;
 use crate::certificate::manifest::Rejection;
 use crate::proof::suspects;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::text::Narrowing;
 
-use super::Property;
 use super::decision::Proof;
 
 /// What came of an argument.

@@ -30,6 +30,7 @@ use crate::proof::Layer;
 use crate::protocol::Initial;
 use crate::protocol::LaunchOrder;
 use crate::protocol::ObjectKind;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Resident;
 use crate::semantics::explore;
@@ -42,7 +43,6 @@ use crate::witness;
 
 pub(super) use concrete::order;
 
-use super::Property;
 use super::checked;
 use super::checked::Checked;
 use super::decision::Decision;

@@ -6,6 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 use crate::semantics::data;
@@ -27,7 +28,6 @@ use crate::semantics::symmetry::Symmetry;
 use crate::semantics::table::StateTable;
 use crate::semantics::table::decode;
 use crate::semantics::table::encode;
-use crate::verdict::Property;
 
 use super::Monitor;
 use super::Participation;

@@ -22,6 +22,7 @@ use crate::hunt::IllDefined;
 use crate::hunt::LARGEST_START;
 use crate::hunt::grid;
 use crate::patience;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 use crate::semantics::explore;
@@ -35,7 +36,6 @@ use crate::witness;
 pub use applies::applicable;
 pub use applies::inapplicable;
 
-use super::Property;
 use super::deadlock::Internal;
 use super::deadlock::Settings;
 use super::deadlock::order;

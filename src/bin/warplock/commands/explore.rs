@@ -1,6 +1,7 @@
 //! `warplock explore`: searches every schedule at concrete values.
 
 use clap::Args;
+use warplock::protocol::Property;
 use warplock::report;
 use warplock::report::input;
 use warplock::report::stuck;
@@ -16,7 +17,6 @@ use warplock::semantics::step;
 use warplock::semantics::step::Action;
 use warplock::semantics::step::StepError;
 use warplock::semantics::unfold;
-use warplock::verdict::Property;
 
 mod hazards;
 
