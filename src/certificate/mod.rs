@@ -15,6 +15,7 @@ pub mod cut;
 pub mod defined;
 pub mod discharge;
 pub mod exact;
+pub mod exhaustive;
 pub mod grid;
 mod ground;
 pub mod known;

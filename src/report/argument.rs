@@ -99,6 +99,14 @@ pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
         Argument::Counting(counting) => counting.explain(protocol),
         Argument::Order(order) => super::orders::explain(protocol, order),
         Argument::Separation(parts) => explain_separation(protocol, parts),
+        Argument::Exhaustive(searched) => vec![
+            "At every combination of parameter values, every run of every input was followed step by step."
+                .to_owned(),
+            format!(
+                "No run violates the property and none does anything undefined: {} were met.",
+                searched.extent()
+            ),
+        ],
     }
 }
 

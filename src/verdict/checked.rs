@@ -51,6 +51,7 @@ pub(super) fn check(
         Argument::Counting(_) => "counting rule",
         Argument::Order(_) => "order rule",
         Argument::Separation(_) => "separation rule",
+        Argument::Exhaustive(_) => "exhaustive search",
     };
     let issued = manifest::issue(&protocol.source, narrowing, property.name(), argument);
     let (certificate, obligations) = match issued {

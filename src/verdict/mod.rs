@@ -3,6 +3,7 @@
 mod checked;
 pub mod deadlock;
 pub mod decision;
+mod exhaustive;
 mod further;
 pub mod hazard;
 mod inputs;

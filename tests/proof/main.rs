@@ -11,6 +11,7 @@ mod corruption;
 mod counting;
 mod csr;
 mod cut;
+mod exhaustive;
 mod order;
 mod races;
 mod shared;

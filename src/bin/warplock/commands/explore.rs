@@ -88,6 +88,7 @@ fn search(
         symmetry: !arguments.no_symmetry,
         stop_at_stuck: !arguments.all,
         max_states: arguments.max_states,
+        max_bytes: usize::MAX,
         cancel: Some(&interrupt::CANCEL),
         deadline: None,
         progress: Some(progress),

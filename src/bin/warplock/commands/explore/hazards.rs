@@ -43,6 +43,7 @@ pub fn explore(
         symmetry: !arguments.no_symmetry,
         stop_at_stuck: true,
         max_states: arguments.max_states,
+        max_bytes: usize::MAX,
         cancel: Some(&interrupt::CANCEL),
         deadline: None,
         progress: Some(progress),
