@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod boundary;
 mod cases;
 mod certificates;
 mod claims;
