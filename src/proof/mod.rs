@@ -6,6 +6,8 @@
 
 pub mod counting;
 mod cut;
+pub mod empty;
+mod model;
 mod order;
 pub mod sample;
 mod separation;
