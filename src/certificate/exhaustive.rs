@@ -39,6 +39,7 @@ use crate::semantics::explore::SearchEnd;
 use crate::semantics::hazards::search::search_all;
 use crate::semantics::inputs::Bounds;
 use crate::semantics::unfold;
+use crate::semantics::unfold::Limits;
 
 use super::program::Unsupported;
 
@@ -48,6 +49,9 @@ pub const MOST_POINTS: u64 = 1 << 16;
 /// How many states are searched at one point, and how much memory they may take.
 const MOST_STATES: u64 = 2_000_000;
 const MOST_BYTES: usize = 1 << 30;
+
+/// How many expressions and statements are evaluated to make one input, which is not interrupted.
+const MOST_WORK: u64 = 100_000_000;
 
 /// How much was searched.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,6 +95,19 @@ pub fn limits() -> Options<'static> {
     }
 }
 
+/// The inputs of a point. Nothing that is searched in time is larger: a run has a state for each operation.
+fn bounds() -> Bounds {
+    Bounds {
+        limits: Limits {
+            ops: MOST_STATES,
+            members: MOST_STATES,
+            cells: MOST_STATES,
+            work: MOST_WORK,
+        },
+        ..Bounds::default()
+    }
+}
+
 /// Searches everything for a violation of the property, within [`limits`] or less.
 ///
 /// # Errors
@@ -125,7 +142,7 @@ fn clear(
 ) -> Result<(u64, u64), Unsupported> {
     let violation = || Err(Unsupported::whole("a run that violates the property"));
     let undefined = || Unsupported::whole("a run that does something undefined");
-    let bounds = Bounds::default();
+    let bounds = bounds();
     let (end, inputs, states) = match property {
         Property::Deadlock => {
             let found = explore::explore_all(protocol, point, &bounds, options).map_err(fault)?;
@@ -167,6 +184,9 @@ fn too_many() -> Unsupported {
 }
 
 fn fault(error: RunError) -> Unsupported {
+    if let Fault::TooLarge { .. } = error.fault {
+        return Unsupported::whole("larger inputs than are searched");
+    }
     Unsupported {
         reason: format!("a protocol that is not well defined everywhere: {error}"),
         span: error.span,

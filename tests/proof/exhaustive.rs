@@ -183,6 +183,8 @@ fn what_is_not_complete_is_refused() {
     insta::assert_snapshot!(refused(overflows), @"a run that does something undefined");
     let divides = "protocol p param N in 0..=3 semaphore s = 0 role r { s += 4 / N }";
     insta::assert_snapshot!(refused(divides), @"a protocol that is not well defined everywhere: division by 0: a divisor must be positive");
+    let long = "protocol p semaphore s = 0 role r { for i in 0..2000001 { s += 1 } }";
+    insta::assert_snapshot!(refused(long), @"larger inputs than are searched");
     let few = |max_states, max_bytes| {
         let options = Options {
             max_states,
