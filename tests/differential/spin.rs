@@ -36,9 +36,6 @@ use warplock::text;
 use crate::support::campaign::log;
 use crate::support::campaign::number;
 
-// The other tests use the rest.
-#[allow(dead_code)]
-
 /// Cases of each kind.
 const CASES: u64 = 12;
 
