@@ -31,6 +31,8 @@ use super::defined;
 use super::discharge;
 use super::discharge::Answer;
 use super::discharge::Solver;
+use super::exhaustive;
+use super::exhaustive::Exhaustive;
 use super::grid::Residency;
 use super::known::Known;
 use super::obligation::Obligation;
@@ -44,10 +46,10 @@ use super::ticket::Ticket;
 use super::turns;
 use super::turns::Turns;
 use super::workers;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::text;
 use crate::text::Narrowing;
-use crate::verdict::Property;
 
 /// The version of the certificate format.
 pub const SCHEMA: u32 = 1;
@@ -82,6 +84,8 @@ pub enum Argument {
     Order(Order),
     /// See [`super::separation`].
     Separation(Separation),
+    /// See [`super::exhaustive`].
+    Exhaustive(Exhaustive),
 }
 
 impl Argument {
@@ -94,7 +98,8 @@ impl Argument {
             Argument::Cut(_)
             | Argument::Counting(_)
             | Argument::Order(_)
-            | Argument::Separation(_) => None,
+            | Argument::Separation(_)
+            | Argument::Exhaustive(_) => None,
         }
     }
 
@@ -111,6 +116,8 @@ impl Argument {
             Argument::Counting(counting) => counting::obligations(protocol, counting),
             Argument::Order(order) => order::obligations(protocol, order),
             Argument::Separation(parts) => separation::obligations(protocol, parts),
+            // What is searched is the whole protocol, and that is done where a certificate is checked.
+            Argument::Exhaustive(_) => Err(Unsupported::whole("a search inside another argument")),
         }
     }
 
@@ -120,6 +127,9 @@ impl Argument {
     ///
     /// A protocol that the rule does not cover, or an artefact that does not fit it.
     pub fn all_obligations(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
+        if let Argument::Exhaustive(_) = self {
+            return Ok(Vec::new());
+        }
         let mut all = self.obligations(protocol)?;
         all.extend(self.text_defined(protocol)?);
         Ok(all)
@@ -142,6 +152,7 @@ impl Argument {
             Argument::Cut(cut) => cut::proves(protocol, cut.shows, property),
             Argument::Order(_) if order::proves(protocol, property) => true,
             Argument::Separation(parts) => separation::proves(protocol, parts, property),
+            Argument::Exhaustive(_) => true,
             _ => match property {
                 Property::Deadlock => true,
                 Property::Assertion => claims::follow_from_progress(protocol),
@@ -159,6 +170,23 @@ impl Argument {
             Argument::Counting(_) => "counting",
             Argument::Order(_) => "order",
             Argument::Separation(_) => "separation",
+            Argument::Exhaustive(_) => "exhaustive",
+        }
+    }
+
+    /// What checks it: a rule with its obligations, or a search.
+    pub fn checked_by(&self) -> String {
+        match self {
+            Argument::Exhaustive(_) => "exhaustive search".to_owned(),
+            _ => format!("rule {}", self.rule()),
+        }
+    }
+
+    /// How much is searched, where that is the argument.
+    pub fn searched(&self) -> Option<Exhaustive> {
+        match self {
+            Argument::Exhaustive(searched) => Some(*searched),
+            _ => None,
         }
     }
 }
@@ -243,6 +271,8 @@ pub struct Checked {
     pub property: String,
     /// The rule.
     pub rule: &'static str,
+    /// What was searched, where that is the argument.
+    pub searched: Option<Exhaustive>,
     /// What the proof rests on.
     pub assumptions: Vec<String>,
 }
@@ -326,13 +356,14 @@ fn accept(
     discharge: &(dyn Fn(&Obligation) -> Answer + Sync),
     tell: &(dyn Fn(&str) + Sync),
 ) -> Result<Checked, Rejection> {
-    let (protocol, obligations) = verify(certificate)?;
+    let (protocol, property, obligations) = verify(certificate)?;
     match &certificate.argument {
         Argument::Order(order) if built_in.is_some() => {
             multiplied(&protocol, order)?;
             let text = certificate.argument.text_defined(&protocol);
             discharge_all(&text.map_err(inapplicable)?, discharge, tell)?;
         }
+        Argument::Exhaustive(recorded) => searched_again(&protocol, property, recorded, tell)?,
         _ => {
             if let Some(known) = built_in {
                 known.discharge_at_once(&obligations);
@@ -345,8 +376,28 @@ fn accept(
         protocol: certificate.protocol.clone(),
         property: certificate.property.clone(),
         rule: certificate.argument.rule(),
+        searched: certificate.argument.searched(),
         assumptions: certificate.assumptions.clone(),
     })
+}
+
+/// Searches everything again, and compares how much that is.
+fn searched_again(
+    protocol: &Protocol,
+    property: Property,
+    recorded: &Exhaustive,
+    tell: &(dyn Fn(&str) + Sync),
+) -> Result<(), Rejection> {
+    let limits = exhaustive::limits();
+    let found = exhaustive::explored(protocol, property, &limits, tell).map_err(inapplicable)?;
+    match found == *recorded {
+        true => Ok(()),
+        false => Err(Rejection::Mismatch(format!(
+            "the search came to {}, and not to {}",
+            found.extent(),
+            recorded.extent()
+        ))),
+    }
 }
 
 /// Shows every obligation of an order proof by its multipliers: no solver is asked.
@@ -406,7 +457,7 @@ fn discharge_all(
 
 /// Derives the obligations anew from the embedded protocol and compares everything the manifest
 /// records with them.
-fn verify(certificate: &Certificate) -> Result<(Protocol, Vec<Obligation>), Rejection> {
+fn verify(certificate: &Certificate) -> Result<(Protocol, Property, Vec<Obligation>), Rejection> {
     let mismatch = |what: String| Err(Rejection::Mismatch(what));
     if certificate.schema != SCHEMA {
         return mismatch(format!(
@@ -466,7 +517,7 @@ fn verify(certificate: &Certificate) -> Result<(Protocol, Vec<Obligation>), Reje
             "{file} is recorded but the rule does not require it"
         ));
     }
-    Ok((protocol, obligations))
+    Ok((protocol, property, obligations))
 }
 
 /// Writes a certificate into a folder of its own below `into`, and returns that folder. Files
@@ -569,6 +620,10 @@ pub fn read(path: &Path) -> Result<Certificate, Rejection> {
 pub fn assumptions(protocol: &Protocol, property: Property, argument: &Argument) -> Vec<String> {
     let mut all = super::environment(protocol, property);
     let grid = protocol.roles.iter().any(|role| role.launch.is_some());
+    if let Argument::Exhaustive(_) = argument {
+        all.extend(exhaustive::launch_assumptions(protocol));
+        return all;
+    }
     match argument.residency() {
         Some(Residency::LaunchOrder) => all.push(super::LAUNCH_ORDER.to_owned()),
         None if !grid => {}

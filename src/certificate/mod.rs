@@ -15,12 +15,12 @@ pub mod cut;
 pub mod defined;
 pub mod discharge;
 pub mod exact;
+pub mod exhaustive;
 pub mod grid;
 mod ground;
 pub mod known;
 mod linear;
 pub mod manifest;
-pub mod model;
 pub mod obligation;
 pub mod order;
 pub mod program;
@@ -32,14 +32,11 @@ pub mod translate;
 pub mod turns;
 mod workers;
 
-use std::time::Duration;
-
 use crate::protocol::Domain;
 use crate::protocol::Place;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Role;
-use crate::semantics::unfold;
-use crate::verdict::Property;
 
 /// The assumption under which CTAs that have not started do no harm.
 pub const LAUNCH_ORDER: &str =
@@ -88,48 +85,4 @@ pub fn environment(protocol: &Protocol, property: Property) -> Vec<String> {
         }
     }
     all
-}
-
-/// Whether no parameter values satisfy the domain and the assumptions; `false` when undecided.
-pub fn domain_is_empty(protocol: &Protocol, limit: Duration) -> bool {
-    // Hardly ever is it, and then some small values show it at once.
-    if (0..SMALL).any(|nth| unfold::check_params(protocol, &small(protocol, nth)).is_ok()) {
-        return false;
-    }
-    let mut terms = translate::Translator::new(protocol, &[]);
-    let mut hypotheses = terms.domain();
-    for assumption in &protocol.assumptions {
-        match terms.expr(&assumption.condition, &translate::Env::new()) {
-            Ok(fact) => hypotheses.push(fact),
-            Err(_) => return false,
-        }
-    }
-    let empty = obligation::Obligation {
-        name: "domain".to_owned(),
-        meaning: "the domain is empty".to_owned(),
-        declarations: terms.declarations(),
-        hypotheses,
-        goal: term::boolean(false),
-        split: Vec::new(),
-    };
-    discharge::discharge(&empty, &discharge::Solver::BuiltIn, limit)
-        == discharge::Answer::Discharged
-}
-
-/// How many small values of the parameters are looked at before a solver is asked.
-const SMALL: usize = 4;
-
-/// The nth value of every parameter, or its last one.
-fn small(protocol: &Protocol, nth: usize) -> Vec<i64> {
-    let params = protocol.params.iter();
-    let above = |lo: i64| lo.checked_add_unsigned(nth as u64).unwrap_or(lo);
-    let value = |domain: &Domain| match domain {
-        Domain::AtLeast(lo) => above(*lo),
-        Domain::Range(lo, hi) => above(*lo).min(*hi),
-        Domain::Set(values) => {
-            let at = values.get(nth).or(values.last());
-            at.copied().unwrap_or(0)
-        }
-    };
-    params.map(|param| value(&param.domain)).collect()
 }

@@ -47,6 +47,7 @@ use crate::protocol::Iteration;
 use crate::protocol::Launch;
 use crate::protocol::LaunchOrder;
 use crate::protocol::ObjectId;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Resident;
 use crate::protocol::Role;
@@ -56,7 +57,6 @@ use crate::protocol::StmtId;
 use crate::protocol::StmtKind;
 use crate::protocol::VarId;
 use crate::protocol::Work;
-use crate::verdict::Property;
 
 /// Arguments for the two parts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

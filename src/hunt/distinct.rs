@@ -3,6 +3,7 @@
 
 use rustc_hash::FxHashSet;
 
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::StmtId;
 use crate::semantics::data::Data;
@@ -13,7 +14,6 @@ use crate::semantics::inputs::Inputs;
 use crate::semantics::instance::CellId;
 use crate::semantics::instance::Instance;
 use crate::semantics::unfold;
-use crate::verdict::Property;
 
 use super::Hang;
 use super::Hunter;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::protocol::Initial;
 use crate::protocol::ObjectKind;
+use crate::protocol::Property;
 use crate::semantics::explore::SearchEnd;
 use crate::semantics::inputs::Inputs;
-use crate::verdict::Property;
 
 use super::Hang;
 use super::Hunter;

@@ -26,6 +26,7 @@ use std::time::Duration;
 use rustc_hash::FxHashSet;
 
 use crate::patience;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 use crate::semantics::error::Fault;
@@ -41,7 +42,6 @@ use crate::semantics::step::Action;
 use crate::semantics::step::Violation;
 use crate::semantics::unfold;
 use crate::semantics::unfold::Limits;
-use crate::verdict::Property;
 
 pub use further::Further;
 pub use further::blocked;

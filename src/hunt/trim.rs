@@ -1,5 +1,6 @@
 //! Runs that show a hazard without actions that play no part.
 
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::semantics::data::Data;
 use crate::semantics::explore::Options;
@@ -10,7 +11,6 @@ use crate::semantics::hazards::search::Runs;
 use crate::semantics::instance::Instance;
 use crate::semantics::step::Action;
 use crate::semantics::unfold;
-use crate::verdict::Property;
 
 use super::Hang;
 use super::LARGEST;

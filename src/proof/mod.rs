@@ -6,6 +6,8 @@
 
 pub mod counting;
 mod cut;
+pub mod empty;
+mod model;
 mod order;
 pub mod sample;
 mod separation;
@@ -30,10 +32,10 @@ use crate::certificate::program::Unsupported;
 use crate::patience;
 use crate::protocol::Domain;
 use crate::protocol::ObjectKind;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::semantics::input::Input;
 use crate::semantics::instance::Instance;
-use crate::verdict::Property;
 
 /// How many random instances a guess has to survive.
 const SAMPLES: usize = 250;

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
+use crate::certificate::cut::artefact::Case;
+use crate::certificate::cut::artefact::Cut;
 use crate::certificate::cut::cases;
 use crate::certificate::manifest::Argument;
-use crate::certificate::model;
 use crate::certificate::obligation::Obligation;
 use crate::protocol::Domain;
 use crate::protocol::Protocol;
+
+use super::model;
 
 /// Time for naming parameter values.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -17,7 +20,7 @@ pub fn suspects(protocol: &Protocol, argument: &Argument, open: &Obligation) -> 
     let Argument::Cut(cut) = argument else {
         return Vec::new();
     };
-    let Some(case) = cases::case_of(cut, &open.name) else {
+    let Some(case) = case_of(cut, &open.name) else {
         return Vec::new();
     };
     let fixed = cases::fixed(&cut.split, case);
@@ -44,4 +47,13 @@ pub fn suspects(protocol: &Protocol, argument: &Argument, open: &Obligation) -> 
         .into_iter()
         .filter_map(whole)
         .collect()
+}
+
+/// The case that an obligation with this name is about; `None` if it is about all.
+fn case_of<'a>(cut: &'a Cut, obligation: &str) -> Option<&'a Case> {
+    if let [only] = &cut.cases[..] {
+        return Some(only);
+    }
+    let (number, _) = obligation.strip_prefix("case_")?.split_once('_')?;
+    cut.cases.get(number.parse::<usize>().ok()?)
 }

@@ -11,6 +11,7 @@
 mod domain;
 mod expr;
 mod memory;
+mod property;
 mod tightened;
 
 pub use expr::BinaryOp;
@@ -22,6 +23,7 @@ pub use memory::MemoryOrder;
 pub use memory::Place;
 pub use memory::Qualifiers;
 pub use memory::Scope;
+pub use property::Property;
 
 /// A half-open byte range of the protocol's source text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -603,7 +605,7 @@ pub enum RowOrder {
 /// An `expect` line: a verdict that the file claims for itself.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expectation {
-    /// The property's name, as in [`crate::verdict::Property::name`].
+    /// The property's name, as in [`Property::name`].
     pub property: String,
     /// The expected verdict word, lower case: `proved`, `refuted`, `bounded` or `unknown`.
     pub verdict: String,

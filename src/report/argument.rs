@@ -96,9 +96,17 @@ pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
         Argument::Ticket(ticket) => explain_ticket(protocol, ticket),
         Argument::Turns(turns) => explain_turns(protocol, turns),
         Argument::Cut(cut) => super::cuts::explain(protocol, cut),
-        Argument::Counting(counting) => counting.explain(protocol),
+        Argument::Counting(counting) => super::counting::explain(protocol, counting),
         Argument::Order(order) => super::orders::explain(protocol, order),
         Argument::Separation(parts) => explain_separation(protocol, parts),
+        Argument::Exhaustive(searched) => vec![
+            "At every combination of parameter values, every run of every input was followed step by step."
+                .to_owned(),
+            format!(
+                "No run violates the property and none does anything undefined: {} were met.",
+                searched.extent()
+            ),
+        ],
     }
 }
 

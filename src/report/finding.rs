@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 use crate::semantics::input::Input;
-use crate::verdict::Property;
 use crate::verdict::decision::Decision;
 use crate::verdict::decision::Proof;
 use crate::verdict::decision::Refutation;
@@ -181,6 +181,8 @@ pub struct Further {
 pub struct ProofReport {
     /// The rule.
     pub rule: &'static str,
+    /// What the checker did to accept it.
+    pub checked_by: String,
     /// What it quantifies over.
     pub domain: String,
     /// The argument, one sentence each.
@@ -286,12 +288,16 @@ fn proved(finding: &mut Finding, protocol: &Protocol, proof: &Proof) {
     let rule = proof.certificate.argument.rule();
     let domain = argument::domain(protocol);
     finding.verdict = Word::Proved;
-    finding.summary = format!(
-        "{domain}: all {} obligations of the {rule} rule hold",
-        proof.obligations.len()
-    );
+    finding.summary = match proof.certificate.argument.searched() {
+        Some(searched) => format!("{domain}: by exhaustive search of {}", searched.extent()),
+        None => format!(
+            "{domain}: all {} obligations of the {rule} rule hold",
+            proof.obligations.len()
+        ),
+    };
     finding.proof = Some(ProofReport {
         rule,
+        checked_by: proof.certificate.argument.checked_by(),
         domain,
         argument: argument::explain(protocol, &proof.certificate.argument),
         obligations: proof

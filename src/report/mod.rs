@@ -6,6 +6,7 @@
 
 pub mod argument;
 mod chain;
+mod counting;
 pub mod csr;
 mod cuts;
 pub mod elements;

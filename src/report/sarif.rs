@@ -3,7 +3,7 @@
 use serde_json::Value;
 use serde_json::json;
 
-use crate::verdict::Property;
+use crate::protocol::Property;
 
 use super::finding::Finding;
 use super::finding::Word;

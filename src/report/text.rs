@@ -76,6 +76,10 @@ pub fn finding(finding: &Finding, detail: Detail) -> String {
     }
     list(&mut out, style, "notes", &finding.notes);
     list(&mut out, style, "assumptions", &finding.assumptions);
+    if let Some(proof) = &finding.proof {
+        let title = style.bold("checked by:");
+        out.push_str(&format!("  {title} {}\n", proof.checked_by));
+    }
     if let Some(hint) = &finding.hint {
         out.push_str(&format!("  {} {hint}\n", style.bold("hint:")));
     }

@@ -36,6 +36,8 @@ pub struct Options<'a> {
     /// How many states may be stored, over all inputs of [`explore_all`]; at most `u32::MAX - 1`
     /// per input.
     pub max_states: u64,
+    /// How many bytes the states of one input may take.
+    pub max_bytes: usize,
     /// Ends the search soon after it becomes true.
     pub cancel: Option<&'a AtomicBool>,
     /// Ends the search soon after this time.
@@ -50,6 +52,7 @@ impl Default for Options<'_> {
             symmetry: true,
             stop_at_stuck: true,
             max_states: 100_000_000,
+            max_bytes: usize::MAX,
             cancel: None,
             deadline: None,
             progress: None,
@@ -64,7 +67,7 @@ pub enum SearchEnd {
     Exhausted,
     /// A stuck state was found and the search was to end there.
     FoundStuck,
-    /// The limit on states was reached.
+    /// The limit on states or their memory was reached.
     StateLimit,
     /// The search was cancelled, or its time was up.
     Cancelled,
@@ -108,7 +111,7 @@ pub fn explore(instance: &Instance, options: &Options<'_>) -> Explored {
     let mut number = 0;
     let mut pace = Pace::new(options, instance);
     'states: while number < search.table.len() {
-        if search.table.len() as u64 > limit {
+        if search.table.len() as u64 > limit || search.table.bytes() > options.max_bytes {
             end = SearchEnd::StateLimit;
             break;
         }

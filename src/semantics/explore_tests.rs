@@ -22,6 +22,7 @@ const COUNT_ALL: Options<'static> = Options {
     symmetry: false,
     stop_at_stuck: false,
     max_states: 10_000_000,
+    max_bytes: usize::MAX,
     cancel: None,
     deadline: None,
     progress: None,

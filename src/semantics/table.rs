@@ -50,6 +50,11 @@ impl StateTable {
         self.ends.len()
     }
 
+    /// How much memory the states take; their numbers come on top.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes.len()
+    }
+
     pub(super) fn get(&self, number: usize) -> &[u8] {
         let start = number
             .checked_sub(1)

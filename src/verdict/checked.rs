@@ -8,10 +8,10 @@ use crate::certificate::manifest;
 use crate::certificate::manifest::Argument;
 use crate::certificate::manifest::Rejection;
 use crate::proof::suspects;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::text::Narrowing;
 
-use super::Property;
 use super::decision::Proof;
 
 /// What came of an argument.
@@ -51,6 +51,7 @@ pub(super) fn check(
         Argument::Counting(_) => "counting rule",
         Argument::Order(_) => "order rule",
         Argument::Separation(_) => "separation rule",
+        Argument::Exhaustive(_) => "exhaustive search",
     };
     let issued = manifest::issue(&protocol.source, narrowing, property.name(), argument);
     let (certificate, obligations) = match issued {

@@ -6,6 +6,7 @@
 //!    checked from the protocol's text by the checker; only that decides.
 //! 3. Larger boxes are searched until the time is up. A hit decides; otherwise the largest box
 //!    that was searched completely is a bound.
+//!    Before, where there is an end to the values, everything is searched; that is a proof.
 //! 4. What the symbolic search does not know, barriers above all, is hunted for and explored at
 //!    concrete values around the same proof attempt: `concrete`.
 
@@ -17,6 +18,7 @@ use std::time::Duration;
 use std::time::Instant;
 
 use crate::certificate;
+use crate::certificate::exhaustive::Exhaustive;
 use crate::certificate::manifest::Argument;
 use crate::encoding::search;
 use crate::encoding::search::Candidate;
@@ -30,6 +32,7 @@ use crate::proof::Layer;
 use crate::protocol::Initial;
 use crate::protocol::LaunchOrder;
 use crate::protocol::ObjectKind;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Resident;
 use crate::semantics::explore;
@@ -42,13 +45,13 @@ use crate::witness;
 
 pub(super) use concrete::order;
 
-use super::Property;
 use super::checked;
 use super::checked::Checked;
 use super::decision::Decision;
 use super::decision::Proof;
 use super::decision::Refutation;
 use super::decision::Verdict;
+use super::exhaustive;
 use super::shared::Shared;
 
 /// Boxes searched before a proof is tried.
@@ -67,6 +70,11 @@ const LARGE_BOXES: [i64; 8] = [4, 5, 6, 8, 12, 16, 24, 32];
 /// Time for schedules where the least values are larger than any box, before a proof and without one.
 const BEFORE_PROOF: Duration = Duration::from_secs(1);
 const AFTER_PROOF: Duration = Duration::from_secs(8);
+
+/// Time for searching everything before larger boxes are, where everything has an end, and which part of what is
+/// left it may take, as a divisor: it is searched twice.
+const EVERYTHING: Duration = Duration::from_secs(20);
+const EVERYTHING_SHARE: u32 = 4;
 
 /// States explored to shorten the run of a counterexample.
 const SHORTENING_STATES: u64 = 200_000;
@@ -212,6 +220,9 @@ impl Strategy<'_> {
                 failure.reason()
             }
         };
+        if let Some(decision) = self.everything(&mut notes) {
+            return Ok(decision);
+        }
         // Now every loop counts, wherever it starts: what is clear becomes a bound.
         sizes.extend(LARGE_BOXES);
         let verdict = match self.boxes(&sizes, self.remaining(), true) {
@@ -239,6 +250,30 @@ impl Strategy<'_> {
             }
         };
         Ok(self.decision(verdict, "bounded search", notes))
+    }
+
+    /// A proof by searching everything, where that has an end and is soon done.
+    fn everything(&self, notes: &mut Vec<String>) -> Option<Decision> {
+        if !exhaustive::is_finite(self.protocol) {
+            return None;
+        }
+        let (protocol, settings) = (self.protocol, self.settings);
+        let deadline = patience::deadline((self.remaining() / EVERYTHING_SHARE).min(EVERYTHING));
+        let found = exhaustive::searched(protocol, Property::Deadlock, deadline, settings)?;
+        self.complete(found, notes)
+    }
+
+    /// What has been searched completely, as a proof.
+    fn complete(&self, found: Exhaustive, notes: &mut Vec<String>) -> Option<Decision> {
+        let (protocol, narrowing, property) = (self.protocol, self.narrowing, Property::Deadlock);
+        let (settings, shared) = (self.settings, self.shared);
+        match exhaustive::check(protocol, narrowing, property, found, settings, shared) {
+            Checked::Proved { proof, engine } => Some(self.proved(proof, engine, notes.clone())),
+            Checked::Open { reason, .. } => {
+                notes.push(exhaustive::unchecked(&reason));
+                None
+            }
+        }
     }
 
     fn remaining(&self) -> Duration {

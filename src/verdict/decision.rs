@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use crate::certificate::manifest::Certificate;
 use crate::certificate::obligation::Obligation;
+use crate::protocol::Property;
 use crate::protocol::Span;
 use crate::semantics::input::Input;
 use crate::semantics::step::Action;
 use crate::witness::Witness;
-
-use super::Property;
 
 /// A verdict on one property of one protocol.
 #[derive(Debug, Clone)]

@@ -6,6 +6,7 @@ use crate::encoding::search;
 use crate::hunt::Hang;
 use crate::hunt::Hunter;
 use crate::hunt::distinct;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::semantics::data::Data;
 use crate::semantics::hazards::Hazard;
@@ -14,7 +15,6 @@ use crate::semantics::instance::Instance;
 use crate::witness;
 use crate::witness::Witness;
 
-use super::Property;
 use super::deadlock::Internal;
 use super::deadlock::Settings;
 use super::deadlock::order;

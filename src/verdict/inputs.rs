@@ -8,10 +8,10 @@ use z3::SatResult;
 use z3::Solver;
 use z3::ast::Int;
 
-use crate::certificate;
 use crate::encoding::evaluate::Evaluator;
 use crate::encoding::value::Num;
 use crate::fresh;
+use crate::proof::empty;
 use crate::protocol::Domain;
 use crate::protocol::Protocol;
 use crate::semantics::unfold;
@@ -46,7 +46,7 @@ impl Inputs {
         if small.any(|params| allowed(&params)) {
             return Inputs::Some;
         }
-        if certificate::domain_is_empty(protocol, limit) {
+        if empty::is_empty(protocol, limit) {
             return Inputs::None;
         }
         match solved(protocol, limit) {

@@ -3,6 +3,7 @@
 use sha2::Digest;
 use sha2::Sha256;
 
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::semantics::data::Data;
 use crate::semantics::hazards::Hazard;
@@ -16,7 +17,6 @@ use crate::semantics::step::State;
 use crate::semantics::unfold::Choice;
 use crate::semantics::unfold::Limits;
 use crate::semantics::unfold::instantiate_with;
-use crate::verdict::Property;
 
 use super::BlockedEntry;
 use super::OrderEntry;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::semantics::data::Data;
 use crate::semantics::error::RunError;
@@ -25,7 +26,6 @@ use crate::semantics::unfold::check_params;
 use crate::semantics::unfold::instantiate_with;
 use crate::text;
 use crate::text::Narrowing;
-use crate::verdict::Property;
 
 use super::OrderEntry;
 use super::SCHEMA;

@@ -1,5 +1,6 @@
 //! Witnesses survive a round trip, and every kind of lie in one is found.
 
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::RowOrder;
 use crate::semantics::explore::Options;
@@ -9,7 +10,6 @@ use crate::semantics::input::OrderKey;
 use crate::semantics::samples::*;
 use crate::semantics::step::Action;
 use crate::semantics::unfold::instantiate;
-use crate::verdict::Property;
 
 use super::*;
 

@@ -35,6 +35,31 @@ fn tampered(
         .replace(certificate, "[certificate]")
 }
 
+/// There is nothing to derive: the checker explores everything again.
+#[test]
+fn an_exhaustive_search_is_done_again() {
+    let folder = Folder::new();
+    folder.file(
+        "count.wlk",
+        "protocol count param N in 1..=2 semaphore s = 0 \
+         role r[i in 0..N] { for k in 0..2 { if k % 2 == 1 { break } s += 1 } }",
+    );
+    let output = folder.output(&["check", "count.wlk", "--certificate", "c"], b"");
+    assert_eq!(output.status.code(), Some(0));
+    let certificate = folder.only("c");
+    insta::assert_snapshot!(folder.run(&["certify", "-q", &certificate]), @"
+    exit 0
+    --- stdout
+    c/count-deadlock-[digest]: CERTIFIED deadlock of `count` by exhaustive search of 5 states of 2 inputs at 2 points
+    --- stderr
+    ");
+    let manifest = folder.path().join(&certificate).join("manifest.json");
+    let more = |text: &str| text.replace("\"states\": 5", "\"states\": 6");
+    insta::assert_snapshot!(tampered(&folder, &certificate, &manifest, &more), @"c/count-deadlock-[digest]: REJECTED the search came to 5 states of 2 inputs at 2 points, and not to 6 states of 2 inputs at 2 points");
+    let open = |text: &str| text.replace("1..=2", "1..");
+    insta::assert_snapshot!(tampered(&folder, &certificate, &manifest, &open), @"c/count-deadlock-[digest]: REJECTED the embedded protocol does not match its digest");
+}
+
 #[test]
 fn a_certificate_is_accepted_with_and_without_its_protocol() {
     let folder = Folder::new();

@@ -3,9 +3,9 @@
 use crate::support::program::Folder;
 use crate::support::program::library;
 
-/// Neither `break` nor this lock is in the reach of a proof rule; the domain is finite.
+/// Neither `break` nor this lock is in the reach of a proof rule; the domain has no end.
 const BOUNDED: &str = "protocol bounded
-param N in 1..=2
+param N in 1..
 semaphore a = 0
 grid cta[n in 0..N] launch ascending resident all {
     for i in 0..2 {
@@ -258,6 +258,7 @@ fn a_barrier_protocol_is_proved_for_all_threads_and_rounds() {
         N >= 0
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
+      checked by: rule cut
       decided by cut rule in [time]
     --- stderr
     ");
@@ -313,6 +314,7 @@ role thread[cta in 0..2][t in 0..T] {
         N >= 0
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
+      checked by: rule cut
       decided by cut rule in [time]
     --- stderr
     ");
@@ -437,13 +439,14 @@ role consumer[c in 0..C] {
         N >= 1
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
+      checked by: rule order
       decided by order rule in [time]
     --- stderr
     ");
 }
 
 #[test]
-fn a_barrier_protocol_that_nothing_decides_is_bounded() {
+fn a_barrier_protocol_that_no_rule_covers_is_searched() {
     let folder = Folder::new();
     folder.file(
         "reset.wlk",
@@ -462,18 +465,26 @@ role two {
 ",
     );
     insta::assert_snapshot!(folder.run(&["check", "reset.wlk"]), @"
-    exit 3
+    exit 0
     --- stdout
-    reset.wlk: deadlock: BOUNDED no violation for N in 1..=3; no proof: the proof rules do not cover a reset of a semaphore that does not directly follow a wait for its value, or at which several wait
+    reset.wlk: deadlock: PROVED for every N in 1..=3 and schedule: by exhaustive search of 35 states of 3 inputs at 3 points
       notes:
         also tried: the counting rule: the proof rules do not cover a semaphore that is set
-        35 states explored
       assumptions:
         1 <= N <= 3
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
-      hint: a longer --timeout searches further; with some parameters fixed (--set P=V) or related (--assume EXPR) a proof may be found
-      decided by explicit search in [time]
+      checked by: exhaustive search
+      decided by exhaustive search in [time]
+    --- stderr
+    ");
+    let text = std::fs::read_to_string(folder.path().join("reset.wlk")).unwrap();
+    folder.file("open.wlk", text.replace("1..=3", "1.."));
+    let shown = folder.run(&["check", "-q", "open.wlk", "--assume", "N <= 3"]);
+    insta::assert_snapshot!(shown, @"
+    exit 0
+    --- stdout
+    open.wlk: deadlock: PROVED for every N >= 1 and schedule, assuming N <= 3: by exhaustive search of 35 states of 3 inputs at 3 points
     --- stderr
     ");
 }
@@ -655,6 +666,7 @@ fn a_proved_protocol_with_its_argument() {
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
         CTAs start in the declared launch order, which CUDA does not promise
+      checked by: rule ticket
       decided by ticket rule in [time]
     --- stderr
     ");
@@ -671,7 +683,7 @@ fn a_bounded_protocol() {
       notes:
         also tried: the ticket rule: the proof rules do not cover `break`; the turn rule: the proof rules do not cover `break`; the counting rule: the proof rules do not cover `break`
       assumptions:
-        1 <= N <= 2
+        N >= 1
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
         CTAs start in the declared launch order, which CUDA does not promise

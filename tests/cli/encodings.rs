@@ -8,10 +8,10 @@ use std::process::Output;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use warplock::protocol::Property;
 use warplock::text;
 use warplock::text::Narrowing;
 use warplock::verdict;
-use warplock::verdict::Property;
 use warplock::verdict::deadlock::Settings;
 use warplock::verdict::decision::Decision;
 

@@ -214,7 +214,7 @@ fn all_properties_are_those_that_apply() {
     --- stdout
     reused_barrier_unordered.wlk: deadlock: REFUTED three waits for 64 threads at bar[1], but 32 threads are there (three) and nothing changes that: four, which still comes to it, itself waits for 64 threads at bar[2]
     reused_barrier_unordered.wlk: early_completion: REFUTED the registration of four at bar[2] in line 25 counts in generation 1 in one run and in generation 2 in another: generation 1 can complete without a participant that belongs to it
-    reused_barrier_unordered.wlk: over_arrival: BOUNDED no violation for the protocol as it stands; no proof: it could not be shown that in two, `sync bar[2] 64` comes after four has passed `sync bar[2] 64` of the round before (the solver found a counterexample to this step, which need not be one of the protocol)
+    reused_barrier_unordered.wlk: over_arrival: PROVED for every schedule: by exhaustive search of 71 states of 1 input at 1 point
     --- stderr
     ");
     let shown = folder.run(&["check", "-q", file, "--property", "stale_read,race"]);
@@ -443,7 +443,7 @@ role store {
 ",
     );
     let check = ["check", "-q", "store.wlk", "--property", "race"];
-    let shown = folder.run(&[&check[..], &["--set", "N=3", "--timeout", "5"]].concat());
+    let shown = folder.run(&[&check[..], &["--timeout", "5"]].concat());
     let (_, reason) = shown.split_once("no proof: ").unwrap();
     insta::assert_snapshot!(reason.lines().next().unwrap_or_default(), @"it could not be shown that `write smem` of load and `async store reads smem writes out[i]` of store are never under way at one element together (nothing ends `async store reads smem writes out[i]` of store as far as this rule sees: it looks for a `commit` after it, under the same conditions and in the same iterations, or a `wait_group` that leaves as many groups in every iteration)");
 }

@@ -9,8 +9,8 @@ use crate::support::copied_claim_templates;
 use crate::support::cut_rule;
 use warplock::certificate::cut::artefact::Shows;
 use warplock::proof::Layer;
+use warplock::protocol::Property;
 use warplock::text;
-use warplock::verdict::Property;
 
 use crate::support::never_violated::never_violated;
 

@@ -14,12 +14,12 @@ use crate::support::separation_templates;
 use crate::support::sharing_templates;
 use warplock::certificate::cut::artefact::Shows;
 use warplock::proof::Layer;
+use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::semantics::explore::Options;
 use warplock::semantics::explore::SearchEnd;
 use warplock::semantics::explore::explore_all;
 use warplock::text;
-use warplock::verdict::Property;
 
 use crate::support::campaign::log;
 use crate::support::campaign::number;

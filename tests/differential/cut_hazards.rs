@@ -8,8 +8,8 @@ use crate::support::case_templates;
 use crate::support::init_templates;
 use warplock::certificate::cut::artefact::Shows;
 use warplock::proof::Layer;
+use warplock::protocol::Property;
 use warplock::text;
-use warplock::verdict::Property;
 use warplock::verdict::hazard::inapplicable;
 
 use crate::support::campaign::log;

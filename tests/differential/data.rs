@@ -10,7 +10,7 @@ use crate::support::deferred_templates;
 use crate::support::race_templates;
 use crate::support::stale_templates;
 use warplock::certificate::cut::artefact::Shows;
-use warplock::verdict::Property;
+use warplock::protocol::Property;
 
 use crate::support::never_violated::never_violated;
 

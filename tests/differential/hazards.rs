@@ -17,6 +17,7 @@ use rand_chacha::ChaCha8Rng;
 
 use warplock::hunt::Watch;
 use warplock::hunt::held;
+use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::semantics::data;
 use warplock::semantics::explore::Options;
@@ -26,7 +27,6 @@ use warplock::semantics::input::Input;
 use warplock::semantics::unfold;
 use warplock::semantics::unfold::Limits;
 use warplock::text;
-use warplock::verdict::Property;
 use warplock::witness;
 
 /// What a comparison came to.

@@ -8,7 +8,7 @@
 use crate::support::exit_templates;
 use crate::support::lifetime_templates;
 use warplock::certificate::cut::artefact::Shows;
-use warplock::verdict::Property;
+use warplock::protocol::Property;
 
 use crate::support::never_violated::never_violated;
 

@@ -1,5 +1,6 @@
 //! The properties beside deadlock, case by case: small programs and whether they violate one.
 
+use warplock::protocol::Property;
 use warplock::semantics::data;
 use warplock::semantics::explore::Options;
 use warplock::semantics::explore::SearchEnd;
@@ -12,7 +13,6 @@ use warplock::semantics::step::Action;
 use warplock::semantics::unfold;
 use warplock::semantics::unfold::Limits;
 use warplock::text;
-use warplock::verdict::Property;
 
 fn searched(body: &str, property: Property, symmetry: bool) -> Searched {
     let source = format!("protocol p\n{body}");

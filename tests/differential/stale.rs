@@ -15,6 +15,7 @@ use rand_chacha::ChaCha8Rng;
 
 use warplock::hunt::Watch;
 use warplock::hunt::held;
+use warplock::protocol::Property;
 use warplock::semantics::data;
 use warplock::semantics::explore::Options;
 use warplock::semantics::explore::SearchEnd;
@@ -23,7 +24,6 @@ use warplock::semantics::input::Input;
 use warplock::semantics::unfold;
 use warplock::semantics::unfold::Limits;
 use warplock::text;
-use warplock::verdict::Property;
 use warplock::witness;
 
 /// What the comparisons came to.

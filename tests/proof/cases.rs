@@ -14,10 +14,10 @@ use warplock::patience;
 use warplock::proof;
 use warplock::proof::Guess;
 use warplock::proof::Layer;
+use warplock::protocol::Property;
 use warplock::text;
 use warplock::text::Narrowing;
 use warplock::verdict;
-use warplock::verdict::Property;
 use warplock::verdict::deadlock::Settings;
 use warplock::verdict::decision::Verdict;
 

@@ -8,9 +8,9 @@ use warplock::certificate::manifest::Argument;
 use warplock::proof;
 use warplock::proof::Guess;
 use warplock::proof::Layer;
+use warplock::protocol::Property;
 use warplock::text;
 use warplock::text::Narrowing;
-use warplock::verdict::Property;
 
 const LIMIT: Duration = Duration::from_secs(20);
 

@@ -17,6 +17,7 @@ use warplock::certificate::manifest::Rejection;
 use warplock::proof::Guess;
 use warplock::proof::counting;
 use warplock::protocol::Protocol;
+use warplock::report::argument;
 use warplock::semantics::explore;
 use warplock::semantics::input::Input;
 use warplock::semantics::unfold;
@@ -148,7 +149,7 @@ fn two_cta_jacobi_is_proved() {
     let counting = proved(JACOBI);
     assert_eq!(counting.systems[0].window, 1);
     let protocol = text::load(JACOBI.as_bytes()).unwrap();
-    let lines = counting.explain(&protocol);
+    let lines = argument::explain(&protocol, &Argument::Counting(counting));
     let wanted = "  if bar[0] has not completed the phase of round b, no thread[cta = 0] is at \
                   `wait bar[cta] phase` in round b + 1";
     assert!(lines.iter().any(|line| line == wanted), "{lines:#?}");

@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod boundary;
 mod cases;
 mod certificates;
 mod claims;
@@ -11,6 +12,7 @@ mod corruption;
 mod counting;
 mod csr;
 mod cut;
+mod exhaustive;
 mod order;
 mod races;
 mod shared;

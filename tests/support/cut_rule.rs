@@ -9,12 +9,12 @@ use warplock::proof;
 use warplock::proof::Guess;
 use warplock::proof::Layer;
 use warplock::protocol::Domain;
+use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::semantics::inputs::Bounds;
 use warplock::semantics::unfold;
 use warplock::semantics::unfold::Limits;
 use warplock::text::Narrowing;
-use warplock::verdict::Property;
 
 /// States per choice of parameter values.
 pub const MAX_STATES: u64 = 15_000;

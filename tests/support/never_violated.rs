@@ -3,8 +3,8 @@
 
 use warplock::certificate::cut::artefact::Shows;
 use warplock::proof::Layer;
+use warplock::protocol::Property;
 use warplock::text;
-use warplock::verdict::Property;
 use warplock::verdict::hazard::inapplicable;
 
 use super::campaign::log;

@@ -1,10 +1,10 @@
 //! Exhaustive search for violations of properties beside deadlock, at small parameter values.
 
+use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::semantics::explore::Options;
 use warplock::semantics::explore::SearchEnd;
 use warplock::semantics::hazards::search::search_all;
-use warplock::verdict::Property;
 
 use super::cut_rule::MAX_STATES;
 use super::cut_rule::bounds;

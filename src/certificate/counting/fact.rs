@@ -70,28 +70,6 @@ impl Fact {
             }
         }
     }
-
-    /// Says it in words.
-    pub fn words(&self, system: &System<'_>, source: &str) -> String {
-        match self {
-            Fact::Accounting(element) => format!(
-                "the phases of {} account for every arrival there",
-                system.element_name(*element)
-            ),
-            Fact::AccountingExcept(element, ..) => format!(
-                "the phases of {} account for every arrival there but those passed by",
-                system.element_name(*element)
-            ),
-            Fact::Always(atom) => atom.words(system, source),
-            Fact::When(given, then) => {
-                let given: Vec<String> = given
-                    .iter()
-                    .map(|atom| atom.words(system, source))
-                    .collect();
-                format!("if {}, {}", given.join(" and "), then.words(system, source))
-            }
-        }
-    }
 }
 
 impl Atom {
@@ -114,23 +92,6 @@ impl Atom {
             Atom::Empty(place) => term::le(count(place)?, &term::int(0)),
             Atom::Occupied(place) => term::le(&term::int(1), count(place)?),
         })
-    }
-
-    fn words(&self, system: &System<'_>, source: &str) -> String {
-        match self {
-            Atom::AtLeast(element, value) => system.reached(*element, *value, true),
-            Atom::AtMost(element, value) => match value.checked_add(1) {
-                Some(next) => system.reached(*element, next, false),
-                None => "anything".to_owned(),
-            },
-            Atom::Gap(a, b, most) => format!(
-                "relative to b, {} is at most {most} phases ahead of {}",
-                system.element_name(*a),
-                system.element_name(*b)
-            ),
-            Atom::Empty(place) => format!("no {}", system.place_name(*place, source)),
-            Atom::Occupied(place) => format!("some {}", system.place_name(*place, source)),
-        }
     }
 }
 

@@ -42,15 +42,6 @@ pub fn pairs(split: &[usize], values: &[i64]) -> Vec<(ParamId, i64)> {
         .collect()
 }
 
-/// The case that an obligation with this name is about; `None` if it is about all.
-pub fn case_of<'a>(cut: &'a Cut, obligation: &str) -> Option<&'a Case> {
-    if let [only] = &cut.cases[..] {
-        return Some(only);
-    }
-    let (number, _) = obligation.strip_prefix("case_")?.split_once('_')?;
-    cut.cases.get(number.parse::<usize>().ok()?)
-}
-
 /// Whether a range has no more values than are treated one at a time.
 pub(super) fn few(lo: i64, hi: i64) -> bool {
     let apart = hi.checked_sub(lo);

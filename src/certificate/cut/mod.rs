@@ -154,9 +154,9 @@ use super::obligation::Obligation;
 use super::program::Unsupported;
 use crate::protocol::ObjectKind;
 use crate::protocol::ParamId;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::semantics::hazards;
-use crate::verdict::Property;
 
 /// Whether the obligations of a cut that shows so much prove a property of a protocol.
 pub fn proves(protocol: &Protocol, shows: Shows, property: Property) -> bool {

@@ -106,9 +106,9 @@ use super::term;
 use crate::certificate::exact;
 use crate::protocol::Object;
 use crate::protocol::ObjectKind;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::semantics::hazards;
-use crate::verdict::Property;
 
 /// Whether the obligations of the rule prove a property of a protocol.
 pub fn proves(protocol: &Protocol, property: Property) -> bool {

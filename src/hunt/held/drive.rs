@@ -4,6 +4,7 @@ use rand::RngExt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+use crate::protocol::Property;
 use crate::semantics::hazards::participation;
 use crate::semantics::hazards::visibility::Knowledge;
 use crate::semantics::instance::Instance;
@@ -11,7 +12,6 @@ use crate::semantics::step;
 use crate::semantics::step::Action;
 use crate::semantics::step::State;
 use crate::semantics::step::StepError;
-use crate::verdict::Property;
 
 use super::Tries;
 

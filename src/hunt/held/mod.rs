@@ -17,6 +17,7 @@ mod races;
 use rustc_hash::FxHashMap;
 use rustc_hash::FxHashSet;
 
+use crate::protocol::Property;
 use crate::semantics::data::Data;
 use crate::semantics::hazards::Monitor;
 use crate::semantics::hazards::Participation;
@@ -32,7 +33,6 @@ use crate::semantics::step;
 use crate::semantics::step::Action;
 use crate::semantics::step::State;
 use crate::semantics::symmetry::Symmetry;
-use crate::verdict::Property;
 
 use super::distinct;
 use super::distinct::Place;

@@ -30,7 +30,6 @@ use samples::traced;
 use samples::traced_below;
 use splitting::split;
 
-use crate::certificate;
 use crate::certificate::cut;
 use crate::certificate::cut::artefact::Case;
 use crate::certificate::cut::artefact::Cut;
@@ -42,6 +41,7 @@ use crate::certificate::cut::class::Class;
 use crate::certificate::cut::ordered::Ordered;
 use crate::certificate::manifest::Argument;
 use crate::patience;
+use crate::proof::empty;
 use crate::protocol::Domain;
 use crate::protocol::ObjectKind;
 use crate::protocol::ParamId;
@@ -148,7 +148,7 @@ fn case(
     let view = cut::View::new(protocol, cut.order).map_err(refused)?;
     let points = points::draw(protocol, &fixed);
     if points.is_empty() {
-        if certificate::domain_is_empty(&narrowed(protocol, &fixed), Duration::from_secs(2)) {
+        if empty::is_empty(&narrowed(protocol, &fixed), Duration::from_secs(2)) {
             result.empty = true;
             return Ok(result);
         }

@@ -11,10 +11,10 @@ use std::time::Instant;
 use super::Failure;
 use super::case;
 use super::narrowed;
-use crate::certificate;
 use crate::certificate::cut;
 use crate::certificate::cut::artefact::Case;
 use crate::certificate::cut::artefact::Cut;
+use crate::proof::empty;
 use crate::protocol::Domain;
 use crate::protocol::Protocol;
 
@@ -98,7 +98,7 @@ impl Refinement<'_> {
         if Instant::now() >= self.deadline || found.len() >= MAX_CASES {
             return false;
         }
-        if certificate::domain_is_empty(domain, QUESTION) {
+        if empty::is_empty(domain, QUESTION) {
             return true;
         }
         if !further.is_empty()
@@ -156,7 +156,7 @@ fn open(domain: &Protocol) -> Vec<(usize, i64)> {
 
 /// Whether no value of a parameter is far from its least one.
 fn bounded(domain: &Protocol, at: usize, lo: i64) -> bool {
-    certificate::domain_is_empty(&from(domain, at, lo + MAX_VALUES + 1), QUESTION)
+    empty::is_empty(&from(domain, at, lo + MAX_VALUES + 1), QUESTION)
 }
 
 /// A domain without the values of a parameter below this one.

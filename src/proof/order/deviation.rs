@@ -5,6 +5,7 @@
 //! counts in different generations in different runs, there is none, and looking for one takes long.
 
 use crate::protocol::Domain;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::semantics::explore::Options;
 use crate::semantics::hazards::Hazard;
@@ -13,7 +14,6 @@ use crate::semantics::hazards::search;
 use crate::semantics::inputs::Bounds;
 use crate::semantics::inputs::Inputs;
 use crate::semantics::unfold::Limits;
-use crate::verdict::Property;
 
 /// How far from the least values the instance is.
 const POSITION: i64 = 2;

@@ -1,12 +1,12 @@
 //! What a counterexample has to show.
 
+use crate::protocol::Property;
 use crate::semantics::data::Data;
 use crate::semantics::instance::Instance;
 use crate::semantics::step;
 use crate::semantics::step::Action;
 use crate::semantics::step::State;
 use crate::semantics::step::StepError;
-use crate::verdict::Property;
 
 use super::Hazard;
 use super::Monitor;

@@ -39,6 +39,7 @@ pub mod visibility;
 
 use crate::protocol::Object;
 use crate::protocol::ObjectKind;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::StmtId;
 use crate::semantics::data;
@@ -46,7 +47,6 @@ use crate::semantics::data::Data;
 use crate::semantics::error::RunError;
 use crate::semantics::input::Input;
 use crate::semantics::unfold::Limits;
-use crate::verdict::Property;
 
 use super::instance::CellId;
 use super::step::Violation;

@@ -1,6 +1,7 @@
 //! What one action or one state shows.
 
 use crate::protocol::Comparison;
+use crate::protocol::Property;
 use crate::semantics::instance::CellId;
 use crate::semantics::instance::CellStart;
 use crate::semantics::instance::Instance;
@@ -12,7 +13,6 @@ use crate::semantics::step::Delivery;
 use crate::semantics::step::State;
 use crate::semantics::step::Violation;
 use crate::semantics::step::ViolationKind;
-use crate::verdict::Property;
 
 use super::Hazard;
 

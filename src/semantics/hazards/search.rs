@@ -6,6 +6,7 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 use crate::semantics::data;
@@ -27,7 +28,6 @@ use crate::semantics::symmetry::Symmetry;
 use crate::semantics::table::StateTable;
 use crate::semantics::table::decode;
 use crate::semantics::table::encode;
-use crate::verdict::Property;
 
 use super::Monitor;
 use super::Participation;
@@ -135,7 +135,8 @@ impl Search<'_> {
                     return self.end(SearchEnd::Cancelled, None);
                 }
                 // One state of many members has many successors.
-                if self.table.len() as u64 > limit {
+                let full = self.table.bytes() > options.max_bytes;
+                if full || self.table.len() as u64 > limit {
                     return self.end(SearchEnd::StateLimit, None);
                 }
                 if let Some(runs) = self.action(number, &state, action) {
@@ -197,8 +198,19 @@ impl Search<'_> {
         if seen.what.count == what.count {
             return None;
         }
-        let (first, one) = self.run_of(seen)?;
-        let (second, other) = self.run_of(Seen { number, what })?;
+        let runs = self.two_runs(seen, Seen { number, what });
+        // Whatever cannot be shown again must not pass for nothing: it is no counterexample either, and
+        // whoever replays it says so.
+        Some(runs.unwrap_or_else(|| Runs {
+            first: self.trace(number).0,
+            second: None,
+        }))
+    }
+
+    /// A run to each, of one and the same member.
+    fn two_runs(&self, one: Seen, other: Seen) -> Option<Runs> {
+        let (first, one) = self.run_of(one)?;
+        let (second, other) = self.run_of(other)?;
         // The same member in both runs, renaming it in the second.
         let second: Vec<Action> = second
             .into_iter()

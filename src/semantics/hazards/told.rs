@@ -1,12 +1,12 @@
 //! What a state shows of a property for which more has to be known of an instance than its
 //! operations.
 
+use crate::protocol::Property;
 use crate::semantics::data::Access;
 use crate::semantics::data::Data;
 use crate::semantics::instance::Instance;
 use crate::semantics::instance::OpKind;
 use crate::semantics::step::State;
-use crate::verdict::Property;
 
 use super::Claims;
 use super::Exits;

@@ -15,6 +15,7 @@ use crate::protocol::Param;
 use crate::protocol::ParamId;
 use crate::protocol::Pattern;
 use crate::protocol::PatternId;
+use crate::protocol::Property;
 use crate::protocol::Span;
 use crate::text::ast;
 use crate::text::ast::Expect;
@@ -28,7 +29,6 @@ use crate::text::diagnostic::Diagnostic;
 use crate::text::diagnostic::counted;
 use crate::text::format::expression;
 use crate::text::suggest::nearest;
-use crate::verdict::Property;
 
 /// The verdict words an expectation may name.
 const VERDICTS: [&str; 4] = ["proved", "refuted", "bounded", "unknown"];

@@ -4,7 +4,8 @@
 //! 2. The proof rules are tried. Where one names values at which it suspects a hang, these are
 //!    tried next.
 //! 3. The schedules run in larger boxes and at far values.
-//! 4. Growing boxes are explored exhaustively; the last complete one is a bound.
+//! 4. Growing boxes are explored exhaustively; the last complete one is a bound, and a proof where there is nothing
+//!    beyond it.
 //!
 //! A hang found anywhere is made small, replayed, and decides.
 
@@ -12,6 +13,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::Instant;
 
+use crate::certificate::exhaustive::Exhaustive;
+use crate::certificate::exhaustive::limits;
 use crate::encoding::search::Objective;
 use crate::hunt;
 use crate::hunt::Hang;
@@ -28,6 +31,7 @@ use crate::semantics::unfold;
 
 use super::super::decision::Decision;
 use super::super::decision::Verdict;
+use super::super::exhaustive;
 use super::super::shared::Shared;
 use super::Internal;
 use super::QUICK_SHARE;
@@ -61,9 +65,6 @@ const POINT_TIME: Duration = Duration::from_secs(1);
 /// REFUTED.
 const EXPLORE_TIME: Duration = Duration::from_secs(20);
 const HOPELESS_TIME: Duration = Duration::from_secs(3);
-
-/// States explored at one point.
-const EXPLORE_STATES: u64 = 2_000_000;
 
 /// The largest box that is explored.
 const EXPLORE_RADIUS: i64 = 64;
@@ -193,11 +194,20 @@ impl Strategy<'_> {
     ) -> Result<Decision, Internal> {
         (self.settings.tell)("exploring small values exhaustively");
         let started = Instant::now();
-        let time = self.remaining().min(EXPLORE_TIME);
+        let finite = exhaustive::is_finite(self.protocol);
+        // What is complete is searched once more.
+        let time = if finite {
+            self.remaining() / 2
+        } else {
+            self.remaining()
+        };
+        let time = time.min(EXPLORE_TIME);
         let mut undefined = hunter.undefined.clone();
         let mut done: Option<String> = None;
-        let mut states = 0;
-        'growing: for radius in 0..=EXPLORE_RADIUS {
+        let mut met = Exhaustive::default();
+        let mut complete = false;
+        let last = if finite { i64::MAX } else { EXPLORE_RADIUS };
+        'growing: for radius in 0..=last {
             for params in grid::points(tight, radius) {
                 let time = match &undefined {
                     Some(_) => time.min(HOPELESS_TIME),
@@ -207,10 +217,9 @@ impl Strategy<'_> {
                     break 'growing;
                 }
                 let options = explore::Options {
-                    max_states: EXPLORE_STATES,
                     cancel: Some(self.settings.cancel),
                     deadline: Some(started + time),
-                    ..explore::Options::default()
+                    ..limits()
                 };
                 let bounds = Bounds {
                     max_initial: LARGEST_START,
@@ -218,7 +227,10 @@ impl Strategy<'_> {
                 };
                 match explore::explore_all(tight, &params, &bounds, &options) {
                     Ok(found) => {
-                        states += found.states;
+                        let Some(sum) = met.and(found.inputs, found.states) else {
+                            break 'growing;
+                        };
+                        met = sum;
                         if let Some((input, schedule)) = found.stuck {
                             let hang = Hang::of(input, schedule);
                             return self.refute_at(hunter, hang, EXHAUSTIVE, notes);
@@ -242,10 +254,14 @@ impl Strategy<'_> {
             };
             done = Some(format!("{}{starts}", grid::describe(tight, radius)));
             if grid::covers_domain(tight, radius) {
+                complete = finite && undefined.is_none();
                 break;
             }
         }
-        notes.push(format!("{states} states explored"));
+        if complete && let Some(decision) = self.complete(met, &mut notes) {
+            return Ok(decision);
+        }
+        notes.push(format!("{} states explored", met.states));
         let verdict = match (undefined, done) {
             (Some(undefined), _) => Verdict::Unknown {
                 reason: format!(

@@ -2,11 +2,11 @@
 
 use crate::protocol::Comparison;
 use crate::protocol::ObjectKind;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
 use crate::protocol::Work;
-use crate::verdict::Property;
 
 /// The properties that apply to a protocol, deadlock first. Those that this version does not
 /// decide are left out.

@@ -4,7 +4,8 @@
 //!    replayed, and decides.
 //! 2. A proof is tried, where a rule covers the property.
 //! 3. The same runs are tried at far values and in larger boxes.
-//! 4. Growing boxes are searched exhaustively; the last complete one is a bound.
+//! 4. Growing boxes are searched exhaustively; the last complete one is a bound, and a proof where there is nothing
+//!    beyond it.
 
 mod applies;
 mod prove;
@@ -14,6 +15,8 @@ use std::time::Duration;
 use std::time::Instant;
 
 use crate::certificate;
+use crate::certificate::exhaustive::Exhaustive;
+use crate::certificate::exhaustive::limits;
 use crate::encoding::search;
 use crate::encoding::search::Objective;
 use crate::hunt::Hang;
@@ -22,6 +25,7 @@ use crate::hunt::IllDefined;
 use crate::hunt::LARGEST_START;
 use crate::hunt::grid;
 use crate::patience;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 use crate::semantics::explore;
@@ -35,13 +39,15 @@ use crate::witness;
 pub use applies::applicable;
 pub use applies::inapplicable;
 
-use super::Property;
+use super::checked::Checked;
 use super::deadlock::Internal;
 use super::deadlock::Settings;
 use super::deadlock::order;
 use super::decision::Decision;
+use super::decision::Proof;
 use super::decision::Refutation;
 use super::decision::Verdict;
+use super::exhaustive;
 use super::shared::Shared;
 
 /// The largest box of the quick search, and which part of the whole time it may take, as a
@@ -134,12 +140,7 @@ impl Strategy<'_> {
             self.shared,
         );
         let (reason, suspects) = match proved {
-            prove::Attempt::Proved { proof, engine } => {
-                let assumptions = proof.certificate.assumptions.clone();
-                let mut decision = self.decision(Verdict::Proved(proof), engine);
-                decision.assumptions = assumptions;
-                return Ok(decision);
-            }
+            prove::Attempt::Proved { proof, engine } => return Ok(self.proved(proof, engine)),
             prove::Attempt::Nothing { reason, suspects } => (reason, suspects),
         };
         let watch = hunter.watch(self.remaining() / FAR_SHARE);
@@ -186,16 +187,22 @@ impl Strategy<'_> {
         (self.settings.tell)("searching small values exhaustively");
         let share = self.settings.timeout / EXPLORE_SHARE;
         let deadline = patience::deadline(self.remaining().min(share));
+        let finite = exhaustive::is_finite(self.protocol);
         let mut done: Option<String> = None;
-        let mut states = 0;
-        'growing: for radius in 0..=EXPLORE_RADIUS {
+        let mut met = Exhaustive::default();
+        let mut complete = false;
+        let last = if finite { i64::MAX } else { EXPLORE_RADIUS };
+        'growing: for radius in 0..=last {
             for params in grid::points(tight, radius) {
                 if Instant::now() >= deadline || self.settings.cancel.load(Ordering::Relaxed) {
                     break 'growing;
                 }
                 match self.searched(&params, deadline) {
                     Ok(found) => {
-                        states += found.states;
+                        let Some(sum) = met.and(found.inputs, found.states) else {
+                            break 'growing;
+                        };
+                        met = sum;
                         if let Some((input, runs)) = found.found {
                             let hang = Hang::by(input, runs);
                             return self.refuted(hunter, hang, EXHAUSTIVE);
@@ -212,7 +219,17 @@ impl Strategy<'_> {
             }
             done = Some(grid::describe(tight, radius));
             if grid::covers_domain(tight, radius) {
+                complete = finite;
                 break;
+            }
+        }
+        let mut notes = vec![format!("{} states searched", met.states)];
+        if complete {
+            let (protocol, narrowing, property) = (self.protocol, self.narrowing, self.property);
+            let (settings, shared) = (self.settings, self.shared);
+            match exhaustive::check(protocol, narrowing, property, met, settings, shared) {
+                Checked::Proved { proof, engine } => return Ok(self.proved(proof, engine)),
+                Checked::Open { reason, .. } => notes.push(exhaustive::unchecked(&reason)),
             }
         }
         let verdict = match done {
@@ -220,7 +237,7 @@ impl Strategy<'_> {
             None => Verdict::Unknown { reason, span: None },
         };
         let mut decision = self.decision(verdict, EXHAUSTIVE);
-        decision.notes.push(format!("{states} states searched"));
+        decision.notes = notes;
         Ok(decision)
     }
 
@@ -229,7 +246,7 @@ impl Strategy<'_> {
             max_states: EXPLORE_STATES,
             cancel: Some(self.settings.cancel),
             deadline: Some(deadline),
-            ..explore::Options::default()
+            ..limits()
         };
         let bounds = Bounds {
             max_initial: LARGEST_START,
@@ -304,6 +321,13 @@ impl Strategy<'_> {
             [] => String::new(),
             values => format!(" at {}", values.join(", ")),
         }
+    }
+
+    fn proved(&self, proof: Box<Proof>, engine: &'static str) -> Decision {
+        let assumptions = proof.certificate.assumptions.clone();
+        let mut decision = self.decision(Verdict::Proved(proof), engine);
+        decision.assumptions = assumptions;
+        decision
     }
 
     fn decision(&self, verdict: Verdict, engine: &'static str) -> Decision {

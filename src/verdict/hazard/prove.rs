@@ -5,9 +5,9 @@ use std::time::Instant;
 
 use crate::patience;
 use crate::proof;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::text::Narrowing;
-use crate::verdict::Property;
 use crate::verdict::checked;
 use crate::verdict::checked::Checked;
 use crate::verdict::deadlock::Settings;

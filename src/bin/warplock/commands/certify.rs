@@ -138,9 +138,16 @@ fn shown(
     let path = style.bold(&visible(&path.display().to_string()));
     match answer {
         Ok(checked) => {
+            let how = match checked.searched {
+                Some(searched) => format!("exhaustive search of {}", searched.extent()),
+                None => format!(
+                    "the {} rule: {} obligations hold",
+                    checked.rule, checked.obligations
+                ),
+            };
             let mut text = format!(
-                "{path}: CERTIFIED {} of `{}` by the {} rule: {} obligations hold\n",
-                checked.property, checked.protocol, checked.rule, checked.obligations
+                "{path}: CERTIFIED {} of `{}` by {how}\n",
+                checked.property, checked.protocol
             );
             if !quiet {
                 text.push_str(&format!("  {}\n", style.bold("assumptions:")));

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use clap::ValueEnum;
-use warplock::verdict::Property;
+use warplock::protocol::Property;
 
 use crate::exit::Exit;
 use crate::failure::Failure;

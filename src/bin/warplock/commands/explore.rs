@@ -1,6 +1,7 @@
 //! `warplock explore`: searches every schedule at concrete values.
 
 use clap::Args;
+use warplock::protocol::Property;
 use warplock::report;
 use warplock::report::input;
 use warplock::report::stuck;
@@ -16,7 +17,6 @@ use warplock::semantics::step;
 use warplock::semantics::step::Action;
 use warplock::semantics::step::StepError;
 use warplock::semantics::unfold;
-use warplock::verdict::Property;
 
 mod hazards;
 
@@ -88,6 +88,7 @@ fn search(
         symmetry: !arguments.no_symmetry,
         stop_at_stuck: !arguments.all,
         max_states: arguments.max_states,
+        max_bytes: usize::MAX,
         cancel: Some(&interrupt::CANCEL),
         deadline: None,
         progress: Some(progress),

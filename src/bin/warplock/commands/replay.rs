@@ -4,6 +4,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use clap::Args;
+use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::report;
 use warplock::report::finding::Word;
@@ -13,7 +14,6 @@ use warplock::report::text::visible;
 use warplock::report::trace;
 use warplock::text;
 use warplock::text::Narrowing;
-use warplock::verdict::Property;
 use warplock::witness;
 use warplock::witness::Replayed;
 use warplock::witness::Witness;

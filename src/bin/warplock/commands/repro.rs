@@ -10,6 +10,7 @@ use clap::builder::TypedValueParser;
 use serde_json::Value;
 use serde_json::json;
 use warplock::certificate;
+use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::report;
 use warplock::report::Word;
@@ -25,7 +26,6 @@ use warplock::repro::family::Family;
 use warplock::repro::family::Finding;
 use warplock::repro::family::TileSizes;
 use warplock::text::Narrowing;
-use warplock::verdict::Property;
 use warplock::verdict::deadlock;
 use warplock::verdict::decision::Verdict;
 

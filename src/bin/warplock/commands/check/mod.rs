@@ -20,7 +20,7 @@ use clap::Args;
 use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
-use warplock::verdict::Property;
+use warplock::protocol::Property;
 
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -1,5 +1,6 @@
 //! `explore --property`: every schedule searched for another violation than a hang.
 
+use warplock::protocol::Property;
 use warplock::report;
 use warplock::report::input;
 use warplock::report::stuck;
@@ -14,7 +15,6 @@ use warplock::semantics::hazards::search::AllSearched;
 use warplock::semantics::inputs::Bounds;
 use warplock::semantics::unfold;
 use warplock::semantics::unfold::Limits;
-use warplock::verdict::Property;
 use warplock::verdict::hazard;
 use warplock::witness;
 
@@ -43,6 +43,7 @@ pub fn explore(
         symmetry: !arguments.no_symmetry,
         stop_at_stuck: true,
         max_states: arguments.max_states,
+        max_bytes: usize::MAX,
         cancel: Some(&interrupt::CANCEL),
         deadline: None,
         progress: Some(progress),

@@ -8,8 +8,8 @@ use std::time::Instant;
 use z3::SatResult;
 use z3::ast::Int;
 
-use super::obligation::Obligation;
-use super::term;
+use crate::certificate::obligation::Obligation;
+use crate::certificate::term;
 use crate::fresh;
 use crate::patience;
 
