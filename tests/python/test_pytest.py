@@ -15,11 +15,12 @@ import os, pathlib, shutil
 def compiles(kernel, folder):
     to = pathlib.Path(os.environ[folder]) / "hash"
     to.mkdir(parents=True, exist_ok=True)
-    shutil.copy(pathlib.Path({root!r}) / kernel, to)
+    return shutil.copy(pathlib.Path({root!r}) / kernel, to)
 
 def test_safe():
     assert os.environ["CUTE_DSL_KEEP"] == "ir"
-    compiles("tests/mlir/ring.mlir", "CUTE_DSL_DUMP_DIR")
+    kept = compiles("tests/mlir/ring.mlir", "CUTE_DSL_DUMP_DIR")
+    shutil.copy(kept, kept.with_name("ring_clean.mlir"))
 
 def test_hangs():
     compiles("tests/ptx/kernels/stencil.ptx", "TRITON_CACHE_DIR")
