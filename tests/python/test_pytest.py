@@ -15,7 +15,7 @@ import os, pathlib, shutil
 def compiles(kernel, folder):
     to = pathlib.Path(os.environ[folder]) / "hash"
     to.mkdir(parents=True, exist_ok=True)
-    return shutil.copy(pathlib.Path({root!r}) / kernel, to)
+    return pathlib.Path(shutil.copy(pathlib.Path({root!r}) / kernel, to))
 
 def test_safe():
     assert os.environ["CUTE_DSL_KEEP"] == "ir"
@@ -52,7 +52,7 @@ class Plugin(unittest.TestCase):
     def test_a_test_whose_kernel_can_hang_fails(self):
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "test_kernels.py").write_text(TESTS.format(root=str(ROOT)))
-            done = self.run_pytest(folder, "--warplock")
+            done = self.run_pytest(folder, "--warplock", "--warplock-timeout", "60")
             self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
             self.assertIn("2 failed, 3 passed", done.stdout)
             self.assertIn("\nstencil_counts_consumers_only: deadlock: REFUTED at ", done.stdout)
