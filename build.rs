@@ -134,7 +134,7 @@ fn main() {
     let mut folders = vec![origin.to_owned(), format!("{origin}/../lib")];
     if env::var_os("WARPLOCK_RELOCATABLE").is_none() {
         if let (true, Some(z3), "release") = (ours, known, variable("PROFILE").as_str()) {
-            folders.extend(keep_copy(&wanted, z3.loaded));
+            folders.extend(keep_copy(z3, &wanted));
         }
         folders.push(wanted.display().to_string());
     }
@@ -147,21 +147,20 @@ fn variable(name: &str) -> String {
     env::var(name).unwrap_or_else(|_| fail(&format!("{name} is not set."), "run cargo"))
 }
 
-/// Copies the library into Cargo's home and names the folder. Where that cannot be written, the
-/// program still runs as long as the checkout exists.
-fn keep_copy(from: &Path, name: &str) -> Option<String> {
+/// Copies the library into Cargo's home and names the folder, one for each version of the wheel.
+/// Where that cannot be written, the program still runs as long as the checkout exists.
+fn keep_copy(z3: &Z3, from: &Path) -> Option<String> {
     let home = match env::var_os("CARGO_HOME") {
         Some(home) => PathBuf::from(home),
         None => PathBuf::from(env::var_os("HOME")?).join(".cargo"),
     };
-    let folder = home.join("lib/warplock");
-    let (source, copy) = (from.join(name), folder.join(name));
-    let length = |path: &Path| fs::metadata(path).map(|data| data.len()).ok();
-    if length(&copy).is_none() || length(&copy) != length(&source) {
+    let folder = home.join("lib/warplock").join(z3.sha256.get(..16)?);
+    let copy = folder.join(z3.loaded);
+    if !copy.exists() {
         fs::create_dir_all(&folder).ok()?;
-        // Renamed into place: a program that runs keeps the file that it has open.
-        let partial = folder.join(format!(".{name}.{}", std::process::id()));
-        fs::copy(&source, &partial).ok()?;
+        // Renamed into place, so that what exists is whole.
+        let partial = folder.join(format!(".{}.{}", z3.loaded, std::process::id()));
+        fs::copy(from.join(z3.loaded), &partial).ok()?;
         fs::rename(&partial, &copy).ok()?;
     }
     Some(folder.display().to_string())

@@ -23,10 +23,11 @@ class Target(NamedTuple):
     library: str
 
 
+OLDEST_MACOS = "13.0"
 TARGETS = {
     "x86_64-unknown-linux-gnu": Target("manylinux_2_27_x86_64", "2.27", "libz3.so.5.4"),
     "aarch64-unknown-linux-gnu": Target("manylinux_2_38_aarch64", "2.38", "libz3.so.5.4"),
-    "aarch64-apple-darwin": Target("macosx_13_0_arm64", None, "libz3.dylib"),
+    "aarch64-apple-darwin": Target(f"macosx_{OLDEST_MACOS.replace('.', '_')}_arm64", None, "libz3.dylib"),
 }
 
 
@@ -63,6 +64,8 @@ def build(root, target):
         output /= f"{target}/release"
         libraries = root / f".deps/{target}/z3/lib"
         environment["Z3_LIBRARY_PATH_OVERRIDE"] = str(libraries)
+        if target.endswith("-darwin"):
+            environment["MACOSX_DEPLOYMENT_TARGET"] = OLDEST_MACOS
         name, platform = known.library, known.tag
     # From the root, whose .cargo/config.toml says which Z3.
     subprocess.run(
