@@ -18,6 +18,7 @@ mod hazards;
 mod input;
 mod lifetimes;
 mod many;
+mod python;
 mod repro;
 mod repro_families;
 mod run;

@@ -1,0 +1,48 @@
+"""Proves that a GPU kernel's synchronization cannot deadlock, or gives the smallest failing input.
+
+    import warplock
+
+    report = warplock.check("kernel.ptx")
+    assert report.proved, report
+
+The verdicts are those of the command ``warplock check``, which this module runs.
+"""
+
+from ._check import InputError, InternalError, WarplockError, check
+from ._report import (
+    Blocked,
+    Counterexample,
+    Element,
+    Event,
+    Expectation,
+    Further,
+    Initial,
+    Order,
+    Pattern,
+    Proof,
+    Report,
+    Result,
+    Use,
+    Verdict,
+)
+
+__all__ = [
+    "Blocked",
+    "Counterexample",
+    "Element",
+    "Event",
+    "Expectation",
+    "Further",
+    "Initial",
+    "InputError",
+    "InternalError",
+    "Order",
+    "Pattern",
+    "Proof",
+    "Report",
+    "Result",
+    "Use",
+    "Verdict",
+    "WarplockError",
+    "check",
+]
