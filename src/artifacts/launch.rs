@@ -1,0 +1,90 @@
+//! What a compiler writes beside a kernel about its launch.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use serde::Deserialize;
+
+/// What is known of a kernel's launch.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Facts {
+    /// Threads per CTA.
+    pub threads: Option<[u32; 3]>,
+    /// CTAs per cluster.
+    pub cluster: Option<[u32; 3]>,
+    /// Where that is said: words for a person, empty if nothing is known.
+    pub words: String,
+}
+
+/// The largest description that is read, in bytes.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// A CTA has no more threads.
+const MOST_THREADS: u32 = 1024;
+
+/// What Triton keeps as `NAME.json` beside `NAME.ptx`.
+#[derive(Deserialize)]
+struct Metadata {
+    num_warps: u32,
+    #[serde(default)]
+    num_ctas: Option<u32>,
+    #[serde(default)]
+    cluster_dims: Option<[u32; 3]>,
+    #[serde(default)]
+    target: Option<Target>,
+}
+
+#[derive(Deserialize)]
+struct Target {
+    backend: String,
+    #[serde(default)]
+    warp_size: Option<u32>,
+}
+
+/// Reads what stands beside a kernel. A file of another form says nothing.
+pub fn beside(kernel: &Path) -> Facts {
+    let path = kernel.with_extension("json");
+    let Ok(file) = File::open(&path) else {
+        return Facts::default();
+    };
+    let mut bytes = Vec::new();
+    if file.take(MOST_BYTES).read_to_end(&mut bytes).is_err() {
+        return Facts::default();
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    read(&bytes, &name)
+}
+
+/// Reads a description of this name.
+pub fn read(bytes: &[u8], name: &str) -> Facts {
+    let Ok(metadata) = serde_json::from_slice::<Metadata>(bytes) else {
+        return Facts::default();
+    };
+    let target = metadata.target.as_ref();
+    if target.is_some_and(|target| target.backend != "cuda") {
+        return Facts::default();
+    }
+    let warp = target.and_then(|target| target.warp_size).unwrap_or(32);
+    let warps = metadata.num_warps;
+    let threads = warps.checked_mul(warp);
+    let Some(threads) = threads.filter(|n| (1..=MOST_THREADS).contains(n)) else {
+        return Facts::default();
+    };
+    // Older releases write the extents of a cluster, newer ones the number of its CTAs.
+    let line = metadata.num_ctas.map(|ctas| [ctas, 1, 1]);
+    let cluster = match metadata.cluster_dims {
+        Some(dims) if dims != [1; 3] => Some(dims),
+        _ => line.or(metadata.cluster_dims),
+    };
+    let mut words =
+        format!("the launch has {threads} threads per CTA, as num_warps = {warps} in {name} says");
+    if let Some([x, y, z]) = cluster.filter(|dims| *dims != [1; 3]) {
+        words.push_str(&format!(", and clusters of {x} x {y} x {z} CTAs"));
+    }
+    Facts {
+        threads: Some([threads, 1, 1]),
+        cluster,
+        words,
+    }
+}
