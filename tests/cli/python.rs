@@ -17,7 +17,7 @@ if [ "$1" = -c ]; then
     done
     exit
 fi
-echo "running $1 for $CUTE_DSL_ARCH $TRITON_OVERRIDE_ARCH"
+echo "running $1 for ${CUTE_DSL_ARCH-its own} ${TRITON_OVERRIDE_ARCH-GPU}"
 mkdir -p "$TRITON_CACHE_DIR/ABC"
 for kernel in *.ptx; do
     if [ -f "$kernel" ]; then cp "$kernel" "$TRITON_CACHE_DIR/ABC"; fi
@@ -76,15 +76,15 @@ fn a_file_is_run_and_what_it_compiles_is_checked() {
     }
     --- stderr
     running: [folder]/python3 kernel.py
-    running kernel.py for
+    running kernel.py for its own GPU
     ");
     insta::assert_snapshot!(shown(&folder, &["lift", "-q", "kernel.py"]), @"
     exit 2
     --- stdout
     --- stderr
-    running kernel.py for  
+    running kernel.py for its own GPU
     error: kernel.py holds 2 PTX texts: kernel.py[triton/ABC/hang.ptx], kernel.py[triton/ABC/meet.ptx]
-    hint: choose one with --arch, or name one of its kernels with --entry
+    hint: name one of its kernels with --entry; warplock run --keep DIR -- python3 FILE keeps the files
     ");
 }
 
@@ -96,7 +96,7 @@ fn what_is_missing_is_said() {
     --- stdout
     --- stderr
     running: [folder]/python3 kernel.py
-    running kernel.py for  
+    running kernel.py for its own GPU
     error: kernel.py compiles no kernel when it runs
     hint: call the kernel, or compile it as with cute.compile or triton.compile, at the end of the file
     ");
@@ -108,7 +108,7 @@ fn what_is_missing_is_said() {
     kernel.py[triton/ABC/meet.ptx]: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
     1 kernel: 1 PROVED
     --- stderr
-    running kernel.py for  
+    running kernel.py for its own GPU
     error: kernel.py ended with 1; what it had compiled by then is checked
     ");
     folder.file("no-triton", "");

@@ -204,7 +204,12 @@ pub fn one(
                 "{name} holds {count} PTX texts: {}",
                 names.join(", ")
             ))
-            .hint("choose one with --arch, or name one of its kernels with --entry"))
+            .hint(match ends_with(argument, "py") {
+                    true => {
+                        "name one of its kernels with --entry; warplock run --keep DIR -- python3 FILE keeps the files"
+                    }
+                    false => "choose one with --arch, or name one of its kernels with --entry",
+                }))
         }
         (None, _) => Err(Failure::Internal("an input is nothing".to_owned())),
     }
