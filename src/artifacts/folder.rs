@@ -117,13 +117,13 @@ pub fn collect(folder: &Path) -> Result<Collected, (PathBuf, Error)> {
         let facts = launch::beside(&path);
         for (sum, content) in found {
             // The same text with another launch is another kernel.
-            if let Some(first) = seen.get(&(sum, unworded(&facts))) {
+            if let Some(first) = seen.get(&(sum, unsigned(&facts))) {
                 if let Some(first) = all.kernels.get_mut(*first) {
                     first.copies = first.copies.saturating_add(1);
                 }
                 continue;
             }
-            seen.insert((sum, unworded(&facts)), all.kernels.len());
+            seen.insert((sum, unsigned(&facts)), all.kernels.len());
             all.kernels.push(Kernel {
                 path: path.clone(),
                 content,
@@ -145,9 +145,9 @@ fn stem(path: &Path) -> PathBuf {
 }
 
 /// Facts, whoever says them.
-fn unworded(facts: &Facts) -> Facts {
+fn unsigned(facts: &Facts) -> Facts {
     Facts {
-        words: String::new(),
+        source: String::new(),
         ..facts.clone()
     }
 }

@@ -13,8 +13,29 @@ pub struct Facts {
     pub threads: Option<[u32; 3]>,
     /// CTAs per cluster.
     pub cluster: Option<[u32; 3]>,
-    /// Where that is said: words for a person, empty if nothing is known.
-    pub words: String,
+    /// The file that says so; empty if nothing is known.
+    pub source: String,
+}
+
+impl Facts {
+    /// What a verdict assumes that rests on these, as sentences.
+    pub fn assumptions(&self, threads: bool, cluster: bool) -> Vec<String> {
+        let mut all = Vec::new();
+        let source = &self.source;
+        if let Some([x, y, z]) = self.threads.filter(|_| threads) {
+            all.push(format!(
+                "the launch has {x} x {y} x {z} threads per CTA, as {source} says"
+            ));
+        }
+        match self.cluster.filter(|_| cluster) {
+            None => {}
+            Some([1, 1, 1]) => all.push(format!("the launch has no clusters, as {source} says")),
+            Some([x, y, z]) => all.push(format!(
+                "the launch has clusters of {x} x {y} x {z} CTAs, as {source} says"
+            )),
+        }
+        all
+    }
 }
 
 /// The largest description that is read, in bytes.
@@ -77,14 +98,9 @@ pub fn read(bytes: &[u8], name: &str) -> Facts {
         Some(dims) if dims != [1; 3] => Some(dims),
         _ => line.or(metadata.cluster_dims),
     };
-    let mut words =
-        format!("the launch has {threads} threads per CTA, as num_warps = {warps} in {name} says");
-    if let Some([x, y, z]) = cluster.filter(|dims| *dims != [1; 3]) {
-        words.push_str(&format!(", and clusters of {x} x {y} x {z} CTAs"));
-    }
     Facts {
         threads: Some([threads, 1, 1]),
         cluster,
-        words,
+        source: name.to_owned(),
     }
 }

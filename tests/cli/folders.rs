@@ -61,7 +61,8 @@ fn a_cache_is_checked_kernel_by_kernel() {
       assumptions:
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
-        the launch has 128 threads per CTA, as num_warps = 4 in meet.json says
+        the launch has 128 x 1 x 1 threads per CTA, as meet.json says
+        the launch has no clusters, as meet.json says
       decided by order rule in [time]
 
     cache/C/meet.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
@@ -70,7 +71,8 @@ fn a_cache_is_checked_kernel_by_kernel() {
       assumptions:
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
-        the launch has 256 threads per CTA, as num_warps = 8 in meet.json says
+        the launch has 256 x 1 x 1 threads per CTA, as meet.json says
+        the launch has no clusters, as meet.json says
       decided by order rule in [time]
 
     cache/D/hang.ptx: deadlock: REFUTED warp1 waits for 64 threads at cta_bar[1], but 32 threads are there (warp1) and nothing changes that: nobody else comes to it
@@ -127,10 +129,14 @@ fn the_user_and_the_kernel_outweigh_what_stands_beside_it() {
     ]);
     let given = folder.run(&["check", "a", "--threads", "64"]);
     assert!(given.contains("PROVED"), "{given}");
-    assert!(!given.contains("num_warps"), "{given}");
+    assert!(!given.contains("threads per CTA, as"), "{given}");
     let bounded = folder.run(&["check", "b"]);
     assert!(bounded.contains("PROVED"), "{bounded}");
-    assert!(!bounded.contains("num_warps"), "{bounded}");
+    assert!(!bounded.contains("threads per CTA, as"), "{bounded}");
+    assert!(
+        bounded.contains("no clusters, as bounded.json"),
+        "{bounded}"
+    );
 }
 
 #[test]

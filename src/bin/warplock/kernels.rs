@@ -92,8 +92,8 @@ pub struct Entry<'e> {
     pub number: usize,
     /// The names of those that are asked for.
     pub asked: &'e [String],
-    /// What is taken from beside the file about its launch, as a sentence.
-    pub launched: Option<&'e str>,
+    /// What is taken from beside the file about its launch, as sentences.
+    pub launched: Vec<String>,
 }
 
 impl Entry<'_> {
@@ -233,7 +233,6 @@ impl Kernels {
             let mut options = options.clone();
             options.threads = options.threads.or(threads);
             options.cluster = options.cluster.or(cluster);
-            let used = threads.is_some() || cluster.is_some_and(|extents| extents != [1; 3]);
             let entry = Entry {
                 form: Form::Path {
                     module: &module,
@@ -243,7 +242,7 @@ impl Kernels {
                 },
                 number,
                 asked: &asked,
-                launched: used.then_some(facts.words.as_str()),
+                launched: facts.assumptions(threads.is_some(), cluster.is_some()),
             };
             let place = match asked.len() {
                 1 => String::new(),
@@ -283,7 +282,10 @@ impl Kernels {
                 },
                 number,
                 asked: &asked,
-                launched: input.facts.threads.map(|_| input.facts.words.as_str()),
+                launched: input.facts.assumptions(
+                    kernel.bounds.required_threads.is_none() && self.threads.is_none(),
+                    kernel.bounds.cluster.is_none() && self.cluster.is_none(),
+                ),
             };
             tell(&format!("recovering {}", entry.name()));
             with(&entry)?;

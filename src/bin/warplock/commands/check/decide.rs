@@ -77,7 +77,7 @@ pub fn file(order: &Order, number: usize, input: &Input, results: &dyn Fn(Outcom
         note: None,
         kernel: None,
         exact: true,
-        launched: None,
+        launched: &[],
         results,
     };
     let done = interrupt::guarded(|| work.file(input));
@@ -133,7 +133,7 @@ struct Work<'a> {
     /// Whether a counterexample is one of a launch, see [`Lifted::exact`].
     exact: bool,
     /// What is taken from beside the file about the launch.
-    launched: Option<&'a str>,
+    launched: &'a [String],
     results: &'a dyn Fn(Outcome),
 }
 
@@ -186,7 +186,7 @@ impl Work<'_> {
         let work = Work {
             name: &name,
             entry: &stage,
-            launched: entry.launched,
+            launched: &entry.launched,
             ..*self
         };
         let began = Instant::now();
@@ -398,7 +398,7 @@ impl Work<'_> {
         }
         finding.expectation = expected
             .map(|(protocol, expectation)| expect::compare(protocol, expectation, &finding));
-        finding.assumptions.extend(self.launched.map(str::to_owned));
+        finding.assumptions.extend_from_slice(self.launched);
         if let Some(note) = self.note {
             finding.notes.extend(kernels::found_in_source(&finding));
             finding.notes.push(note.to_owned());
