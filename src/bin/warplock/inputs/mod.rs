@@ -155,6 +155,12 @@ pub fn of(arguments: &[PathBuf], kernels: &Kernels, session: &Session) -> Result
     let mut inputs = Inputs::default();
     for argument in arguments {
         if argument.is_dir() {
+            if let Some(option) = kernels.compiler.unused() {
+                inputs
+                    .all
+                    .push(Err(says_nothing(argument, "folder", option)));
+                continue;
+            }
             gather::folder(argument, false, &mut inputs);
             continue;
         }
@@ -266,14 +272,19 @@ fn file(
     }
     match compiler.unused() {
         None => Ok(vec![Input::file(path)]),
-        Some(option) => {
-            let name = sources::name_of(path);
-            let message = format!("{name} is a text, about which {option} says nothing");
-            Err(Failure::input(message).hint(format!(
-                "leave {option} out, or give the .cu file or the binary"
-            )))
-        }
+        Some(option) => Err(says_nothing(path, "text", option)),
     }
+}
+
+/// An option about compiling is given where nothing is compiled.
+fn says_nothing(path: &Path, what: &str, option: &str) -> Failure {
+    let name = sources::name_of(path);
+    Failure::input(format!(
+        "{name} is a {what}, about which {option} says nothing"
+    ))
+    .hint(format!(
+        "leave {option} out, or give the .cu file or the binary"
+    ))
 }
 
 /// Whether a file is a binary by its content. One that cannot be read is not: reading it says why.
