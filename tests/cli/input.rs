@@ -18,6 +18,7 @@ fn the_top_level_help() {
       lift         Print the protocol that a compiled kernel follows
       lint         Look a compiled kernel through for what a reader with a checklist looks for
       trace        Run a compiled kernel at a concrete launch and print what its warps do
+      run          Run a program, and decide the properties of the kernels that it compiles
       certify      Check certificates again, without the prover
       csr          Say whether a kernel that takes turns by a lock hangs on concrete block-sparse
                    tensors
@@ -277,12 +278,12 @@ fn files_that_are_no_protocols() {
     --- stderr
     error: cannot read missing.wlk: No such file or directory (os error 2)
     "#);
-    insta::assert_snapshot!(folder.run(&["check", "empty"]), @r#"
+    insta::assert_snapshot!(folder.run(&["check", "empty"]), @"
     exit 2
     --- stdout
     --- stderr
-    error: no .wlk files below empty
-    "#);
+    error: no protocols (.wlk) and no compiled kernels (.ptx, .mlir, .cubin, .fatbin, .so, .o, .a) below empty
+    ");
     insta::assert_snapshot!(folder.run_with(&["check", "-"], b""), @r#"
     exit 2
     --- stdout

@@ -3,14 +3,17 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod binaries;
 mod certify;
 mod check;
 mod claims;
+mod compile;
 mod csr;
 mod docs;
 mod encodings;
 mod export;
 mod faults;
+mod folders;
 mod formats;
 mod further;
 mod grid;
@@ -18,7 +21,9 @@ mod hazards;
 mod input;
 mod lifetimes;
 mod many;
+mod programs;
 mod python;
+mod python_files;
 mod repro;
 mod repro_families;
 mod run;

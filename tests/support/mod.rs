@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 pub mod agreement;
+pub mod binaries;
 pub mod campaign;
 pub mod case_templates;
 pub mod claim_templates;

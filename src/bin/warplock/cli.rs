@@ -59,6 +59,8 @@ pub enum Command {
     Lint(commands::lint::Arguments),
     /// Run a compiled kernel at a concrete launch and print what its warps do
     Trace(commands::trace::Arguments),
+    /// Run a program, and decide the properties of the kernels that it compiles
+    Run(commands::run::Arguments),
     /// Check certificates again, without the prover
     Certify(commands::certify::Arguments),
     /// Say whether a kernel that takes turns by a lock hangs on concrete block-sparse tensors

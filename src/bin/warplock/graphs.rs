@@ -1,7 +1,5 @@
 //! Kernels that are recovered from the kernel IR: MLIR, and PTX on request.
 
-use std::path::Path;
-
 use warplock::ptx::Lifted;
 use warplock::report::text::visible;
 use warplock::text;
@@ -13,8 +11,8 @@ use warplock_kernel::ptx;
 use warplock_kernel::recover::Shape;
 
 use crate::failure::Failure;
+use crate::inputs::Input;
 use crate::kernels::Kernels;
-use crate::sources;
 
 /// The largest text that is read, in bytes.
 const MAX_BYTES: usize = 64 << 20;
@@ -28,9 +26,9 @@ pub struct File {
 }
 
 /// Reads a kernel file into the IR.
-pub fn read(path: &Path, options: &Kernels) -> Result<File, Failure> {
-    let bytes = sources::read_up_to(path, MAX_BYTES)?;
-    let name = sources::name_of(path);
+pub fn read(input: &Input, options: &Kernels) -> Result<File, Failure> {
+    let bytes = input.read(MAX_BYTES)?;
+    let name = &input.name;
     let source = String::from_utf8_lossy(&bytes).into_owned();
     let refused = |line: usize, column: usize, message: &str, hint: &str| {
         let failure = Failure::input(format!("{name}:{line}:{column}: {}", visible(message)));
@@ -40,7 +38,7 @@ pub fn read(path: &Path, options: &Kernels) -> Result<File, Failure> {
             failure.hint(hint)
         }
     };
-    let all = if is_mlir(path) {
+    let all = if input.is_mlir() {
         mlir::read(&source)
             .map_err(|error| {
                 let hint = error.hint.as_deref().unwrap_or_default();
@@ -77,7 +75,7 @@ pub fn read(path: &Path, options: &Kernels) -> Result<File, Failure> {
                 .collect()
         }
     };
-    if kernels.is_empty() {
+    if kernels.is_empty() && !(options.entry.is_some() && input.one_of_many) {
         return Err(match &options.entry {
             None => Failure::input(format!("{name} has no kernel")).hint(
                 "a kernel is a `cuda.kernel`, a `gpu.func` or an `.entry`; is the text cut off?",
@@ -87,11 +85,6 @@ pub fn read(path: &Path, options: &Kernels) -> Result<File, Failure> {
         });
     }
     Ok(File { source, kernels })
-}
-
-/// Whether a file is MLIR text.
-pub fn is_mlir(path: &Path) -> bool {
-    path.extension().is_some_and(|ending| ending == "mlir")
 }
 
 /// The protocol of a kernel, or why it could not be recovered.

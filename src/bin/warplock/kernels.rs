@@ -1,7 +1,6 @@
 //! Kernels named on the command line: PTX and MLIR become protocols.
 
 use std::collections::HashMap;
-use std::path::Path;
 
 use clap::Args;
 use clap::ValueEnum;
@@ -19,10 +18,8 @@ use warplock::text::Diagnostic;
 
 use crate::failure::Failure;
 use crate::graphs;
-use crate::sources;
-
-/// What the ending of a kernel file is.
-const ENDING: &str = "ptx";
+use crate::inputs::Input;
+use crate::inputs::compile::Compiler;
 
 /// Which entries of a kernel file, and how they are launched.
 #[derive(Debug, Clone, Args)]
@@ -47,6 +44,9 @@ pub struct Kernels {
     /// How the protocol is recovered from PTX; MLIR is always recovered from its graph
     #[arg(long, value_name = "HOW", value_enum, default_value = "path")]
     pub recovery: Recovery,
+    /// How source files are compiled.
+    #[command(flatten)]
+    pub compiler: Compiler,
 }
 
 /// Orders in which CTAs start.
@@ -92,6 +92,8 @@ pub struct Entry<'e> {
     pub number: usize,
     /// The names of those that are asked for.
     pub asked: &'e [String],
+    /// What is taken from beside the file about its launch, as sentences.
+    pub launched: Vec<String>,
 }
 
 impl Entry<'_> {
@@ -162,21 +164,21 @@ impl Kernels {
     /// Reads a kernel file and does something with each entry that is asked for.
     pub fn each(
         &self,
-        path: &Path,
+        input: &Input,
         style: Style,
         tell: &dyn Fn(&str),
         with: &mut dyn FnMut(&Entry<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        if graphs::is_mlir(path) || self.recovery == Recovery::Graph {
-            return self.each_graph(path, tell, with);
+        if input.is_mlir() || self.recovery == Recovery::Graph {
+            return self.each_graph(input, tell, with);
         }
-        let bytes = sources::read_up_to(path, ptx::MAX_SOURCE_BYTES)?;
-        let name = sources::name_of(path);
+        let bytes = input.read(ptx::MAX_SOURCE_BYTES)?;
+        let name = input.name.as_str();
         let source = || String::from_utf8_lossy(&bytes);
         let total = bytes.len() >> 20;
         let progress = |read: usize| tell(&format!("reading, {} of {total} MiB", read >> 20));
         let module = ptx::parse(&bytes, &progress)
-            .map_err(|findings| Failure::text(&findings, &name, &source(), style))?;
+            .map_err(|findings| Failure::text(&findings, name, &source(), style))?;
         let entries: Vec<_> = module.functions.iter().filter(|f| f.entry).collect();
         let wanted: Vec<_> = match &self.entry {
             None => entries.clone(),
@@ -186,6 +188,9 @@ impl Kernels {
             let several = format!("{name} has several entries `{}`", visible(entry));
             let hint = format!("choose one: {}", visible(&names(&wanted).join(", ")));
             return Err(Failure::input(several).hint(hint));
+        }
+        if wanted.is_empty() && self.entry.is_some() && input.one_of_many {
+            return Ok(());
         }
         if wanted.is_empty() {
             let names = names(&entries);
@@ -197,7 +202,7 @@ impl Kernels {
                         "there is no entry in this text",
                     )
                     .hint("a kernel begins with `.entry`; is the text cut off?");
-                    Failure::text(&[nothing], &name, &source(), style)
+                    Failure::text(&[nothing], name, &source(), style)
                 }
                 Some(entry) => Failure::input(format!("{name} has no entry `{}`", visible(entry)))
                     .hint(format!("its entries: {}", visible(&names.join(", ")))),
@@ -213,10 +218,21 @@ impl Kernels {
             Order::Descending => ptx::Order::Descending,
         };
         let refused = |finding: &Diagnostic| {
-            Failure::text(std::slice::from_ref(finding), &name, &source(), style)
+            Failure::text(std::slice::from_ref(finding), name, &source(), style)
         };
         let asked = names(&wanted);
         for (number, function) in wanted.into_iter().enumerate() {
+            // What the kernel says, or the user, outweighs what stands beside the file.
+            let facts = &input.facts;
+            let threads = facts.threads.filter(|_| {
+                function.reqntid.is_none() && self.threads.is_none() && !self.symbolic_threads
+            });
+            let cluster = facts
+                .cluster
+                .filter(|_| function.cluster.is_none() && self.cluster.is_none());
+            let mut options = options.clone();
+            options.threads = options.threads.or(threads);
+            options.cluster = options.cluster.or(cluster);
             let entry = Entry {
                 form: Form::Path {
                     module: &module,
@@ -226,6 +242,7 @@ impl Kernels {
                 },
                 number,
                 asked: &asked,
+                launched: facts.assumptions(threads.is_some(), cluster.is_some()),
             };
             let place = match asked.len() {
                 1 => String::new(),
@@ -240,12 +257,17 @@ impl Kernels {
     /// Does something with each kernel of a file that is recovered from the kernel IR.
     fn each_graph(
         &self,
-        path: &Path,
+        input: &Input,
         tell: &dyn Fn(&str),
         with: &mut dyn FnMut(&Entry<'_>) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         tell("reading");
-        let file = graphs::read(path, self)?;
+        let file = graphs::read(input, self)?;
+        let kernels = Kernels {
+            threads: self.threads.or(input.facts.threads),
+            cluster: self.cluster.or(input.facts.cluster),
+            ..self.clone()
+        };
         let asked: Vec<String> = file
             .kernels
             .iter()
@@ -256,10 +278,14 @@ impl Kernels {
                 form: Form::Graph {
                     source: &file.source,
                     kernel,
-                    kernels: self,
+                    kernels: &kernels,
                 },
                 number,
                 asked: &asked,
+                launched: input.facts.assumptions(
+                    kernel.bounds.required_threads.is_none() && self.threads.is_none(),
+                    kernel.bounds.cluster.is_none() && self.cluster.is_none(),
+                ),
             };
             tell(&format!("recovering {}", entry.name()));
             with(&entry)?;
@@ -337,11 +363,6 @@ fn mentioned(sentence: &str) -> Vec<usize> {
         .skip(1)
         .filter_map(number)
         .collect()
-}
-
-/// Whether a file is a kernel rather than a protocol.
-pub fn is_kernel(path: &Path) -> bool {
-    graphs::is_mlir(path) || path.extension().is_some_and(|ending| ending == ENDING)
 }
 
 /// Up to three positive numbers, 1 where there are fewer.

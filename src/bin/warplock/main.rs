@@ -9,6 +9,7 @@ mod exit;
 mod failure;
 mod files;
 mod graphs;
+mod inputs;
 mod interrupt;
 mod kernels;
 mod memory;

@@ -30,23 +30,27 @@ pub fn files(arguments: &[PathBuf]) -> Vec<Result<PathBuf, Failure>> {
             all.push(Ok(argument.clone()));
             continue;
         }
-        let mut found = Vec::new();
-        match below(argument, DEPTH, &mut found) {
+        match below(argument) {
             Err(failure) => all.push(Err(failure)),
-            Ok(()) if found.is_empty() => all.push(Err(Failure::input(format!(
+            Ok(found) if found.is_empty() => all.push(Err(Failure::input(format!(
                 "no .{ENDING} files below {}",
                 text_of(argument)
             )))),
-            Ok(()) => {
-                found.sort();
-                all.extend(found.into_iter().map(Ok));
-            }
+            Ok(found) => all.extend(found.into_iter().map(Ok)),
         }
     }
     all
 }
 
-fn below(folder: &Path, depth: usize, into: &mut Vec<PathBuf>) -> Result<(), Failure> {
+/// The protocol files below a folder, sorted.
+pub fn below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut found = Vec::new();
+    search(folder, DEPTH, &mut found)?;
+    found.sort();
+    Ok(found)
+}
+
+fn search(folder: &Path, depth: usize, into: &mut Vec<PathBuf>) -> Result<(), Failure> {
     let failed = |error: io::Error| Failure::file("read", folder, error);
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
@@ -54,7 +58,7 @@ fn below(folder: &Path, depth: usize, into: &mut Vec<PathBuf>) -> Result<(), Fai
         // Links to folders are not followed, so that the search ends.
         let is_folder = entry.file_type().map_err(failed)?.is_dir();
         if is_folder && depth > 0 {
-            below(&path, depth - 1, into)?;
+            search(&path, depth - 1, into)?;
         } else if !is_folder && path.extension().is_some_and(|ending| ending == ENDING) {
             into.push(path);
         }

@@ -9,16 +9,16 @@ use warplock::patience;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files;
+use crate::inputs;
 use crate::interrupt;
 use crate::kernels::Kernels;
 use crate::options;
 use crate::session::Session;
-use crate::sources;
 
 /// Options of `lift`.
 #[derive(Debug, Clone, Args)]
 pub struct Arguments {
-    /// A kernel as PTX, - for standard input
+    /// A kernel: PTX, MLIR, CUDA C++ or a binary that holds PTX
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Which entry.
@@ -37,9 +37,11 @@ pub struct Arguments {
 
 /// Lifts.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
-    let name = sources::name_of(&arguments.file);
+    let kernels = arguments.kernels.clone();
+    let entry = kernels.entry.as_deref();
+    let input = inputs::one(&arguments.file, entry, &kernels.compiler, session)?;
+    let name = input.name.clone();
     session.progress.begin(0, &name);
-    let (kernels, path) = (arguments.kernels.clone(), arguments.file.clone());
     let (style, progress) = (session.terminal.err_style(), session.progress.clone());
     let data = arguments.data;
     let end = patience::deadline(arguments.timeout);
@@ -47,7 +49,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let result = interrupt::run(move || {
         let mut recovered = None;
         let tell = |what: &str| progress.tell(0, what);
-        kernels.each(&path, style, &tell, &mut |entry| {
+        kernels.each(&input, style, &tell, &mut |entry| {
             if let [_, _, ..] = entry.asked {
                 let count = entry.asked.len();
                 return Err(

@@ -7,15 +7,15 @@ use warplock::ptx::Lint;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::inputs;
 use crate::interrupt;
 use crate::kernels::Kernels;
 use crate::session::Session;
-use crate::sources;
 
 /// Options of `lint`.
 #[derive(Debug, Clone, Args)]
 pub struct Arguments {
-    /// A kernel as PTX, - for standard input
+    /// A kernel: PTX, CUDA C++ or a binary that holds PTX
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// Which entries.
@@ -25,16 +25,18 @@ pub struct Arguments {
 
 /// Looks through. Findings end with 1, and kernels whose synchronization is not recovered with 4.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
-    let name = sources::name_of(&arguments.file);
+    let kernels = arguments.kernels.clone();
+    let entry = kernels.entry.as_deref();
+    let input = inputs::one(&arguments.file, entry, &kernels.compiler, session)?;
+    let name = input.name.clone();
     session.progress.begin(0, &name);
-    let (kernels, path) = (arguments.kernels.clone(), arguments.file.clone());
     let (style, progress) = (session.terminal.err_style(), session.progress.clone());
     let (mut found, mut unknown) = (false, false);
     // Each entry's findings are printed as they are there: a file may have many.
     let result = interrupt::each(
         move |results| {
             let tell = |what: &str| progress.tell(0, what);
-            kernels.each(&path, style, &tell, &mut |entry| {
+            kernels.each(&input, style, &tell, &mut |entry| {
                 let linted = (entry.name().to_owned(), entry.lints()?);
                 // Nobody is left to read it after a signal.
                 let _ = results.send(linted);

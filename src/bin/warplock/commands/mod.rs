@@ -16,6 +16,7 @@ pub mod lint;
 pub mod man;
 pub mod replay;
 pub mod repro;
+pub mod run;
 pub mod simulate;
 pub mod trace;
 
@@ -33,6 +34,7 @@ pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
         Command::Lint(arguments) => lint::run(arguments, session),
         Command::Trace(arguments) => trace::run(arguments, session),
         Command::Csr(arguments) => csr::run(arguments, session),
+        Command::Run(arguments) => run::run(arguments, session),
         Command::Repro(arguments) => repro::run(arguments, session),
         Command::Replay(arguments) => replay::run(arguments, session),
         Command::Simulate(arguments) => simulate::run(arguments, session),

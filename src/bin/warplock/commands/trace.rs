@@ -12,15 +12,17 @@ use warplock_kernel::ptx;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::inputs;
+use crate::inputs::Input;
+use crate::inputs::compile::Compiler;
 use crate::interrupt;
 use crate::kernels::extents;
 use crate::session::Session;
-use crate::sources;
 
 /// Options of `trace`.
 #[derive(Debug, Clone, Args)]
 pub struct Arguments {
-    /// A kernel as PTX, - for standard input
+    /// A kernel: PTX, CUDA C++ or a binary that holds PTX
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
     /// The entry, where there are several
@@ -44,21 +46,25 @@ pub struct Arguments {
     /// Let warps wait for each other, instead of passing every wait
     #[arg(long)]
     pub simulate: bool,
+    /// How source files are compiled.
+    #[command(flatten)]
+    pub compiler: Compiler,
 }
 
 /// Traces.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
-    let name = sources::name_of(&arguments.file);
-    session.progress.begin(0, &name);
-    let result = interrupt::run(move || traced(&arguments));
+    let entry = arguments.entry.as_deref();
+    let input = inputs::one(&arguments.file, entry, &arguments.compiler, session)?;
+    session.progress.begin(0, &input.name);
+    let result = interrupt::run(move || traced(&arguments, &input));
     let text = session.progress.close(0, result)?;
     session.terminal.out(&text);
     Ok(Exit::Success)
 }
 
-fn traced(arguments: &Arguments) -> Result<String, Failure> {
-    let name = sources::name_of(&arguments.file);
-    let bytes = sources::read_up_to(&arguments.file, ptx::MAX_BYTES)?;
+fn traced(arguments: &Arguments, input: &Input) -> Result<String, Failure> {
+    let name = &input.name;
+    let bytes = input.read(ptx::MAX_BYTES)?;
     let text = String::from_utf8_lossy(&bytes);
     let module = ptx::read(&text).map_err(|errors| match errors.first() {
         Some(error) => {
@@ -67,7 +73,7 @@ fn traced(arguments: &Arguments) -> Result<String, Failure> {
         }
         None => Failure::input(format!("{name} cannot be read")),
     })?;
-    let kernel = chosen(&module.kernels, arguments.entry.as_deref(), &name)?;
+    let kernel = chosen(&module.kernels, arguments.entry.as_deref(), name)?;
     let launch = launch(kernel, arguments)?;
     let trace = interpret::run(kernel, &launch).map_err(|stop| {
         let place = match stop.location.line {

@@ -15,6 +15,7 @@ use warplock::report::Finding;
 use warplock::report::expect;
 use warplock::report::finding;
 use warplock::report::style::Style;
+use warplock::text::MAX_SOURCE_BYTES;
 use warplock::text::Narrowing;
 use warplock::verdict;
 use warplock::verdict::Shared;
@@ -26,6 +27,7 @@ use warplock::witness;
 
 use crate::failure::Failure;
 use crate::files;
+use crate::inputs::Input;
 use crate::interrupt;
 use crate::kernels;
 use crate::kernels::Kernels;
@@ -63,21 +65,22 @@ pub struct Order {
 }
 
 /// Decides everything about one file; what was found goes to `results` as it is there.
-pub fn file(order: &Order, number: usize, path: &Path, results: &dyn Fn(Outcome)) {
-    let name = sources::name_of(path);
-    order.progress.begin(number, &name);
+pub fn file(order: &Order, number: usize, input: &Input, results: &dyn Fn(Outcome)) {
+    let name = input.name.as_str();
+    order.progress.begin(number, name);
     let work = Work {
         order,
         number,
-        name: &name,
+        name,
         entry: "",
         recovered_in: Duration::ZERO,
         note: None,
         kernel: None,
         exact: true,
+        launched: &[],
         results,
     };
-    let done = interrupt::guarded(|| work.file(path));
+    let done = interrupt::guarded(|| work.file(input));
     if let Err(failure) = done {
         results(Outcome::failed(failure));
     }
@@ -129,15 +132,22 @@ struct Work<'a> {
     kernel: Option<(&'a str, &'a str, &'a [Option<usize>])>,
     /// Whether a counterexample is one of a launch, see [`Lifted::exact`].
     exact: bool,
+    /// What is taken from beside the file about the launch.
+    launched: &'a [String],
     results: &'a dyn Fn(Outcome),
 }
 
 impl Work<'_> {
-    fn file(&self, path: &Path) -> Result<(), Failure> {
-        if kernels::is_kernel(path) {
-            return self.kernels(path);
+    fn file(&self, input: &Input) -> Result<(), Failure> {
+        if let Some(reason) = input.closed() {
+            self.unknown(self.name, "", reason, &self.order.properties);
+            return Ok(());
         }
-        self.protocol(&sources::read(path)?, &self.order.properties)
+        if input.is_kernel() {
+            return self.kernels(input);
+        }
+        let bytes = input.read(MAX_SOURCE_BYTES)?;
+        self.protocol(&bytes, &self.order.properties)
     }
 
     /// Does something that may take as long as a decision.
@@ -152,11 +162,11 @@ impl Work<'_> {
     }
 
     /// Lifts every entry that is asked for, and decides the protocol as if it had been written.
-    fn kernels(&self, path: &Path) -> Result<(), Failure> {
+    fn kernels(&self, input: &Input) -> Result<(), Failure> {
         let asked = Asked::of(&self.order.properties);
         let tell = self.teller();
         let (kernels, style) = (&self.order.kernels, self.order.style);
-        kernels.each(path, style, &tell, &mut |entry| {
+        kernels.each(input, style, &tell, &mut |entry| {
             // An entry of which something has to be given is in no other's way.
             if let Err(failure) = self.entry(entry, &asked) {
                 (self.results)(Outcome::failed(failure));
@@ -176,6 +186,7 @@ impl Work<'_> {
         let work = Work {
             name: &name,
             entry: &stage,
+            launched: &entry.launched,
             ..*self
         };
         let began = Instant::now();
@@ -236,6 +247,16 @@ impl Work<'_> {
             }
             Err(reason) => reason,
         };
+        let work = Work {
+            kernel: Some((file, entry.source(), &[])),
+            ..*self
+        };
+        work.unknown(file, entry.name(), reason, wanted);
+        Ok(())
+    }
+
+    /// Says that nothing is known of a kernel.
+    fn unknown(&self, file: &str, entry: &str, reason: &str, wanted: &[Wanted]) {
         let mut properties: Vec<Property> = Vec::new();
         for wanted in wanted {
             match wanted {
@@ -248,12 +269,13 @@ impl Work<'_> {
         }
         let mut outcome = Outcome::default();
         for property in properties {
-            let mut finding = finding::unrecovered(self.name, entry.name(), property, reason);
-            finding.recovered_from(file, entry.source(), &[]);
+            let mut finding = finding::unrecovered(self.name, entry, property, reason);
+            if let Some((_, source, _)) = self.kernel {
+                finding.recovered_from(file, source, &[]);
+            }
             outcome.findings.push(finding);
         }
         (self.results)(outcome);
-        Ok(())
     }
 
     fn protocol(&self, bytes: &[u8], wanted: &[Wanted]) -> Result<(), Failure> {
@@ -376,6 +398,7 @@ impl Work<'_> {
         }
         finding.expectation = expected
             .map(|(protocol, expectation)| expect::compare(protocol, expectation, &finding));
+        finding.assumptions.extend_from_slice(self.launched);
         if let Some(note) = self.note {
             finding.notes.extend(kernels::found_in_source(&finding));
             finding.notes.push(note.to_owned());

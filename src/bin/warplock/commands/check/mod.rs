@@ -3,6 +3,7 @@
 mod decide;
 pub mod minimize;
 mod outcome;
+mod table;
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -21,17 +22,20 @@ use clap::ValueEnum;
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use warplock::protocol::Property;
+use warplock::report::text::visible;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::files;
+use crate::inputs;
+use crate::inputs::Input;
+use crate::inputs::Inputs;
 use crate::interrupt;
 use crate::kernels::Kernels;
 use crate::options;
 use crate::options::Domain;
 use crate::session::Session;
 use crate::solver;
-use crate::sources;
 
 use outcome::Emitter;
 use outcome::Outcome;
@@ -39,10 +43,18 @@ use outcome::Outcome;
 /// Options of `check`.
 #[derive(Debug, Clone, Args)]
 pub struct Arguments {
-    /// Protocol files, or kernels as .ptx; a folder stands for all .wlk files below it, - for
-    /// standard input
+    /// Protocols (.wlk, - for standard input) and kernels (.ptx, .mlir, .cu, binaries that hold
+    /// PTX); a folder stands for all protocols and compiled kernels below it
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    /// What to decide.
+    #[command(flatten)]
+    pub options: Options,
+}
+
+/// What to decide about kernels, and how to print it.
+#[derive(Debug, Clone, Args)]
+pub struct Options {
     /// Properties to decide, or `all` that apply to the protocol; `deadlock` if not given
     #[arg(long, value_name = "P", value_delimiter = ',', value_parser = properties())]
     pub property: Vec<Wanted>,
@@ -128,9 +140,20 @@ pub fn property() -> impl TypedValueParser<Value = Property> {
 /// Decides.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     solver::check()?;
-    let mut emitter = Emitter::new(&arguments, session);
+    let Arguments { files, options } = arguments;
+    let inputs = inputs::of(&files, &options.kernels, session)?;
+    decide(inputs, &options, session)
+}
+
+/// Decides the properties of inputs.
+pub fn decide(inputs: Inputs, arguments: &Options, session: &Session) -> Result<Exit, Failure> {
+    let Inputs {
+        all: files,
+        gathered,
+    } = inputs;
+    let mut emitter = Emitter::new(arguments, session);
+    emitter.sum_up(gathered);
     let narrowing = arguments.domain.narrowing()?;
-    let files = sources::files(&arguments.files);
     let mut usable = |folder: &Option<PathBuf>| {
         let folder = folder.clone()?;
         match files::folder(&folder) {
@@ -191,6 +214,14 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
             next += 1;
         }
     }
+    if emitter.decided_nothing()
+        && let Some(entry) = &arguments.kernels.entry
+    {
+        emitter.failed(&Failure::input(format!(
+            "none of the kernels has the entry `{}`",
+            visible(entry)
+        )));
+    }
     emitter.finish()?;
     Ok(emitter.exit())
 }
@@ -206,7 +237,7 @@ struct Kept {
 /// Starts the workers; each takes the next file until none is left. They send what comes of a
 /// file bit by bit, and nothing when that was all.
 fn start(
-    files: Vec<Result<PathBuf, Failure>>,
+    files: Vec<Result<Input, Failure>>,
     jobs: Option<NonZeroUsize>,
     order: &Arc<decide::Order>,
 ) -> Result<mpsc::Receiver<(usize, Option<Outcome>)>, Failure> {
@@ -232,7 +263,7 @@ fn start(
                     }
                 };
                 match file {
-                    Ok(path) => decide::file(&order, number, path, &|part| send(Some(part))),
+                    Ok(input) => decide::file(&order, number, input, &|part| send(Some(part))),
                     Err(failure) => send(Some(Outcome::failed(failure.clone()))),
                 }
                 send(None);

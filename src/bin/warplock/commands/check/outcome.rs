@@ -10,11 +10,13 @@ use warplock::report::text::Detail;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::inputs::Gathered;
 use crate::session::Session;
 use crate::solver;
 
-use super::Arguments;
 use super::Format;
+use super::Options;
+use super::table::Table;
 
 /// What came of a file.
 #[derive(Default)]
@@ -46,30 +48,47 @@ pub struct Emitter<'s> {
     /// For the formats that print one document.
     findings: Vec<Finding>,
     printed: bool,
+    /// Whether there was a result.
+    any: bool,
+    /// What is told of each result at the end, if it is.
+    table: Option<Table>,
 }
 
 impl<'s> Emitter<'s> {
     /// Nothing has been printed.
-    pub fn new(arguments: &Arguments, session: &'s Session) -> Emitter<'s> {
+    pub fn new(options: &Options, session: &'s Session) -> Emitter<'s> {
         Emitter {
             session,
-            format: arguments.format,
+            format: options.format,
             detail: Detail {
                 style: session.terminal.out_style(),
                 quiet: session.quiet,
-                argument: arguments.explain_proof,
+                argument: options.explain_proof,
                 z3: solver::version(),
             },
             exit: Exit::Success,
             findings: Vec::new(),
             printed: false,
+            any: false,
+            table: None,
         }
+    }
+
+    /// Ends with a table of the results, where they are printed for people.
+    pub fn sum_up(&mut self, gathered: Option<Gathered>) {
+        self.table = gathered
+            .filter(|_| self.format == Format::Text)
+            .map(Table::of);
     }
 
     /// Prints one file's outcome.
     pub fn emit(&mut self, outcome: Outcome) {
         for finding in outcome.findings {
+            self.any = true;
             self.exit = self.exit.max(verdict(&finding));
+            if let Some(table) = &mut self.table {
+                table.add(&finding);
+            }
             if let Err(failure) = self.finding(finding) {
                 self.failed(&failure);
             }
@@ -118,8 +137,13 @@ impl<'s> Emitter<'s> {
 
     /// Prints what is printed as one document. Where every file was refused, that is nothing.
     pub fn finish(&mut self) -> Result<(), Failure> {
-        if self.findings.is_empty() && self.exit >= Exit::Input {
+        if self.findings.is_empty() && self.table.is_none() && self.exit >= Exit::Input {
             return Ok(());
+        }
+        if let Some(table) = &self.table {
+            let style = self.session.terminal.out_style();
+            let text = table.text(self.session.quiet, style);
+            self.session.terminal.out(&text);
         }
         let z3 = solver::version();
         let text = match self.format {
@@ -129,6 +153,11 @@ impl<'s> Emitter<'s> {
         };
         self.session.terminal.out(&text.map_err(unprintable)?);
         Ok(())
+    }
+
+    /// Whether there was no result and no failure.
+    pub fn decided_nothing(&self) -> bool {
+        !self.any && self.exit == Exit::Success
     }
 
     /// How the command ends.

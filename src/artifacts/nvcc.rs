@@ -1,0 +1,113 @@
+//! CUDA's compiler: where it is, and how it is called.
+
+use std::ffi::OsStr;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use crate::arch::Arch;
+
+/// What installs the compiler, as a person would type it.
+pub const INSTALL: &str = "pip install nvidia-cuda-nvcc nvidia-cuda-cccl";
+
+/// The compiler, looked for in the order in which people expect it: `PATH`, `CUDA_HOME` and
+/// `CUDA_PATH`, the usual folder, and the site-packages of the Python at hand.
+pub fn find(variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let path = variable("PATH").unwrap_or_default();
+    let on_path = std::env::split_paths(&path).map(|folder| folder.join("nvcc"));
+    let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(variable);
+    let homes = named
+        .filter(|home| !home.is_empty())
+        .map(PathBuf::from)
+        .chain([PathBuf::from("/usr/local/cuda")])
+        .map(|home| home.join("bin/nvcc"));
+    on_path
+        .chain(homes)
+        .find(|program| is_program(program))
+        .or_else(|| wheel(&path, variable))
+}
+
+/// The compiler of an installed wheel. Python is not run: its folders lie at fixed places beside it.
+fn wheel(path: &OsStr, variable: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let mut prefixes: Vec<PathBuf> = ["VIRTUAL_ENV", "CONDA_PREFIX"]
+        .into_iter()
+        .filter_map(variable)
+        .map(PathBuf::from)
+        .collect();
+    for folder in std::env::split_paths(path) {
+        for python in ["python3", "python"].map(|name| folder.join(name)) {
+            if !is_program(&python) {
+                continue;
+            }
+            let beside = |program: &Path| Some(program.parent()?.parent()?.to_owned());
+            prefixes.extend(beside(&python));
+            // A link in /usr/local/bin leads to where the packages are.
+            prefixes.extend(fs::canonicalize(&python).ok().as_deref().and_then(beside));
+        }
+    }
+    prefixes.extend(variable("HOME").map(|home| PathBuf::from(home).join(".local")));
+    prefixes.iter().find_map(|prefix| {
+        let mut found: Vec<PathBuf> = Vec::new();
+        for version in starting(&prefix.join("lib"), "python3") {
+            for packages in ["site-packages", "dist-packages"] {
+                for part in starting(&version.join(packages).join("nvidia"), "cu") {
+                    found.push(part.join("bin/nvcc"));
+                }
+            }
+        }
+        found.retain(|program| is_program(program));
+        // Several generations may be installed: the newest reads the most.
+        found.sort();
+        found.pop()
+    })
+}
+
+/// The entries of a folder whose names begin like this.
+fn starting(folder: &Path, prefix: &str) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
+    let names = entries.filter_map(Result::ok);
+    names
+        .filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix))
+        .map(|entry| entry.path())
+        .collect()
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// The arguments that compile a file to PTX with source lines.
+pub fn arguments(source: &Path, arch: Arch, flags: &[String], output: &Path) -> Vec<OsString> {
+    let mut all: Vec<OsString> = ["-ptx", "-lineinfo"].map(OsString::from).into();
+    all.push(format!("-arch={arch}").into());
+    all.extend(flags.iter().map(OsString::from));
+    all.push("-o".into());
+    all.push(output.into());
+    // A name that begins with a dash is no option.
+    let plain = !source.as_os_str().as_encoded_bytes().starts_with(b"-");
+    all.push(if plain {
+        source.into()
+    } else {
+        Path::new(".").join(source).into()
+    });
+    all
+}
+
+/// A command as a person would type it.
+pub fn typed(program: &OsStr, arguments: &[OsString]) -> String {
+    let words = [program.to_owned()];
+    let words = words.iter().chain(arguments).map(|word| {
+        let word = word.to_string_lossy();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_=./+:,@%".contains(c);
+        if !word.is_empty() && word.chars().all(plain) {
+            word.into_owned()
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
+}

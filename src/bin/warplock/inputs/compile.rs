@@ -1,0 +1,76 @@
+//! CUDA C++: what nvcc makes of it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use clap::Args;
+use warplock_artifacts::arch;
+use warplock_artifacts::arch::Arch;
+use warplock_artifacts::nvcc;
+
+use crate::failure::Failure;
+use crate::session::Session;
+use crate::sources;
+
+use super::Input;
+use super::program;
+
+/// How source files are compiled.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Kernels")]
+pub struct Compiler {
+    /// The architecture that a .cu file is compiled for, as in sm_90a, the newest that it asks for
+    /// if not given; of a binary, the PTX that is meant
+    #[arg(long, value_name = "ARCH")]
+    pub arch: Option<Arch>,
+    /// Give nvcc an option, as in --nvcc-option=-Iinclude; may be repeated
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    pub nvcc_option: Vec<String>,
+}
+
+impl Compiler {
+    /// An option that says nothing where nothing is compiled.
+    pub fn unused(&self) -> Option<&'static str> {
+        match (&self.arch, self.nvcc_option.as_slice()) {
+            (Some(_), _) => Some("--arch"),
+            (None, [_, ..]) => Some("--nvcc-option"),
+            (None, []) => None,
+        }
+    }
+}
+
+/// Compiles a file. What the compiler says is shown as it is.
+pub fn cuda(path: &Path, compiler: &Compiler, session: &Session) -> Result<Input, Failure> {
+    let name = sources::name_of(path);
+    // Said here, the reason is the file's; said by the compiler, it would come after its own words.
+    fs::File::open(path).map_err(|error| Failure::file("read", path, error))?;
+    let Some(program) = nvcc::find(&|name| std::env::var_os(name)) else {
+        return Err(Failure::input(format!(
+            "{name} is CUDA C++, and no nvcc is on PATH, in CUDA_HOME or among the Python packages"
+        ))
+        .hint(format!("install it: {}", nvcc::INSTALL)));
+    };
+    let folder = tempfile::tempdir()
+        .map_err(|error| Failure::input(format!("cannot make a temporary folder: {error}")))?;
+    let output = folder.path().join("kernel.ptx");
+    let arch = compiler.arch.or_else(|| arch::asked(path));
+    let arch = arch.unwrap_or(arch::USUAL);
+    let arguments = nvcc::arguments(path, arch, &compiler.nvcc_option, &output);
+    if !session.quiet {
+        let typed = nvcc::typed(program.as_os_str(), &arguments);
+        session.terminal.err(&format!("running: {typed}\n"));
+    }
+    let mut command = Command::new(&program);
+    command.args(&arguments).env("TMPDIR", folder.path());
+    let ended = program::quietly(command, folder.path())?;
+    session.terminal.err(&ended.said);
+    if !ended.well {
+        return Err(
+            Failure::input(format!("{name} does not compile for {arch}"))
+                .hint("--arch chooses the architecture, --nvcc-option=-I... an include folder"),
+        );
+    }
+    let bytes = fs::read(&output).map_err(|error| Failure::file("read", &output, error))?;
+    Ok(Input::text(name, bytes))
+}

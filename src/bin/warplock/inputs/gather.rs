@@ -1,0 +1,94 @@
+//! Folders: protocols and compiled kernels below them.
+
+use std::path::Path;
+
+use warplock_artifacts::folder;
+use warplock_artifacts::folder::Error;
+
+use crate::failure::Failure;
+use crate::sources;
+
+use super::Content;
+use super::Input;
+use super::Inputs;
+use super::binary;
+
+/// How much was found in folders.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Gathered {
+    /// Kernel files that hold what another one holds.
+    pub copies: usize,
+}
+
+/// Adds what is below a folder. Kernels are named by their path from there if they are `inside`.
+pub fn folder(folder: &Path, inside: bool, inputs: &mut Inputs) {
+    let shown = |path: &Path| match path.strip_prefix(folder) {
+        Ok(path) if inside => sources::name_of(path),
+        _ => sources::name_of(path),
+    };
+    let protocols = match sources::below(folder) {
+        Ok(found) => found,
+        Err(failure) => {
+            inputs.all.push(Err(failure));
+            return;
+        }
+    };
+    let collected = match folder::collect(folder) {
+        Ok(collected) => collected,
+        Err((path, error)) => {
+            inputs.all.push(Err(refused(&path, error)));
+            return;
+        }
+    };
+    let (kernels, failed) = (collected.kernels, collected.failed);
+    if protocols.is_empty() && kernels.is_empty() && failed.is_empty() {
+        inputs.all.push(Err(Failure::input(format!(
+            "no protocols (.wlk) and no compiled kernels (.ptx, .mlir, .cubin, .fatbin, .so, .o, .a) below {}",
+            sources::name_of(folder)
+        ))));
+        return;
+    }
+    let protocols = protocols.iter().map(|path| Ok(Input::file(path)));
+    inputs.all.extend(protocols);
+    for (path, error) in failed {
+        inputs.all.push(Err(refused(&path, error)));
+    }
+    if !kernels.is_empty() {
+        let gathered = inputs.gathered.get_or_insert_default();
+        gathered.copies += kernels
+            .iter()
+            .map(|kernel| kernel.copies - 1)
+            .sum::<usize>();
+    }
+    for kernel in kernels {
+        let name = shown(&kernel.path);
+        let input = match kernel.content {
+            folder::Content::File(sum) => Input {
+                name,
+                facts: kernel.facts,
+                one_of_many: true,
+                content: Content::Found(kernel.path, sum),
+            },
+            folder::Content::Text(text) => Input {
+                facts: kernel.facts,
+                one_of_many: true,
+                ..Input::text(format!("{name}[{}]", text.target()), text.bytes)
+            },
+            folder::Content::Closed(archs) => binary::closed(name, &archs),
+        };
+        inputs.all.push(Ok(input));
+    }
+}
+
+fn refused(path: &Path, error: Error) -> Failure {
+    match error {
+        Error::Changing => changing(path),
+        error => Failure::file("read", path, error),
+    }
+}
+
+/// Somebody writes a file that is read.
+pub fn changing(path: &Path) -> Failure {
+    Failure::file("read", path, "it changes while it is read")
+        .hint("run again when the program that writes there has ended")
+}

@@ -1,0 +1,303 @@
+//! What a command is about: a file as it is, what a compiler makes of it, or kernels inside it.
+
+mod binary;
+pub mod compile;
+mod gather;
+pub mod program;
+mod python;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use warplock_artifacts::embedded;
+use warplock_artifacts::folder::Sum;
+use warplock_artifacts::folder::sum;
+use warplock_artifacts::launch::Facts;
+
+use crate::failure::Failure;
+use crate::kernels::Kernels;
+use crate::session::Session;
+use crate::sources;
+
+pub use gather::Gathered;
+
+/// A protocol or a kernel.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// How it is called in reports.
+    pub name: String,
+    /// What is known of its launch.
+    pub facts: Facts,
+    /// Whether it is one of many, so that an entry which it lacks may be another's.
+    pub one_of_many: bool,
+    content: Content,
+}
+
+#[derive(Debug, Clone)]
+enum Content {
+    /// A file whose ending says what it is.
+    File(PathBuf),
+    /// A kernel file that had this sum when it was found.
+    Found(PathBuf, Sum),
+    /// PTX, or MLIR if that is said.
+    Text { bytes: Arc<[u8]>, mlir: bool },
+    /// Machine code, of which this is to be said.
+    Closed(String),
+}
+
+impl Input {
+    /// A file as it is.
+    pub fn file(path: &Path) -> Input {
+        Input {
+            name: sources::name_of(path),
+            facts: Facts::default(),
+            one_of_many: false,
+            content: Content::File(path.to_owned()),
+        }
+    }
+
+    fn text(name: String, bytes: Vec<u8>) -> Input {
+        Input {
+            name,
+            facts: Facts::default(),
+            one_of_many: false,
+            content: Content::Text {
+                bytes: bytes.into(),
+                mlir: false,
+            },
+        }
+    }
+
+    fn path(&self) -> Option<&Path> {
+        match &self.content {
+            Content::File(path) | Content::Found(path, _) => Some(path),
+            Content::Text { .. } | Content::Closed(_) => None,
+        }
+    }
+
+    /// Whether it is a kernel rather than a protocol.
+    pub fn is_kernel(&self) -> bool {
+        self.path()
+            .is_none_or(|path| self.is_mlir() || ends_with(path, "ptx"))
+    }
+
+    /// Whether it is MLIR text.
+    pub fn is_mlir(&self) -> bool {
+        match &self.content {
+            Content::Text { mlir, .. } => *mlir,
+            _ => self.path().is_some_and(|path| ends_with(path, "mlir")),
+        }
+    }
+
+    /// Why nothing can be said of it, if it is machine code.
+    pub fn closed(&self) -> Option<&str> {
+        match &self.content {
+            Content::Closed(why) => Some(why),
+            _ => None,
+        }
+    }
+
+    /// Takes it into memory, for its file is about to be deleted. It is part of this.
+    fn keep(&mut self, whole: &str) -> Result<(), Failure> {
+        if self.path().is_some() {
+            let (bytes, mlir) = (self.read(warplock_kernel::ptx::MAX_BYTES)?, self.is_mlir());
+            let bytes = bytes.into();
+            self.content = Content::Text { bytes, mlir };
+        }
+        self.name = format!("{whole}[{}]", self.name);
+        Ok(())
+    }
+
+    /// Its bytes, refusing more than these.
+    pub fn read(&self, most: usize) -> Result<Vec<u8>, Failure> {
+        match &self.content {
+            Content::File(path) => sources::read_up_to(path, most),
+            Content::Found(path, before) => {
+                let bytes = sources::read_up_to(path, most)?;
+                match sum(&bytes) == *before {
+                    true => Ok(bytes),
+                    false => Err(gather::changing(path)),
+                }
+            }
+            Content::Text { bytes, .. } if bytes.len() > most => Err(Failure::input(format!(
+                "{} is larger than {most} bytes, the most that is read",
+                self.name
+            ))),
+            Content::Text { bytes, .. } => Ok(bytes.to_vec()),
+            Content::Closed(why) => Err(Failure::input(format!("{}: {why}", self.name))),
+        }
+    }
+}
+
+/// What these arguments stand for.
+#[derive(Default)]
+pub struct Inputs {
+    /// In the order of the arguments. One that stands for nothing is a failure in its place.
+    pub all: Vec<Result<Input, Failure>>,
+    /// What was found in folders, if anything is a kernel there.
+    pub gathered: Option<Gathered>,
+}
+
+impl Inputs {
+    fn add(&mut self, other: Inputs) {
+        self.all.extend(other.all);
+        if let Some(other) = other.gathered {
+            self.gathered.get_or_insert_default().copies += other.copies;
+        }
+    }
+}
+
+/// Finds what the arguments stand for. Sources are compiled, folders and binaries looked through.
+pub fn of(arguments: &[PathBuf], kernels: &Kernels, session: &Session) -> Result<Inputs, Failure> {
+    let mut inputs = Inputs::default();
+    for argument in arguments {
+        if argument.is_dir() {
+            if let Some(option) = kernels.compiler.unused() {
+                inputs
+                    .all
+                    .push(Err(says_nothing(argument, "folder", option)));
+                continue;
+            }
+            gather::folder(argument, false, &mut inputs);
+            continue;
+        }
+        if ends_with(argument, "py") {
+            match python::run(argument, &kernels.compiler, session) {
+                Ok(found) => inputs.add(found),
+                Err(failure @ Failure::Interrupted(_)) => return Err(failure),
+                Err(failure) => inputs.all.push(Err(failure)),
+            }
+            continue;
+        }
+        match file(
+            argument,
+            kernels.entry.as_deref(),
+            &kernels.compiler,
+            session,
+        ) {
+            Ok(found) => inputs.all.extend(found.into_iter().map(Ok)),
+            Err(failure @ Failure::Interrupted(_)) => return Err(failure),
+            Err(failure) => inputs.all.push(Err(failure)),
+        }
+    }
+    Ok(inputs)
+}
+
+/// What the only argument of a command stands for.
+pub fn one(
+    argument: &Path,
+    entry: Option<&str>,
+    compiler: &compile::Compiler,
+    session: &Session,
+) -> Result<Input, Failure> {
+    let mut found = match ends_with(argument, "py") {
+        true => compiled(argument, entry, compiler, session)?,
+        false => file(argument, entry, compiler, session)?,
+    };
+    match (found.pop(), found.is_empty()) {
+        (Some(only), true) => match only.closed() {
+            Some(why) => Err(Failure::input(format!("{}: {why}", only.name)).hint(binary::OPEN)),
+            None => Ok(only),
+        },
+        (Some(last), false) => {
+            found.push(last);
+            let names: Vec<&str> = found.iter().map(|each| each.name.as_str()).collect();
+            let (name, count) = (sources::name_of(argument), names.len());
+            Err(Failure::input(format!(
+                "{name} holds {count} PTX texts: {}",
+                names.join(", ")
+            ))
+            .hint(match ends_with(argument, "py") {
+                    true => {
+                        "name one of its kernels with --entry; warplock run --keep DIR -- python3 FILE keeps the files"
+                    }
+                    false => "choose one with --arch, or name one of its kernels with --entry",
+                }))
+        }
+        (None, _) => Err(Failure::Internal("an input is nothing".to_owned())),
+    }
+}
+
+/// The kernels that a Python file compiles, those with the entry if there are any.
+fn compiled(
+    path: &Path,
+    entry: Option<&str>,
+    compiler: &compile::Compiler,
+    session: &Session,
+) -> Result<Vec<Input>, Failure> {
+    let found = python::run(path, compiler, session)?.all;
+    let mut all = Vec::new();
+    for input in found {
+        match input {
+            Ok(input) => all.push(input),
+            Err(failure) => session.failed(&failure),
+        }
+    }
+    if let Some(entry) = entry {
+        let has = |input: &Input| {
+            let bytes = input.read(warplock::ptx::MAX_SOURCE_BYTES);
+            bytes.is_ok_and(|bytes| binary::has(&bytes, entry))
+        };
+        if all.iter().any(has) {
+            all.retain(has);
+        }
+    }
+    for input in &mut all {
+        input.one_of_many = false;
+    }
+    Ok(all)
+}
+
+/// The kernels that a program has left in a folder, named by their path from there if it is not kept.
+pub fn left_in(folder: &Path, kept: bool) -> Option<Inputs> {
+    let mut inputs = Inputs::default();
+    gather::folder(folder, !kept, &mut inputs);
+    inputs.gathered.is_some().then_some(inputs)
+}
+
+fn file(
+    path: &Path,
+    entry: Option<&str>,
+    compiler: &compile::Compiler,
+    session: &Session,
+) -> Result<Vec<Input>, Failure> {
+    if ends_with(path, "cu") {
+        return Ok(vec![compile::cuda(path, compiler, session)?]);
+    }
+    if is_binary(path) {
+        return binary::inputs(path, entry, compiler.arch);
+    }
+    match compiler.unused() {
+        None => Ok(vec![Input::file(path)]),
+        Some(option) => Err(says_nothing(path, "text", option)),
+    }
+}
+
+/// An option about compiling is given where nothing is compiled.
+fn says_nothing(path: &Path, what: &str, option: &str) -> Failure {
+    let name = sources::name_of(path);
+    Failure::input(format!(
+        "{name} is a {what}, about which {option} says nothing"
+    ))
+    .hint(format!(
+        "leave {option} out, or give the .cu file or the binary"
+    ))
+}
+
+/// Whether a file is a binary by its content. One that cannot be read is not: reading it says why.
+fn is_binary(path: &Path) -> bool {
+    // Reading from a pipe would take what it holds away.
+    if !path.is_file() {
+        return false;
+    }
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(8).read_to_end(&mut head));
+    read.is_ok() && embedded::is_binary(&head)
+}
+
+fn ends_with(path: &Path, ending: &str) -> bool {
+    path.extension().is_some_and(|found| found == ending)
+}

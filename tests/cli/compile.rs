@@ -1,0 +1,247 @@
+//! CUDA C++ on the command line. A stand-in for nvcc gives the PTX that lies beside the source.
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use crate::support::binaries::hanging;
+use crate::support::program::Folder;
+
+/// Copies `NAME.ptx` for `NAME.cu`, and warns; fails where there is none.
+const STAND_IN: &str = r#"#!/bin/sh
+while [ $# -gt 1 ]; do
+    [ "$1" = -o ] && output=$2
+    shift
+done
+if [ -f "${1%.cu}.ptx" ]; then
+    echo "$1(1): warning: unused variable"
+    cp "${1%.cu}.ptx" "$output"
+else
+    echo "$1(2): error: expected a declaration" >&2
+    exit 1
+fi
+"#;
+
+/// A folder with a source, what becomes of it, and the stand-in at this place.
+fn folder(place: &str) -> Folder {
+    let folder = Folder::new();
+    let source = "// nvcc -arch=sm_90a\n__global__ void hang() {}\n";
+    folder.file("kernel.cu", source);
+    folder.file("kernel.ptx", hanging("hang", "sm_90a"));
+    folder.file("broken.cu", source);
+    let program = folder.path().join(place);
+    std::fs::create_dir_all(program.parent().unwrap()).unwrap();
+    std::fs::write(&program, STAND_IN).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+/// Runs without what this machine has, but with these variables. `PATH` has the shell's tools.
+fn shown(folder: &Folder, arguments: &[&str], variables: &[(&str, &str)]) -> String {
+    let tools = folder.path().join("tools");
+    if !tools.exists() {
+        std::fs::create_dir(&tools).unwrap();
+        for tool in ["cp", "sh"] {
+            std::os::unix::fs::symlink(format!("/bin/{tool}"), tools.join(tool)).unwrap();
+        }
+    }
+    let mut command: Command = folder.command(arguments);
+    for name in ["CUDA_HOME", "CUDA_PATH", "VIRTUAL_ENV", "CONDA_PREFIX"] {
+        command.env_remove(name);
+    }
+    command.env("HOME", folder.path());
+    let mut path = tools.display().to_string();
+    for (name, value) in variables {
+        let value = folder.path().join(value);
+        match *name {
+            "PATH" => path = format!("{}:{path}", value.display()),
+            _ => {
+                command.env(name, value);
+            }
+        }
+    }
+    let shown = folder.shown(&command.env("PATH", path).output().unwrap());
+    // The result goes to a folder of no fixed name.
+    let mut out = String::new();
+    for line in shown.split_inclusive('\n') {
+        match (line.find(" -o "), line.find("/kernel.ptx ")) {
+            (Some(from), Some(to)) => {
+                out.push_str(&format!("{} -o [private]{}", &line[..from], &line[to..]));
+            }
+            _ => out.push_str(line),
+        }
+    }
+    out
+}
+
+#[test]
+fn a_source_is_compiled_and_checked() {
+    let folder = folder("bin/nvcc");
+    let path = [("PATH", "bin")];
+    insta::assert_snapshot!(shown(&folder, &["check", "-q", "kernel.cu"], &path), @"
+    exit 1
+    --- stdout
+    kernel.cu: deadlock: REFUTED warp1 waits for 64 threads at cta_bar[1], but 32 threads are there (warp1) and nothing changes that: nobody else comes to it
+    --- stderr
+    kernel.cu(1): warning: unused variable
+    ");
+    let args = [
+        "check",
+        "kernel.cu",
+        "--arch",
+        "sm_100a",
+        "--nvcc-option=-Iinclude dir",
+    ];
+    insta::assert_snapshot!(shown(&folder, &args, &path), @"
+    exit 1
+    --- stdout
+    kernel.cu: deadlock: REFUTED warp1 waits for 64 threads at cta_bar[1], but 32 threads are there (warp1) and nothing changes that: nobody else comes to it
+        --> kernel.cu:12
+      12 | bar.sync 1, 64;
+      element     start  now                waited for                changed by  completes
+      cta_bar[1]  -      32 threads: warp1  warp1 64 threads (never)  nobody      no
+      trace:
+        1  warp1  comes to cta_bar[1]: 32 threads: warp1  (line 10)
+      minimal:
+        the protocol has no parameters that could be smaller
+      notes:
+        stuck in the source: warp1 at line 12
+        other lines are those of the protocol that `warplock lift` prints
+      assumptions:
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by adversarial schedules in [time]
+    --- stderr
+    running: [folder]/bin/nvcc -ptx -lineinfo -arch=sm_100a '-Iinclude dir' -o [private]/kernel.ptx kernel.cu
+    kernel.cu(1): warning: unused variable
+    ");
+    insta::assert_snapshot!(shown(&folder, &["lift", "kernel.cu"], &path), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `hang` of a PTX 8.0 text for sm_90a.
+    //! 64 x 1 x 1 threads per CTA.
+    protocol hang
+
+    named cta_bar[16]
+
+    role warp0 warp {}
+
+    role warp1 warp {
+        sync cta_bar[1] 64  // line 12
+    }
+    --- stderr
+    running: [folder]/bin/nvcc -ptx -lineinfo -arch=sm_90a -o [private]/kernel.ptx kernel.cu
+    kernel.cu(1): warning: unused variable
+    ");
+    insta::assert_snapshot!(shown(&folder, &["lint", "-q", "kernel.cu"], &path), @"
+    exit 1
+    --- stdout
+    kernel.cu:hang: arrival-count: line 12: barrier 1 counts 64 threads, but only 32 come to it
+    --- stderr
+    kernel.cu(1): warning: unused variable
+    ");
+    insta::assert_snapshot!(shown(&folder, &["trace", "-q", "kernel.cu"], &path), @"
+    exit 0
+    --- stdout
+    hang: every wait passes
+      threads 64 x 1 x 1
+      grid 1 x 1 x 1
+    warp 0: no events
+    warp 1: 1 event
+      sync 1, 64 threads                                          line 12
+    --- stderr
+    kernel.cu(1): warning: unused variable
+    ");
+}
+
+#[test]
+fn what_the_compiler_refuses_is_shown() {
+    let folder = folder("bin/nvcc");
+    insta::assert_snapshot!(shown(&folder, &["check", "broken.cu"], &[("PATH", "bin")]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    running: [folder]/bin/nvcc -ptx -lineinfo -arch=sm_90a -o [private]/kernel.ptx broken.cu
+    broken.cu(2): error: expected a declaration
+    error: broken.cu does not compile for sm_90a
+    hint: --arch chooses the architecture, --nvcc-option=-I... an include folder
+    ");
+    insta::assert_snapshot!(shown(&folder, &["check", "missing.cu"], &[("PATH", "bin")]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: cannot read missing.cu: No such file or directory (os error 2)
+    ");
+    insta::assert_snapshot!(shown(&folder, &["check", "kernel.ptx", "--arch", "90"], &[]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: kernel.ptx is a text, about which --arch says nothing
+    hint: leave --arch out, or give the .cu file or the binary
+    ");
+}
+
+#[test]
+fn the_compiler_is_found_where_people_have_it() {
+    let places = [
+        ("toolkit/bin/nvcc", ("CUDA_HOME", "toolkit")),
+        (
+            "env/lib/python3.11/site-packages/nvidia/cu13/bin/nvcc",
+            ("VIRTUAL_ENV", "env"),
+        ),
+    ];
+    for (place, variable) in places {
+        let folder = folder(place);
+        let found = shown(&folder, &["check", "kernel.cu"], &[variable]);
+        let running = format!("running: [folder]/{place} -ptx -lineinfo -arch=sm_90a");
+        assert!(found.contains(&running), "{found}");
+        assert!(found.contains("deadlock: REFUTED"), "{found}");
+    }
+    // A toolkit of the machine that runs the tests would be found.
+    if !std::path::Path::new("/usr/local/cuda/bin/nvcc").exists() {
+        let without = shown(&folder("elsewhere/nvcc"), &["check", "kernel.cu"], &[]);
+        insta::assert_snapshot!(without, @"
+        exit 2
+        --- stdout
+        --- stderr
+        error: kernel.cu is CUDA C++, and no nvcc is on PATH, in CUDA_HOME or among the Python packages
+        hint: install it: pip install nvidia-cuda-nvcc nvidia-cuda-cccl
+        ");
+    }
+}
+
+#[test]
+fn the_newest_architecture_that_is_asked_for() {
+    let asked = |text: &str| {
+        let folder = Folder::new();
+        let path = folder.file("kernel.cu", text);
+        warplock_artifacts::arch::asked(&path).map(|arch| arch.to_string())
+    };
+    let cases = [
+        ("__global__ void f() {}", None),
+        ("// runs on sm_80 and sm_90a", Some("sm_90a")),
+        ("#if __CUDA_ARCH__ >= 1000\n#endif", Some("sm_100")),
+        ("#if __CUDA_ARCH__ < 1000\n#endif", None),
+        (
+            "#if __CUDA_ARCH__>=800 && __CUDA_ARCH__ >= 750",
+            Some("sm_80"),
+        ),
+        ("using Arch = cutlass::arch::Sm90;", Some("sm_90a")),
+        ("asm_120 transform_sm_ sm_9 sm_999 sm_90x", None),
+        ("asm(\"cp.async.bulk.shared::cluster\");", Some("sm_90")),
+        // Instructions of one family outweigh names of others.
+        ("asm(\"wgmma.fence\"); // not for sm_100", Some("sm_90a")),
+        ("asm(\"tcgen05.alloc\"); // was sm_90a", Some("sm_100a")),
+        ("asm(\"tcgen05.alloc\"); // sm_103a", Some("sm_103a")),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(asked(text).as_deref(), expected, "{text}");
+    }
+    let folder = Folder::new();
+    folder.file(
+        "sync.cuh",
+        "asm(\"mbarrier.try_wait\");\n#include \"kernel.cu\"\n",
+    );
+    let path = folder.file("kernel.cu", "#include <vector>\n#  include \"sync.cuh\"\n");
+    let arch = warplock_artifacts::arch::asked(&path).map(|arch| arch.to_string());
+    assert_eq!(arch.as_deref(), Some("sm_90"));
+}

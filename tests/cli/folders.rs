@@ -1,0 +1,194 @@
+//! Folders of compiled kernels: dumps and caches, what is said beside a kernel, copies.
+
+use crate::support::binaries::HOST;
+use crate::support::binaries::PTX;
+use crate::support::binaries::Packing;
+use crate::support::binaries::UNBOUNDED;
+use crate::support::binaries::elf;
+use crate::support::binaries::entry;
+use crate::support::binaries::fatbin;
+use crate::support::binaries::hanging;
+use crate::support::binaries::meeting;
+use crate::support::program::Folder;
+
+/// A folder with these files in folders below it.
+fn with(files: &[(&str, &[u8])]) -> Folder {
+    let folder = Folder::new();
+    for (name, content) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+    folder
+}
+
+const FOUR_WARPS: &str = r#"{"name": "meet", "num_warps": 4, "num_ctas": 1, "target": {"backend": "cuda", "arch": 90, "warp_size": 32}}"#;
+
+#[test]
+fn a_cache_is_checked_kernel_by_kernel() {
+    let hang = hanging("hang", "sm_90a");
+    let library = fatbin(&[entry(PTX, 90, Packing::Zstd, hang.as_bytes())]);
+    let library = elf(HOST, ".nv_fatbin", &library);
+    let eight = FOUR_WARPS.replace("4,", "8,");
+    let folder = with(&[
+        ("cache/A/meet.ptx", UNBOUNDED.as_bytes()),
+        ("cache/A/meet.json", FOUR_WARPS.as_bytes()),
+        // What the PTX is made of and into is the same kernel.
+        ("cache/A/meet.ttgir", b"module {}"),
+        ("cache/A/meet.cubin", b"\x7fELF"),
+        ("cache/A/__grp__meet.json", b"{}"),
+        // A copy, and the same text launched otherwise.
+        ("cache/B/meet.ptx", UNBOUNDED.as_bytes()),
+        ("cache/B/meet.json", FOUR_WARPS.as_bytes()),
+        ("cache/C/meet.ptx", UNBOUNDED.as_bytes()),
+        ("cache/C/meet.json", eight.as_bytes()),
+        ("cache/D/hang.ptx", hang.as_bytes()),
+        // The library holds what D holds.
+        ("cache/E/launcher.so", &library),
+        // CuTe DSL writes both for one kernel.
+        ("cache/F/cute_dsl_k_1_clean.mlir", b"module {}"),
+        ("cache/F/k_1.sm_90a.ptx", hang.as_bytes()),
+        // What is being written.
+        ("cache/tmp.pid_12_34/hang.ptx", b".version"),
+        ("cache/notes.txt", b"hello"),
+    ]);
+    insta::assert_snapshot!(folder.run(&["check", "cache"]), @"
+    exit 1
+    --- stdout
+    cache/A/meet.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+      notes:
+        other lines are those of the protocol that `warplock lift` prints
+      assumptions:
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+        the launch has 128 x 1 x 1 threads per CTA, as meet.json says
+        the launch has no clusters, as meet.json says
+      decided by order rule in [time]
+
+    cache/C/meet.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+      notes:
+        other lines are those of the protocol that `warplock lift` prints
+      assumptions:
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+        the launch has 256 x 1 x 1 threads per CTA, as meet.json says
+        the launch has no clusters, as meet.json says
+      decided by order rule in [time]
+
+    cache/D/hang.ptx: deadlock: REFUTED warp1 waits for 64 threads at cta_bar[1], but 32 threads are there (warp1) and nothing changes that: nobody else comes to it
+        --> cache/D/hang.ptx:12
+      12 | bar.sync 1, 64;
+      element     start  now                waited for                changed by  completes
+      cta_bar[1]  -      32 threads: warp1  warp1 64 threads (never)  nobody      no
+      trace:
+        1  warp1  comes to cta_bar[1]: 32 threads: warp1  (line 10)
+      minimal:
+        the protocol has no parameters that could be smaller
+      notes:
+        stuck in the source: warp1 at line 12
+        other lines are those of the protocol that `warplock lift` prints
+      assumptions:
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+      decided by adversarial schedules in [time]
+
+    REFUTED  deadlock  hang  cache/D/hang.ptx
+    PROVED   deadlock  meet  cache/A/meet.ptx
+    PROVED   deadlock  meet  cache/C/meet.ptx
+    3 kernels, 3 copies left out: 1 REFUTED, 2 PROVED
+    --- stderr
+    ");
+    // Only one of them has it.
+    insta::assert_snapshot!(folder.run(&["check", "-q", "cache", "--entry", "hang"]), @"
+    exit 1
+    --- stdout
+    cache/D/hang.ptx: deadlock: REFUTED warp1 waits for 64 threads at cta_bar[1], but 32 threads are there (warp1) and nothing changes that: nobody else comes to it
+    1 kernel, 3 copies left out: 1 REFUTED
+    --- stderr
+    ");
+    insta::assert_snapshot!(folder.run(&["check", "-q", "cache", "--entry", "hung"]), @"
+    exit 2
+    --- stdout
+    0 kernels, 3 copies left out: nothing decided
+    --- stderr
+    error: none of the kernels has the entry `hung`
+    ");
+    // A document has no table.
+    let output = folder.output(&["check", "cache", "--format", "json"], b"");
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["results"].as_array().map(Vec::len), Some(3));
+}
+
+#[test]
+fn the_user_and_the_kernel_outweigh_what_stands_beside_it() {
+    let folder = with(&[
+        ("a/meet.ptx", UNBOUNDED.as_bytes()),
+        ("a/meet.json", FOUR_WARPS.as_bytes()),
+        ("b/bounded.ptx", meeting("bounded", "sm_90").as_bytes()),
+        ("b/bounded.json", FOUR_WARPS.as_bytes()),
+    ]);
+    let given = folder.run(&["check", "a", "--threads", "64"]);
+    assert!(given.contains("PROVED"), "{given}");
+    assert!(!given.contains("threads per CTA, as"), "{given}");
+    let bounded = folder.run(&["check", "b"]);
+    assert!(bounded.contains("PROVED"), "{bounded}");
+    assert!(!bounded.contains("threads per CTA, as"), "{bounded}");
+    assert!(
+        bounded.contains("no clusters, as bounded.json"),
+        "{bounded}"
+    );
+}
+
+#[test]
+fn what_a_description_says_of_a_launch() {
+    use warplock_artifacts::launch::read;
+    let facts = |text: &str| {
+        let facts = read(text.as_bytes(), "k.json");
+        (facts.threads, facts.cluster)
+    };
+    assert_eq!(facts(FOUR_WARPS), (Some([128, 1, 1]), Some([1, 1, 1])));
+    let clusters = r#"{"num_warps": 8, "cluster_dims": [2, 1, 1]}"#;
+    assert_eq!(facts(clusters), (Some([256, 1, 1]), Some([2, 1, 1])));
+    assert_eq!(facts(r#"{"num_warps": 2}"#), (Some([64, 1, 1]), None));
+    let other = FOUR_WARPS.replace("cuda", "hip");
+    for nothing in [
+        &other,
+        "{}",
+        "[]",
+        "{\"num_warps\": 4000000000}",
+        "{\"num_warps\": 0}",
+        "\u{7f}",
+    ] {
+        assert_eq!(facts(nothing), (None, None), "{nothing}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_folder_is_said() {
+    let folder = with(&[
+        ("none/readme.txt", b""),
+        ("damaged/a.fatbin", b"\x50\xed\x55\xba\x01\x00\x10\x00"),
+        ("damaged/b.ptx", meeting("fine", "sm_90").as_bytes()),
+    ]);
+    insta::assert_snapshot!(folder.run(&["check", "none"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: no protocols (.wlk) and no compiled kernels (.ptx, .mlir, .cubin, .fatbin, .so, .o, .a) below none
+    ");
+    insta::assert_snapshot!(folder.run(&["check", "damaged", "--arch", "sm_90"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: damaged is a folder, about which --arch says nothing
+    hint: leave --arch out, or give the .cu file or the binary
+    ");
+    insta::assert_snapshot!(folder.run(&["check", "-q", "damaged"]), @"
+    exit 2
+    --- stdout
+    damaged/b.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    1 kernel: 1 PROVED
+    --- stderr
+    error: cannot read damaged/a.fatbin: it is damaged or cut off: it ends too early
+    ");
+}

@@ -1,0 +1,153 @@
+//! Python files on the command line. A stand-in for Python compiles what lies beside the file.
+
+use std::os::unix::fs::PermissionsExt;
+
+use warplock_artifacts::hooks;
+
+use crate::support::binaries::hanging;
+use crate::support::binaries::meeting;
+use crate::support::program::Folder;
+
+/// Lacks the modules of which there is a `no-NAME`; compiles each `.ptx` beside it, as Triton does.
+const STAND_IN: &str = r#"#!/bin/sh
+if [ "$1" = -c ]; then
+    shift 2
+    for module; do
+        if [ -f "no-$module" ]; then echo "$module"; fi
+    done
+    exit
+fi
+echo "running $1 for ${CUTE_DSL_ARCH-its own} ${TRITON_OVERRIDE_ARCH-GPU}"
+mkdir -p "$TRITON_CACHE_DIR/ABC"
+for kernel in *.ptx; do
+    if [ -f "$kernel" ]; then cp "$kernel" "$TRITON_CACHE_DIR/ABC"; fi
+done
+echo "$TRITON_CACHE_DIR" > seen
+if [ -f fails ]; then exit 1; fi
+"#;
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.file("kernel.py", "import triton\nimport triton.language as tl\n");
+    let python = folder.file("python3", STAND_IN);
+    std::fs::set_permissions(&python, std::fs::Permissions::from_mode(0o755)).unwrap();
+    folder
+}
+
+fn shown(folder: &Folder, arguments: &[&str]) -> String {
+    let path = format!("{}:/usr/bin:/bin", folder.path().display());
+    let mut command = folder.command(arguments);
+    command.env("PATH", path).env_remove("VIRTUAL_ENV");
+    command
+        .env_remove("CUTE_DSL_ARCH")
+        .env_remove("TRITON_OVERRIDE_ARCH");
+    folder.shown(&command.output().unwrap())
+}
+
+#[test]
+fn a_file_is_run_and_what_it_compiles_is_checked() {
+    let folder = folder();
+    folder.file("meet.ptx", meeting("meet", "sm_90"));
+    folder.file("hang.ptx", hanging("hang", "sm_90a"));
+    let args = ["check", "-q", "kernel.py", "--arch", "sm_90a"];
+    insta::assert_snapshot!(shown(&folder, &args), @"
+    exit 1
+    --- stdout
+    kernel.py[triton/ABC/hang.ptx]: deadlock: REFUTED warp1 waits for 64 threads at cta_bar[1], but 32 threads are there (warp1) and nothing changes that: nobody else comes to it
+    kernel.py[triton/ABC/meet.ptx]: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    2 kernels: 1 REFUTED, 1 PROVED
+    --- stderr
+    running kernel.py for sm_90a sm90a
+    ");
+    let cache = std::fs::read_to_string(folder.path().join("seen")).unwrap();
+    let private = std::path::Path::new(cache.trim()).parent().unwrap();
+    assert!(!private.exists(), "{} is left", private.display());
+    insta::assert_snapshot!(shown(&folder, &["lift", "kernel.py", "--entry", "meet"]), @"
+    exit 0
+    --- stdout
+    //! Recovered from the entry `meet` of a PTX 8.0 text for sm_90.
+    //! 64 x 1 x 1 threads per CTA.
+    protocol meet
+
+    named cta_bar[16]
+
+    role warps0_1[w in 0..2] warp {
+        sync cta_bar[0] 64  // line 7
+    }
+    --- stderr
+    running: [folder]/python3 kernel.py
+    running kernel.py for its own GPU
+    ");
+    insta::assert_snapshot!(shown(&folder, &["lift", "-q", "kernel.py"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    running kernel.py for its own GPU
+    error: kernel.py holds 2 PTX texts: kernel.py[triton/ABC/hang.ptx], kernel.py[triton/ABC/meet.ptx]
+    hint: name one of its kernels with --entry; warplock run --keep DIR -- python3 FILE keeps the files
+    ");
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let folder = folder();
+    insta::assert_snapshot!(shown(&folder, &["check", "kernel.py"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    running: [folder]/python3 kernel.py
+    running kernel.py for its own GPU
+    error: kernel.py compiles no kernel when it runs
+    hint: call the kernel, or compile it as with cute.compile or triton.compile, at the end of the file
+    ");
+    folder.file("meet.ptx", meeting("meet", "sm_90"));
+    folder.file("fails", "");
+    insta::assert_snapshot!(shown(&folder, &["check", "-q", "kernel.py"]), @"
+    exit 2
+    --- stdout
+    kernel.py[triton/ABC/meet.ptx]: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    1 kernel: 1 PROVED
+    --- stderr
+    running kernel.py for its own GPU
+    error: kernel.py ended with 1; what it had compiled by then is checked
+    ");
+    folder.file("no-triton", "");
+    insta::assert_snapshot!(shown(&folder, &["check", "kernel.py"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: kernel.py imports triton, which [folder]/python3 does not have
+    hint: install it: [folder]/python3 -m pip install triton
+    ");
+    folder.file("plain.py", "import numpy\n");
+    insta::assert_snapshot!(shown(&folder, &["check", "plain.py"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: plain.py imports none of the kernel languages that are known: triton, cutlass, tilelang
+    hint: warplock run -- python3 FILE runs any program
+    ");
+    insta::assert_snapshot!(shown(&folder, &["check", "missing.py"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: cannot read missing.py: No such file or directory (os error 2)
+    ");
+}
+
+#[test]
+fn what_a_file_imports() {
+    let names = |text: &str| -> Vec<&str> {
+        hooks::languages(text)
+            .iter()
+            .map(|language| language.module)
+            .collect()
+    };
+    assert_eq!(names("import torch, triton"), ["triton"]);
+    assert_eq!(
+        names("def f():\n    from cutlass.cute import x"),
+        ["cutlass"]
+    );
+    assert_eq!(names("import tilelang.language as T"), ["tilelang"]);
+    assert!(names("import tritonite\n# import triton").is_empty());
+}
