@@ -35,6 +35,9 @@ use warplock::certificate::manifest::Certificate;
 use warplock::patience;
 use warplock::proof;
 use warplock::proof::Guess;
+use warplock::protocol::Protocol;
+use warplock::semantics::explore::Options;
+use warplock::semantics::hazards::search::search_all;
 use warplock::text;
 use warplock::text::Narrowing;
 use warplock::verdict::Property;
@@ -45,9 +48,11 @@ use crate::support::agreement;
 use crate::support::agreement::Effort;
 use crate::support::campaign::log;
 use crate::support::campaign::number;
+use crate::support::cut_rule::bounds;
+use crate::support::cut_rule::grid;
 use crate::support::damage;
 use crate::support::mutants;
-use crate::support::violations::violated;
+use crate::support::mutants::Mutant;
 
 /// Time for the search of a proof.
 const SEARCH: Duration = Duration::from_secs(4);
@@ -59,8 +64,8 @@ const WHOLE: Duration = Duration::from_secs(3);
 /// How far what is accepted is searched.
 const EFFORT: Effort = Effort {
     radius: 3,
-    states: 15_000,
-    time: Duration::from_secs(2),
+    states: 5_000,
+    time: Duration::from_millis(500),
 };
 
 /// A text, what is claimed of it and why that is so.
@@ -199,29 +204,64 @@ fn refuted(certificate: &Certificate) -> Option<String> {
     match Property::from_name(&certificate.property)? {
         Property::Deadlock => {
             let small = agreement::small(&protocol, EFFORT);
-            let undefined = small.undefined.map(|(at, what)| format!("{what} at {at:?}"));
-            small.stuck.map(|at| format!("stuck at {at:?}")).or(undefined)
+            let undefined = small
+                .undefined
+                .map(|(at, what)| format!("{what} at {at:?}"));
+            small
+                .stuck
+                .map(|at| format!("stuck at {at:?}"))
+                .or(undefined)
         }
-        property => violated(&protocol, property).0,
+        property => violated(&protocol, property),
     }
 }
 
-/// So many mutants of a text, as evenly over the kinds of changes as there are any.
-fn sample(source: &str, count: usize) -> Vec<String> {
+/// The small values at which a property is violated, as far as there is time.
+fn violated(protocol: &Protocol, property: Property) -> Option<String> {
+    let options = Options {
+        max_states: EFFORT.states,
+        deadline: Some(Instant::now() + EFFORT.time),
+        ..Options::default()
+    };
+    grid(protocol).into_iter().find_map(|params| {
+        let found = search_all(protocol, &params, property, &bounds(), &options).ok()?;
+        found.found.map(|_| format!("violated at {params:?}"))
+    })
+}
+
+/// Every change of a text, in any order.
+fn changed(source: &str, rng: &mut ChaCha8Rng) -> Vec<Mutant> {
     let lines = mutants::lines(source);
     let each = (0..lines.len()).flat_map(|at| mutants::of_line(&lines, at));
-    let mut all: Vec<_> = each.unique_by(|mutant| mutant.source.clone()).collect();
-    all.shuffle(&mut ChaCha8Rng::seed_from_u64(number("WARPLOCK_SEED", 0)));
+    let mut all: Vec<Mutant> = each.unique_by(|mutant| mutant.source.clone()).collect();
+    all.shuffle(rng);
+    all
+}
+
+/// So many mutants of a text, as evenly over the kinds of changes as there are any. Where there are
+/// too few, mutants of these follow.
+fn sample(source: &str, count: usize) -> Vec<String> {
+    let mut rng = ChaCha8Rng::seed_from_u64(number("WARPLOCK_SEED", 0));
     let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
     let mut ranked = Vec::new();
-    for mutant in all {
+    for mutant in changed(source, &mut rng) {
         let rank = seen.entry(mutant.kind).or_default();
         *rank += 1;
         ranked.push((*rank, mutant.source));
     }
     ranked.sort_by_key(|(rank, _)| *rank);
-    ranked.truncate(count);
-    ranked.into_iter().map(|(_, source)| source).collect()
+    let mut all: Vec<String> = ranked.into_iter().map(|(_, source)| source).collect();
+    let once = all.len();
+    for at in 0..once {
+        if all.len() >= count {
+            break;
+        }
+        let missing = (count - all.len()).div_ceil(once - at);
+        let twice = changed(&all[at], &mut rng);
+        all.extend(twice.into_iter().take(missing).map(|mutant| mutant.source));
+    }
+    all.truncate(count);
+    all
 }
 
 /// What was tried, what was accepted of it, and what was accepted wrongly.
@@ -261,7 +301,9 @@ impl Tally {
     fn transplant(&mut self, proved: &Proved, count: usize) {
         self.arguments += 1;
         let mutants = sample(&proved.source, count);
-        let texts = mutants.iter().map(|source| (source, proved.narrowing.clone()));
+        let texts = mutants
+            .iter()
+            .map(|source| (source, proved.narrowing.clone()));
         let without = (0..proved.narrowing.assume.len()).map(|at| {
             let mut narrowing = proved.narrowing.clone();
             narrowing.assume.remove(at);
@@ -302,9 +344,10 @@ impl Tally {
             let mutant = mutants.get(at % mutants.len().max(1)).map(String::as_str);
             let texts = [Some(read.source.as_str()), mutant];
             let property = Property::from_name(&read.property).unwrap_or(proved.property);
-            let anew = texts.into_iter().flatten().filter_map(|source| {
-                issue(source, &read.narrowing, property, &read.argument)
-            });
+            let anew = texts
+                .into_iter()
+                .flatten()
+                .filter_map(|source| issue(source, &read.narrowing, property, &read.argument));
             let anew: Vec<Certificate> = anew.collect();
             self.edited += 3;
             for certificate in anew.into_iter().chain([read]) {
@@ -336,7 +379,10 @@ fn edits(whole: &Value) -> Vec<Value> {
     let mut all = Vec::new();
     for path in paths {
         let part = damage::at(&mut whole.clone(), &path).clone();
-        for new in damage::changes(&part).into_iter().filter(|new| *new != part) {
+        for new in damage::changes(&part)
+            .into_iter()
+            .filter(|new| *new != part)
+        {
             let mut damaged = whole.clone();
             *damage::at(&mut damaged, &path) = new;
             all.push(damaged);
@@ -349,25 +395,26 @@ fn edits(whole: &Value) -> Vec<Value> {
 fn no_argument_is_accepted_where_it_proves_something_false() {
     let names = [
         "block_sparse/dense.wlk deadlock",
-        "block_sparse/lock_rank_descending_launch.wlk deadlock",
         "known_bugs/bytes_expected.wlk deadlock",
         "known_bugs/zero_tile_mainloop_fixed.wlk deadlock",
-        "mbarrier/jacobi.wlk deadlock",
         "named/double_buffer.wlk early_completion",
-        "pipeline/ring.wlk lapped_wait",
     ];
     let mut tally = Tally::default();
     for claim in library() {
         if names.contains(&claim.name.as_str()) {
             let proved = prove(claim).expect("the library expects a proof");
-            tally.transplant(&proved, 12);
-            tally.edit(&proved, 6);
+            tally.transplant(&proved, 10);
+            tally.edit(&proved, 4);
         }
     }
     assert!(tally.wrong.is_empty(), "{}", tally.wrong.join("\n\n"));
     // It would test nothing if everything were refused, or nothing.
     assert!(tally.arguments == names.len(), "{}", tally.line());
-    assert!(tally.accepted >= 5 && tally.accepted * 2 < tally.pairs, "{}", tally.line());
+    assert!(
+        tally.accepted >= 3 && tally.accepted * 2 < tally.pairs,
+        "{}",
+        tally.line()
+    );
 }
 
 #[test]
@@ -377,6 +424,8 @@ fn no_argument_of_the_library_or_the_templates_is() {
     claims.extend(templates());
     let only = std::env::var("WARPLOCK_FILE").ok();
     claims.retain(|claim| only.as_ref().is_none_or(|name| claim.name.contains(name)));
+    // Whatever a run gets through is a sample of all.
+    claims.shuffle(&mut ChaCha8Rng::seed_from_u64(number("WARPLOCK_SEED", 0)));
     let count = usize::try_from(number("WARPLOCK_CASES", 1)).unwrap();
     let open = Mutex::new(claims.into_iter());
     let total = Mutex::new(Tally::default());
@@ -391,8 +440,8 @@ fn no_argument_of_the_library_or_the_templates_is() {
                     let name = claim.name.clone();
                     let mut tally = Tally::default();
                     if let Some(proved) = prove(claim) {
-                        tally.transplant(&proved, 60 * count);
-                        tally.edit(&proved, 4 * count);
+                        tally.transplant(&proved, 150 * count);
+                        tally.edit(&proved, 5 * count);
                     }
                     done.fetch_add(1, Ordering::Relaxed);
                     log(&format!("{name}: {}", tally.line()));

@@ -107,13 +107,13 @@ class Machine:
         pending, tx, completed, ready = value
         if not ready:
             return value
-        self.events.append(("part", event, completed))
         if pending == 0 and 0 < tx < amount:
             # The first bytes complete the phase, the rest counts in the next one.
             self.events.append(("violates", "tx_mismatch"))
+            self.events.append(("part", event, completed))
             rest = amount - tx
-            self.events.append(("part", event, completed + 1))
             return self.complete(cell, self.it.arrivals[cell], -rest, completed + 1)
+        self.events.append(("part", event, completed))
         return self.complete(cell, pending, tx - amount, completed)
 
     def apply(self, state, move):

@@ -85,9 +85,18 @@ def races(machine, state):
     return False
 
 
+DELIVERS, EXPECTS = ("copy", "complete_tx"), ("expect_tx", "arrive_expect_tx")
+
+
 def outstanding(machine, state):
-    kinds = machine.it.kinds
-    return any(kind == "mbarrier" and state[2][at][1] != 0 for at, kind in enumerate(kinds))
+    """Whether bytes are missing or too many, and no statement is left that makes up for them."""
+    for cell, kind in enumerate(machine.it.kinds):
+        if kind == "mbarrier" and state[2][cell][1] != 0:
+            wanted = DELIVERS if state[2][cell][1] > 0 else EXPECTS
+            left = (op for at, ops in zip(state[0], machine.it.ops) for op in ops[max(at, 0):])
+            if not any(op[0] in wanted and op[1] == cell for op in left):
+                return True
+    return False
 
 
 def explore(instance, found, data):
@@ -118,7 +127,7 @@ def explore(instance, found, data):
             except Undefined as undefined:
                 found.undefined = True
                 found.violated.add(undefined.args[0])
-                continue
+                after = None
             for event in machine.events:
                 if event[0] == "part":
                     parts.setdefault(event[1], set()).add(event[2])
@@ -126,6 +135,8 @@ def explore(instance, found, data):
                     passed.setdefault(event[1], set()).add(event[2])
                 else:
                     found.violated.add(event[1])
+            if after is None:
+                continue
             if not data and "lapped_wait" not in found.violated:
                 if lapses(machine, state, after, move[1] if move[0] == "step" else None):
                     found.violated.add("lapped_wait")

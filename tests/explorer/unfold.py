@@ -190,7 +190,7 @@ class Unfolding:
         all = []
         for name, indices in elements:
             values = tuple(self.value(i, local) for i in indices)
-            if name in self.buffers:
+            if self.data and name in self.buffers:
                 extents = self.buffers[name]
                 if len(values) != len(extents) or not all_within(values, extents):
                     raise Fault(f"there is no {name}{values}")
