@@ -67,7 +67,7 @@ struct Decided {
     wrong: Option<String>,
 }
 
-fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
+pub(super) fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {

@@ -13,6 +13,7 @@ pub mod copied_claim_templates;
 pub mod copied_data_templates;
 pub mod cut_rule;
 pub mod cut_templates;
+pub mod damage;
 pub mod deferred_templates;
 pub mod edited;
 pub mod exit_templates;
