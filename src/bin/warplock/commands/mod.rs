@@ -14,6 +14,7 @@ mod interactive;
 pub mod lift;
 pub mod lint;
 pub mod man;
+pub mod repair;
 pub mod replay;
 pub mod repro;
 pub mod simulate;
@@ -33,6 +34,7 @@ pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
         Command::Lint(arguments) => lint::run(arguments, session),
         Command::Trace(arguments) => trace::run(arguments, session),
         Command::Csr(arguments) => csr::run(arguments, session),
+        Command::Repair(arguments) => repair::run(arguments, session),
         Command::Repro(arguments) => repro::run(arguments, session),
         Command::Replay(arguments) => replay::run(arguments, session),
         Command::Simulate(arguments) => simulate::run(arguments, session),
