@@ -84,10 +84,7 @@ mod tests {
             .map(|h| (h.line, h.before.join(" "), h.after.join(" ")))
             .collect();
         let text = |s: &str| s.to_owned();
-        assert_eq!(
-            shown,
-            [(2, text("b"), text("x")), (6, text(""), text("f"))]
-        );
+        assert_eq!(shown, [(2, text("b"), text("x")), (6, text(""), text("f"))]);
         assert_eq!(hunks("a\n", "a\n"), Vec::new());
     }
 }

@@ -12,11 +12,15 @@ mod edits;
 mod trial;
 mod work;
 
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::Instant;
 
 use crate::patience;
 use crate::protocol::Protocol;
+use crate::semantics::step;
+use crate::semantics::unfold;
 use crate::text;
 use crate::text::Narrowing;
 use crate::verdict;
@@ -31,6 +35,7 @@ pub use edits::Edit;
 pub use edits::Kind;
 
 use trial::Trial;
+use work::Behaviour;
 use work::Work;
 
 /// Time for the verdict on the original, as a divisor of the whole.
@@ -63,7 +68,8 @@ pub struct Outcome {
     pub original: Vec<Decision>,
     /// The properties that were asked for.
     pub properties: Vec<Property>,
-    /// Edits after which all of them are proved, the least changes first.
+    /// Edits after which all of them are proved: those that change least beside the failure first,
+    /// then the least changes.
     pub repairs: Vec<Repair>,
     /// How the edits fared.
     pub tally: Tally,
@@ -76,8 +82,17 @@ pub struct Repair {
     pub edit: Edit,
     /// The edited text.
     pub source: String,
-    /// A verdict per property, PROVED each.
+    /// A verdict per property that still applies. PROVED each, but for properties that nobody asked
+    /// for by name: these may be neither proved nor refuted.
     pub decisions: Vec<Decision>,
+}
+
+impl Repair {
+    /// Whether every verdict is PROVED.
+    pub fn is_complete(&self) -> bool {
+        let proved = |d: &Decision| matches!(d.verdict, Verdict::Proved(_));
+        self.decisions.iter().all(proved)
+    }
 }
 
 /// How many edits came to what.
@@ -89,6 +104,8 @@ pub struct Tally {
     pub refuted: usize,
     /// Right by doing less.
     pub idle: usize,
+    /// Another way to write a repair that is there already.
+    pub same: usize,
     /// Neither refuted nor proved in the time there was.
     pub open: usize,
     /// Not tried: the time was up, or enough was found.
@@ -133,7 +150,8 @@ enum Fate {
     Refuted,
     Idle,
     Open,
-    Proved(Vec<Decision>),
+    Same,
+    Proved(Vec<Decision>, Behaviour),
 }
 
 impl Search<'_> {
@@ -147,19 +165,25 @@ impl Search<'_> {
             tally: Tally::default(),
         };
         let refuted = |d: &Decision| matches!(d.verdict, Verdict::Refuted(_));
-        if !outcome.original.iter().any(refuted) {
+        let refuted = outcome.original.iter().find(|d| refuted(d));
+        let Some(failing) = refuted.map(|d| d.property) else {
             return Ok(outcome);
-        }
+        };
         let source = &self.protocol.source;
         let Some(file) = text::syntax(source) else {
             return Ok(outcome);
         };
         let points = trial::points(self.protocol, WORK_RADIUS, WORK_POINTS);
         let work = Work::of(self.protocol, &points);
-        let edits = edits::all(source, &file);
+        let stuck = outcome.original.iter().find_map(|d| self.stuck(d));
+        let edits = edits::all(source, &file, &stuck.unwrap_or_default());
         let all = edits.len();
+        let before = work.behaviour(self.protocol);
+        let mut known = Vec::new();
+        let mut reaches = Vec::new();
         for (number, edit) in edits.into_iter().enumerate() {
-            if outcome.repairs.len() >= self.wanted.most || self.over() {
+            let complete = outcome.repairs.iter().filter(|r| r.is_complete()).count();
+            if complete >= self.wanted.most || self.over() {
                 outcome.tally.left = all - number;
                 break;
             }
@@ -167,24 +191,40 @@ impl Search<'_> {
             let Some(candidate) = self.candidate(&changed) else {
                 continue;
             };
-            (self.settings.tell)(&format!("trying edit {} of {all}: {}", number + 1, edit.what));
+            (self.settings.tell)(&format!(
+                "trying edit {} of {all}: {}",
+                number + 1,
+                edit.what
+            ));
             outcome.tally.tried += 1;
-            match self.fate(&candidate, &mut trial, &work)? {
+            match self.fate(&candidate, &mut trial, &work, (&known, failing))? {
                 Fate::Refuted => outcome.tally.refuted += 1,
                 Fate::Idle => outcome.tally.idle += 1,
                 Fate::Open => outcome.tally.open += 1,
-                Fate::Proved(decisions) => outcome.repairs.push(Repair {
-                    edit,
-                    source: changed,
-                    decisions,
-                }),
+                Fate::Same => outcome.tally.same += 1,
+                Fate::Proved(decisions, does) => {
+                    reaches.push(work.reach(&before, &does));
+                    // Fences and scopes are no operations.
+                    if edit.kind != Kind::Memory {
+                        known.push(does);
+                    }
+                    outcome.repairs.push(Repair {
+                        edit,
+                        source: changed,
+                        decisions,
+                    });
+                }
             }
         }
+        let mut ranked: Vec<_> = reaches.into_iter().zip(outcome.repairs).collect();
+        ranked.sort_by_key(|(reach, repair)| (!repair.is_complete(), *reach));
+        ranked.truncate(self.wanted.most);
+        outcome.repairs = ranked.into_iter().map(|(_, repair)| repair).collect();
         Ok(outcome)
     }
 
     fn over(&self) -> bool {
-        let cancelled = self.settings.cancel.load(std::sync::atomic::Ordering::Relaxed);
+        let cancelled = self.settings.cancel.load(Ordering::Relaxed);
         cancelled || Instant::now() >= self.end
     }
 
@@ -218,6 +258,20 @@ impl Search<'_> {
         Ok(all)
     }
 
+    /// The roles that wait in the end of a counterexample.
+    fn stuck(&self, decision: &Decision) -> Option<BTreeSet<usize>> {
+        let Verdict::Refuted(refutation) = &decision.verdict else {
+            return None;
+        };
+        let instance = unfold::instantiate(self.protocol, &refutation.input).ok()?;
+        let mut state = step::initial(&instance);
+        for action in &refutation.schedule {
+            step::apply(&instance, &mut state, *action).ok()?;
+        }
+        let blocked = step::blocked(&instance, &state).into_iter();
+        Some(blocked.map(|b| instance.members[b.member].role).collect())
+    }
+
     fn left(&self) -> Duration {
         self.end.saturating_duration_since(Instant::now())
     }
@@ -233,6 +287,7 @@ impl Search<'_> {
         candidate: &Protocol,
         trial: &mut Trial<'_>,
         work: &Work,
+        (known, failing): (&[Behaviour], Property),
     ) -> Result<Fate, Internal> {
         if trial.fails(candidate).is_some() {
             return Ok(Fate::Refuted);
@@ -240,9 +295,17 @@ impl Search<'_> {
         if work.lost(candidate).is_some() {
             return Ok(Fate::Idle);
         }
+        let does = work.behaviour(candidate);
+        if known.contains(&does) {
+            return Ok(Fate::Same);
+        }
         let shared = Shared::default();
         let mut decisions = Vec::new();
         for property in &self.properties {
+            // What was at fault may be gone altogether, as initialisations that came too late.
+            if verdict::hazard::inapplicable(candidate, *property).is_some() {
+                continue;
+            }
             let settings = Settings {
                 timeout: self.left().min(EACH),
                 ..self.settings.clone()
@@ -259,9 +322,15 @@ impl Search<'_> {
                     trial.remember(refutation.input.params.clone());
                     return Ok(Fate::Refuted);
                 }
-                Verdict::Bounded { .. } | Verdict::Unknown { .. } => return Ok(Fate::Open),
+                Verdict::Bounded { .. } | Verdict::Unknown { .. } => {
+                    let needed = [Property::Deadlock, failing].contains(property);
+                    if needed || !self.wanted.properties.is_empty() {
+                        return Ok(Fate::Open);
+                    }
+                    decisions.push(decision);
+                }
             }
         }
-        Ok(Fate::Proved(decisions))
+        Ok(Fate::Proved(decisions, does))
     }
 }

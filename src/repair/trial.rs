@@ -58,7 +58,9 @@ impl<'a> Trial<'a> {
                     hunter.boxes(0..=RADIUS, &watch)
                 } else {
                     let mut known = self.known.iter();
-                    known.find_map(|params| hunter.point(params, &watch).transpose()).transpose()
+                    known
+                        .find_map(|params| hunter.point(params, &watch).transpose())
+                        .transpose()
                 };
                 match found {
                     Ok(Some(hang)) => {

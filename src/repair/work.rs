@@ -68,6 +68,20 @@ pub(super) struct Work {
     unreached: usize,
 }
 
+/// What members do at small inputs, operation by operation, and what they find at the start; not
+/// how it orders memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Behaviour(Vec<Option<Instance>>);
+
+/// How far a repair goes beyond what is wrong, the less the better: first whether anything changes
+/// at an input at which the original finishes, then whether somebody is spared something that the
+/// original would do if it could.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Reach {
+    changes: bool,
+    spares: bool,
+}
+
 /// What is wrong with an edited protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Less {
@@ -118,6 +132,47 @@ impl Work {
         }
         work.unreached = synchronizing(protocol).difference(&reached).count();
         work
+    }
+
+    /// What an edited protocol does at the same inputs: two that do the same are one repair.
+    pub(super) fn behaviour(&self, edited: &Protocol) -> Behaviour {
+        let visible = visible(edited);
+        let inputs = self.done.iter();
+        let instances = inputs.map(|(input, _)| {
+            let (mut instance, _) = unfold::instantiate_with(&visible, input, &LARGEST).ok()?;
+            // Where it is written plays no part.
+            instance.spans.clear();
+            let ops = instance.members.iter_mut().flat_map(|m| &mut m.ops);
+            ops.for_each(|op| op.stmt = StmtId(0));
+            Some(instance)
+        });
+        Behaviour(instances.collect())
+    }
+
+    /// How far an edited protocol goes beyond what is wrong with the original.
+    pub(super) fn reach(&self, original: &Behaviour, edited: &Behaviour) -> Reach {
+        let mut reach = Reach {
+            spares: false,
+            changes: false,
+        };
+        let pairs = original.0.iter().zip(&edited.0).zip(&self.done);
+        for ((before, after), (_, done)) in pairs {
+            let (Some(before), Some(after)) = (before, after) else {
+                continue;
+            };
+            let mut finishes = true;
+            for (member, done) in done.iter().enumerate() {
+                let all = counted(before, member, usize::MAX);
+                let now = counted(after, member, usize::MAX);
+                let fewer = |(what, times): (&(ObjectId, bool), &usize)| {
+                    now.get(what).is_none_or(|now| now < times)
+                };
+                reach.spares |= all.iter().any(fewer);
+                finishes &= all == *done;
+            }
+            reach.changes |= finishes && before != after;
+        }
+        reach
     }
 
     /// What an edited protocol, of which it is assumed that it finishes, does not do any more.
@@ -244,11 +299,7 @@ fn visible(protocol: &Protocol) -> Protocol {
     visible
 }
 
-fn show(
-    body: &mut [Stmt],
-    objects: &mut Vec<Object>,
-    names: &mut BTreeMap<String, ObjectId>,
-) {
+fn show(body: &mut [Stmt], objects: &mut Vec<Object>, names: &mut BTreeMap<String, ObjectId>) {
     for stmt in body {
         match &mut stmt.kind {
             StmtKind::If {

@@ -223,7 +223,9 @@ fn bytes(found: &mut Found<'_>) {
         }
     }
     let texts = |all: &[(_, &Expr)]| -> Vec<String> {
-        let texts = all.iter().map(|(_, e): &(_, &Expr)| found.slice(e.span).to_owned());
+        let texts = all
+            .iter()
+            .map(|(_, e): &(_, &Expr)| found.slice(e.span).to_owned());
         texts.unique().collect()
     };
     let offered = [texts(&delivered), texts(&expected)].concat();

@@ -133,7 +133,10 @@ fn near(found: &Found<'_>, e: &Expr, into: &mut Vec<String>) {
         BinaryOp::Ge => &[">", "=="],
         _ => return,
     };
-    let word = found.source.get(a.span.end..b.span.start).unwrap_or_default();
+    let word = found
+        .source
+        .get(a.span.end..b.span.start)
+        .unwrap_or_default();
     for symbol in symbols {
         into.push(format!("{left} {symbol} {right}"));
     }

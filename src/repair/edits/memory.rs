@@ -52,7 +52,8 @@ pub(super) fn add(found: &mut Found<'_>) {
 
 /// Only where there is asynchronous work that reads.
 fn fences(found: &mut Found<'_>) {
-    let reads = |kind: &StmtKind| matches!(kind, StmtKind::Async { reads, .. } if !reads.is_empty());
+    let reads =
+        |kind: &StmtKind| matches!(kind, StmtKind::Async { reads, .. } if !reads.is_empty());
     if !found.places.iter().any(|place| reads(&place.stmt.kind)) {
         return;
     }

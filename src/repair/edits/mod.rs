@@ -119,7 +119,9 @@ impl<'s> Found<'s> {
     /// Keeps an edit that changes the text and is not there yet.
     fn add(&mut self, kind: Kind, what: String, mut replaced: Vec<(Span, String)>) {
         replaced.sort_by_key(|(span, _)| (span.start, span.end));
-        let apart = replaced.windows(2).all(|two| two[0].0.end <= two[1].0.start);
+        let apart = replaced
+            .windows(2)
+            .all(|two| two[0].0.end <= two[1].0.start);
         let edit = Edit {
             kind,
             what,
@@ -137,8 +139,9 @@ impl<'s> Found<'s> {
     }
 }
 
-/// Every single edit of a text that parses, the least changes first.
-pub fn all(source: &str, file: &File) -> Vec<Edit> {
+/// Every single edit of a text that parses, the least changes first; of equal ones, those outside
+/// roles and in the roles that are `stuck` first.
+pub fn all(source: &str, file: &File, stuck: &BTreeSet<usize>) -> Vec<Edit> {
     let mut found = Found {
         source,
         file,
@@ -156,7 +159,21 @@ pub fn all(source: &str, file: &File) -> Vec<Edit> {
     memory::add(&mut found);
     barriers::add(&mut found);
     let mut edits = found.edits;
-    edits.sort_by_key(|edit| edit.kind.cost());
+    let ranges: Vec<Span> = walk::roles(file)
+        .map(|(item, role)| Span {
+            start: item.span.start,
+            end: role.body.close.end,
+        })
+        .collect();
+    let elsewhere = |edit: &Edit| {
+        edit.replaced.iter().any(|(span, _)| {
+            let role = ranges
+                .iter()
+                .position(|range| (range.start..range.end).contains(&span.start));
+            role.is_some_and(|role| !stuck.contains(&role))
+        })
+    };
+    edits.sort_by_key(|edit| (edit.kind.cost(), elsewhere(edit)));
     edits
 }
 

@@ -32,7 +32,10 @@ fn swapped(found: &mut Found<'_>) {
         }
         let (first, second) = (extent(place.stmt), extent(next));
         let what = format!("`{}` first", shown(found.slice(next.span)));
-        let (before, after) = (found.slice(first).to_owned(), found.slice(second).to_owned());
+        let (before, after) = (
+            found.slice(first).to_owned(),
+            found.slice(second).to_owned(),
+        );
         found.add(Kind::Order, what, vec![(first, after), (second, before)]);
     }
 }

@@ -60,7 +60,10 @@ fn ranks(found: &Found<'_>, at: usize) -> Vec<String> {
         if !(body.open.start..body.close.end).contains(&at) {
             continue;
         }
-        let Some(var) = FRESH.iter().find(|v| !found.source.contains(&format!("{v} in"))) else {
+        let Some(var) = FRESH
+            .iter()
+            .find(|v| !found.source.contains(&format!("{v} in")))
+        else {
             continue;
         };
         let extents = extents(found, &pattern.text);
@@ -80,7 +83,9 @@ fn ranks(found: &Found<'_>, at: usize) -> Vec<String> {
             let visited = entry(var);
             all.push(format!("count({var} in 0..{here} where {visited})"));
             if let Some(extent) = extents.get(coordinate) {
-                all.push(format!("count({var} in {here} + 1..{extent} where {visited})"));
+                all.push(format!(
+                    "count({var} in {here} + 1..{extent} where {visited})"
+                ));
             }
         }
     }

@@ -83,11 +83,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn load(
-    arguments: &Arguments,
-    name: &str,
-    style: Style,
-) -> Result<(Protocol, Narrowing), Failure> {
+fn load(arguments: &Arguments, name: &str, style: Style) -> Result<(Protocol, Narrowing), Failure> {
     let bytes = sources::read(&arguments.file)?;
     let mut protocol = sources::load_bytes(&bytes, name, style)?;
     let narrowing = arguments.domain.narrowing()?;
@@ -145,8 +141,9 @@ fn keep(arguments: &Arguments, outcome: &Outcome) -> Result<(), Failure> {
     let decisions = outcome.repairs.iter().flat_map(|repair| &repair.decisions);
     for decision in decisions {
         if let Verdict::Proved(proof) = &decision.verdict {
-            manifest::write(&proof.certificate, &proof.obligations, folder)
-                .map_err(|error| Failure::input(format!("cannot write the certificate: {error}")))?;
+            manifest::write(&proof.certificate, &proof.obligations, folder).map_err(|error| {
+                Failure::input(format!("cannot write the certificate: {error}"))
+            })?;
         }
     }
     Ok(())
@@ -179,9 +176,15 @@ fn shown(
     let mut out = String::new();
     let file = style.bold(name);
     let Some(refuted) = outcome.original.iter().find(is_refuted) else {
-        let open = outcome.original.iter().find(|decision| !is_proved(decision));
+        let open = outcome
+            .original
+            .iter()
+            .find(|decision| !is_proved(decision));
         return Ok(match open {
-            None => format!("{file}: nothing to repair: {}\n", proved(&outcome.properties)),
+            None => format!(
+                "{file}: nothing to repair: {}\n",
+                proved(&outcome.properties)
+            ),
             Some(open) => format!(
                 "{file}: nothing is known to repair: {} is {}\n",
                 open.property.name(),
@@ -193,7 +196,10 @@ fn shown(
         .map_err(|error| Failure::Internal(format!("{name}: {error}")))?;
     let verdict = style.verdict(found.verdict);
     let property = refuted.property.name();
-    out.push_str(&format!("{file}: {property}: {verdict} {}\n", found.summary));
+    out.push_str(&format!(
+        "{file}: {property}: {verdict} {}\n",
+        found.summary
+    ));
     let total = outcome.repairs.len();
     for (number, repair) in outcome.repairs.iter().enumerate() {
         let heading = style.bold(&format!("repair {}", number + 1));
@@ -201,11 +207,8 @@ fn shown(
         out.push_str(&format!("{heading}: {what}\n"));
         if !quiet {
             out.push_str(&diff(name, protocol, repair, style));
+            out.push_str(&verdicts(repair));
         }
-    }
-    if !quiet && total > 0 {
-        let each = if total == 1 { "the repair" } else { "each repair" };
-        out.push_str(&format!("with {each}: {}\n", proved(&outcome.properties)));
     }
     if total == 0 {
         out.push_str("no repair found\n");
@@ -219,6 +222,23 @@ fn shown(
 fn proved(properties: &[Property]) -> String {
     let names: Vec<&str> = properties.iter().map(|p| p.name()).collect();
     format!("{} PROVED", names.join(", "))
+}
+
+/// What is proved of the repaired text, and what is not.
+fn verdicts(repair: &Repair) -> String {
+    let all = repair.decisions.iter();
+    let decided: Vec<Property> = all.filter(|d| is_proved(d)).map(|d| d.property).collect();
+    let mut out = format!("  {}\n", proved(&decided));
+    for open in repair.decisions.iter().filter(|d| !is_proved(d)) {
+        let (property, word) = (open.property.name(), open.verdict.word());
+        let said = match &open.verdict {
+            Verdict::Bounded { within, .. } => format!(": none {within}"),
+            Verdict::Unknown { reason, .. } => format!(": {reason}"),
+            Verdict::Proved(_) | Verdict::Refuted(_) => String::new(),
+        };
+        out.push_str(&format!("  {property} {word}{}\n", visible(&said)));
+    }
+    out
 }
 
 /// The changed lines under where they stand.
@@ -244,7 +264,7 @@ fn tally(tally: &Tally, proved: usize) -> String {
         left => format!("; {left} left"),
     };
     format!(
-        "{} {edits} tried: {proved} proved, {} refuted, {} do less than before, {} not decided{left}\n",
-        tally.tried, tally.refuted, tally.idle, tally.open
+        "{} {edits} tried: {proved} proved, {} refuted, {} do less than before, {} the same as another, {} not decided{left}\n",
+        tally.tried, tally.refuted, tally.idle, tally.same, tally.open
     )
 }
