@@ -61,6 +61,8 @@ pub enum Command {
     Trace(commands::trace::Arguments),
     /// Check certificates again, without the prover
     Certify(commands::certify::Arguments),
+    /// Say at which parameter values a protocol hangs, as a formula
+    Condition(commands::condition::Arguments),
     /// Look for the edits that make a refuted protocol a proved one
     Repair(commands::repair::Arguments),
     /// Say whether a kernel that takes turns by a lock hangs on concrete block-sparse tensors

@@ -4,6 +4,7 @@ pub mod certify;
 pub mod check;
 pub mod completions;
 mod concrete;
+pub mod condition;
 pub mod csr;
 mod emission;
 pub mod explain;
@@ -34,6 +35,7 @@ pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
         Command::Lint(arguments) => lint::run(arguments, session),
         Command::Trace(arguments) => trace::run(arguments, session),
         Command::Csr(arguments) => csr::run(arguments, session),
+        Command::Condition(arguments) => condition::run(arguments, session),
         Command::Repair(arguments) => repair::run(arguments, session),
         Command::Repro(arguments) => repro::run(arguments, session),
         Command::Replay(arguments) => replay::run(arguments, session),
