@@ -102,7 +102,12 @@ impl Atom {
             Relation::Equal | Relation::Unequal => 2,
             Relation::Multiple | Relation::NotMultiple => 6,
         };
-        let offset = u32::from(self.offset != 0) * 3;
+        // `a + 1 > b` is `a >= b`.
+        let offset = match (self.relation, self.offset) {
+            (_, 0) => 0,
+            (Relation::Greater, 1) => 1,
+            _ => 4,
+        };
         relation + offset + self.left.weight() + self.right.weight()
     }
 
@@ -132,6 +137,15 @@ impl Atom {
             let divides = (self.relation == Relation::Multiple) != negated;
             let symbol = if divides { "==" } else { "!=" };
             return format!("{left} % {right} {symbol} 0");
+        }
+        // A number stands on the right.
+        if matches!(self.left, Term::Const(_)) && self.relation == Relation::Greater {
+            let symbol = if negated { ">=" } else { "<" };
+            return format!("{right} {symbol} {left}");
+        }
+        if self.relation == Relation::Greater && self.offset == 1 {
+            let symbol = if negated { "<" } else { ">=" };
+            return format!("{left} {symbol} {right}");
         }
         let symbol = match (self.relation, negated) {
             (Relation::Greater, false) => ">",

@@ -106,8 +106,10 @@ pub(super) fn separating(
             found.push((term.weight, formula));
         }
     }
-    for (number, first) in terms.iter().enumerate() {
-        for second in &terms[number + 1..] {
+    // What is enough alone needs no other.
+    let parts: Vec<&Term> = terms.iter().filter(|t| !covers(&t.bits, inside)).collect();
+    for (number, first) in parts.iter().enumerate() {
+        for second in &parts[number + 1..] {
             let pairs = first.bits.iter().zip(&second.bits).zip(inside);
             if { pairs }.all(|((a, b), inside)| (a | b) & inside == *inside) {
                 let formula = Formula {

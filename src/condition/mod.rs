@@ -56,8 +56,8 @@ const BEYOND: usize = 60;
 /// How often a point that disagrees may change the formula.
 const ROUNDS: usize = 24;
 
-/// The most time for one proof.
-const PROOF_TIME: Duration = Duration::from_secs(15);
+/// Which part of what is left of the time one proof may take, as a divisor.
+const PROOF_SHARE: u32 = 2;
 
 /// What came of it.
 #[derive(Debug)]
@@ -284,7 +284,7 @@ impl Search<'_> {
         let mut narrowing = self.narrowing.clone();
         narrowing.assume.extend(narrower.assume);
         let settings = Settings {
-            timeout: self.left().min(PROOF_TIME),
+            timeout: self.left() / PROOF_SHARE,
             ..self.settings.clone()
         };
         verdict::decide(&protocol, &narrowing, Property::Deadlock, &settings).map(Some)

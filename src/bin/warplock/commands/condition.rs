@@ -89,8 +89,7 @@ fn shown(name: &str, protocol: &Protocol, outcome: &Outcome, style: Style, quiet
     let params = protocol.params.iter();
     let names: Vec<&str> = params.map(|p| p.name.as_str()).collect();
     let Some(formula) = &outcome.formula else {
-        return format!("{file}: no condition found\n{}", samples(outcome, quiet))
-            .replace("\\\n", "\n");
+        return format!("{file}: no condition found\n{}", samples(outcome, quiet));
     };
     let mut out = match (outcome.is_proved(), formula.never(), formula.always()) {
         (true, true, _) => format!("{file}: never hangs\n"),
