@@ -144,7 +144,12 @@ fn samples(outcome: &Outcome, quiet: bool) -> String {
         0 => String::new(),
         open => format!(", {open} undecided"),
     };
-    format!("  inside: checked, not proved: {hang} points hang, {clear} do not{open}{place}\n")
+    let never = outcome.formula.as_ref().is_some_and(Formula::never);
+    let what = match never {
+        true => "tried",
+        false => "inside: checked, not proved",
+    };
+    format!("  {what}: {hang} points hang, {clear} do not{open}{place}\n")
 }
 
 /// Which samples hang, over the two parameters that the formula is about; the others are at the
