@@ -1,8 +1,8 @@
 //! Looks for a single edit of a text that makes a refuted protocol a proved one.
 //!
-//! [`edits`] lists edits in the terms of whoever wrote the text, the least changes first. Each
+//! `edits` lists edits in the terms of whoever wrote the text, the least changes first. Each
 //! candidate is run at small values, those first at which the original or another candidate failed;
-//! most end there. What is left has to do the [`work`] of the original, and every property that is
+//! most end there. What is left has to do the work of the original, and every property that is
 //! asked has to be proved, each with a certificate that has been checked from the edited text.
 //! Nothing here is trusted: what is shown as a repair is as good as a verdict of
 //! [`crate::verdict`] on the edited text.

@@ -8,11 +8,13 @@ use crate::text::ast::ItemKind;
 use crate::text::ast::Object;
 use crate::text::ast::ObjectKind;
 use crate::text::ast::Operation;
+use crate::text::ast::Stmt;
 use crate::text::ast::StmtKind;
 
 use super::Found;
 use super::Kind;
 use super::tight;
+use super::walk::blocks;
 use super::walk::cell;
 use super::walk::extent;
 
@@ -58,8 +60,8 @@ fn from_the_start(found: &mut Found<'_>) {
     found.add(Kind::Init, what, replaced);
 }
 
-fn only_initialises(stmt: &crate::text::ast::Stmt) -> bool {
-    let inner: Vec<_> = super::walk::blocks(stmt)
+fn only_initialises(stmt: &Stmt) -> bool {
+    let inner: Vec<_> = blocks(stmt)
         .into_iter()
         .flat_map(|block| &block.stmts)
         .collect();

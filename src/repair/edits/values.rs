@@ -2,17 +2,18 @@
 
 use itertools::Itertools;
 
+use crate::text::ast::Expr;
 use crate::text::ast::ExprKind;
 use crate::text::ast::ItemKind;
 use crate::text::ast::Iteration;
 use crate::text::ast::ObjectKind;
+use crate::text::ast::Operation;
 use crate::text::ast::PatternShape;
 use crate::text::ast::StmtKind;
 
 use super::Found;
 use super::Kind;
 use super::counts::near;
-use super::walk::blocks;
 use super::walk::cell;
 
 /// A name for the variable of a count.
@@ -93,7 +94,7 @@ fn ranks(found: &Found<'_>, at: usize) -> Vec<String> {
 }
 
 fn extents(found: &Found<'_>, pattern: &str) -> Vec<String> {
-    let text = |e: &crate::text::ast::Expr| found.slice(e.span).to_owned();
+    let text = |e: &Expr| found.slice(e.span).to_owned();
     let mut shapes = found.file.items.iter().filter_map(|item| match &item.kind {
         ItemKind::Pattern { name, shape } if name.text == pattern => Some(shape),
         _ => None,
@@ -167,14 +168,12 @@ fn amounts(found: &mut Found<'_>) {
                 add: true, value, ..
             } => value,
             StmtKind::Operation {
-                operation:
-                    crate::text::ast::Operation::Acquire | crate::text::ast::Operation::Release,
+                operation: Operation::Acquire | Operation::Release,
                 amount: Some(amount),
                 ..
             } => amount,
             _ => continue,
         };
-        debug_assert!(blocks(place.stmt).is_empty());
         let Some(element) = cell(place.stmt) else {
             continue;
         };

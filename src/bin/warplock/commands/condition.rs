@@ -93,6 +93,7 @@ fn shown(name: &str, protocol: &Protocol, outcome: &Outcome, style: Style, quiet
     };
     let mut out = match (outcome.is_proved(), formula.never(), formula.always()) {
         (true, true, _) => format!("{file}: never hangs\n"),
+        (false, true, _) => format!("{file}: no hang found, and not proved that there is none\n"),
         (_, _, true) => format!("{file}: hangs at every value that was tried\n"),
         (true, ..) => format!("{file}: hangs iff {}\n", formula.text(&names)),
         (false, ..) => format!(
