@@ -6,6 +6,8 @@
 //! looks for a reason why there is none; [`hunt`] runs it at concrete values where no formula is
 //! made of it yet; what they find is a [`witness`] or a [`certificate`],
 //! each checked by code of its own before it becomes a [`verdict`], which [`report`] words.
+//! [`repair`] looks for an edit of a text that makes a refuted protocol a proved one.
+//! [`condition`] finds the parameter values at which it hangs, as a formula.
 //! [`ptx`] recovers such texts from compiled kernels.
 //! [`export`] writes protocols in the languages of other verifiers.
 //! [`tensors`] reads and writes the block-sparse arrays that kernels are given.
@@ -13,6 +15,7 @@
 //! The library never prints and never reads user configuration.
 
 pub mod certificate;
+pub mod condition;
 pub mod encoding;
 pub mod export;
 mod fresh;
@@ -21,6 +24,7 @@ pub mod patience;
 pub mod proof;
 pub mod protocol;
 pub mod ptx;
+pub mod repair;
 pub mod report;
 pub mod repro;
 pub mod schemes;

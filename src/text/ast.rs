@@ -10,29 +10,29 @@ use crate::protocol::Span;
 
 /// A whole text.
 #[derive(Debug)]
-pub(super) struct File {
-    pub(super) header: Span,
-    pub(super) name: Name,
-    pub(super) items: Vec<Item>,
+pub(crate) struct File {
+    pub(crate) header: Span,
+    pub(crate) name: Name,
+    pub(crate) items: Vec<Item>,
 }
 
 /// A name where it stands.
 #[derive(Debug, Clone)]
-pub(super) struct Name {
-    pub(super) text: String,
-    pub(super) span: Span,
+pub(crate) struct Name {
+    pub(crate) text: String,
+    pub(crate) span: Span,
 }
 
 /// A declaration.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(crate) struct Item {
     /// The whole of it; for a role, the header without the brace.
-    pub(super) span: Span,
-    pub(super) kind: ItemKind,
+    pub(crate) span: Span,
+    pub(crate) kind: ItemKind,
 }
 
 #[derive(Debug)]
-pub(super) enum ItemKind {
+pub(crate) enum ItemKind {
     Param {
         name: Name,
         domain: Domain,
@@ -60,7 +60,7 @@ pub(super) enum ItemKind {
 }
 
 #[derive(Debug)]
-pub(super) enum Domain {
+pub(crate) enum Domain {
     AtLeast(i64),
     Range(i64, i64),
     /// As written: in any order.
@@ -68,32 +68,32 @@ pub(super) enum Domain {
 }
 
 #[derive(Debug)]
-pub(super) struct Let {
-    pub(super) name: Name,
+pub(crate) struct Let {
+    pub(crate) name: Name,
     /// Empty for a constant.
-    pub(super) params: Vec<Name>,
-    pub(super) body: Expr,
+    pub(crate) params: Vec<Name>,
+    pub(crate) body: Expr,
 }
 
 #[derive(Debug)]
-pub(super) enum PatternShape {
+pub(crate) enum PatternShape {
     Free(Vec<Expr>),
     Defined(Vec<(Name, Expr)>, Expr),
 }
 
 #[derive(Debug)]
-pub(super) struct Object {
-    pub(super) name: Name,
-    pub(super) extents: Vec<Expr>,
+pub(crate) struct Object {
+    pub(crate) name: Name,
+    pub(crate) extents: Vec<Expr>,
     /// Names for the indices, if it has any.
-    pub(super) indices: Vec<Name>,
-    pub(super) kind: ObjectKind,
+    pub(crate) indices: Vec<Name>,
+    pub(crate) kind: ObjectKind,
     /// Where its elements are, as for a role.
-    pub(super) place: Vec<(Name, Expr)>,
+    pub(crate) place: Vec<(Name, Expr)>,
 }
 
 #[derive(Debug)]
-pub(super) enum ObjectKind {
+pub(crate) enum ObjectKind {
     /// `None`: `any`.
     Semaphore(Option<Expr>),
     Mbarrier {
@@ -112,26 +112,26 @@ pub(super) enum ObjectKind {
 }
 
 #[derive(Debug)]
-pub(super) struct Role {
-    pub(super) name: Name,
-    pub(super) indices: Vec<(Name, Expr)>,
+pub(crate) struct Role {
+    pub(crate) name: Name,
+    pub(crate) indices: Vec<(Name, Expr)>,
     /// `Some` for a grid.
-    pub(super) launch: Option<Launch>,
+    pub(crate) launch: Option<Launch>,
     /// Whether the members are marked as warps.
-    pub(super) warp: bool,
+    pub(crate) warp: bool,
     /// `cta E`, `cluster E`, `gpu E`, in this order, with what is left out missing.
-    pub(super) place: Vec<(Name, Expr)>,
-    pub(super) body: Block,
+    pub(crate) place: Vec<(Name, Expr)>,
+    pub(crate) body: Block,
 }
 
 #[derive(Debug)]
-pub(super) struct Launch {
-    pub(super) order: Option<LaunchOrder>,
-    pub(super) resident: Option<Resident>,
+pub(crate) struct Launch {
+    pub(crate) order: Option<LaunchOrder>,
+    pub(crate) resident: Option<Resident>,
 }
 
 #[derive(Debug)]
-pub(super) enum LaunchOrder {
+pub(crate) enum LaunchOrder {
     Ascending,
     Descending,
     Any,
@@ -140,7 +140,7 @@ pub(super) enum LaunchOrder {
 }
 
 #[derive(Debug)]
-pub(super) enum Resident {
+pub(crate) enum Resident {
     /// `1..`
     Open(Span),
     AtMost(Expr),
@@ -148,32 +148,32 @@ pub(super) enum Resident {
 }
 
 #[derive(Debug)]
-pub(super) struct Expect {
-    pub(super) property: Name,
-    pub(super) verdict: Name,
-    pub(super) at: Vec<(Name, i64, Span)>,
-    pub(super) assuming: Vec<Expr>,
+pub(crate) struct Expect {
+    pub(crate) property: Name,
+    pub(crate) verdict: Name,
+    pub(crate) at: Vec<(Name, i64, Span)>,
+    pub(crate) assuming: Vec<Expr>,
 }
 
 /// Statements between braces.
 #[derive(Debug)]
-pub(super) struct Block {
-    pub(super) open: Span,
-    pub(super) stmts: Vec<Stmt>,
-    pub(super) close: Span,
+pub(crate) struct Block {
+    pub(crate) open: Span,
+    pub(crate) stmts: Vec<Stmt>,
+    pub(crate) close: Span,
 }
 
 #[derive(Debug)]
-pub(super) struct Stmt {
+pub(crate) struct Stmt {
     /// The whole of it; for a compound statement, the header without the brace.
-    pub(super) span: Span,
+    pub(crate) span: Span,
     /// The words behind dots after the first one.
-    pub(super) qualifiers: Vec<Name>,
-    pub(super) kind: StmtKind,
+    pub(crate) qualifiers: Vec<Name>,
+    pub(crate) kind: StmtKind,
 }
 
 #[derive(Debug)]
-pub(super) enum StmtKind {
+pub(crate) enum StmtKind {
     /// Without a comparison: a parity wait; without a value: one at a split-phase barrier.
     Wait {
         cell: Cell,
@@ -259,7 +259,7 @@ pub(super) enum StmtKind {
 
 /// An operation that is written as a word, its object and perhaps an amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(crate) enum Operation {
     ExpectTx,
     ArriveExpectTx,
     CompleteTx,
@@ -271,7 +271,7 @@ pub(super) enum Operation {
 
 impl Operation {
     /// The word.
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Operation::ExpectTx => "expect_tx",
             Operation::ArriveExpectTx => "arrive_expect_tx",
@@ -284,19 +284,19 @@ impl Operation {
     }
 
     /// Whether an amount follows the object.
-    pub(super) fn has_amount(self) -> bool {
+    pub(crate) fn has_amount(self) -> bool {
         !matches!(self, Operation::Commit | Operation::Init)
     }
 }
 
 #[derive(Debug)]
-pub(super) enum Else {
+pub(crate) enum Else {
     Block(Block),
     If(Box<Stmt>),
 }
 
 #[derive(Debug)]
-pub(super) enum Iteration {
+pub(crate) enum Iteration {
     Range {
         lo: Expr,
         hi: Expr,
@@ -313,22 +313,22 @@ pub(super) enum Iteration {
 
 /// `name[index, ...]`, or a bare name.
 #[derive(Debug)]
-pub(super) struct Cell {
-    pub(super) name: Name,
-    pub(super) index: Vec<Expr>,
-    pub(super) span: Span,
+pub(crate) struct Cell {
+    pub(crate) name: Name,
+    pub(crate) index: Vec<Expr>,
+    pub(crate) span: Span,
 }
 
 #[derive(Debug)]
-pub(super) struct Expr {
-    pub(super) span: Span,
+pub(crate) struct Expr {
+    pub(crate) span: Span,
     /// Longest way down to a leaf, counting this node.
-    pub(super) depth: usize,
-    pub(super) kind: ExprKind,
+    pub(crate) depth: usize,
+    pub(crate) kind: ExprKind,
 }
 
 #[derive(Debug)]
-pub(super) enum ExprKind {
+pub(crate) enum ExprKind {
     Int(i64),
     Bool(bool),
     Name(String),
@@ -350,7 +350,7 @@ pub(super) enum ExprKind {
 
 impl ExprKind {
     /// The direct parts.
-    pub(super) fn children(&self) -> Vec<&Expr> {
+    pub(crate) fn children(&self) -> Vec<&Expr> {
         match self {
             ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Field(..) => {
                 Vec::new()

@@ -6,7 +6,7 @@
 //! however long or deeply nested, exhausts memory or the stack. The language itself is
 //! described in `docs/language.md`.
 
-mod ast;
+pub(crate) mod ast;
 mod diagnostic;
 mod format;
 mod narrow;
@@ -65,6 +65,12 @@ pub fn parse_expression(
     };
     let wording = format::expression(&condition);
     resolve::resolve_assumption(protocol, &file, &condition, wording)
+}
+
+/// The syntax tree of a text that parses, for whoever changes texts.
+pub(crate) fn syntax(source: &str) -> Option<ast::File> {
+    let source = checked(source.as_bytes()).ok()?;
+    parse::parse(source).ok().map(|(file, _)| file)
 }
 
 /// Lays a text out: four spaces per level, one statement a line, no parentheses that the meaning

@@ -20,6 +20,8 @@ fn the_top_level_help() {
       trace        Run a compiled kernel at a concrete launch and print what its warps do
       run          Run a program, and decide the properties of the kernels that it compiles
       certify      Check certificates again, without the prover
+      condition    Say at which parameter values a protocol hangs, as a formula
+      repair       Look for the edits that make a refuted protocol a proved one
       csr          Say whether a kernel that takes turns by a lock hangs on concrete block-sparse
                    tensors
       repro        Print the smallest input that hangs a protocol, and write it as tensors or a script

@@ -63,6 +63,10 @@ pub enum Command {
     Run(commands::run::Arguments),
     /// Check certificates again, without the prover
     Certify(commands::certify::Arguments),
+    /// Say at which parameter values a protocol hangs, as a formula
+    Condition(commands::condition::Arguments),
+    /// Look for the edits that make a refuted protocol a proved one
+    Repair(commands::repair::Arguments),
     /// Say whether a kernel that takes turns by a lock hangs on concrete block-sparse tensors
     Csr(commands::csr::Arguments),
     /// Print the smallest input that hangs a protocol, and write it as tensors or a script

@@ -4,6 +4,7 @@ pub mod certify;
 pub mod check;
 pub mod completions;
 mod concrete;
+pub mod condition;
 pub mod csr;
 mod emission;
 pub mod explain;
@@ -14,6 +15,7 @@ mod interactive;
 pub mod lift;
 pub mod lint;
 pub mod man;
+pub mod repair;
 pub mod replay;
 pub mod repro;
 pub mod run;
@@ -35,6 +37,8 @@ pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
         Command::Trace(arguments) => trace::run(arguments, session),
         Command::Csr(arguments) => csr::run(arguments, session),
         Command::Run(arguments) => run::run(arguments, session),
+        Command::Condition(arguments) => condition::run(arguments, session),
+        Command::Repair(arguments) => repair::run(arguments, session),
         Command::Repro(arguments) => repro::run(arguments, session),
         Command::Replay(arguments) => replay::run(arguments, session),
         Command::Simulate(arguments) => simulate::run(arguments, session),

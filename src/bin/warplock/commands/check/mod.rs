@@ -120,7 +120,8 @@ pub enum Wanted {
     One(Property),
 }
 
-fn properties() -> impl TypedValueParser<Value = Wanted> {
+/// Names of properties, and the word for all of them.
+pub fn properties() -> impl TypedValueParser<Value = Wanted> {
     let names = Property::ALL.map(Property::name).into_iter();
     PossibleValuesParser::new(names.chain([ALL])).try_map(|name| match name.as_str() {
         ALL => Ok(Wanted::All),

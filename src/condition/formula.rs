@@ -1,0 +1,168 @@
+//! The smallest formulas that tell two sets of points apart: disjunctions of conjunctions of atoms.
+
+use rustc_hash::FxHashSet;
+
+use super::atoms::Atom;
+use super::atoms::Bits;
+use super::atoms::bits;
+
+/// How many terms and formulas are kept on the way.
+const TERMS: usize = 1_500;
+const FORMULAS: usize = 24;
+
+/// A conjunction costs more than its atoms, a disjunction more than its terms.
+const AND: u32 = 3;
+const OR: u32 = 5;
+
+/// A disjunction of conjunctions. Without a term it is false; a term without an atom is true.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Formula {
+    terms: Vec<Vec<Atom>>,
+}
+
+impl Formula {
+    /// Whether it holds at these parameter values.
+    pub fn holds(&self, at: &[i64]) -> bool {
+        let holds = |term: &Vec<Atom>| term.iter().all(|atom| atom.holds(at));
+        self.terms.iter().any(holds)
+    }
+
+    /// Whether it is true without an atom.
+    pub fn always(&self) -> bool {
+        self.terms.iter().any(Vec::is_empty)
+    }
+
+    /// Whether nothing satisfies it.
+    pub fn never(&self) -> bool {
+        self.terms.is_empty()
+    }
+
+    /// The parameters in it, by position.
+    pub fn params(&self) -> Vec<usize> {
+        let atoms = self.terms.iter().flatten();
+        let mut all: Vec<usize> = atoms.flat_map(Atom::params).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// As a condition of the language.
+    pub fn text(&self, names: &[&str]) -> String {
+        if self.never() {
+            return "false".to_owned();
+        }
+        let terms = self.terms.iter().map(|term| match term.as_slice() {
+            [] => "true".to_owned(),
+            atoms => joined(atoms.iter().map(|atom| atom.text(names)), " && "),
+        });
+        joined(terms, " || ")
+    }
+
+    /// Conditions that together say that it does not hold.
+    pub fn negated(&self, names: &[&str]) -> Vec<String> {
+        let terms = self.terms.iter().map(|term| match term.as_slice() {
+            [] => "false".to_owned(),
+            atoms => joined(atoms.iter().map(|atom| atom.negated(names)), " || "),
+        });
+        terms.collect()
+    }
+}
+
+fn joined(parts: impl Iterator<Item = String>, by: &str) -> String {
+    parts.collect::<Vec<_>>().join(by)
+}
+
+/// A conjunction and where it holds.
+struct Term {
+    atoms: Vec<Atom>,
+    bits: Bits,
+    weight: u32,
+}
+
+/// Formulas that hold at all `inside` points and at none of the others, the lightest first.
+pub(super) fn separating(
+    atoms: &[(Atom, Bits)],
+    points: &[Vec<i64>],
+    inside: &Bits,
+) -> Vec<Formula> {
+    let all = bits(points, |_| true);
+    let outside: Bits = all.iter().zip(inside).map(|(a, i)| a & !i).collect();
+    let none = |set: &Bits| set.iter().all(|word| *word == 0);
+    if none(inside) {
+        return vec![Formula { terms: Vec::new() }];
+    }
+    if none(&outside) {
+        return vec![Formula {
+            terms: vec![Vec::new()],
+        }];
+    }
+    let mut found: Vec<(u32, Formula)> = Vec::new();
+    let terms = pure(atoms, inside, &outside);
+    for term in &terms {
+        if covers(&term.bits, inside) {
+            let formula = Formula {
+                terms: vec![term.atoms.clone()],
+            };
+            found.push((term.weight, formula));
+        }
+    }
+    // What is enough alone needs no other.
+    let parts: Vec<&Term> = terms.iter().filter(|t| !covers(&t.bits, inside)).collect();
+    for (number, first) in parts.iter().enumerate() {
+        for second in &parts[number + 1..] {
+            let pairs = first.bits.iter().zip(&second.bits).zip(inside);
+            if { pairs }.all(|((a, b), inside)| (a | b) & inside == *inside) {
+                let formula = Formula {
+                    terms: vec![first.atoms.clone(), second.atoms.clone()],
+                };
+                found.push((first.weight + second.weight + OR, formula));
+            }
+        }
+    }
+    found.sort_by_key(|(weight, _)| *weight);
+    found.truncate(FORMULAS);
+    found.into_iter().map(|(_, formula)| formula).collect()
+}
+
+fn covers(set: &Bits, part: &Bits) -> bool {
+    set.iter().zip(part).all(|(set, part)| set & part == *part)
+}
+
+/// Conjunctions of up to two atoms that hold at some point inside and none outside; of those that
+/// agree, the lightest.
+fn pure(atoms: &[(Atom, Bits)], inside: &Bits, outside: &Bits) -> Vec<Term> {
+    let meets = |a: &Bits, b: &Bits| a.iter().zip(b).any(|(a, b)| a & b != 0);
+    let useful: Vec<&(Atom, Bits)> = atoms.iter().filter(|(_, b)| meets(b, inside)).collect();
+    let mut terms = Vec::new();
+    for (atom, bits) in &useful {
+        if !meets(bits, outside) {
+            terms.push(Term {
+                atoms: vec![*atom],
+                bits: bits.clone(),
+                weight: atom.weight(),
+            });
+        }
+    }
+    for (number, (a, left)) in useful.iter().enumerate() {
+        for (b, right) in &useful[number + 1..] {
+            let both: Bits = left.iter().zip(right).map(|(a, b)| a & b).collect();
+            // One that is enough alone needs no other.
+            if meets(left, outside)
+                && meets(right, outside)
+                && meets(&both, inside)
+                && !meets(&both, outside)
+            {
+                terms.push(Term {
+                    atoms: vec![*a, *b],
+                    bits: both,
+                    weight: a.weight() + b.weight() + AND,
+                });
+            }
+        }
+    }
+    terms.sort_by_key(|term| term.weight);
+    let mut seen = FxHashSet::default();
+    terms.retain(|term| seen.insert(term.bits.clone()));
+    terms.truncate(TERMS);
+    terms
+}

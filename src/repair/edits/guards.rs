@@ -1,0 +1,186 @@
+//! Conditions: dropped, changed, and added.
+
+use itertools::Itertools;
+
+use crate::protocol::BinaryOp;
+use crate::protocol::Span;
+use crate::text::ast::Block;
+use crate::text::ast::Domain;
+use crate::text::ast::Else;
+use crate::text::ast::Expr;
+use crate::text::ast::ExprKind;
+use crate::text::ast::ItemKind;
+use crate::text::ast::Stmt;
+use crate::text::ast::StmtKind;
+
+use super::Found;
+use super::Kind;
+use super::tight;
+use super::walk::bounds;
+use super::walk::cell;
+use super::walk::extent;
+use super::walk::roles;
+
+/// Spaces per level.
+const LEVEL: &str = "    ";
+
+pub(super) fn add(found: &mut Found<'_>) {
+    for place in found.places.clone() {
+        match &place.stmt.kind {
+            StmtKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                let text = found.slice(condition.span);
+                let what = format!("without the condition `{text}`");
+                unwrapped(found, what, place.stmt, then);
+                if let Some(Else::Block(other)) = otherwise {
+                    let what = format!("as if `{text}` never held");
+                    unwrapped(found, what, place.stmt, other);
+                }
+                changed(found, condition);
+            }
+            StmtKind::Elect { body } => {
+                unwrapped(found, "without `elect`".to_owned(), place.stmt, body);
+            }
+            _ => {}
+        }
+    }
+    let conditions = conditions(found);
+    for place in found.places.clone() {
+        if cell(place.stmt).is_none() {
+            continue;
+        }
+        let span = place.stmt.span;
+        let pad = indentation(found.source, span.start);
+        for condition in &conditions {
+            let text = found.slice(span);
+            let by = format!("if {condition} {{\n{pad}{LEVEL}{text}\n{pad}}}");
+            let what = format!("only if {condition}");
+            found.replace(Kind::NewGuard, what, span, by);
+        }
+    }
+}
+
+/// What a line begins with, up to this place.
+pub(super) fn indentation(source: &str, at: usize) -> String {
+    let before = source.get(..at).unwrap_or_default();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    let width = line.len() - line.trim_start().len();
+    line[..width].to_owned()
+}
+
+/// The statements of a block in place of the statement that has it.
+fn unwrapped(found: &mut Found<'_>, what: String, stmt: &Stmt, block: &Block) {
+    let (Some(first), Some(last)) = (block.stmts.first(), block.stmts.last()) else {
+        return;
+    };
+    let inner = Span {
+        start: first.span.start,
+        end: extent(last).end,
+    };
+    let kept = found.slice(inner);
+    let from = indentation(found.source, first.span.start);
+    let to = indentation(found.source, stmt.span.start);
+    let by = kept
+        .lines()
+        .map(|line| match line.strip_prefix(&from) {
+            Some(rest) => format!("{to}{rest}"),
+            None => line.to_owned(),
+        })
+        .join("\n");
+    found.replace(Kind::Guard, what, extent(stmt), by);
+}
+
+/// Another condition that is near.
+fn changed(found: &mut Found<'_>, condition: &Expr) {
+    let text = found.slice(condition.span);
+    let mut all = Vec::new();
+    near(found, condition, &mut all);
+    all.push(format!("!({text})"));
+    for other in all {
+        let what = format!("`{other}` instead of `{text}`");
+        found.replace(Kind::Guard, what, condition.span, other);
+    }
+}
+
+fn near(found: &Found<'_>, e: &Expr, into: &mut Vec<String>) {
+    let ExprKind::Binary(op, a, b) = &e.kind else {
+        return;
+    };
+    let (left, right) = (found.slice(a.span), found.slice(b.span));
+    let symbols: &[&str] = match op {
+        BinaryOp::And | BinaryOp::Or => {
+            into.push(left.to_owned());
+            into.push(right.to_owned());
+            let other = if *op == BinaryOp::And { "||" } else { "&&" };
+            into.push(format!("{left} {other} {right}"));
+            let word = if *op == BinaryOp::And { "&&" } else { "||" };
+            let mut inner = Vec::new();
+            near(found, a, &mut inner);
+            into.extend(inner.iter().map(|a| format!("{a} {word} {right}")));
+            inner.clear();
+            near(found, b, &mut inner);
+            into.extend(inner.iter().map(|b| format!("{left} {word} {b}")));
+            return;
+        }
+        BinaryOp::Eq => &["!=", ">=", "<="],
+        BinaryOp::Ne => &["==", ">", "<"],
+        BinaryOp::Lt => &["<=", "!="],
+        BinaryOp::Le => &["<", "=="],
+        BinaryOp::Gt => &[">=", "!="],
+        BinaryOp::Ge => &[">", "=="],
+        _ => return,
+    };
+    let word = found
+        .source
+        .get(a.span.end..b.span.start)
+        .unwrap_or_default();
+    for symbol in symbols {
+        into.push(format!("{left} {symbol} {right}"));
+    }
+    for step in ["+ 1", "- 1"] {
+        into.push(format!("{left}{word}{right} {step}"));
+    }
+    if let ExprKind::Int(value) = &b.kind {
+        into.push(format!("{left}{word}{}", value.saturating_add(1)));
+        into.push(format!("{left}{word}{}", value.saturating_sub(1)));
+    }
+}
+
+/// Conditions that an author would write: there is something to do, it is the first member, and
+/// those that stand somewhere already.
+fn conditions(found: &Found<'_>) -> Vec<String> {
+    let mut all = Vec::new();
+    for item in &found.file.items {
+        if let ItemKind::Param { name, domain } = &item.kind {
+            let least = match domain {
+                Domain::AtLeast(lo) | Domain::Range(lo, _) => *lo,
+                Domain::Set(_) => continue,
+            };
+            all.push(format!("{} > {least}", name.text));
+        }
+    }
+    for place in &found.places {
+        if let Some((lo, hi)) = bounds(place.stmt) {
+            let lo = lo.map_or("0", |lo| found.slice(lo.span));
+            all.push(format!("{} > {}", found.slice(hi.span), tight(lo)));
+        }
+        match &place.stmt.kind {
+            StmtKind::If { condition, .. } => {
+                let text = found.slice(condition.span);
+                all.push(text.to_owned());
+                all.push(format!("!({text})"));
+            }
+            StmtKind::For { name, .. } => all.push(format!("{} > 0", name.text)),
+            _ => {}
+        }
+    }
+    for (_, role) in roles(found.file) {
+        for (name, _) in &role.indices {
+            all.push(format!("{} == 0", name.text));
+        }
+    }
+    all.into_iter().unique().collect()
+}

@@ -1,0 +1,193 @@
+//! What a semaphore is waited for, and starts with.
+
+use itertools::Itertools;
+
+use crate::text::ast::Expr;
+use crate::text::ast::ExprKind;
+use crate::text::ast::ItemKind;
+use crate::text::ast::Iteration;
+use crate::text::ast::ObjectKind;
+use crate::text::ast::Operation;
+use crate::text::ast::PatternShape;
+use crate::text::ast::StmtKind;
+
+use super::Found;
+use super::Kind;
+use super::counts::near;
+use super::walk::cell;
+
+/// A name for the variable of a count.
+const FRESH: [&str; 4] = ["k", "j", "l", "before"];
+
+pub(super) fn add(found: &mut Found<'_>) {
+    waits(found);
+    starts(found);
+}
+
+fn waits(found: &mut Found<'_>) {
+    for place in found.places.clone() {
+        if let StmtKind::Wait {
+            cell: awaited,
+            comparison: Some(_),
+            value: Some(value),
+        } = &place.stmt.kind
+        {
+            let element = found.slice(awaited.span).to_owned();
+            for text in ranks(found, place.stmt.span.start) {
+                let what = format!("wait until `{element}` is {text}");
+                found.replace(Kind::Value, what, value.span, text);
+            }
+            for text in near(found, value, 1) {
+                let what = format!("wait until `{element}` is {text}");
+                found.replace(Kind::Value, what, value.span, text);
+            }
+        }
+    }
+}
+
+/// How many members come before: of those with another value of one coordinate of the row that a
+/// loop around this place visits, the ones that visit the same entry.
+fn ranks(found: &Found<'_>, at: usize) -> Vec<String> {
+    let mut all = Vec::new();
+    for place in &found.places {
+        let StmtKind::For {
+            name,
+            over: Iteration::Row { pattern, row, .. },
+            body,
+        } = &place.stmt.kind
+        else {
+            continue;
+        };
+        if !(body.open.start..body.close.end).contains(&at) {
+            continue;
+        }
+        let Some(var) = FRESH
+            .iter()
+            .find(|v| !found.source.contains(&format!("{v} in")))
+        else {
+            continue;
+        };
+        let extents = extents(found, &pattern.text);
+        for (coordinate, e) in row.iter().enumerate() {
+            let here = found.slice(e.span);
+            let entry = |index: &str| {
+                let others = row.iter().enumerate().map(|(other, e)| {
+                    if other == coordinate {
+                        index.to_owned()
+                    } else {
+                        found.slice(e.span).to_owned()
+                    }
+                });
+                let entry = others.chain([name.text.clone()]).join(", ");
+                format!("{}[{entry}]", pattern.text)
+            };
+            let visited = entry(var);
+            all.push(format!("count({var} in 0..{here} where {visited})"));
+            if let Some(extent) = extents.get(coordinate) {
+                all.push(format!(
+                    "count({var} in {here} + 1..{extent} where {visited})"
+                ));
+            }
+        }
+    }
+    all
+}
+
+fn extents(found: &Found<'_>, pattern: &str) -> Vec<String> {
+    let text = |e: &Expr| found.slice(e.span).to_owned();
+    let mut shapes = found.file.items.iter().filter_map(|item| match &item.kind {
+        ItemKind::Pattern { name, shape } if name.text == pattern => Some(shape),
+        _ => None,
+    });
+    match shapes.next() {
+        Some(PatternShape::Free(extents)) => extents.iter().map(text).collect(),
+        Some(PatternShape::Defined(indices, _)) => indices.iter().map(|(_, e)| text(e)).collect(),
+        None => Vec::new(),
+    }
+}
+
+/// The values at the start.
+fn starts(found: &mut Found<'_>) {
+    for item in &found.file.items {
+        let ItemKind::Object(object) = &item.kind else {
+            continue;
+        };
+        let name = &object.name.text;
+        match &object.kind {
+            ObjectKind::Semaphore(Some(start)) => {
+                let mut values = near(found, start, 1);
+                values.push("0".to_owned());
+                for value in values {
+                    let what = format!("`{name}` starts at {value}");
+                    found.replace(Kind::Value, what, start.span, value);
+                }
+            }
+            ObjectKind::Semaphore(None) => {
+                let text = found.slice(item.span);
+                if let Some(kept) = text.trim_end().strip_suffix("any") {
+                    let what = format!("`{name}` is cleared");
+                    found.replace(Kind::Value, what, item.span, format!("{kept}0"));
+                }
+            }
+            ObjectKind::Pool { capacity, .. } => {
+                for value in near(found, capacity, 1) {
+                    let what = format!("`{name}` has {value}");
+                    found.replace(Kind::Value, what, capacity.span, value);
+                }
+            }
+            _ => {}
+        }
+    }
+    amounts(found);
+}
+
+/// What is added to a semaphore, taken from a pool, or given back.
+fn amounts(found: &mut Found<'_>) {
+    let offered: Vec<(String, String)> = found
+        .places
+        .iter()
+        .filter_map(|place| match &place.stmt.kind {
+            StmtKind::Update {
+                cell,
+                add: true,
+                value,
+            } => Some((&cell.name.text, value)),
+            StmtKind::Operation {
+                cell,
+                amount: Some(amount),
+                ..
+            } => Some((&cell.name.text, amount)),
+            _ => None,
+        })
+        .map(|(name, e)| (name.clone(), found.slice(e.span).to_owned()))
+        .unique()
+        .collect();
+    for place in found.places.clone() {
+        let changed = match &place.stmt.kind {
+            StmtKind::Update {
+                add: true, value, ..
+            } => value,
+            StmtKind::Operation {
+                operation: Operation::Acquire | Operation::Release,
+                amount: Some(amount),
+                ..
+            } => amount,
+            _ => continue,
+        };
+        let Some(element) = cell(place.stmt) else {
+            continue;
+        };
+        let mut values: Vec<String> = offered
+            .iter()
+            .filter(|(name, _)| *name == element.name.text)
+            .map(|(_, text)| text.clone())
+            .collect();
+        if !matches!(changed.kind, ExprKind::Int(0)) {
+            values.extend(near(found, changed, 1));
+        }
+        for value in values {
+            let what = format!("`{}` changes by {value}", found.slice(element.span));
+            found.replace(Kind::Value, what, changed.span, value);
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Looks for a single edit of a text that makes a refuted protocol a proved one.
+//!
+//! `edits` lists edits in the terms of whoever wrote the text, the least changes first. Each
+//! candidate is run at small values, those first at which the original or another candidate failed;
+//! most end there. What is left has to do the work of the original, and every property that is
+//! asked has to be proved, each with a certificate that has been checked from the edited text.
+//! Nothing here is trusted: what is shown as a repair is as good as a verdict of
+//! [`crate::verdict`] on the edited text.
+
+pub mod diff;
+mod edits;
+mod trial;
+mod work;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+use std::time::Instant;
+
+use crate::patience;
+use crate::protocol::Protocol;
+use crate::semantics::step;
+use crate::semantics::unfold;
+use crate::text;
+use crate::text::Narrowing;
+use crate::verdict;
+use crate::verdict::Property;
+use crate::verdict::Shared;
+use crate::verdict::deadlock::Internal;
+use crate::verdict::deadlock::Settings;
+use crate::verdict::decision::Decision;
+use crate::verdict::decision::Verdict;
+
+pub use edits::Edit;
+pub use edits::Kind;
+
+use trial::Trial;
+use work::Behaviour;
+use work::Work;
+
+/// Time for the verdict on the original, as a divisor of the whole.
+const ORIGINAL_SHARE: u32 = 3;
+
+/// The most time for one candidate.
+const EACH: Duration = Duration::from_secs(12);
+
+/// How far the small values reach at which work is compared.
+const WORK_RADIUS: i64 = 2;
+
+/// And at how many points.
+const WORK_POINTS: usize = 81;
+
+/// What is asked for.
+pub struct Wanted<'a> {
+    /// What the protocol is narrowed by.
+    pub narrowing: &'a Narrowing,
+    /// What has to hold; nothing stands for every property that applies.
+    pub properties: &'a [Property],
+    /// How many repairs are enough.
+    pub most: usize,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Outcome {
+    /// The verdict on the original that is to be repaired; `None` where there is nothing to
+    /// repair.
+    pub original: Vec<Decision>,
+    /// The properties that were asked for.
+    pub properties: Vec<Property>,
+    /// Edits after which all of them are proved: those that change least beside the failure first,
+    /// then the least changes.
+    pub repairs: Vec<Repair>,
+    /// How the edits fared.
+    pub tally: Tally,
+}
+
+/// An edit after which everything that was asked is proved.
+#[derive(Debug)]
+pub struct Repair {
+    /// The edit.
+    pub edit: Edit,
+    /// The edited text.
+    pub source: String,
+    /// A verdict per property that still applies. PROVED each, but for properties that nobody asked
+    /// for by name: these may be neither proved nor refuted.
+    pub decisions: Vec<Decision>,
+}
+
+impl Repair {
+    /// Whether every verdict is PROVED.
+    pub fn is_complete(&self) -> bool {
+        let proved = |d: &Decision| matches!(d.verdict, Verdict::Proved(_));
+        self.decisions.iter().all(proved)
+    }
+}
+
+/// How many edits came to what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// All that have a meaning and were tried.
+    pub tried: usize,
+    /// Refuted.
+    pub refuted: usize,
+    /// Right by doing less.
+    pub idle: usize,
+    /// Another way to write a repair that is there already.
+    pub same: usize,
+    /// Neither refuted nor proved in the time there was.
+    pub open: usize,
+    /// Not tried: the time was up, or enough was found.
+    pub left: usize,
+}
+
+/// Looks for repairs of a protocol, which is what its text says, narrowed.
+///
+/// # Errors
+///
+/// Only when two parts of the program disagree.
+pub fn repair(
+    protocol: &Protocol,
+    wanted: &Wanted<'_>,
+    settings: &Settings<'_>,
+) -> Result<Outcome, Internal> {
+    let end = patience::deadline(settings.timeout);
+    let properties = match wanted.properties {
+        [] => verdict::hazard::applicable(protocol),
+        asked => asked.to_vec(),
+    };
+    let search = Search {
+        protocol,
+        wanted,
+        settings,
+        end,
+        properties,
+    };
+    search.run()
+}
+
+struct Search<'a> {
+    protocol: &'a Protocol,
+    wanted: &'a Wanted<'a>,
+    settings: &'a Settings<'a>,
+    end: Instant,
+    properties: Vec<Property>,
+}
+
+/// What came of one candidate.
+enum Fate {
+    Refuted,
+    Idle,
+    Open,
+    Same,
+    Proved(Vec<Decision>, Behaviour),
+}
+
+impl Search<'_> {
+    fn run(self) -> Result<Outcome, Internal> {
+        let mut trial = Trial::new(&self.properties, self.settings.cancel);
+        let original = self.original(&mut trial)?;
+        let mut outcome = Outcome {
+            original,
+            properties: self.properties.clone(),
+            repairs: Vec::new(),
+            tally: Tally::default(),
+        };
+        let refuted = |d: &Decision| matches!(d.verdict, Verdict::Refuted(_));
+        let refuted = outcome.original.iter().find(|d| refuted(d));
+        let Some(failing) = refuted.map(|d| d.property) else {
+            return Ok(outcome);
+        };
+        let source = &self.protocol.source;
+        let Some(file) = text::syntax(source) else {
+            return Ok(outcome);
+        };
+        let points = trial::points(self.protocol, WORK_RADIUS, WORK_POINTS);
+        let work = Work::of(self.protocol, &points);
+        let stuck = outcome.original.iter().find_map(|d| self.stuck(d));
+        let edits = edits::all(source, &file, &stuck.unwrap_or_default());
+        let all = edits.len();
+        let before = work.behaviour(self.protocol);
+        let mut known = Vec::new();
+        let mut reaches = Vec::new();
+        for (number, edit) in edits.into_iter().enumerate() {
+            let complete = outcome.repairs.iter().filter(|r| r.is_complete()).count();
+            if complete >= self.wanted.most || self.over() {
+                outcome.tally.left = all - number;
+                break;
+            }
+            let changed = edit.apply(source);
+            let Some(candidate) = self.candidate(&changed) else {
+                continue;
+            };
+            (self.settings.tell)(&format!(
+                "trying edit {} of {all}: {}",
+                number + 1,
+                edit.what
+            ));
+            outcome.tally.tried += 1;
+            match self.fate(&candidate, &mut trial, &work, (&known, failing))? {
+                Fate::Refuted => outcome.tally.refuted += 1,
+                Fate::Idle => outcome.tally.idle += 1,
+                Fate::Open => outcome.tally.open += 1,
+                Fate::Same => outcome.tally.same += 1,
+                Fate::Proved(decisions, does) => {
+                    reaches.push(work.reach(&before, &does));
+                    // Fences and scopes are no operations.
+                    if edit.kind != Kind::Memory {
+                        known.push(does);
+                    }
+                    outcome.repairs.push(Repair {
+                        edit,
+                        source: changed,
+                        decisions,
+                    });
+                }
+            }
+        }
+        let mut ranked: Vec<_> = reaches.into_iter().zip(outcome.repairs).collect();
+        ranked.sort_by_key(|(reach, repair)| (!repair.is_complete(), *reach));
+        ranked.truncate(self.wanted.most);
+        outcome.repairs = ranked.into_iter().map(|(_, repair)| repair).collect();
+        Ok(outcome)
+    }
+
+    fn over(&self) -> bool {
+        let cancelled = self.settings.cancel.load(Ordering::Relaxed);
+        cancelled || Instant::now() >= self.end
+    }
+
+    /// The verdicts on the original up to the first that is REFUTED, properties that fail at once
+    /// first.
+    fn original(&self, trial: &mut Trial<'_>) -> Result<Vec<Decision>, Internal> {
+        let failing = trial.fails(self.protocol);
+        let mut order = self.properties.clone();
+        order.sort_by_key(|property| Some(*property) != failing);
+        let shared = Shared::default();
+        let mut all = Vec::new();
+        for property in order {
+            let settings = Settings {
+                timeout: self.left().min(self.settings.timeout / ORIGINAL_SHARE),
+                ..self.settings.clone()
+            };
+            let decision = verdict::decide_sharing(
+                self.protocol,
+                self.wanted.narrowing,
+                property,
+                &settings,
+                &shared,
+            )?;
+            if let Verdict::Refuted(refutation) = &decision.verdict {
+                trial.remember(refutation.input.params.clone());
+                all.push(decision);
+                break;
+            }
+            all.push(decision);
+        }
+        Ok(all)
+    }
+
+    /// The roles that wait in the end of a counterexample.
+    fn stuck(&self, decision: &Decision) -> Option<BTreeSet<usize>> {
+        let Verdict::Refuted(refutation) = &decision.verdict else {
+            return None;
+        };
+        let instance = unfold::instantiate(self.protocol, &refutation.input).ok()?;
+        let mut state = step::initial(&instance);
+        for action in &refutation.schedule {
+            step::apply(&instance, &mut state, *action).ok()?;
+        }
+        let blocked = step::blocked(&instance, &state).into_iter();
+        Some(blocked.map(|b| instance.members[b.member].role).collect())
+    }
+
+    fn left(&self) -> Duration {
+        self.end.saturating_duration_since(Instant::now())
+    }
+
+    fn candidate(&self, source: &str) -> Option<Protocol> {
+        let mut protocol = text::load(source.as_bytes()).ok()?;
+        text::narrow(&mut protocol, self.wanted.narrowing).ok()?;
+        Some(protocol)
+    }
+
+    fn fate(
+        &self,
+        candidate: &Protocol,
+        trial: &mut Trial<'_>,
+        work: &Work,
+        (known, failing): (&[Behaviour], Property),
+    ) -> Result<Fate, Internal> {
+        if trial.fails(candidate).is_some() {
+            return Ok(Fate::Refuted);
+        }
+        if work.lost(candidate).is_some() {
+            return Ok(Fate::Idle);
+        }
+        let does = work.behaviour(candidate);
+        if known.contains(&does) {
+            return Ok(Fate::Same);
+        }
+        let shared = Shared::default();
+        let mut decisions = Vec::new();
+        for property in &self.properties {
+            // What was at fault may be gone altogether, as initialisations that came too late.
+            if verdict::hazard::inapplicable(candidate, *property).is_some() {
+                continue;
+            }
+            let settings = Settings {
+                timeout: self.left().min(EACH),
+                ..self.settings.clone()
+            };
+            if settings.timeout.is_zero() {
+                return Ok(Fate::Open);
+            }
+            let narrowing = self.wanted.narrowing;
+            let decision =
+                verdict::decide_sharing(candidate, narrowing, *property, &settings, &shared)?;
+            match &decision.verdict {
+                Verdict::Proved(_) => decisions.push(decision),
+                Verdict::Refuted(refutation) => {
+                    trial.remember(refutation.input.params.clone());
+                    return Ok(Fate::Refuted);
+                }
+                Verdict::Bounded { .. } | Verdict::Unknown { .. } => {
+                    let needed = [Property::Deadlock, failing].contains(property);
+                    if needed || !self.wanted.properties.is_empty() {
+                        return Ok(Fate::Open);
+                    }
+                    decisions.push(decision);
+                }
+            }
+        }
+        Ok(Fate::Proved(decisions, does))
+    }
+}

@@ -1,0 +1,87 @@
+//! Quick runs at small values, so that most candidates need no proof attempt.
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::hunt;
+use crate::hunt::Hunter;
+use crate::hunt::grid;
+use crate::protocol::Protocol;
+use crate::verdict::Property;
+
+/// Time for one property of one candidate.
+const TIME: Duration = Duration::from_millis(600);
+
+/// How far the small values reach.
+const RADIUS: i64 = 2;
+
+/// How many points at which something failed are kept.
+const KNOWN: usize = 16;
+
+/// What has been learnt from other candidates.
+pub(super) struct Trial<'a> {
+    properties: &'a [Property],
+    cancel: &'a AtomicBool,
+    /// Parameter values at which something failed, the latest first.
+    known: Vec<Vec<i64>>,
+}
+
+impl<'a> Trial<'a> {
+    /// Nothing is known yet.
+    pub(super) fn new(properties: &'a [Property], cancel: &'a AtomicBool) -> Trial<'a> {
+        Trial {
+            properties,
+            cancel,
+            known: Vec::new(),
+        }
+    }
+
+    /// Notes values at which something failed.
+    pub(super) fn remember(&mut self, params: Vec<i64>) {
+        self.known.retain(|known| *known != params);
+        self.known.insert(0, params);
+        self.known.truncate(KNOWN);
+    }
+
+    /// A property that fails, or has no meaning, at small values.
+    pub(super) fn fails(&mut self, protocol: &Protocol) -> Option<Property> {
+        let tight = protocol.tightened();
+        for far in [false, true] {
+            for property in self.properties {
+                let quiet = |_: &str| {};
+                let order = hunt::declared(&tight);
+                let mut hunter =
+                    Hunter::new(&tight, order, self.cancel, &quiet).looking_for(*property);
+                hunter.hurried(true);
+                let watch = hunter.watch(TIME);
+                let found = if far {
+                    hunter.boxes(0..=RADIUS, &watch)
+                } else {
+                    let mut known = self.known.iter();
+                    known
+                        .find_map(|params| hunter.point(params, &watch).transpose())
+                        .transpose()
+                };
+                match found {
+                    Ok(Some(hang)) => {
+                        self.remember(hang.input.params);
+                        return Some(*property);
+                    }
+                    Err(at) => {
+                        self.remember(at.params);
+                        return Some(*property);
+                    }
+                    Ok(None) => {}
+                }
+            }
+        }
+        None
+    }
+}
+
+/// The points of small boxes, at most so many.
+pub(super) fn points(protocol: &Protocol, radius: i64, most: usize) -> Vec<Vec<i64>> {
+    let tight = protocol.tightened();
+    let all = (0..=radius).flat_map(|radius| grid::points(&tight, radius));
+    all.take(most).collect()
+}

@@ -1,0 +1,343 @@
+//! Whether an edited protocol still does the work.
+//!
+//! A protocol in which nobody waits for anybody cannot hang. So an edit has to keep three things,
+//! at every small input:
+//!
+//! 1. Whatever a member waits for, copies, reads or writes in some run of the original, it does as
+//!    often in the edited one. Only a wait that never passes in the original may go: nothing was
+//!    behind it.
+//! 2. A wait that can make somebody wait still can: a role whose waits at an object all pass at once
+//!    is not synchronized by it.
+//! 3. No more statements are unreachable than before.
+//!
+//! Control flow depends on the input alone, so what the edited protocol does is what its unfolded
+//! programs say, once it is proved that they finish. Of the original, runs are tried in which one
+//! member goes whenever it can.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::protocol::Cell;
+use crate::protocol::Expr;
+use crate::protocol::Initial;
+use crate::protocol::Object;
+use crate::protocol::ObjectId;
+use crate::protocol::ObjectKind;
+use crate::protocol::Protocol;
+use crate::protocol::Stmt;
+use crate::protocol::StmtId;
+use crate::protocol::StmtKind;
+use crate::protocol::Work as DataWork;
+use crate::semantics::input::Input;
+use crate::semantics::inputs::Bounds;
+use crate::semantics::inputs::Inputs;
+use crate::semantics::instance::Instance;
+use crate::semantics::instance::Op;
+use crate::semantics::instance::OpKind;
+use crate::semantics::step;
+use crate::semantics::step::Action;
+use crate::semantics::step::NOT_STARTED;
+use crate::semantics::step::State;
+use crate::semantics::unfold;
+use crate::semantics::unfold::Limits;
+
+/// Inputs looked at per parameter values.
+const INPUTS: usize = 24;
+
+/// How large an instance may be.
+const LARGEST: Limits = Limits {
+    ops: 2_000,
+    members: 32,
+    cells: 500,
+    work: 100_000,
+};
+
+/// The length of a run.
+const STEPS: usize = 4_000;
+
+/// What is done to an object, per object: how often.
+type Done = BTreeMap<(ObjectId, bool), usize>;
+
+/// What a protocol does at small inputs.
+pub(super) struct Work {
+    /// Per input and member: what it does in some run.
+    done: Vec<(Input, Vec<Done>)>,
+    /// Roles and the objects at which their members can be made to wait.
+    can_wait: BTreeSet<(usize, usize)>,
+    /// How many statements no member comes to.
+    unreached: usize,
+}
+
+/// What members do at small inputs, operation by operation, and what they find at the start; not
+/// how it orders memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Behaviour(Vec<Option<Instance>>);
+
+/// How far a repair goes beyond what is wrong, the less the better: first whether anything changes
+/// at an input at which the original finishes, then whether somebody is spared something that the
+/// original would do if it could.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Reach {
+    changes: bool,
+    spares: bool,
+}
+
+/// What is wrong with an edited protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Less {
+    /// Somebody does less.
+    Done,
+    /// A wait never makes anybody wait.
+    Waits,
+    /// A statement is never reached.
+    Reached,
+}
+
+impl Work {
+    /// What the original does at these parameter values, as far as runs show.
+    pub(super) fn of(protocol: &Protocol, points: &[Vec<i64>]) -> Work {
+        let visible = visible(protocol);
+        let mut work = Work {
+            done: Vec::new(),
+            can_wait: BTreeSet::new(),
+            unreached: 0,
+        };
+        let mut reached = BTreeSet::new();
+        for params in points {
+            let bounds = Bounds {
+                max_initial: 1,
+                limits: LARGEST,
+            };
+            let Ok(inputs) = Inputs::new(&visible, params, &bounds) else {
+                continue;
+            };
+            for (input, instance) in inputs.take(INPUTS).filter_map(Result::ok) {
+                reached.extend(statements(&instance));
+                let mut done = vec![Done::new(); instance.members.len()];
+                for member in 0..instance.members.len().max(1) {
+                    let state = run(&instance, member, &mut work.can_wait);
+                    for (member, best) in done.iter_mut().enumerate() {
+                        let count = match state.counters[member] {
+                            NOT_STARTED => 0,
+                            count => count as usize,
+                        };
+                        for (what, times) in counted(&instance, member, count) {
+                            let best = best.entry(what).or_default();
+                            *best = times.max(*best);
+                        }
+                    }
+                }
+                work.done.push((input, done));
+            }
+        }
+        work.unreached = synchronizing(protocol).difference(&reached).count();
+        work
+    }
+
+    /// What an edited protocol does at the same inputs: two that do the same are one repair.
+    pub(super) fn behaviour(&self, edited: &Protocol) -> Behaviour {
+        let visible = visible(edited);
+        let inputs = self.done.iter();
+        let instances = inputs.map(|(input, _)| {
+            let (mut instance, _) = unfold::instantiate_with(&visible, input, &LARGEST).ok()?;
+            // Where it is written plays no part.
+            instance.spans.clear();
+            let ops = instance.members.iter_mut().flat_map(|m| &mut m.ops);
+            ops.for_each(|op| op.stmt = StmtId(0));
+            Some(instance)
+        });
+        Behaviour(instances.collect())
+    }
+
+    /// How far an edited protocol goes beyond what is wrong with the original.
+    pub(super) fn reach(&self, original: &Behaviour, edited: &Behaviour) -> Reach {
+        let mut reach = Reach {
+            spares: false,
+            changes: false,
+        };
+        let pairs = original.0.iter().zip(&edited.0).zip(&self.done);
+        for ((before, after), (_, done)) in pairs {
+            let (Some(before), Some(after)) = (before, after) else {
+                continue;
+            };
+            let mut finishes = true;
+            for (member, done) in done.iter().enumerate() {
+                let all = counted(before, member, usize::MAX);
+                let now = counted(after, member, usize::MAX);
+                let fewer = |(what, times): (&(ObjectId, bool), &usize)| {
+                    now.get(what).is_none_or(|now| now < times)
+                };
+                reach.spares |= all.iter().any(fewer);
+                finishes &= all == *done;
+            }
+            reach.changes |= finishes && before != after;
+        }
+        reach
+    }
+
+    /// What an edited protocol, of which it is assumed that it finishes, does not do any more.
+    pub(super) fn lost(&self, edited: &Protocol) -> Option<Less> {
+        let visible = visible(edited);
+        let mut reached = BTreeSet::new();
+        let mut can_wait = BTreeSet::new();
+        for (input, wanted) in &self.done {
+            let Ok((instance, _)) = unfold::instantiate_with(&visible, input, &LARGEST) else {
+                continue;
+            };
+            if instance.members.len() != wanted.len() {
+                return Some(Less::Done);
+            }
+            reached.extend(statements(&instance));
+            for (member, wanted) in wanted.iter().enumerate() {
+                let all = counted(&instance, member, usize::MAX);
+                let enough = |what| all.get(what).copied().unwrap_or_default();
+                if wanted.iter().any(|(what, times)| enough(what) < *times) {
+                    return Some(Less::Done);
+                }
+                run(&instance, member, &mut can_wait);
+            }
+        }
+        if !self.can_wait.is_subset(&can_wait) {
+            return Some(Less::Waits);
+        }
+        let unreached = synchronizing(edited).difference(&reached).count();
+        (unreached > self.unreached).then_some(Less::Reached)
+    }
+}
+
+/// What of a member's first operations is work, and how often it is done.
+fn counted(instance: &Instance, member: usize, count: usize) -> Done {
+    let mut done = Done::new();
+    for op in instance.members[member].ops.iter().take(count) {
+        let waits = waits(op.kind);
+        if (waits || matches!(op.kind, OpKind::Copy(_) | OpKind::Add(0)))
+            && let Some((object, _)) = instance.cell_place(op.cell)
+        {
+            *done.entry((object, waits)).or_default() += 1;
+        }
+    }
+    done
+}
+
+fn waits(kind: OpKind) -> bool {
+    matches!(
+        kind,
+        OpKind::Wait(..)
+            | OpKind::WaitParity(_)
+            | OpKind::Sync(_)
+            | OpKind::BarrierWait
+            | OpKind::Acquire(_)
+    )
+}
+
+/// A run in which this member goes whenever it can, and otherwise whoever has done least. Notes
+/// where anybody has to wait.
+fn run(instance: &Instance, first: usize, waiting: &mut BTreeSet<(usize, usize)>) -> State {
+    let mut state = step::initial(instance);
+    for _ in 0..STEPS {
+        for member in 0..instance.members.len() {
+            let blocked = |op: &&Op| waits(op.kind) && !step::can_step(instance, &state, member);
+            if let Some(op) = step::next_op(instance, &state, member).filter(blocked)
+                && let Some((object, _)) = instance.cell_place(op.cell)
+            {
+                waiting.insert((instance.members[member].role, object.0));
+            }
+        }
+        let enabled = step::enabled(instance, &state);
+        let rank = |action: &&Action| {
+            let member = action.member();
+            let done = state.counters.get(member).copied().unwrap_or(NOT_STARTED);
+            (member != first, done)
+        };
+        let Some(action) = enabled.iter().min_by_key(rank) else {
+            break;
+        };
+        if step::apply(instance, &mut state, *action).is_err() {
+            break;
+        }
+    }
+    state
+}
+
+fn statements(instance: &Instance) -> BTreeSet<StmtId> {
+    let ops = instance.members.iter().flat_map(|member| &member.ops);
+    ops.map(|op| op.stmt).collect()
+}
+
+/// The statements that leave an operation where they are reached.
+fn synchronizing(protocol: &Protocol) -> BTreeSet<StmtId> {
+    let mut all = BTreeSet::new();
+    let mut open: Vec<&Stmt> = protocol.roles.iter().flat_map(|r| &r.body).collect();
+    while let Some(stmt) = open.pop() {
+        match &stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => open.extend(then.iter().chain(otherwise)),
+            StmtKind::For { body, .. } => open.extend(body),
+            StmtKind::Access { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::Return
+            | StmtKind::Break => {}
+            _ => {
+                all.insert(stmt.id);
+            }
+        }
+    }
+    all
+}
+
+/// The same protocol with work on data as operations that have no effect, one object for each kind
+/// of work: additions of 0.
+fn visible(protocol: &Protocol) -> Protocol {
+    let mut visible = protocol.clone();
+    let mut names: BTreeMap<String, ObjectId> = BTreeMap::new();
+    let mut roles = std::mem::take(&mut visible.roles);
+    for role in &mut roles {
+        show(&mut role.body, &mut visible.objects, &mut names);
+    }
+    visible.roles = roles;
+    visible
+}
+
+fn show(body: &mut [Stmt], objects: &mut Vec<Object>, names: &mut BTreeMap<String, ObjectId>) {
+    for stmt in body {
+        match &mut stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                show(then, objects, names);
+                show(otherwise, objects, names);
+            }
+            StmtKind::For { body, .. } => show(body, objects, names),
+            StmtKind::Access { verb, target, work } => {
+                let counts = matches!(
+                    work,
+                    DataWork::Now(_) | DataWork::Async(_) | DataWork::Assert(_)
+                );
+                if !counts {
+                    continue;
+                }
+                let target = target.split('[').next().unwrap_or_default();
+                let name = format!("{verb} {target}");
+                let object = *names.entry(name.clone()).or_insert_with(|| {
+                    objects.push(Object {
+                        name,
+                        extents: Vec::new(),
+                        kind: ObjectKind::Semaphore(Initial::Value(Expr::Int(0))),
+                        home: None,
+                        span: stmt.span,
+                    });
+                    ObjectId(objects.len() - 1)
+                });
+                stmt.kind = StmtKind::Add {
+                    cell: Cell {
+                        object,
+                        index: Vec::new(),
+                    },
+                    amount: Expr::Int(0),
+                };
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Edits after which a refuted protocol is proved.
+
+use crate::support::program::Folder;
+
+/// A file of the library in a folder of its own.
+fn repaired(file: &str, options: &[&str]) -> (Folder, String) {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read(root.join("encodings").join(file)).unwrap();
+    let folder = Folder::new();
+    folder.file("p.wlk", text);
+    let shown = folder.run(&[&["repair", "p.wlk"], options].concat());
+    (folder, shown)
+}
+
+#[test]
+fn the_count_of_a_named_barrier_changes_at_every_use() {
+    let (_folder, shown) = repaired("known_bugs/named_count.wlk", &[]);
+    insta::assert_snapshot!(shown, @"
+    exit 0
+    --- stdout
+    p.wlk: deadlock: REFUTED at W = 2: epilogue_load waits for 64 threads at bar[2], but 32 threads are there (epilogue_load) and nothing changes that: nobody who is left comes to it (load[0] and load[1] did and will not again)
+    repair 1: `bar[2]` takes 32 * (W + 1) threads
+      --> p.wlk:12
+      -     arrive bar[2] 64
+      +     arrive bar[2] 32 * (W + 1)
+      --> p.wlk:16
+      -     sync bar[2] 64
+      +     sync bar[2] 32 * (W + 1)
+      deadlock, early_completion, over_arrival PROVED
+    repair 2: only if w == 0
+      --> p.wlk:12
+      -     arrive bar[2] 64
+      +     if w == 0 {
+      +         arrive bar[2] 64
+      +     }
+      deadlock, early_completion, over_arrival PROVED
+    16 edits tried: 2 proved, 14 refuted, 0 do less than before, 0 the same as another, 0 not decided
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_wait_that_never_passes_may_be_guarded() {
+    let (_folder, shown) = repaired("known_bugs/zero_tile_mainloop.wlk", &["--most", "2"]);
+    insta::assert_snapshot!(shown, @"
+    exit 0
+    --- stdout
+    p.wlk: deadlock: REFUTED at TILES = 0, L = 1: epilogue_load[0] waits for turn[1] to leave phase 0, but turn[1] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    repair 1: only if TILES > 0
+      --> p.wlk:21
+      -     wait turn[1] 0
+      +     if TILES > 0 {
+      +         wait turn[1] 0
+      +     }
+      deadlock, early_completion, early_pass, lapped_wait, over_arrival PROVED
+    repair 2: the loop runs up to TILES + 1, not TILES
+      --> p.wlk:12
+      -     for tile in 0..TILES {
+      +     for tile in 0..TILES + 1 {
+      deadlock, early_completion, early_pass, lapped_wait, over_arrival PROVED
+    22 edits tried: 2 proved, 20 refuted, 0 do less than before, 0 the same as another, 0 not decided; 33 left
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_barrier_for_each_stage() {
+    let (_folder, shown) = repaired("known_bugs/single_outputs_barrier.wlk", &[]);
+    insta::assert_snapshot!(shown, @"
+    exit 0
+    --- stdout
+    p.wlk: deadlock: REFUTED at D = 2, T = 2: epilogue waits for arrived to leave phase 0, but arrived is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (mma did and will not again)
+    repair 1: one `arrived` for each `finished`
+      --> p.wlk:9
+      - mbarrier arrived { arrivals: 1 }
+      + mbarrier arrived[D] { arrivals: 1 }
+      --> p.wlk:14
+      -         commit arrived
+      +         commit arrived[t % D]
+      --> p.wlk:20
+      -         wait arrived t % 2
+      +         wait arrived[t % D] t / D % 2
+      deadlock, early_completion, early_pass, lapped_wait, over_arrival PROVED
+    55 edits tried: 1 proved, 54 refuted, 0 do less than before, 0 the same as another, 0 not decided
+    --- stderr
+    ");
+}
+
+#[test]
+fn barriers_that_nobody_initialises() {
+    let (_folder, shown) = repaired("checklist/init_in_role.wlk", &["-q"]);
+    insta::assert_snapshot!(shown, @"
+    exit 0
+    --- stdout
+    p.wlk: deadlock: REFUTED at T = 1, N = 1: load waits for empty to leave phase 1, but empty is not initialised and nothing changes that: math[0], which still arrives at it, itself waits for full to leave phase 0
+    repair 1: the barriers are initialised before the roles part
+    --- stderr
+    ");
+}
+
+#[test]
+fn the_rank_is_found_for_the_published_lock_value() {
+    let options = ["--property", "deadlock", "--most", "1"];
+    let (_folder, shown) = repaired("block_sparse/lock_n_block.wlk", &options);
+    insta::assert_snapshot!(shown, @"
+    exit 0
+    --- stdout
+    p.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+    repair 1: wait until `dq[m]` is count(j in 0..n where visits[j, m])
+      --> p.wlk:18
+      -         wait dq[m] == n
+      +         wait dq[m] == count(j in 0..n where visits[j, m])
+      deadlock PROVED
+    2 edits tried: 1 proved, 1 refuted, 0 do less than before, 0 the same as another, 0 not decided; 28 left
+    --- stderr
+    ");
+}
+
+#[test]
+fn what_is_written_checks_and_certifies() {
+    let options = ["-q", "-o", "fixed.wlk", "--certificate", "c"];
+    let (folder, shown) = repaired("known_bugs/empty_rounds_arrive_only.wlk", &options);
+    assert!(shown.starts_with("exit 0\n"), "{shown}");
+    let checked = folder.run(&["check", "-q", "--property", "all", "fixed.wlk"]);
+    assert!(checked.starts_with("exit 0\n"), "{checked}");
+    let written = std::fs::read_dir(folder.path().join("c")).unwrap();
+    let written: Vec<_> = written.map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(written.len(), 3, "{written:?}");
+    for certificate in written {
+        let certified = folder.run(&["certify", certificate.to_str().unwrap()]);
+        assert!(certified.starts_with("exit 0\n"), "{certified}");
+    }
+}
+
+#[test]
+fn nothing_to_repair() {
+    let (_folder, shown) = repaired("known_bugs/named_count_fixed.wlk", &[]);
+    insta::assert_snapshot!(shown, @"
+    exit 0
+    --- stdout
+    p.wlk: nothing to repair: deadlock, early_completion, over_arrival PROVED
+    --- stderr
+    ");
+}
+
+/// Who waits for itself. Several edits make the wait pass at once, so that nothing hangs and nobody
+/// is ever made to wait; none is a repair.
+const ALONE: &str = "protocol alone
+
+param N in 1..
+
+semaphore ready = 0
+
+role only {
+    wait ready >= N
+    ready += N
+}
+";
+
+#[test]
+fn doing_nothing_is_no_repair() {
+    let folder = Folder::new();
+    folder.file("alone.wlk", ALONE);
+    insta::assert_snapshot!(folder.run(&["repair", "alone.wlk"]), @"
+    exit 4
+    --- stdout
+    alone.wlk: deadlock: REFUTED at N = 1: only waits for ready >= 1, but ready is 0 and stays 0: nobody else adds to it
+    no repair found
+    14 edits tried: 0 proved, 12 refuted, 2 do less than before, 0 the same as another, 0 not decided
+    --- stderr
+    ");
+}
+
+#[test]
+fn a_property_that_does_not_apply_is_refused() {
+    let (_folder, shown) = repaired("known_bugs/named_count.wlk", &["--property", "race"]);
+    insta::assert_snapshot!(shown, @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: p.wlk: race: the protocol reads and writes no declared buffer
+    ");
+}
