@@ -33,6 +33,7 @@ use super::discharge::Answer;
 use super::discharge::Solver;
 use super::grid::Residency;
 use super::known::Known;
+use super::normal;
 use super::obligation::Obligation;
 use super::order;
 use super::order::artefact::Order;
@@ -98,7 +99,7 @@ impl Argument {
         }
     }
 
-    /// Derives the obligations of the rule.
+    /// Derives the obligations of the rule for a protocol in normal form.
     ///
     /// # Errors
     ///
@@ -114,13 +115,14 @@ impl Argument {
         }
     }
 
-    /// The obligations of the rule, and that what the untouched text evaluates is defined.
+    /// The obligations of the rule for the [normal form](super::normal) of a protocol, and that what the untouched text
+    /// evaluates is defined.
     ///
     /// # Errors
     ///
     /// A protocol that the rule does not cover, or an artefact that does not fit it.
     pub fn all_obligations(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
-        let mut all = self.obligations(protocol)?;
+        let mut all = self.obligations(&normal::normal(protocol))?;
         all.extend(self.text_defined(protocol)?);
         Ok(all)
     }
@@ -351,7 +353,7 @@ fn accept(
 
 /// Shows every obligation of an order proof by its multipliers: no solver is asked.
 fn multiplied(protocol: &Protocol, order: &Order) -> Result<(), Rejection> {
-    match order::unproved(protocol, order).map_err(inapplicable)? {
+    match order::unproved(&normal::normal(protocol), order).map_err(inapplicable)? {
         None => Ok(()),
         Some((claim, reason)) => Err(Rejection::Open {
             name: claim.name,
