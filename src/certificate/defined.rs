@@ -341,7 +341,7 @@ pub(super) fn evident(protocol: &Protocol, expr: &Expr) -> bool {
         }
         Expr::Visits(pattern, at) => {
             let defined = &protocol.patterns[pattern.0].definition;
-            at.iter().all(|e| go(e)) && defined.as_ref().is_none_or(|(_, e)| go(e))
+            at.iter().all(go) && defined.as_ref().is_none_or(|(_, e)| go(e))
         }
         Expr::Count { lo, hi, body, .. } => go(lo) && go(hi) && go(body),
     }

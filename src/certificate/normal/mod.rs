@@ -253,18 +253,20 @@ impl Rewriter<'_> {
             // As often as the lesser of 1 and what says whether there is an iteration.
             StmtKind::For {
                 var,
-                over: Iteration::Range { lo, hi, .. },
+                over:
+                    Iteration::Range {
+                        lo: Expr::Int(0),
+                        hi: Expr::Binary(BinaryOp::Min, a, b),
+                        ..
+                    },
                 body,
-            } if *lo == Expr::Int(0) && !says(body, *var) => match hi {
-                Expr::Binary(BinaryOp::Min, a, b) => {
-                    let amount = match (&**a, &**b) {
-                        (Expr::Int(1), amount) | (amount, Expr::Int(1)) => amount.clone(),
-                        _ => return None,
-                    };
-                    (Expr::binary(BinaryOp::Ge, amount, Expr::Int(1)), body)
-                }
-                _ => return None,
-            },
+            } if !says(body, *var) => {
+                let amount = match (&**a, &**b) {
+                    (Expr::Int(1), amount) | (amount, Expr::Int(1)) => amount.clone(),
+                    _ => return None,
+                };
+                (Expr::binary(BinaryOp::Ge, amount, Expr::Int(1)), body)
+            }
             _ => return None,
         };
         let plain = [&condition, this.lo, this.hi];
@@ -348,10 +350,9 @@ fn size(expr: &Expr) -> usize {
         // More than is compared.
         Expr::Visits(..) | Expr::Count { .. } => return usize::MAX,
     };
-    let parts = parts.iter().map(|part| size(part));
-    parts.fold(1, |sum: usize, part| {
-        sum.checked_add(part).unwrap_or(usize::MAX)
-    })
+    let mut sizes = parts.iter().map(|part| size(part));
+    let sum = sizes.try_fold(1_usize, |sum, part| sum.checked_add(part));
+    sum.unwrap_or(usize::MAX)
 }
 
 /// Whether a body leaves the loop around it.
