@@ -261,7 +261,7 @@ impl Walk<'_> {
         span: Span,
     ) -> Result<(), Unsupported> {
         let whole = place.value(expr);
-        if self.evident(expr) || self.evident(&whole) {
+        if evident(self.protocol, expr) || evident(self.protocol, &whole) {
             return Ok(());
         }
         let mut names = HashSet::new();
@@ -281,7 +281,7 @@ impl Walk<'_> {
 
     fn conclude(&mut self, facts: Vec<Expr>, expr: &Expr, what: String) -> Result<(), Unsupported> {
         Unsupported::unless_in_time()?;
-        if self.evident(expr) {
+        if evident(self.protocol, expr) {
             return Ok(());
         }
         let mut names = HashSet::new();
@@ -319,33 +319,31 @@ impl Walk<'_> {
         });
         Ok(())
     }
+}
 
-    /// Whether an expression is defined by its shape and the domain.
-    fn evident(&self, expr: &Expr) -> bool {
-        match expr {
-            Expr::Int(_) | Expr::Bool(_) | Expr::Param(_) | Expr::Var(_) => true,
-            Expr::Neg(e) | Expr::Not(e) => self.evident(e),
-            Expr::If(c, a, b) => self.evident(c) && self.evident(a) && self.evident(b),
-            Expr::Binary(op, a, b) => {
-                let shown = match op {
-                    BinaryOp::Div | BinaryOp::Mod => {
-                        let above = algebra::sub((**b).clone(), Expr::Int(1));
-                        never_negative(self.protocol, &above)
-                    }
-                    BinaryOp::Xor => is_bit(a) && is_bit(b),
-                    _ => true,
-                };
-                shown && self.evident(a) && self.evident(b)
-            }
-            Expr::Visits(pattern, at) => {
-                let defined = &self.protocol.patterns[pattern.0].definition;
-                at.iter().all(|e| self.evident(e))
-                    && defined.as_ref().is_none_or(|(_, e)| self.evident(e))
-            }
-            Expr::Count { lo, hi, body, .. } => {
-                self.evident(lo) && self.evident(hi) && self.evident(body)
-            }
+/// Whether an expression is defined by its shape and the domain.
+pub(super) fn evident(protocol: &Protocol, expr: &Expr) -> bool {
+    let go = |e: &Expr| evident(protocol, e);
+    match expr {
+        Expr::Int(_) | Expr::Bool(_) | Expr::Param(_) | Expr::Var(_) => true,
+        Expr::Neg(e) | Expr::Not(e) => go(e),
+        Expr::If(c, a, b) => go(c) && go(a) && go(b),
+        Expr::Binary(op, a, b) => {
+            let shown = match op {
+                BinaryOp::Div | BinaryOp::Mod => {
+                    let above = algebra::sub((**b).clone(), Expr::Int(1));
+                    never_negative(protocol, &above)
+                }
+                BinaryOp::Xor => is_bit(a) && is_bit(b),
+                _ => true,
+            };
+            shown && go(a) && go(b)
         }
+        Expr::Visits(pattern, at) => {
+            let defined = &protocol.patterns[pattern.0].definition;
+            at.iter().all(go) && defined.as_ref().is_none_or(|(_, e)| go(e))
+        }
+        Expr::Count { lo, hi, body, .. } => go(lo) && go(hi) && go(body),
     }
 }
 

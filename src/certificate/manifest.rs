@@ -35,6 +35,7 @@ use super::exhaustive;
 use super::exhaustive::Exhaustive;
 use super::grid::Residency;
 use super::known::Known;
+use super::normal;
 use super::obligation::Obligation;
 use super::order;
 use super::order::artefact::Order;
@@ -103,7 +104,7 @@ impl Argument {
         }
     }
 
-    /// Derives the obligations of the rule.
+    /// Derives the obligations of the rule for a protocol in normal form.
     ///
     /// # Errors
     ///
@@ -121,7 +122,8 @@ impl Argument {
         }
     }
 
-    /// The obligations of the rule, and that what the untouched text evaluates is defined.
+    /// The obligations of the rule for the [normal form](super::normal) of a protocol, and that what the untouched text
+    /// evaluates is defined.
     ///
     /// # Errors
     ///
@@ -130,7 +132,7 @@ impl Argument {
         if let Argument::Exhaustive(_) = self {
             return Ok(Vec::new());
         }
-        let mut all = self.obligations(protocol)?;
+        let mut all = self.obligations(&normal::normal(protocol))?;
         all.extend(self.text_defined(protocol)?);
         Ok(all)
     }
@@ -402,7 +404,7 @@ fn searched_again(
 
 /// Shows every obligation of an order proof by its multipliers: no solver is asked.
 fn multiplied(protocol: &Protocol, order: &Order) -> Result<(), Rejection> {
-    match order::unproved(protocol, order).map_err(inapplicable)? {
+    match order::unproved(&normal::normal(protocol), order).map_err(inapplicable)? {
         None => Ok(()),
         Some((claim, reason)) => Err(Rejection::Open {
             name: claim.name,

@@ -21,6 +21,7 @@ mod ground;
 pub mod known;
 mod linear;
 pub mod manifest;
+pub mod normal;
 pub mod obligation;
 pub mod order;
 pub mod program;

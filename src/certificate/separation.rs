@@ -38,6 +38,7 @@ use super::cut::copies;
 use super::cut::sharing;
 use super::cut::statements;
 use super::manifest::Argument;
+use super::normal;
 use super::obligation::Obligation;
 use super::program::Unsupported;
 use crate::protocol::Cell;
@@ -92,7 +93,7 @@ pub fn obligations(
         ("shared", &parts.shared, &separation.shared),
         ("own", &parts.own, &separation.own),
     ] {
-        for mut obligation in argument.obligations(part)? {
+        for mut obligation in argument.obligations(&normal::normal(part))? {
             obligation.name = format!("{name}_{}", obligation.name);
             all.push(obligation);
         }

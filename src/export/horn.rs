@@ -25,6 +25,7 @@ use crate::certificate::counting::Component;
 use crate::certificate::counting::Counting;
 use crate::certificate::counting::Invariant;
 use crate::certificate::counting::System;
+use crate::certificate::normal;
 use crate::certificate::obligation::Obligation;
 use crate::certificate::program::Unsupported;
 use crate::certificate::term;
@@ -64,6 +65,7 @@ pub fn clauses(protocol: &Protocol, window: Option<usize>) -> Result<String, Ref
 ///
 /// Refuses facts of another protocol, and facts that are kept only by several steps together.
 pub fn clauses_with(protocol: &Protocol, proof: &Counting) -> Result<String, Refused> {
+    let protocol = &normal::normal(protocol);
     let components = counting::components(protocol, &proof.enumerated)?;
     if components.len() != proof.systems.len() {
         return Err(Unsupported::whole("facts about another number of systems").into());

@@ -27,6 +27,7 @@ use crate::certificate::discharge;
 use crate::certificate::discharge::Answer;
 use crate::certificate::discharge::Solver;
 use crate::certificate::manifest::Argument;
+use crate::certificate::normal;
 use crate::certificate::obligation::Obligation;
 use crate::certificate::program::Unsupported;
 use crate::patience;
@@ -146,6 +147,7 @@ pub fn search(
     tell: &(dyn Fn(&str) + Sync),
 ) -> Guess {
     let deadline = patience::deadline(limit);
+    let protocol = &normal::normal(protocol);
     patience::until(deadline, || {
         search_until(protocol, layer, (deadline, limit), cancel, tell)
     })
@@ -189,6 +191,7 @@ pub fn search_cuts(
     tell: &dyn Fn(&str),
 ) -> Guess {
     let deadline = patience::deadline(limit);
+    let protocol = &normal::normal(protocol);
     patience::until(deadline, || {
         cut::guess(protocol, shows, base, deadline, tell)
     })

@@ -2,6 +2,7 @@
 
 use crate::certificate::grid::Residency;
 use crate::certificate::manifest::Argument;
+use crate::certificate::normal;
 use crate::certificate::separation;
 use crate::certificate::separation::Separation;
 use crate::certificate::ticket::Key;
@@ -92,6 +93,7 @@ fn has_open_rows(body: &[Stmt]) -> bool {
 
 /// The argument, one sentence per line.
 pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
+    let protocol = &normal::normal(protocol);
     match argument {
         Argument::Ticket(ticket) => explain_ticket(protocol, ticket),
         Argument::Turns(turns) => explain_turns(protocol, turns),

@@ -7,6 +7,7 @@ use crate::certificate::known::Known;
 use crate::certificate::manifest;
 use crate::certificate::manifest::Argument;
 use crate::certificate::manifest::Rejection;
+use crate::certificate::normal;
 use crate::proof::suspects;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
@@ -75,7 +76,7 @@ pub(super) fn check(
             let open = obligations.iter().find(|o| o.name == name);
             let suspects = open.map(|o| suspects::suspects(protocol, &certificate.argument, o));
             let missing = match &certificate.argument {
-                Argument::Cut(cut) => cut::missing(protocol, cut, &name),
+                Argument::Cut(cut) => cut::missing(&normal::normal(protocol), cut, &name),
                 _ => None,
             };
             let reason = match missing {

@@ -1,6 +1,7 @@
 //! Rewritings that leave the meaning as it is leave the verdict as it is: renaming, another order
 //! of declarations, a role in two parts, a loop with its first round before it, and twice as many
-//! members with twice the counts. The proof rules may be stopped by a form that they do not know: a
+//! members with twice the counts. Nor does it matter to a proof in which of several spellings a loop is written, or whether there
+//! is a parameter that nobody uses. The proof rules may be stopped by a form that they do not know: a
 //! role in two parts or a peeled round may cost a proof, but never make one verdict the other.
 //!
 //! `WARPLOCK_CASES` multiplies the number of random protocols, `WARPLOCK_SEED` moves on to others,
@@ -15,6 +16,12 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use warplock::certificate::normal;
+use warplock::proof::sample;
+use warplock::semantics::instance::CellId;
+use warplock::semantics::instance::Instance;
+use warplock::semantics::instance::OpKind;
+use warplock::semantics::unfold;
 use warplock::text;
 use warplock::text::Narrowing;
 use warplock::verdict::decision::Verdict;
@@ -42,6 +49,14 @@ const FILES: [&str; 18] = [
     "mbarrier/jacobi_fixed_phase.wlk",
     "named/double_buffer.wlk",
     "named/third_participant.wlk",
+];
+
+/// Protocols with proofs by every rule for loops, which no spelling may cost.
+const SPELLED: [&str; 4] = [
+    "checklist/start_phases_fixed.wlk",
+    "known_bugs/phantom_tile_fixed.wlk",
+    "named/producer_consumer.wlk",
+    "pipeline/ring_any_stages.wlk",
 ];
 
 /// A verdict, with the least values where it is known that they are the least.
@@ -109,6 +124,74 @@ fn verdicts_of_the_library_survive_rewriting() {
     assert_eq!(of("role split"), (6, 6));
     assert_eq!(of("round peeled"), (13, 13));
     assert_eq!(of("doubled"), (9, 9));
+}
+
+fn encoding(file: &str) -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("encodings");
+    mutants::lines(&fs::read_to_string(folder.join(file)).unwrap())
+}
+
+#[test]
+fn a_spelling_costs_no_proof() {
+    let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
+    for file in SPELLED {
+        for (kind, rewritten) in rewrite::spelled(&encoding(file)) {
+            let after = said(&rewritten, Duration::from_secs(60));
+            assert_eq!(after.word, "PROVED", "{file} {kind}\n{rewritten}");
+            *kinds.entry(kind).or_default() += 1;
+        }
+    }
+    assert_eq!(kinds.len(), 7, "{kinds:?}");
+    assert!(
+        kinds.values().all(|files| *files == SPELLED.len()),
+        "{kinds:?}"
+    );
+}
+
+/// What every member does, one operation after the other.
+fn done(instance: &Instance) -> Vec<Vec<(CellId, OpKind)>> {
+    let members = instance.members.iter();
+    let ops = members.map(|member| member.ops.iter().map(|op| (op.cell, op.kind)).collect());
+    ops.collect()
+}
+
+/// The normal form does what the text does, for every protocol of the library and every way of writing it.
+#[test]
+fn a_normal_form_does_what_the_text_does() {
+    let (mut samples, mut rewritten) = (0, 0);
+    let folders = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("encodings")).unwrap();
+    let files = folders.flat_map(|folder| fs::read_dir(folder.unwrap().path()).unwrap());
+    let mut sources = Vec::new();
+    for file in files {
+        let path = file.unwrap().path();
+        if path.extension().is_some_and(|extension| extension == "wlk") {
+            let source = fs::read_to_string(&path).unwrap();
+            let lines = mutants::lines(&source);
+            sources.push(source);
+            let spelled = rewrite::spelled(&lines)
+                .into_iter()
+                .chain(rewrite::all(&lines));
+            sources.extend(spelled.map(|(_, text)| text));
+        }
+    }
+    for source in sources {
+        // Expectations name parameters, and a variable cannot be declared twice.
+        let Ok(protocol) = text::load(source.as_bytes()) else {
+            continue;
+        };
+        let normal = normal::normal(&protocol);
+        assert_eq!(normal::normal(&normal), normal, "{source}");
+        rewritten += usize::from(normal != protocol);
+        for (input, instance) in sample::instances(&protocol, 4, 0) {
+            let other = unfold::instantiate(&normal, &input).unwrap();
+            assert_eq!(done(&other), done(&instance), "{input:?}\n{source}");
+            samples += 1;
+        }
+    }
+    log(&format!(
+        "{samples} samples do the same in normal form, {rewritten} texts are not in it"
+    ));
+    assert!(samples > 2_000 && rewritten > 300, "{samples} {rewritten}");
 }
 
 #[test]

@@ -188,8 +188,17 @@ fn role_split(lines: &[String]) -> Option<String> {
     Some(joined(all.into_iter()))
 }
 
-/// The first round of the first ascending loop over numbers stands before the loop.
-fn peeled(lines: &[String]) -> Option<String> {
+/// An ascending loop over numbers.
+struct Range<'l> {
+    /// The line of its header, and that of its closing brace.
+    at: usize,
+    end: usize,
+    variable: &'l str,
+    low: &'l str,
+    high: &'l str,
+}
+
+fn first_loop(lines: &[String]) -> Option<Range<'_>> {
     let indent = |line: &String| line.len() - line.trim_start().len();
     let (at, variable, low, high) = lines.iter().enumerate().find_map(|(at, line)| {
         let rest = line.trim_start().strip_prefix("for ")?;
@@ -203,15 +212,37 @@ fn peeled(lines: &[String]) -> Option<String> {
     let length = lines[at..]
         .iter()
         .position(|line| indent(line) == outer && line.trim() == "}")?;
-    let body = &lines[at + 1..at + length];
-    let leaves = |line: &&String| matches!(line.trim(), "break" | "continue");
-    if body.iter().any(|line| leaves(&line)) {
-        return None;
-    }
+    let leaves = |line: &String| matches!(line.trim(), "break" | "continue");
+    let end = at + length;
+    let plain = !lines[at..end].iter().any(leaves);
+    plain.then_some(Range {
+        at,
+        end,
+        variable,
+        low,
+        high,
+    })
+}
+
+/// The first round of the first ascending loop over numbers stands before the loop.
+fn peeled(lines: &[String]) -> Option<String> {
+    peeled_by(lines, "if LOW < HIGH {")
+}
+
+/// The same, behind this header.
+fn peeled_by(lines: &[String], header: &str) -> Option<String> {
+    let Range {
+        at,
+        end,
+        variable,
+        low,
+        high,
+    } = first_loop(lines)?;
+    let body = &lines[at + 1..end];
     let first =
         |line: &String| substituted(line, &|word| (word == variable).then(|| format!("({low})")));
     let mut all = lines[..at].to_vec();
-    all.push(format!("if {low} < {high} {{"));
+    all.push(header.replace("LOW", low).replace("HIGH", high));
     all.extend(body.iter().map(first));
     all.push("}".to_owned());
     all.push(format!("for {variable} in {low} + 1..{high} {{"));
@@ -252,4 +283,76 @@ pub fn doubled(lines: &[String]) -> Option<String> {
         });
     }
     Some(joined(out.into_iter()))
+}
+
+/// A name for each way of writing the same that rules must not see, and the text.
+pub fn spelled(lines: &[String]) -> Vec<(&'static str, String)> {
+    let single = "param One_x in 1..=1";
+    let all = [
+        (
+            "parameter unused",
+            declared(lines, "param Unused_x in 1..", None),
+        ),
+        (
+            "one round",
+            declared(lines, "", Some("for only_x in 0..1 {")),
+        ),
+        (
+            "one round by a parameter",
+            declared(lines, single, Some("for only_x in 0..One_x {")),
+        ),
+        ("loop guarded", guarded(lines)),
+        ("idle break", left_at_the_end(lines)),
+        (
+            "round peeled by a loop",
+            peeled_by(lines, "for first_x in 0..min(HIGH - (LOW), 1) {"),
+        ),
+        ("in another loop", nested(lines)),
+    ];
+    let all = all.into_iter();
+    all.filter_map(|(name, text)| Some((name, text?))).collect()
+}
+
+/// With a further declaration, and the first role's program in a loop.
+fn declared(lines: &[String], declaration: &str, around: Option<&str>) -> Option<String> {
+    let protocol = lines
+        .iter()
+        .position(|line| line.starts_with("protocol "))?;
+    let role = lines.iter().position(|line| line.starts_with("role "))?;
+    let end = role + lines[role..].iter().position(|line| line == "}")?;
+    let mut all = lines.to_vec();
+    if let Some(around) = around {
+        all.insert(end, "}".to_owned());
+        all.insert(role + 1, around.to_owned());
+    }
+    all.insert(protocol + 1, declaration.to_owned());
+    Some(joined(all.into_iter()))
+}
+
+/// The first loop over numbers is a branch that is taken where it goes around.
+fn guarded(lines: &[String]) -> Option<String> {
+    let this = first_loop(lines)?;
+    let mut all = lines.to_vec();
+    all.insert(this.end, "}".to_owned());
+    all.insert(this.at, format!("if {} < {} {{", this.low, this.high));
+    Some(joined(all.into_iter()))
+}
+
+/// The first loop over numbers is left in its last round, which ends there.
+fn left_at_the_end(lines: &[String]) -> Option<String> {
+    let this = first_loop(lines)?;
+    let mut all = lines.to_vec();
+    let exit = format!("if {} == {} - 1 {{", this.variable, this.high);
+    let exit = [exit, "break".to_owned(), "}".to_owned()];
+    all.splice(this.end..this.end, exit);
+    Some(joined(all.into_iter()))
+}
+
+/// The first loop over numbers is all that an outer loop of one round does.
+fn nested(lines: &[String]) -> Option<String> {
+    let this = first_loop(lines)?;
+    let mut all = lines.to_vec();
+    all.insert(this.end, "}".to_owned());
+    all.insert(this.at, "repeat 1 {".to_owned());
+    Some(joined(all.into_iter()))
 }

@@ -131,7 +131,7 @@ mod missing;
 pub mod ordered;
 mod own;
 mod pairs;
-mod polynomial;
+pub(in crate::certificate) mod polynomial;
 mod pools;
 pub mod races;
 mod rooms;

@@ -1,0 +1,427 @@
+//! The normal form that the rules are about: programs with fewer loops and branches that do the same.
+//!
+//! A proof must not depend on which of several spellings an author chose. So before any rule looks at a protocol,
+//! the checker rewrites its programs, by itself and from the untouched text; no certificate says how. Every
+//! rewriting leaves the operations that a member does as they are, with their elements, amounts and order:
+//!
+//! | before | after | why |
+//! |---|---|---|
+//! | `for i in a..b { B }`, `b - a` is at most 0 | nothing | no iteration |
+//! | `for i in a..b { B }`, `b - a` is 1 | `i = a B` | one iteration |
+//! | `if c { for i in a..b { B } }`, `c` holds wherever `a < b` | the loop | where `c` does not hold, no iteration |
+//! | `for i in a..b { B if c { break } }`, `c` implies `i >= b - 1` | `for i in a..b { B }` | nothing follows |
+//! | `if a < b { B } for i in a + 1..b { B }` | `for i in a..b { B }` | `B` does not say `i` |
+//!
+//! A parameter with one value, by its domain and plain assumptions, is that value where lengths of loops are compared.
+//! Comparisons are of polynomials, and whether they are never negative is read off their shape and the domain.
+//! Nothing moves past what could change it: bounds and conditions do not depend on what the loop assigns to, and a
+//! body with a `break` of its own stays in its loop.
+//!
+//! What is left out is evaluated all the same. So an expression is only left out if its shape and the domain
+//! show that it is defined (`evident` in [`super::defined`]); everything else about definedness is stated from the
+//! untouched text. A body that is left out is never executed.
+
+#[cfg(test)]
+mod tests;
+
+use super::cut::algebra;
+use super::cut::domain::never_negative;
+use super::cut::leave;
+use super::cut::polynomial::Polynomial;
+use super::cut::statements;
+use super::defined::evident;
+use crate::protocol::BinaryOp;
+use crate::protocol::Domain;
+use crate::protocol::Expr;
+use crate::protocol::Iteration;
+use crate::protocol::ParamId;
+use crate::protocol::Protocol;
+use crate::protocol::Stmt;
+use crate::protocol::StmtKind;
+use crate::protocol::VarId;
+use crate::protocol::Work;
+
+/// Expressions with more parts than these are not compared.
+const MAX_SIZE: usize = 64;
+
+/// The same protocol with its programs in normal form.
+pub fn normal(protocol: &Protocol) -> Protocol {
+    let tight = protocol.tightened();
+    let single = |param: usize| match &tight.params[param].domain {
+        Domain::Range(lo, hi) if lo == hi => Some(*lo),
+        Domain::Set(values) => match values[..] {
+            [only] => Some(only),
+            _ => None,
+        },
+        _ => None,
+    };
+    let rewriter = Rewriter {
+        protocol,
+        single: (0..protocol.params.len()).map(single).collect(),
+    };
+    let mut normal = protocol.clone();
+    for role in &mut normal.roles {
+        role.body = rewriter.block(&role.body);
+    }
+    normal
+}
+
+struct Rewriter<'p> {
+    protocol: &'p Protocol,
+    /// The values of parameters that have only one.
+    single: Vec<Option<i64>>,
+}
+
+/// A loop over a range.
+struct Loop<'s> {
+    var: VarId,
+    lo: &'s Expr,
+    hi: &'s Expr,
+    descending: bool,
+    body: &'s [Stmt],
+}
+
+fn range(stmt: &Stmt) -> Option<Loop<'_>> {
+    match &stmt.kind {
+        StmtKind::For {
+            var,
+            over: Iteration::Range { lo, hi, descending },
+            body,
+        } => Some(Loop {
+            var: *var,
+            lo,
+            hi,
+            descending: *descending,
+            body,
+        }),
+        _ => None,
+    }
+}
+
+impl Rewriter<'_> {
+    fn block(&self, body: &[Stmt]) -> Vec<Stmt> {
+        let mut all: Vec<Stmt> = Vec::new();
+        for stmt in body {
+            for stmt in self.statement(stmt) {
+                match all.last().and_then(|first| self.joined(first, &stmt)) {
+                    Some(whole) => {
+                        all.pop();
+                        all.push(whole);
+                    }
+                    None => all.push(stmt),
+                }
+            }
+        }
+        all
+    }
+
+    fn statement(&self, stmt: &Stmt) -> Vec<Stmt> {
+        let mut stmt = stmt.clone();
+        match &mut stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                *then = self.block(then);
+                *otherwise = self.block(otherwise);
+            }
+            StmtKind::For { body, .. } => *body = self.block(body),
+            _ => return vec![stmt],
+        }
+        if let Some(only) = self.unguarded(&stmt) {
+            stmt = only;
+        }
+        let Some(Loop { body, .. }) = range(&stmt) else {
+            return vec![stmt];
+        };
+        if body.last().is_some_and(|last| self.idle_exit(&stmt, last))
+            && let StmtKind::For { body, .. } = &mut stmt.kind
+        {
+            body.pop();
+        }
+        self.short(&stmt).unwrap_or_else(|| vec![stmt])
+    }
+
+    /// A loop of no iteration or of one, without the loop.
+    fn short(&self, stmt: &Stmt) -> Option<Vec<Stmt>> {
+        let this = range(stmt)?;
+        if breaks(this.body) || !self.evident(this.lo) || !self.evident(this.hi) {
+            return None;
+        }
+        let trips = algebra::sub(this.hi.clone(), this.lo.clone());
+        let trips = algebra::replace(&trips, &|_| None, &|ParamId(at)| {
+            self.single[at].map(Expr::Int)
+        });
+        match self.difference(&trips, &Expr::Int(0))? {
+            Expr::Int(..=0) => Some(Vec::new()),
+            Expr::Int(1) => {
+                let mut all = Vec::new();
+                if says(this.body, this.var) {
+                    let kind = StmtKind::Assign {
+                        var: this.var,
+                        value: this.lo.clone(),
+                    };
+                    let this = stmt.clone();
+                    all.push(Stmt { kind, ..this });
+                }
+                all.extend_from_slice(this.body);
+                Some(all)
+            }
+            _ => None,
+        }
+    }
+
+    /// The loop of a branch that is taken wherever the loop goes around.
+    fn unguarded(&self, stmt: &Stmt) -> Option<Stmt> {
+        let StmtKind::If {
+            condition,
+            then,
+            otherwise,
+        } = &stmt.kind
+        else {
+            return None;
+        };
+        let ([only], []) = (&then[..], &otherwise[..]) else {
+            return None;
+        };
+        let this = range(only)?;
+        if ![condition, this.lo, this.hi]
+            .iter()
+            .all(|e| self.evident(e))
+        {
+            return None;
+        }
+        let trips = self.difference(this.hi, this.lo)?;
+        let implied = |part: &Expr| {
+            let above = self.above(part)?;
+            self.never_less(&above, &trips).then_some(())
+        };
+        implied(condition).map(|()| only.clone())
+    }
+
+    /// A branch at the end of a loop that leaves it in its last iteration.
+    fn idle_exit(&self, stmt: &Stmt, last: &Stmt) -> bool {
+        let (
+            Some(this),
+            StmtKind::If {
+                condition,
+                then,
+                otherwise,
+            },
+        ) = (range(stmt), &last.kind)
+        else {
+            return false;
+        };
+        let leaves =
+            matches!(&then[..], [only] if only.kind == StmtKind::Break) && otherwise.is_empty();
+        let changed = leave::changed(this.body);
+        let moves = |e: &Expr| changed.iter().any(|var| algebra::mentions(e, *var));
+        if !leaves
+            || !self.evident(condition)
+            || [condition, this.lo, this.hi].iter().any(|e| moves(e))
+            || changed.contains(&this.var)
+        {
+            return false;
+        }
+        // How far beyond the last iteration but one it is, at least 0 in the last one alone.
+        let var = Expr::Var(this.var);
+        let late = match this.descending {
+            false => algebra::add(algebra::sub(var, this.hi.clone()), Expr::Int(1)),
+            true => algebra::sub(this.lo.clone(), var),
+        };
+        if let Expr::Binary(BinaryOp::Eq, a, b) = condition {
+            let ways = [self.difference(a, b), self.difference(b, a)];
+            return ways
+                .iter()
+                .flatten()
+                .any(|zero| self.never_less(&late, zero));
+        }
+        let above = self.above(condition);
+        above.is_some_and(|above| self.never_less(&late, &algebra::sub(above, Expr::Int(1))))
+    }
+
+    /// A loop whose first iteration stands before it, as one loop.
+    fn joined(&self, first: &Stmt, rest: &Stmt) -> Option<Stmt> {
+        let this = range(rest)?;
+        let changed = leave::changed(this.body);
+        let moves = |e: &Expr| changed.iter().any(|var| algebra::mentions(e, *var));
+        let (condition, body) = match &first.kind {
+            StmtKind::If {
+                condition,
+                then,
+                otherwise,
+            } if otherwise.is_empty() => (condition.clone(), then),
+            // As often as the lesser of 1 and what says whether there is an iteration.
+            StmtKind::For {
+                var,
+                over:
+                    Iteration::Range {
+                        lo: Expr::Int(0),
+                        hi: Expr::Binary(BinaryOp::Min, a, b),
+                        ..
+                    },
+                body,
+            } if !says(body, *var) => {
+                let amount = match (&**a, &**b) {
+                    (Expr::Int(1), amount) | (amount, Expr::Int(1)) => amount.clone(),
+                    _ => return None,
+                };
+                (Expr::binary(BinaryOp::Ge, amount, Expr::Int(1)), body)
+            }
+            _ => return None,
+        };
+        let plain = [&condition, this.lo, this.hi];
+        if this.descending
+            || leave::leaving(body).is_some()
+            || says(this.body, this.var)
+            || !plain.iter().all(|e| self.evident(e) && !moves(e))
+            || !alike(body, this.body)
+        {
+            return None;
+        }
+        // The condition is that the loop from one iteration earlier goes around at all.
+        let lo = algebra::sub(this.lo.clone(), Expr::Int(1));
+        let above = self.above(&condition)?;
+        let trips = algebra::sub(this.hi.clone(), lo.clone());
+        if self.difference(&above, &trips)? != Expr::Int(0) {
+            return None;
+        }
+        let over = Iteration::Range {
+            lo: self.difference(&lo, &Expr::Int(0))?,
+            hi: this.hi.clone(),
+            descending: false,
+        };
+        let kind = StmtKind::For {
+            var: this.var,
+            over,
+            body: this.body.to_vec(),
+        };
+        Some(Stmt {
+            kind,
+            ..rest.clone()
+        })
+    }
+
+    /// What is at least 1 exactly where a comparison holds.
+    fn above(&self, condition: &Expr) -> Option<Expr> {
+        let Expr::Binary(op, a, b) = condition else {
+            return None;
+        };
+        let difference = |a: &Expr, b: &Expr| self.difference(a, b);
+        let one = || Expr::Int(1);
+        match op {
+            BinaryOp::Lt => difference(b, a),
+            BinaryOp::Gt => difference(a, b),
+            BinaryOp::Le => Some(algebra::add(difference(b, a)?, one())),
+            BinaryOp::Ge => Some(algebra::add(difference(a, b)?, one())),
+            // Of two that differ, and one of which is never less.
+            BinaryOp::Ne => {
+                let ways = [difference(a, b)?, difference(b, a)?];
+                ways.into_iter()
+                    .find(|way| never_negative(self.protocol, way))
+            }
+            _ => None,
+        }
+    }
+
+    fn never_less(&self, a: &Expr, b: &Expr) -> bool {
+        let apart = self.difference(a, b);
+        apart.is_some_and(|apart| never_negative(self.protocol, &apart))
+    }
+
+    /// A difference, expanded.
+    fn difference(&self, a: &Expr, b: &Expr) -> Option<Expr> {
+        if size(a) > MAX_SIZE || size(b) > MAX_SIZE {
+            return None;
+        }
+        Polynomial::of(a).minus(&Polynomial::of(b)).to_expr()
+    }
+
+    fn evident(&self, expr: &Expr) -> bool {
+        evident(self.protocol, expr)
+    }
+}
+
+fn size(expr: &Expr) -> usize {
+    let parts: &[&Expr] = match expr {
+        Expr::Int(_) | Expr::Bool(_) | Expr::Param(_) | Expr::Var(_) => &[],
+        Expr::Neg(e) | Expr::Not(e) => &[e],
+        Expr::Binary(_, a, b) => &[a, b],
+        Expr::If(c, a, b) => &[c, a, b],
+        // More than is compared.
+        Expr::Visits(..) | Expr::Count { .. } => return usize::MAX,
+    };
+    let mut sizes = parts.iter().map(|part| size(part));
+    let sum = sizes.try_fold(1_usize, |sum, part| sum.checked_add(part));
+    sum.unwrap_or(usize::MAX)
+}
+
+/// Whether a body leaves the loop around it.
+fn breaks(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Break => true,
+        StmtKind::If {
+            then, otherwise, ..
+        } => breaks(then) || breaks(otherwise),
+        _ => false,
+    })
+}
+
+/// Whether a name occurs in a block, in what is done to data and claimed, too.
+fn says(body: &[Stmt], var: VarId) -> bool {
+    body.iter().any(|stmt| {
+        let mut found = false;
+        let mut look = |e: &Expr| found |= algebra::mentions(e, var);
+        statements::visit_exprs(stmt, &mut look);
+        match &stmt.kind {
+            StmtKind::Copy { touches, .. } => touches.iter().flat_map(|t| &t.index).for_each(look),
+            StmtKind::Access { work, .. } => match work {
+                Work::Now(touches) | Work::Async(touches) => {
+                    touches.iter().flat_map(|t| &t.index).for_each(look);
+                }
+                Work::Lifetime { data, .. } => data.iter().flat_map(|d| &d.index).for_each(look),
+                Work::Assert(claim) => {
+                    look(&claim.condition);
+                    let cells = claim.values.iter().flat_map(|(_, cell)| &cell.index);
+                    cells.for_each(look);
+                }
+                Work::CommitGroup | Work::WaitGroup { .. } | Work::Fence(_) => {}
+            },
+            StmtKind::If {
+                then, otherwise, ..
+            } => found |= says(then, var) || says(otherwise, var),
+            StmtKind::For { body, .. } => found |= says(body, var),
+            StmtKind::Assign { var: other, .. } => found |= *other == var,
+            _ => {}
+        }
+        found
+    })
+}
+
+/// Whether two blocks are the same but for where they stand.
+fn alike(a: &[Stmt], b: &[Stmt]) -> bool {
+    a.len() == b.len()
+        && a.iter().zip(b).all(|(a, b)| {
+            a.memory == b.memory
+                && match (&a.kind, &b.kind) {
+                    (
+                        StmtKind::If {
+                            condition,
+                            then,
+                            otherwise,
+                        },
+                        StmtKind::If {
+                            condition: other,
+                            then: others_then,
+                            otherwise: others_otherwise,
+                        },
+                    ) => {
+                        condition == other
+                            && alike(then, others_then)
+                            && alike(otherwise, others_otherwise)
+                    }
+                    // A variable of its own has another number in either.
+                    (StmtKind::For { .. }, _) | (_, StmtKind::For { .. }) => false,
+                    (a, b) => a == b,
+                }
+        })
+}

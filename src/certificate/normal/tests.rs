@@ -1,0 +1,142 @@
+//! What the normal form makes one, and what it leaves alone.
+
+use crate::text;
+
+use super::*;
+
+fn protocol(program: &str) -> Protocol {
+    let text = format!(
+        "protocol p param N in 0.. param M in 0.. param W in -4.. param K in 3..=3 param L in 1..=9 assume L == 2
+        mbarrier b {{ arrivals: 1 }} role r {{ var x = 0 {program} }}"
+    );
+    text::load(text.as_bytes()).unwrap_or_else(|found| panic!("{}", found[0].message))
+}
+
+/// Programs that are another one in normal form.
+#[test]
+fn spellings_are_one_program() {
+    for (program, other) in [
+        (
+            "for i in N..N + 1 { x = i arrive b }",
+            "var i = N x = i arrive b",
+        ),
+        ("for i in 2..K { arrive b }", "arrive b"),
+        (
+            "for i in 0..L - 1 descending { arrive b return }",
+            "arrive b return",
+        ),
+        ("for i in N..N { wait b 0 } arrive b", "arrive b"),
+        (
+            "if N > 0 { for i in 0..N { arrive b } }",
+            "for i in 0..N { arrive b }",
+        ),
+        (
+            "if N != 0 { for i in 0..N { arrive b } }",
+            "for i in 0..N { arrive b }",
+        ),
+        (
+            "if M <= N + M { for i in M..N { arrive b } }",
+            "for i in M..N { arrive b }",
+        ),
+        (
+            "for i in 0..N { arrive b if i + 1 >= N { break } }",
+            "for i in 0..N { arrive b }",
+        ),
+        (
+            "for i in M..N descending { arrive b if i == M { break } }",
+            "for i in M..N descending { arrive b }",
+        ),
+        (
+            "if N >= 1 { arrive b x = x + 1 } for i in 1..N { arrive b x = x + 1 }",
+            "for i in 0..N { arrive b x = x + 1 }",
+        ),
+        (
+            "for z in 0..min(1, N - M) { arrive b } for i in M + 1..N { arrive b }",
+            "for i in M..N { arrive b }",
+        ),
+    ] {
+        let (program, other) = (protocol(program), protocol(other));
+        let shown = |protocol: &Protocol| sketch(&normal(protocol).roles[0].body);
+        assert_eq!(shown(&program), shown(&other), "{}", program.source);
+        assert_ne!(sketch(&program.roles[0].body), shown(&program));
+    }
+}
+
+/// A block without places and numbers of variables.
+fn sketch(body: &[Stmt]) -> Vec<String> {
+    let mut all = Vec::new();
+    for stmt in body {
+        let mut exprs = Vec::new();
+        statements::visit_exprs(stmt, &mut |e| {
+            let e = Polynomial::of(e).to_expr().unwrap_or_else(|| e.clone());
+            exprs.push(algebra::replace(
+                &e,
+                &|_| Some(Expr::Var(VarId(0))),
+                &|_| None,
+            ));
+        });
+        let word = match &stmt.kind {
+            StmtKind::For { .. } => "for",
+            StmtKind::If { .. } => "if",
+            StmtKind::Assign { .. } => "assign",
+            StmtKind::Return => "return",
+            StmtKind::Break => "break",
+            StmtKind::Arrive { .. } => "arrive",
+            _ => "other",
+        };
+        all.push(format!("{word} {exprs:?}"));
+        match &stmt.kind {
+            StmtKind::If {
+                then, otherwise, ..
+            } => {
+                all.extend(sketch(then));
+                all.push("else".to_owned());
+                all.extend(sketch(otherwise));
+                all.push("end".to_owned());
+            }
+            StmtKind::For { body, .. } => {
+                all.extend(sketch(body));
+                all.push("end".to_owned());
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+/// Programs that only look like one of these: another one would do something else, or might be defined
+/// where this one is not.
+#[test]
+fn what_differs_stays() {
+    for program in [
+        "for i in 0..N { arrive b }",
+        "for i in 0..K { arrive b }",
+        "for i in 0..L { arrive b if x == 0 { break } }",
+        "for i in 0..1 { if N == 3 { break } arrive b }",
+        "for i in 0..1 / N { arrive b }",
+        "if N > 1 { for i in 0..N { arrive b } }",
+        "if W != 0 { for i in W..0 { arrive b } }",
+        "if M < N { for i in 0..N { arrive b } }",
+        "if 0 < N { for i in 0..N { arrive b } } else { arrive b }",
+        "if 0 < N && 1 / M == 0 { for i in 0..N { arrive b } }",
+        "if 0 < N / M { for i in 0..N / M { arrive b } }",
+        "for i in 0..N { arrive b if i == N - 2 { break } }",
+        "for i in 0..N { arrive b if i >= N - 2 { break } }",
+        "for i in 0..N { arrive b if i == N - 1 { return } }",
+        "for i in 0..N descending { arrive b if i == N - 1 { break } }",
+        "for i in 0..N { if i == N - 1 { break } arrive b }",
+        "for i in 0..N - x { arrive b x = 1 if i == N - x - 1 { break } }",
+        "for i in 0..N { arrive b if i == N - 1 && 1 / M == 0 { break } }",
+        "if N >= 2 { arrive b } for i in 1..N { arrive b }",
+        "if N >= 1 { arrive b } for i in 2..N { arrive b }",
+        "if N >= 1 { wait b 0 } for i in 1..N { arrive b }",
+        "if N >= 1 { arrive b return } for i in 1..N { arrive b return }",
+        "if N >= 1 { x = 1 } for i in 1..N { x = i }",
+        "if x < N { x = x + 1 } for i in x + 1..N { x = x + 1 }",
+        "for z in 0..min(2, N) { arrive b } for i in 1..N { arrive b }",
+        "for t in 0..N { for k in 0..M { arrive b } }",
+    ] {
+        let protocol = protocol(program);
+        assert_eq!(normal(&protocol), protocol, "{program}");
+    }
+}
