@@ -7,6 +7,7 @@ mod certify;
 mod check;
 mod claims;
 mod csr;
+mod culprits;
 mod docs;
 mod encodings;
 mod export;

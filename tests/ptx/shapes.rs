@@ -48,7 +48,7 @@ fn a_gemm_with_tensor_copies() {
     insta::assert_snapshot!(check("tensor_gemm.ptx", "tensor_gemm_counts_threads"), @"
     exit 1
     --- stdout
-    tensor_gemm.ptx: deadlock: REFUTED at param_3_over_64 = 5: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 254 arrivals pending and nothing changes that: warp4, which still arrives at it, itself waits for full_bar[0] to leave phase 1
+    tensor_gemm.ptx: deadlock: REFUTED at param_3_over_64 = 5: empty_bar[0] takes 256 arrivals, 2 came (warp4 and warp8), and warp0 waits for the rest (line 608): no other statement arrives there
     --- stderr
     ");
     insta::assert_snapshot!(check("tensor_gemm.ptx", "tensor_gemm_releases_early"), @"
@@ -732,20 +732,20 @@ fn a_barrier_of_the_grid_that_one_thread_keeps() {
     insta::assert_snapshot!(resident("stages_of_the_grid_one_more"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_param_1 >= 2, but at_param_1 is 1 and stays 1: nobody else adds to it
+    persistent.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_param_1 >= 2 (line 2486), but at_param_1 stays 1 and nobody adds to it: only cta[0] itself would, after that wait
     --- stderr
     ");
     insta::assert_snapshot!(resident("stages_of_the_grid_count_less"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at nctaid_x = 2, R = 2: cta[1] waits for at_param_1 >= 6, but at_param_1 is 5 and stays 5: nobody who is left adds to it (cta[0] did and will not again)
+    persistent.ptx: deadlock: REFUTED at nctaid_x = 2, R = 2: cta[1] waits for at_param_1 >= 6 (line 2674), but at_param_1 stays 5 and no more is added to it: cta[0] adds to it 2 times and has ended
     --- stderr
     ");
     // Not all CTAs fit.
     insta::assert_snapshot!(check("persistent.ptx", "stages_of_the_grid"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[0] waits for at_param_1 >= 2, but at_param_1 is 1 and stays 1: cta[1], which still adds to it, cannot start: cta[0] holds the only place
+    persistent.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[0] waits for at_param_1 >= 2 (line 2365), which needs cta[1]; that cannot start, because cta[0] holds the only place
     --- stderr
     ");
 }
