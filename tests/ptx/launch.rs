@@ -263,10 +263,11 @@ fn arithmetic_that_no_synchronization_needs_restricts_nothing() {
     let widened = format!("{product}cvt.s64.s32 %rd4, %r4;");
     let in_a_warp =
         format!("setp.lt.u32 %p4, %r1, 32;\n@%p4 bra W;\n{product}shr.s32 %r5, %r4, 3;\nW:");
-    let hangs = "kernel.ptx: deadlock: REFUTED at p_n = 9: warp0 waits for 64 threads at cta_bar[1], but 32 threads are \
-                 there (warp0) and nothing changes that: nobody else comes to it";
+    let hangs = "kernel.ptx: deadlock: REFUTED at p_n = 9: cta_bar[1] takes 64 threads, 32 came \
+                 (warp0), and nobody else comes";
     for code in [&widened, &in_a_warp] {
-        assert_eq!(verdicts(&[], code), hangs);
+        let found = verdicts(&[], code);
+        assert!(found.starts_with(hangs), "{found}");
         let large = verdicts(&["--set", "p_n=4096"], code);
         assert!(large.contains("REFUTED at p_n = 4096"), "{large}");
     }
