@@ -18,13 +18,13 @@ use std::time::Duration;
 use std::time::Instant;
 
 use crate::patience;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::semantics::step;
 use crate::semantics::unfold;
 use crate::text;
 use crate::text::Narrowing;
 use crate::verdict;
-use crate::verdict::Property;
 use crate::verdict::Shared;
 use crate::verdict::deadlock::Internal;
 use crate::verdict::deadlock::Settings;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::hunt;
 use crate::hunt::Hunter;
 use crate::hunt::grid;
+use crate::protocol::Property;
 use crate::protocol::Protocol;
-use crate::verdict::Property;
 
 /// Time for one property of one candidate.
 const TIME: Duration = Duration::from_millis(600);

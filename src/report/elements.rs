@@ -11,7 +11,7 @@ use crate::semantics::instance::OpKind;
 use crate::semantics::step::State;
 use crate::witness;
 
-use super::obstacle::position;
+use super::culprit::position;
 
 /// One element in a state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

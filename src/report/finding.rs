@@ -129,6 +129,12 @@ impl Finding {
         let quoted = self
             .line
             .and_then(|line| kernel.lines().nth(line.checked_sub(1)?));
+        if let Some(counterexample) = &mut self.counterexample {
+            let line_of = |line: usize| lines.get(line.checked_sub(1)?).copied().flatten();
+            counterexample.stuck.say(line_of);
+            self.summary = counterexample.summary();
+            self.reason = Some(counterexample.stuck.sentence.clone());
+        }
         self.kernel = Some(Kernel {
             file: file.to_owned(),
             quoted: quoted.unwrap_or_default().trim().replace('\t', " "),
@@ -157,6 +163,16 @@ pub struct Counterexample {
     /// The other run, where the violation is that two runs differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub second_trace: Vec<Event>,
+}
+
+impl Counterexample {
+    /// The input and what goes wrong, as after the verdict.
+    fn summary(&self) -> String {
+        match self.input.as_str() {
+            "" => self.stuck.sentence.clone(),
+            input => format!("at {input}: {}", self.stuck.sentence),
+        }
+    }
 }
 
 /// A counterexample beside the one that decided.
@@ -234,11 +250,15 @@ pub fn finding(
         }
         Verdict::Unknown { reason, span } => {
             unknown(&mut finding, protocol, reason, *span);
-            finding.hint = Some(
-                "give it more time (--timeout), fix parameters (--set P=V), or search concrete \
-                 values exhaustively (warplock explore)"
+            // What a statement does wrong does not become right with time.
+            finding.hint = Some(match span {
+                Some(_) => "the statement itself is at fault: correct it, or exclude such inputs \
+                            (`assume` in the text, or --assume EXPR)"
                     .to_owned(),
-            );
+                None => "give it more time (--timeout), fix parameters (--set P=V), or search \
+                         concrete values exhaustively (warplock explore)"
+                    .to_owned(),
+            });
         }
     }
     Ok(finding)
@@ -317,14 +337,10 @@ fn refuted(
     let stuck = stuck::shown(protocol, &replayed);
     let input = input::sentence(protocol, &replayed.input);
     finding.verdict = Word::Refuted;
-    finding.summary = match input.as_str() {
-        "" => stuck.sentence.clone(),
-        input => format!("at {input}: {}", stuck.sentence),
-    };
     finding.reason = Some(stuck.sentence.clone());
     finding.line = stuck.line;
     finding.parameters = Some(parameters(protocol, &replayed.input));
-    finding.counterexample = Some(Counterexample {
+    let counterexample = Counterexample {
         input,
         smallest: refutation.smallest.clone(),
         patterns: input::patterns(protocol, &replayed.input),
@@ -335,7 +351,9 @@ fn refuted(
         second_trace: replayed.second.as_ref().map_or_else(Vec::new, |second| {
             trace::trace(&protocol.source, &replayed.instance, second)
         }),
-    });
+    };
+    finding.summary = counterexample.summary();
+    finding.counterexample = Some(counterexample);
     Ok(())
 }
 

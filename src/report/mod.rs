@@ -5,9 +5,9 @@
 //! ends in ([`stuck`]); [`text`], [`json`] and [`sarif`] only lay it out.
 
 pub mod argument;
-mod chain;
 mod counting;
 pub mod csr;
+pub mod culprit;
 mod cuts;
 pub mod elements;
 pub mod expect;
@@ -16,7 +16,6 @@ pub mod finding;
 pub mod hazard;
 pub mod input;
 pub mod json;
-mod obstacle;
 mod orders;
 mod ranges;
 pub mod repro;

@@ -3,20 +3,18 @@
 use serde::Serialize;
 
 use crate::protocol::Protocol;
-use crate::semantics::instance::Instance;
 use crate::semantics::step;
-use crate::semantics::step::State;
 use crate::witness;
 use crate::witness::Replayed;
 
-use super::chain;
+use super::culprit;
+use super::culprit::Cause;
+use super::culprit::Culprit;
+use super::culprit::Scene;
 use super::elements;
 use super::elements::Element;
 use super::hazard;
-use super::obstacle::Obstacle;
-use super::obstacle::Obstacles;
 use super::trace;
-use super::words;
 
 /// A stuck state, explained.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -24,8 +22,11 @@ pub struct Stuck {
     /// Whether nobody can go on.
     #[serde(skip)]
     pub is_final: bool,
-    /// One sentence about the wait that explains the others best.
+    /// One sentence about what made it so.
     pub sentence: String,
+    /// What kind of cause that is; absent where somebody can go on, and of a hazard.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
     /// The line of that wait, from 1.
     pub line: Option<usize>,
     /// Every member that started and waits.
@@ -36,7 +37,13 @@ pub struct Stuck {
     pub chain: Vec<String>,
     /// Every element that is used.
     pub elements: Vec<Element>,
+    /// The same cause, for whoever words it anew.
+    #[serde(skip)]
+    pub culprit: Option<Culprit>,
 }
+
+/// What is said where nothing is wrong yet.
+const GOES_ON: &str = "somebody can still go on";
 
 /// A member that waits in vain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -57,53 +64,70 @@ pub struct Blocked {
 
 /// Explains a state in which nobody can go on. In any other state it only lists who is blocked:
 /// there is no reason yet.
-pub fn explain(protocol: &Protocol, instance: &Instance, state: &State) -> Stuck {
-    let is_stuck = step::is_stuck(instance, state);
-    let obstacles = Obstacles::new(instance, state);
+pub fn explain(scene: Scene<'_>) -> Stuck {
+    let Scene {
+        protocol,
+        instance,
+        state,
+        ..
+    } = scene;
     let waiting = step::blocked(instance, state);
-    let chain = waiting
-        .first()
-        .filter(|_| is_stuck)
-        .map(|first| chain::from(&obstacles, first.member));
-    let root = chain.as_ref().and_then(chain::Chain::root);
-    let line = root.and_then(|(_, obstacle)| match obstacle {
-        Obstacle::Wait(op, _) => Some(trace::line(&protocol.source, instance, op)),
-        Obstacle::Place(_) | Obstacle::Turn(_) => None,
+    let culprit = culprit::find(scene);
+    let why = |at: usize| {
+        let known = culprit.as_ref().and_then(|culprit| culprit.why.get(at));
+        known.cloned().unwrap_or_else(|| GOES_ON.to_owned())
+    };
+    let blocked = waiting.iter().enumerate().map(|(at, b)| Blocked {
+        member: instance.member_name(b.member),
+        line: trace::line(&protocol.source, instance, &b.op),
+        element: instance.cell_name(b.op.cell),
+        wants: witness::wanted(b.op.kind),
+        value: witness::shown(instance, &b.cell),
+        why: why(at),
     });
-    let blocked = waiting.iter().filter_map(|b| {
-        let obstacle = obstacles.of(b.member)?;
-        Some(Blocked {
-            member: instance.member_name(b.member),
-            line: trace::line(&protocol.source, instance, &b.op),
-            element: instance.cell_name(b.op.cell),
-            wants: witness::wanted(b.op.kind),
-            value: witness::shown(instance, &b.cell),
-            why: if is_stuck {
-                words::why(&obstacles, b.member, &obstacle)
-            } else {
-                "somebody can still go on".to_owned()
-            },
-        })
-    });
+    let blocked = blocked.collect();
     let unstarted = step::unstarted(state).into_iter();
-    Stuck {
-        is_final: is_stuck,
-        sentence: root.map_or_else(
-            || "somebody can still go on".to_owned(),
-            |(member, obstacle)| words::sentence(&obstacles, *member, obstacle),
-        ),
-        line,
-        blocked: blocked.collect(),
+    let mut stuck = Stuck {
+        is_final: step::is_stuck(instance, state),
+        sentence: GOES_ON.to_owned(),
+        cause: None,
+        line: None,
+        blocked,
         unstarted: unstarted.map(|m| instance.member_name(m)).collect(),
-        chain: chain.map_or_else(Vec::new, |chain| sentences(&obstacles, &chain)),
+        chain: Vec::new(),
         elements: elements::elements(instance, state),
+        culprit: None,
+    };
+    if let Some(culprit) = culprit {
+        stuck.line = culprit.line;
+        stuck.cause = Some(culprit.cause);
+        stuck.culprit = Some(culprit);
+        stuck.say(Some);
+    }
+    stuck
+}
+
+impl Stuck {
+    /// Words the sentences anew for a reader to whom the lines of the protocol's text are these.
+    pub fn say(&mut self, line_of: impl Fn(usize) -> Option<usize> + Copy) {
+        if let Some(culprit) = &self.culprit {
+            self.sentence = culprit.sentence.say(line_of);
+            let chain = culprit.chain.iter();
+            self.chain = chain.map(|link| link.say(line_of)).collect();
+        }
     }
 }
 
 /// Explains what a replayed counterexample shows: the stuck state it ends in, or the hazard.
 pub fn shown(protocol: &Protocol, replayed: &Replayed) -> Stuck {
     let Some((found, data)) = &replayed.hazard else {
-        return explain(protocol, &replayed.instance, &replayed.state);
+        return explain(Scene {
+            protocol,
+            instance: &replayed.instance,
+            input: Some(&replayed.input),
+            schedule: &replayed.schedule,
+            state: &replayed.state,
+        });
     };
     let source = &protocol.source;
     let told = hazard::tell(
@@ -116,23 +140,12 @@ pub fn shown(protocol: &Protocol, replayed: &Replayed) -> Stuck {
     Stuck {
         is_final: false,
         sentence: told.sentence,
+        cause: None,
         line: told.line,
         blocked: Vec::new(),
         unstarted: Vec::new(),
         chain: Vec::new(),
         elements: Vec::new(),
+        culprit: None,
     }
-}
-
-fn sentences(obstacles: &Obstacles<'_>, chain: &chain::Chain) -> Vec<String> {
-    let links = chain.links.iter();
-    let mut all: Vec<String> = links
-        .map(|(member, obstacle)| words::sentence(obstacles, *member, obstacle))
-        .collect();
-    let back = chain.back_to.and_then(|back| chain.links.get(back));
-    if let Some((member, _)) = back {
-        let name = obstacles.instance().member_name(*member);
-        all.push(format!("which closes a cycle at {name}"));
-    }
-    all
 }

@@ -1,5 +1,6 @@
 //! Findings as text, for whoever has to fix the kernel.
 
+use super::culprit::Cause;
 use super::elements::Element;
 use super::elements::Use;
 use super::finding::Counterexample;
@@ -13,20 +14,50 @@ use super::stuck::Stuck;
 use super::style::Style;
 use super::trace::Event;
 
-/// How many elements are listed.
-const ELEMENTS: usize = 24;
+/// The longest line of a table, in characters, where the width is not known.
+const WIDEST: usize = 160;
 
 /// How many uses of an element are listed.
 const USES: usize = 4;
 
-/// The longest line of a table, in characters.
-const WIDEST: usize = 160;
+/// How much of what is listed.
+#[derive(Clone, Copy)]
+struct Most {
+    /// Elements, and whether those with which all is well are among them.
+    elements: usize,
+    all_elements: bool,
+    /// Blocked members, links of a chain, groups of members that have not started.
+    members: usize,
+    /// Assumptions and notes.
+    assumptions: usize,
+    /// Lines in all; a run gets as many as are left.
+    lines: usize,
+    /// Steps of a run, at least.
+    steps: usize,
+}
 
-/// How many steps of a run are listed.
-const STEPS: usize = 60;
-
-/// How many blocked members are listed.
-const BLOCKED: usize = 12;
+impl Most {
+    fn of(style: Style) -> Most {
+        if style.verbose {
+            return Most {
+                elements: 1024,
+                all_elements: true,
+                members: 1024,
+                assumptions: usize::MAX,
+                lines: usize::MAX,
+                steps: usize::MAX,
+            };
+        }
+        Most {
+            elements: 4,
+            all_elements: false,
+            members: 4,
+            assumptions: 6,
+            lines: 25,
+            steps: 3,
+        }
+    }
+}
 
 /// How much to say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +83,7 @@ pub fn finding(finding: &Finding, detail: Detail) -> String {
         finding.summary
     );
     if detail.quiet {
-        return out;
+        return style.fitted(&out);
     }
     if let Some(line) = finding.line {
         out.push_str(&match &finding.kernel {
@@ -66,16 +97,35 @@ pub fn finding(finding: &Finding, detail: Detail) -> String {
             None => snippet(&finding.file, &finding.source, line, style),
         });
     }
+    let after = after(finding, detail);
     if let Some(counterexample) = &finding.counterexample {
-        out.push_str(&self::counterexample(counterexample, style));
+        let used = out.lines().count() + after.lines().count();
+        out.push_str(&self::counterexample(counterexample, style, used));
     }
+    out.push_str(&after);
+    style.fitted(&out)
+}
+
+/// What stands behind a counterexample.
+fn after(finding: &Finding, detail: Detail) -> String {
+    let style = detail.style;
+    let mut out = String::new();
     let others: Vec<String> = finding.further.iter().map(further).collect();
     list(&mut out, style, "further counterexamples", &others);
     if let Some(proof) = finding.proof.as_ref().filter(|_| detail.argument) {
         out.push_str(&self::proof(proof, style));
     }
     list(&mut out, style, "notes", &finding.notes);
-    list(&mut out, style, "assumptions", &finding.assumptions);
+    if finding.counterexample.is_some() && !style.verbose {
+        // A run that hangs rests on fewer of them than a proof does.
+        let most = Most::of(style).assumptions;
+        let assumptions = shortened(finding.assumptions.clone(), most).join("; ");
+        if !assumptions.is_empty() {
+            list(&mut out, style, "assumptions", &[assumptions]);
+        }
+    } else {
+        list(&mut out, style, "assumptions", &finding.assumptions);
+    }
     if let Some(proof) = &finding.proof {
         let title = style.bold("checked by:");
         out.push_str(&format!("  {title} {}\n", proof.checked_by));
@@ -128,14 +178,17 @@ fn quoted(place: &str, line: usize, text: &str, style: Style) -> String {
     )
 }
 
-fn counterexample(counterexample: &Counterexample, style: Style) -> String {
-    let mut out = run(
+fn counterexample(counterexample: &Counterexample, style: Style, used: usize) -> String {
+    let other = other_run(&counterexample.second_trace, style);
+    let used = used + 1 + other.lines().count();
+    let mut out = run_after(
         &counterexample.patterns,
         &counterexample.stuck,
         &counterexample.trace,
         style,
+        used,
     );
-    out.push_str(&other_run(&counterexample.second_trace, style));
+    out.push_str(&other);
     let smallest = std::slice::from_ref(&counterexample.smallest);
     list(&mut out, style, "minimal", smallest);
     out
@@ -166,6 +219,18 @@ fn further(further: &Further) -> String {
 
 /// A run and the state it ends in.
 pub fn run(patterns: &[Pattern], stuck: &Stuck, events: &[Event], style: Style) -> String {
+    style.fitted(&run_after(patterns, stuck, events, style, 3))
+}
+
+/// The same, where so many lines are used already.
+fn run_after(
+    patterns: &[Pattern],
+    stuck: &Stuck,
+    events: &[Event],
+    style: Style,
+    used: usize,
+) -> String {
+    let most = Most::of(style);
     let mut out = String::new();
     for pattern in patterns {
         if let Some(lines) = pattern.drawing() {
@@ -174,8 +239,11 @@ pub fn run(patterns: &[Pattern], stuck: &Stuck, events: &[Event], style: Style) 
         }
     }
     out.push_str(&elements(stuck, style));
-    if stuck.chain.len() > 1 {
-        list(&mut out, style, "who waits for whom", &stuck.chain);
+    // The first line has told a circle already.
+    let told = matches!(stuck.cause, Some(Cause::Circular | Cause::NoPlace));
+    if stuck.chain.len() > 1 && (!told || stuck.chain.len() > 4 || style.verbose) {
+        let links = shortened(stuck.chain.clone(), most.members);
+        list(&mut out, style, "who waits for whom", &links);
     }
     // A chain already says why each of its members waits.
     if stuck.blocked.len() > stuck.chain.len() {
@@ -193,12 +261,12 @@ pub fn run(patterns: &[Pattern], stuck: &Stuck, events: &[Event], style: Style) 
             &mut out,
             style,
             "blocked",
-            &shortened(lines.collect(), BLOCKED),
+            &shortened(lines.collect(), most.members),
         );
     }
     if !stuck.unstarted.is_empty() {
         let names: Vec<&str> = stuck.unstarted.iter().map(String::as_str).collect();
-        let names = shortened(ranges::ranges(&names), BLOCKED);
+        let names = shortened(ranges::ranges(&names), most.members);
         let title = if stuck.is_final {
             "never started"
         } else {
@@ -206,27 +274,32 @@ pub fn run(patterns: &[Pattern], stuck: &Stuck, events: &[Event], style: Style) 
         };
         list(&mut out, style, title, &[names.join(", ")]);
     }
-    list(&mut out, style, "trace", &trace(events));
+    // A title and a line about those that are left out.
+    let used = used + out.lines().count() + 2;
+    let steps = most.lines.saturating_sub(used).max(most.steps);
+    let lines = trace(events, steps);
+    list(&mut out, style, "trace", &lines);
     out
 }
 
 /// The second of two runs that differ.
 pub fn other_run(events: &[Event], style: Style) -> String {
     let mut out = String::new();
-    list(&mut out, style, "the other run", &trace(events));
+    let steps = Most::of(style).steps;
+    list(&mut out, style, "the other run", &trace(events, steps));
     out
 }
 
 /// A run, one line per step or per number of neighbours who do the same one after the other; the
 /// beginning of a long one is left out.
-fn trace(events: &[Event]) -> Vec<String> {
+fn trace(events: &[Event], steps: usize) -> Vec<String> {
     let alike = |a: &Event, b: &Event| a.deed.goes_on_with(b.deed);
     let mut runs = ranges::together(events, |event| &event.member, alike);
-    let shown = runs.split_off(runs.len().saturating_sub(STEPS));
+    let shown = runs.split_off(runs.len().saturating_sub(steps));
     let hidden: usize = runs.iter().map(|(_, run)| run.len()).sum();
     let mut lines = Vec::new();
     if hidden > 0 {
-        lines.push(format!("... {hidden} earlier steps"));
+        lines.push(format!("... {hidden} earlier steps (-v shows them)"));
     }
     let mut number = hidden;
     let mut rows = Vec::new();
@@ -258,24 +331,32 @@ fn trace(events: &[Event]) -> Vec<String> {
 
 /// What became of every element: a table, or a list where that would be too wide.
 fn elements(stuck: &Stuck, style: Style) -> String {
-    let elements: &[Element] = &stuck.elements;
+    let most = Most::of(style);
+    // Where nobody waits in vain, all is well with an element, however much is left to do there.
+    let waits = |element: &&Element| {
+        let mut names = stuck.blocked.iter().map(|b| &b.element);
+        most.all_elements || stuck.blocked.is_empty() || names.any(|n| *n == element.element)
+    };
+    let elements: Vec<&Element> = stuck.elements.iter().filter(waits).collect();
     if elements.is_empty() {
         return String::new();
     }
-    let shown = &elements[..elements.len().min(ELEMENTS)];
+    let shown = &elements[..elements.len().min(most.elements)];
     let open = if stuck.is_final { "never" } else { "not yet" };
     let mut out = table(shown, open, style);
-    if out.lines().any(|line| line.chars().count() > WIDEST) {
+    let widest = style.width.unwrap_or(WIDEST);
+    if out.lines().any(|line| line.chars().count() > widest) {
         out = listed(shown, open, style);
     }
-    if elements.len() > ELEMENTS {
-        out.push_str(&format!("  ... and {} more\n", elements.len() - ELEMENTS));
+    if elements.len() > shown.len() {
+        let more = elements.len() - shown.len();
+        out.push_str(&format!("  ... and {more} more elements (-v shows them)\n"));
     }
     out
 }
 
 /// Who waits for what and who changes what, where something is still to happen.
-fn listed(elements: &[Element], open: &str, style: Style) -> String {
+fn listed(elements: &[&Element], open: &str, style: Style) -> String {
     let mut out = format!("  {}\n", style.bold("elements:"));
     for element in elements {
         let (name, value) = (&element.element, &element.value);
@@ -293,7 +374,7 @@ fn listed(elements: &[Element], open: &str, style: Style) -> String {
     out
 }
 
-fn table(elements: &[Element], open: &str, style: Style) -> String {
+fn table(elements: &[&Element], open: &str, style: Style) -> String {
     let mut rows = vec![
         [
             "element",
@@ -398,7 +479,12 @@ fn list(out: &mut String, style: Style, title: &str, lines: &[String]) {
     if lines.is_empty() {
         return;
     }
-    out.push_str(&format!("  {}\n", style.bold(&format!("{title}:"))));
+    let title = style.bold(&format!("{title}:"));
+    if let [line] = lines {
+        out.push_str(&format!("  {title} {line}\n"));
+        return;
+    }
+    out.push_str(&format!("  {title}\n"));
     for line in lines {
         out.push_str(&format!("    {line}\n"));
     }

@@ -33,6 +33,15 @@ pub struct Choice {
     pub row: Vec<i64>,
 }
 
+/// How often a member came to an `if` or a loop, and how often it went in.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reached {
+    /// How often it came there.
+    pub times: u64,
+    /// How often the condition held; of a loop, how many trips it made in all.
+    pub taken: u64,
+}
+
 /// What a statement does to the statements after it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Flow {
@@ -49,6 +58,8 @@ pub(super) struct Walker<'a> {
     pub(super) cells: Vec<CellStart>,
     /// Where accesses to data are wanted, too.
     pub(super) data: Option<Gatherer>,
+    /// Where wanted: what the member being walked did at each `if` and loop.
+    pub(super) reached: Option<BTreeMap<StmtId, Reached>>,
     /// How many operations all members may have, and have so far.
     op_limit: u64,
     op_count: u64,
@@ -70,6 +81,7 @@ impl<'a> Walker<'a> {
             objects: Vec::new(),
             cells: Vec::new(),
             data: None,
+            reached: None,
             op_limit,
             op_count: 0,
             role: 0,
@@ -115,13 +127,16 @@ impl<'a> Walker<'a> {
                 } => {
                     let holds = self.env.truth(condition);
                     let holds = holds.map_err(|f| RunError::at(f, stmt.span))?;
+                    self.reach(stmt.id, 1, u64::from(holds));
                     self.block(if holds { then } else { otherwise })?
                 }
                 StmtKind::For { var, over, body } => {
                     let values = self.iteration(stmt.id, over);
                     let values = values.map_err(|f| RunError::at(f, stmt.span))?;
                     let mut flow = Flow::Onward;
+                    self.reach(stmt.id, 1, 0);
                     for value in values {
+                        self.reach(stmt.id, 0, 1);
                         let bound = self.env.tick().and_then(|()| self.env.set(*var, value));
                         bound.map_err(|f| RunError::at(f, stmt.span))?;
                         flow = self.block(body)?;
@@ -147,6 +162,14 @@ impl<'a> Walker<'a> {
             }
         }
         Ok(Flow::Onward)
+    }
+
+    fn reach(&mut self, stmt: StmtId, times: u64, taken: u64) {
+        if let Some(reached) = &mut self.reached {
+            let reached = reached.entry(stmt).or_default();
+            reached.times += times;
+            reached.taken += taken;
+        }
     }
 
     fn iteration(&mut self, stmt: StmtId, over: &Iteration) -> Result<Values, Fault> {

@@ -47,6 +47,7 @@ pub use super::admit::Limits;
 pub use super::admit::check_params;
 pub use super::admit::pattern_data;
 pub use super::program::Choice;
+pub use super::program::Reached;
 
 /// The instance of a protocol at an input.
 pub fn instantiate(protocol: &Protocol, input: &Input) -> Result<Instance, RunError> {
@@ -61,6 +62,48 @@ pub fn instantiate_with(
 ) -> Result<(Instance, Vec<Choice>), RunError> {
     let (instance, choices, _) = instantiate_all(protocol, input, limits, false)?;
     Ok((instance, choices))
+}
+
+/// What each member does at each `if` and loop of its program at an input that has an instance.
+pub fn reached(
+    protocol: &Protocol,
+    input: &Input,
+) -> Result<Vec<BTreeMap<StmtId, Reached>>, RunError> {
+    let limits = Limits::default();
+    let patterns = pattern_data(protocol, input, &limits)?;
+    let env = Env::new(protocol, &input.params, &patterns, limits.work);
+    let mut unfolder = Unfolder {
+        limits: &limits,
+        walker: Walker::new(input, env, limits.ops),
+        members: Vec::new(),
+    };
+    for object in &protocol.objects {
+        unfolder
+            .object(object)
+            .map_err(|f| RunError::at(f, object.span))?;
+    }
+    let mut all = Vec::new();
+    for (position, role) in protocol.roles.iter().enumerate() {
+        let in_header = |fault| RunError::at(fault, role.span);
+        unfolder.walker.env.clear();
+        let extents: Vec<Expr> = role.indices.iter().map(|i| i.extent.clone()).collect();
+        let extents = unfolder.walker.env.values(&extents).map_err(in_header)?;
+        size(&extents, limits.members, all.len() as u64, "members").map_err(in_header)?;
+        for index in IndexValues::new(&extents) {
+            unfolder.walker.env.clear();
+            for (name, value) in role.indices.iter().zip(&index) {
+                unfolder
+                    .walker
+                    .env
+                    .set(name.var, *value)
+                    .map_err(in_header)?;
+            }
+            unfolder.walker.reached = Some(BTreeMap::new());
+            unfolder.walker.walk(position, &index, &role.body)?;
+            all.push(unfolder.walker.reached.take().unwrap_or_default());
+        }
+    }
+    Ok(all)
 }
 
 /// The instance, the row orders it used and, where wanted, its data.

@@ -44,7 +44,7 @@ fn a_refuted_protocol() {
     insta::assert_snapshot!(folder.run(&["check", "lock_n_block.wlk"]), @"
     exit 1
     --- stdout
-    lock_n_block.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+    lock_n_block.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip
         --> lock_n_block.wlk:18
       18 |         wait dq[m] == n
       visits (rows: first index, # visited):
@@ -56,15 +56,8 @@ fn a_refuted_protocol() {
       trace:
         1  cta[0]  starts and has nothing to do
         2  cta[1]  starts
-      minimal:
-        smallest by (N, M, entries, R) among inputs with at most 4 values per index, entries per row and iterations per loop
-      assumptions:
-        N >= 1
-        M >= 1
-        R >= 1
-        a resident CTA that can go on eventually does
-        semaphore operations are atomic and seen in one order by everyone
-        CTAs start in the declared launch order, which CUDA does not promise
+      minimal: smallest by (N, M, entries, R) among inputs with at most 4 values per index, entries per row and iterations per loop
+      assumptions: N >= 1; M >= 1; R >= 1; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone; CTAs start in the declared launch order, which CUDA does not promise
       decided by event encoding in [time]
     --- stderr
     ");
@@ -74,12 +67,12 @@ fn a_refuted_protocol() {
 fn a_value_that_was_passed() {
     let folder = Folder::new();
     folder.library("delayed_release_csr.wlk");
-    insta::assert_snapshot!(folder.run(&["check", "-q", "delayed_release_csr.wlk"]), @r#"
+    insta::assert_snapshot!(folder.run(&["check", "-q", "delayed_release_csr.wlk"]), @"
     exit 1
     --- stdout
-    delayed_release_csr.wlk: deadlock: REFUTED at N = 1, M = 2, R = 1, visits = {(0, 0), (0, 1)}, row 0 of visits in the order 1, 0: cta[0] waits for dq[0] == 0, but dq[0] is 1 and never goes down: cta[0] itself added 1
+    delayed_release_csr.wlk: deadlock: REFUTED at N = 1, M = 2, R = 1, visits = {(0, 0), (0, 1)}, row 0 of visits in the order 1, 0: cta[0] waits for dq[0] == 0 (line 20), but cta[0] itself has already added 1 (line 23), and dq[0] never goes down
     --- stderr
-    "#);
+    ");
 }
 
 #[test]
@@ -90,7 +83,7 @@ fn places_that_are_taken_and_what_would_help() {
     insta::assert_snapshot!(shown, @"
     exit 1
     --- stdout
-    lock_rank_descending_launch.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(0, 0), (1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: cta[0], which still adds to it, cannot start: cta[1] holds the only place
+    lock_rank_descending_launch.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(0, 0), (1, 0)}: cta[1] waits for dq[0] == 1 (line 19), which needs cta[0]; that cannot start, because cta[1] holds the only place
         --> lock_rank_descending_launch.wlk:19
       19 |         wait dq[m] == rank(n, m)
       visits (rows: first index, # visited):
@@ -99,25 +92,11 @@ fn places_that_are_taken_and_what_would_help() {
         1 #
       element  start  now  waited for                                changed by                              completes
       dq[0]    0      0    cta[0] == 0 (never), cta[1] == 1 (never)  cta[0] + 1 (never), cta[1] + 1 (never)  no
-      who waits for whom:
-        cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: cta[0], which still adds to it, cannot start: cta[1] holds the only place
-        cta[0] cannot start: cta[1] holds the only place
-        which closes a cycle at cta[1]
-      never started:
-        cta[0]
-      trace:
-        1  cta[1]  starts
-      minimal:
-        smallest by (N, M, entries, R) among inputs with at most 4 values per index, entries per row and iterations per loop
-      notes:
-        with the whole grid resident at once it cannot hang (by the ticket rule)
-      assumptions:
-        N >= 1
-        M >= 1
-        R >= 1
-        a resident CTA that can go on eventually does
-        semaphore operations are atomic and seen in one order by everyone
-        CTAs start in the declared launch order, which CUDA does not promise
+      never started: cta[0]
+      trace: 1  cta[1]  starts
+      minimal: smallest by (N, M, entries, R) among inputs with at most 4 values per index, entries per row and iterations per loop
+      notes: with the whole grid resident at once it cannot hang (by the ticket rule)
+      assumptions: N >= 1; M >= 1; R >= 1; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone; CTAs start in the declared launch order, which CUDA does not promise
       decided by event encoding in [time]
     --- stderr
     ");
@@ -127,12 +106,12 @@ fn places_that_are_taken_and_what_would_help() {
 fn memory_that_was_not_cleared() {
     let folder = Folder::new();
     folder.library("unzeroed.wlk");
-    insta::assert_snapshot!(folder.run(&["check", "-q", "unzeroed.wlk"]), @r#"
+    insta::assert_snapshot!(folder.run(&["check", "-q", "unzeroed.wlk"]), @"
     exit 1
     --- stdout
-    unzeroed.wlk: deadlock: REFUTED at N = 1, M = 1, R = 1, visits = {(0, 0)}, dq[0] = 1 at the start: cta[0] waits for dq[0] == 0, but dq[0] is 1 and never goes down: it started at 1
+    unzeroed.wlk: deadlock: REFUTED at N = 1, M = 1, R = 1, visits = {(0, 0)}, dq[0] = 1 at the start: cta[0] waits for dq[0] == 0 (line 18), but dq[0] starts at 1 and never goes down
     --- stderr
-    "#);
+    ");
 }
 
 #[test]
@@ -153,28 +132,24 @@ role consumer warp {
 }
 ",
     );
-    insta::assert_snapshot!(folder.run(&["check", "barrier.wlk"]), @r#"
+    insta::assert_snapshot!(folder.run(&["check", "barrier.wlk"]), @"
     exit 1
     --- stdout
-    barrier.wlk: deadlock: REFUTED consumer waits for full to leave phase 0, but full is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (producer did and will not again)
+    barrier.wlk: deadlock: REFUTED full takes 2 arrivals, 1 came (producer), and consumer waits for the rest (line 9): no other statement arrives there
        --> barrier.wlk:9
       9 |     wait full 0
       element  start  now                 waited for                   changed by                 completes
       full     -      phase 0, 1 pending  consumer phase != 0 (never)  producer arrive 1          no
       empty    -      phase 0, 1 pending  producer phase != 0 (never)  consumer arrive 1 (never)  no
       who waits for whom:
-        producer waits for empty to leave phase 0, but empty is in phase 0 with 1 arrival pending and nothing changes that: consumer, which still arrives at it, itself waits for full to leave phase 0
-        consumer waits for full to leave phase 0, but full is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (producer did and will not again)
-      trace:
-        1  producer  arrives at full: phase 0, 1 pending  (line 5)
-      minimal:
-        the protocol has no parameters that could be smaller
-      assumptions:
-        a resident CTA that can go on eventually does
-        semaphore operations are atomic and seen in one order by everyone
+        producer (line 6) for consumer to arrive at empty
+        consumer (line 9) for full to leave phase 0
+      trace: 1  producer  arrives at full: phase 0, 1 pending  (line 5)
+      minimal: the protocol has no parameters that could be smaller
+      assumptions: a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       decided by adversarial schedules in [time]
     --- stderr
-    "#);
+    ");
 }
 
 /// Two CTAs that arrive on both barriers and wait on their own for `parity`.
@@ -202,7 +177,7 @@ fn a_hard_coded_phase_and_in_which_sense_the_input_is_the_smallest() {
     insta::assert_snapshot!(folder.run(&["check", "jacobi.wlk"]), @"
     exit 1
     --- stdout
-    jacobi.wlk: deadlock: REFUTED at T = 1, N = 2: thread[0][0] waits for bar[0] to leave phase 0, but bar[0] is in phase 0 with 2 arrivals pending and nothing changes that: nobody who is left arrives at it (thread[1][0] did and will not again)
+    jacobi.wlk: deadlock: REFUTED at T = 1, N = 2: thread[0][0] waits for bar[0] with parity 0 twice in a row (line 9), and bar[0] has completed 2 times by then, so that takes one more: thread[1][0] arrives 2 times and not again
        --> jacobi.wlk:9
       9 |         wait bar[cta] 0
       elements:
@@ -213,12 +188,10 @@ fn a_hard_coded_phase_and_in_which_sense_the_input_is_the_smallest() {
           waited for: thread[1][0] phase != 0 (never), thread[1][0] phase != 0
           changed by: thread[0][0] arrive 1, thread[0][0] arrive 1, thread[1][0] arrive 1, thread[1][0] arrive 1
       blocked:
-        thread[0][0] at line 9: bar[0] phase != 0, found phase 0, 2 pending: nobody who is left arrives at it (thread[1][0] did and will not again)
-        thread[1][0] at line 9: bar[1] phase != 0, found phase 0, 2 pending: nobody who is left arrives at it (thread[0][0] did and will not again)
+        thread[0][0] at line 9: bar[0] phase != 0, found phase 0, 2 pending: thread[1][0] arrives 2 times and not again
+        thread[1][0] at line 9: bar[1] phase != 0, found phase 0, 2 pending: thread[0][0] arrives 2 times and not again
       trace:
-         1  thread[0][0]  arrives at bar[0]: phase 0, 1 pending  (line 7)
-         2  thread[0][0]  arrives at bar[1]: phase 0, 1 pending  (line 8)
-         3  thread[1][0]  arrives at bar[1]: phase 1, 2 pending  (line 7)
+        ... 3 earlier steps (-v shows them)
          4  thread[1][0]  arrives at bar[0]: phase 1, 2 pending  (line 8)
          5  thread[0][0]  passes bar[0], which has left phase 0  (line 9)
          6  thread[0][0]  arrives at bar[0]: phase 1, 1 pending  (line 7)
@@ -226,13 +199,8 @@ fn a_hard_coded_phase_and_in_which_sense_the_input_is_the_smallest() {
          8  thread[1][0]  passes bar[1], which has left phase 0  (line 9)
          9  thread[1][0]  arrives at bar[1]: phase 0, 2 pending  (line 7)
         10  thread[1][0]  arrives at bar[0]: phase 0, 2 pending  (line 8)
-      minimal:
-        smallest by (T, N) among T in 1..=5, N in 0..=4; every smaller one of these was explored exhaustively
-      assumptions:
-        T >= 1
-        N >= 0
-        a resident CTA that can go on eventually does
-        semaphore operations are atomic and seen in one order by everyone
+      minimal: smallest by (T, N) among T in 1..=5, N in 0..=4; every smaller one of these was explored exhaustively
+      assumptions: T >= 1; N >= 0; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       decided by adversarial schedules in [time]
     --- stderr
     ");
@@ -240,7 +208,7 @@ fn a_hard_coded_phase_and_in_which_sense_the_input_is_the_smallest() {
     insta::assert_snapshot!(folder.run(&minimize), @"
     exit 1
     --- stdout
-    jacobi.wlk: deadlock: REFUTED at T = 1, N = 2: thread[0][0] waits for bar[0] to leave phase 0, but bar[0] is in phase 0 with 2 arrivals pending and nothing changes that: nobody who is left arrives at it (thread[1][0] did and will not again)
+    jacobi.wlk: deadlock: REFUTED at T = 1, N = 2: thread[0][0] waits for bar[0] with parity 0 twice in a row (line 9), and bar[0] has completed 2 times by then, so that takes one more: thread[1][0] arrives 2 times and not again
     --- stderr
     ");
 }
@@ -431,8 +399,7 @@ role consumer[c in 0..C] {
         rank_c1_s0_by_c0_s1: `wait full[p.index] p.phase` of consumer has a greater rank than the arrival that it is for, `arrive full[p.index]` of producer
         rank_c1_s0_by_c0_s2: `wait full[p.index] p.phase` of consumer has a greater rank than the arrival that it is for, `arrive full[0]` of producer
         rank_c0_s0_by_c1_s1: `wait empty[p.index] p.phase` of producer has a greater rank than the arrival that it is for, `arrive empty[p.index]` of consumer
-      notes:
-        no run reaches `arrive full[0]` in line 15, so the proof says nothing about it
+      notes: no run reaches `arrive full[0]` in line 15, so the proof says nothing about it
       assumptions:
         2 <= S <= 2
         C >= 1
@@ -515,7 +482,7 @@ role thread {
         N >= 1
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
-      hint: give it more time (--timeout), fix parameters (--set P=V), or search concrete values exhaustively (warplock explore)
+      hint: the statement itself is at fault: correct it, or exclude such inputs (`assume` in the text, or --assume EXPR)
       decided by explicit search in [time]
     --- stderr
     ");
@@ -529,25 +496,19 @@ fn further_counterexamples_differ_in_where_the_roles_wait() {
     insta::assert_snapshot!(folder.run(&check), @"
     exit 1
     --- stdout
-    two.wlk: deadlock: REFUTED at N = 1: left waits for a to leave phase 0, but a is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    two.wlk: deadlock: REFUTED at N = 1: nobody arrives at a, for which left waits (line 7): no other statement arrives there
        --> two.wlk:7
       7 |         wait a 0
       element  start  now                 waited for                changed by  completes
       a        -      phase 0, 1 pending  left phase != 0 (never)   nobody      no
       b        -      phase 0, 1 pending  right phase != 0 (never)  nobody      no
       blocked:
-        left at line 7: a phase != 0, found phase 0, 1 pending: nobody else arrives at it
-        right at line 13: b phase != 0, found phase 0, 1 pending: nobody else arrives at it
-      minimal:
-        smallest by (N) among N in 1..=5; there are no smaller ones
-      further counterexamples:
-        at N = 4: blocked are right at line 15 (b phase != 1, found phase 1, 1 pending)
-      notes:
-        2 counterexamples of the 3 asked for: no other choice of statements was found at which roles wait in vain (looked through for N in 1..=4 and at the values of the first: up to 64 inputs each, and up to 256 stuck runs of each input)
-      assumptions:
-        N >= 1
-        a resident CTA that can go on eventually does
-        semaphore operations are atomic and seen in one order by everyone
+        left at line 7: a phase != 0, found phase 0, 1 pending: nobody else comes
+        right at line 13: b phase != 0, found phase 0, 1 pending: left never arrives, because `if N % 2 == 1` (line 6) holds for it
+      minimal: smallest by (N) among N in 1..=5; there are no smaller ones
+      further counterexamples: at N = 4: blocked are right at line 15 (b phase != 1, found phase 1, 1 pending)
+      notes: 2 counterexamples of the 3 asked for: no other choice of statements was found at which roles wait in vain (looked through for N in 1..=4 and at the values of the first: up to 64 inputs each, and up to 256 stuck runs of each input)
+      assumptions: N >= 1; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       decided by adversarial schedules in [time]
     --- stderr
     ");
@@ -581,7 +542,7 @@ role thread[t in 0..T] {
     insta::assert_snapshot!(folder.run(&["check", "-q", "twenty.wlk"]), @"
     exit 1
     --- stdout
-    twenty.wlk: deadlock: REFUTED at T = 1, N = 20: thread[0] waits for bar to leave phase 0, but bar is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    twenty.wlk: deadlock: REFUTED at T = 1, N = 20: thread[0] waits for bar with parity 0 twice in a row (line 8), and bar has completed 20 times by then, so that takes one more: no other statement arrives there
     --- stderr
     ");
 }
@@ -680,8 +641,7 @@ fn a_bounded_protocol() {
     exit 3
     --- stdout
     bounded.wlk: deadlock: BOUNDED no violation for inputs with at most 32 values per index, entries per row and iterations per loop, whatever the other parameters; no proof: the proof rules do not cover a `break` under a condition that is not a range of the loop's variable
-      notes:
-        also tried: the ticket rule: the proof rules do not cover `break`; the turn rule: the proof rules do not cover `break`; the counting rule: the proof rules do not cover `break`
+      notes: also tried: the ticket rule: the proof rules do not cover `break`; the turn rule: the proof rules do not cover `break`; the counting rule: the proof rules do not cover `break`
       assumptions:
         N >= 1
         a resident CTA that can go on eventually does
@@ -724,11 +684,11 @@ fn several_files_are_reported_in_order_and_a_bad_one_stops_nobody() {
         "missing.wlk",
         "all/a.wlk",
     ]);
-    insta::assert_snapshot!(shown, @r#"
+    insta::assert_snapshot!(shown, @"
     exit 2
     --- stdout
     all/a.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 7 obligations of the ticket rule hold
-    all/b.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+    all/b.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip
     all/a.wlk: deadlock: PROVED for every N >= 1, M >= 1, R >= 1 and schedule: all 7 obligations of the ticket rule hold
     --- stderr
     Error: expected the protocol's name, found the end of the text
@@ -739,7 +699,7 @@ fn several_files_are_reported_in_order_and_a_bad_one_stops_nobody() {
        │         ╰─ expected the protocol's name
     ───╯
     error: cannot read missing.wlk: No such file or directory (os error 2)
-    "#);
+    ");
 }
 
 #[test]
@@ -776,12 +736,12 @@ fn a_counterexample_is_small_in_the_order_asked_for() {
     folder.library("delayed_release_csr.wlk");
     let file = "delayed_release_csr.wlk";
     let shown = folder.run(&["check", "-q", file, "--minimize", "M,entries"]);
-    insta::assert_snapshot!(shown, @r#"
+    insta::assert_snapshot!(shown, @"
     exit 1
     --- stdout
-    delayed_release_csr.wlk: deadlock: REFUTED at N = 1, M = 2, R = 1, visits = {(0, 0), (0, 1)}, row 0 of visits in the order 1, 0: cta[0] waits for dq[0] == 0, but dq[0] is 1 and never goes down: cta[0] itself added 1
+    delayed_release_csr.wlk: deadlock: REFUTED at N = 1, M = 2, R = 1, visits = {(0, 0), (0, 1)}, row 0 of visits in the order 1, 0: cta[0] waits for dq[0] == 0 (line 20), but cta[0] itself has already added 1 (line 23), and dq[0] never goes down
     --- stderr
-    "#);
+    ");
 }
 
 #[test]
@@ -812,14 +772,14 @@ fn expectations_are_compared() {
     --- stderr
     "#);
     let shown = folder.run(&["check", "--expect", "wrong.wlk", "none.wlk"]);
-    insta::assert_snapshot!(shown, @r#"
+    insta::assert_snapshot!(shown, @"
     exit 1
     --- stdout
-    wrong.wlk:24: differs: expected `deadlock: refuted at N = 3`, got refuted at N = 2: at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
-    wrong.wlk:25: differs: expected `deadlock: proved`, got refuted at N = 2, M = 1, R = 1: at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+    wrong.wlk:24: differs: expected `deadlock: refuted at N = 3`, got refuted at N = 2: at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip
+    wrong.wlk:25: differs: expected `deadlock: proved`, got refuted at N = 2, M = 1, R = 1: at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip
     --- stderr
     none.wlk: no expect lines to compare with
-    "#);
+    ");
 }
 
 #[test]
@@ -856,13 +816,13 @@ fn a_folder_that_cannot_be_written_costs_the_file_and_not_the_verdict() {
     folder.library("lock_n_block.wlk");
     folder.file("taken", "");
     let shown = folder.run(&["check", "-q", "lock_n_block.wlk", "--witness", "taken"]);
-    insta::assert_snapshot!(shown, @r#"
+    insta::assert_snapshot!(shown, @"
     exit 2
     --- stdout
-    lock_n_block.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+    lock_n_block.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip
     --- stderr
     error: cannot create the folder taken: File exists (os error 17)
-    "#);
+    ");
 }
 
 /// Of values that contradict each other everything is true: that is no proof.

@@ -36,12 +36,8 @@ fn a_broken_invariant_is_told_with_the_values_it_is_about() {
       trace:
         1  worker[0]  adds 1: done[1] 0 -> 1  (line 10)
         2  worker[1]  adds 1: done[1] 1 -> 2  (line 10)
-      minimal:
-        smallest by (N) among N in 1..=5; the only smaller one was explored exhaustively
-      assumptions:
-        N >= 1
-        a resident CTA that can go on eventually does
-        semaphore operations are atomic and seen in one order by everyone
+      minimal: smallest by (N) among N in 1..=5; the only smaller one was explored exhaustively
+      assumptions: N >= 1; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       witness: w/p-assertion-[digest].json (replay it with: warplock replay w/p-assertion-[digest].json)
       decided by runs with somebody held in [time]
     --- stderr

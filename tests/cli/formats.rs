@@ -309,7 +309,7 @@ fn sarif_has_a_rule_per_property_and_a_result_per_verdict() {
           }
         ],
         "message": {
-          "text": "REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it"
+          "text": "REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip"
         },
         "properties": {
           "assumptions": [

@@ -32,15 +32,11 @@ fn races_differ_in_what_they_are_about() {
     two.wlk: race: REFUTED at T = 1: the write by left[0] at line 10 and the read by right at line 14 of b[0] are not ordered: an arrival of left[0] after line 10 that right waits for before line 14 would order them
         --> two.wlk:14
       14 |     read b[0]
-      minimal:
-        smallest by (T) among T in 1..=5; there are no smaller ones
+      minimal: smallest by (T) among T in 1..=5; there are no smaller ones
       further counterexamples:
         at T = 1: the write by left[0] at line 9 and the write by right at line 15 of a are not ordered: an arrival of left[0] after line 9 that right waits for before line 15 would order them; witness w/two-race-[digest].json
         at T = 2: the write by left[0] at line 9 and the write by left[1] at line 9 of a are not ordered: an arrival of left[0] after line 9 that left[1] waits for before line 9 would order them; witness w/two-race-[digest].json
-      assumptions:
-        T >= 1
-        a resident CTA that can go on eventually does
-        semaphore operations are atomic and seen in one order by everyone
+      assumptions: T >= 1; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       witness: w/two-race-[digest].json (replay it with: warplock replay w/two-race-[digest].json)
       decided by runs with somebody held in [time]
     --- stderr
@@ -60,7 +56,7 @@ fn fewer_than_were_asked_for_are_said_to_be() {
     let many = [&check[..], &["--counterexamples", "99"]].concat();
     let shown = folder.run(&many);
     let notes: Vec<&str> = shown.lines().filter(|l| l.contains("asked for")).collect();
-    insta::assert_snapshot!(notes.join("\n"), @"    4 counterexamples of the 99 asked for: no other was found that differs in more than its values");
+    insta::assert_snapshot!(notes.join("\n"), @"  notes: 4 counterexamples of the 99 asked for: no other was found that differs in more than its values");
 }
 
 const EARLY: &str = "protocol early
@@ -88,7 +84,7 @@ fn arrivals_differ_in_their_barriers() {
     let told = shown.lines().skip_while(|l| !l.contains("counterexamples"));
     let told: Vec<&str> = told.take(2).collect();
     insta::assert_snapshot!(told.join("\n"), @"
-    further counterexamples:
-      at N = 3: the arrival of worker[2] at b in line 11 counts in generation 1 in one run and in generation 2 in another: generation 1 can complete without a participant that belongs to it
+    further counterexamples: at N = 3: the arrival of worker[2] at b in line 11 counts in generation 1 in one run and in generation 2 in another: generation 1 can complete without a participant that belongs to it
+    assumptions: N >= 1; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
     ");
 }

@@ -113,8 +113,7 @@ fn a_branch_for_a_cta_that_there_is_not_is_named() {
     exit 0
     --- stdout
     meet.wlk: deadlock: PROVED for every C >= 1 and schedule: all 9 obligations of the cut rule hold
-      notes:
-        no run reaches `wait met >= 100` in line 12, so the proof says nothing about it
+      notes: no run reaches `wait met >= 100` in line 12, so the proof says nothing about it
       assumptions:
         C >= 1
         a resident CTA that can go on eventually does
@@ -137,8 +136,7 @@ fn a_branch_that_no_cta_in_turn_takes_is_named() {
     exit 0
     --- stdout
     never.wlk: deadlock: PROVED for every C >= 1, T >= 1 and schedule: all 21 obligations of the cut rule hold
-      notes:
-        no run reaches `wait turn == 100` in line 12, so the proof says nothing about it
+      notes: no run reaches `wait turn == 100` in line 12, so the proof says nothing about it
       assumptions:
         C >= 1
         T >= 1
@@ -160,24 +158,17 @@ fn turns_in_the_wrong_order_hang() {
     insta::assert_snapshot!(folder.run(&["check", "wrong.wlk", "--counterexamples", "2"]), @"
     exit 1
     --- stdout
-    wrong.wlk: deadlock: REFUTED at C = 1, T = 1: cta[0][0] waits for turn == 1, but turn is 0 and stays 0: nobody else adds to it
+    wrong.wlk: deadlock: REFUTED at C = 1, T = 1: cta[0][0] waits for turn == 1 (line 12), but turn stays 0 and nobody adds to it: only cta[0][0] itself would, after that wait
         --> wrong.wlk:12
       12 |         wait turn == c + 1
-      element  start  now        waited for                                                                  changed by                                  completes
-      own[0]   -      1 pending  cta[0][0] a completed generation (never), cta[0][0] a completed generation  cta[0][0] arrive (never), cta[0][0] arrive  no
-      turn     0      0          cta[0][0] == 1 (never)                                                      cta[0][0] + 1 (never)                       no
+      element  start  now  waited for              changed by             completes
+      turn     0      0    cta[0][0] == 1 (never)  cta[0][0] + 1 (never)  no
       trace:
         1  cta[0][0]  arrives at own[0] as the last  (line 10)
         2  cta[0][0]  passes own[0]  (line 10)
-      minimal:
-        smallest by (C, T) among C in 1..=5, T in 1..=5; there are no smaller ones
-      further counterexamples:
-        at C = 1, T = 2: blocked are cta[0][0] at line 12 (turn == 1, found 0), cta[0][1] at line 15 (own[0] a completed generation, found 1 pending, arrived: cta[0][1])
-      assumptions:
-        C >= 1
-        T >= 1
-        a resident CTA that can go on eventually does
-        semaphore operations are atomic and seen in one order by everyone
+      minimal: smallest by (C, T) among C in 1..=5, T in 1..=5; there are no smaller ones
+      further counterexamples: at C = 1, T = 2: blocked are cta[0][0] at line 12 (turn == 1, found 0), cta[0][1] at line 15 (own[0] a completed generation, found 1 pending, arrived: cta[0][1])
+      assumptions: C >= 1; T >= 1; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       decided by adversarial schedules in [time]
     --- stderr
     ");

@@ -42,24 +42,12 @@ fn two_runs_show_an_early_completion() {
          9  thread[0][0]  arrives at bar[0]: phase 1, 3 pending  (line 13)
         10  thread[0][0]  arrives at bar[1]: phase 1, 4 pending  (line 14)
       the other run:
-         1  thread[0][0]  arrives at bar[0]: phase 0, 3 pending  (line 13)
-         2  thread[0][1]  arrives at bar[0]: phase 0, 2 pending  (line 13)
-         3  thread[0][0]  arrives at bar[1]: phase 0, 3 pending  (line 14)
-         4  thread[0][1]  arrives at bar[1]: phase 0, 2 pending  (line 14)
-         5  thread[1][0]  arrives at bar[1]: phase 0, 1 pending  (line 13)
-         6  thread[1][1]  arrives at bar[1]: phase 1, 4 pending  (line 13)
-         7  thread[1][0]  arrives at bar[0]: phase 0, 1 pending  (line 14)
-         8  thread[1][1]  arrives at bar[0]: phase 1, 4 pending  (line 14)
+        ... 8 earlier steps (-v shows them)
          9  thread[0][0]  passes bar[0], which has left phase 0  (line 15)
         10  thread[0][0]  arrives at bar[0]: phase 1, 3 pending  (line 13)
         11  thread[0][0]  arrives at bar[1]: phase 1, 3 pending  (line 14)
-      minimal:
-        smallest by (T, N) among T in 1..=5, N in 0..=4; every smaller one of these was explored exhaustively
-      assumptions:
-        T >= 1
-        N >= 0
-        a resident CTA that can go on eventually does
-        semaphore operations are atomic and seen in one order by everyone
+      minimal: smallest by (T, N) among T in 1..=5, N in 0..=4; every smaller one of these was explored exhaustively
+      assumptions: T >= 1; N >= 0; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       witness: w/jacobi-early_completion-[digest].json (replay it with: warplock replay w/jacobi-early_completion-[digest].json)
       decided by runs with somebody held in [time]
     --- stderr
@@ -90,13 +78,8 @@ fn a_race_names_both_accesses_and_what_would_order_them() {
         2  thread[0]  passes epilogue  (line 15)
         3  thread[0]  arrives at epilogue as the last  (line 22)
         4  thread[0]  passes epilogue  (line 22)
-      minimal:
-        smallest by (T, TILES) among T in 1..=5, TILES in 0..=4; every smaller one of these was explored exhaustively
-      assumptions:
-        T >= 1
-        TILES >= 0
-        a resident CTA that can go on eventually does
-        semaphore operations are atomic and seen in one order by everyone
+      minimal: smallest by (T, TILES) among T in 1..=5, TILES in 0..=4; every smaller one of these was explored exhaustively
+      assumptions: T >= 1; TILES >= 0; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       witness: w/store_not_drained-race-[digest].json (replay it with: warplock replay w/store_not_drained-race-[digest].json)
       decided by runs with somebody held in [time]
     --- stderr
@@ -107,7 +90,7 @@ fn a_race_names_both_accesses_and_what_would_order_them() {
     exit 0
     --- stdout
     w/store_not_drained-race-[digest].json: race: REFUTED at T = 1, TILES = 2: the asynchronous read that thread[0] starts at line 18 and the write by thread[0] at line 13 of staging[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` before line 13 would order them
-        --> store_not_drained.wlk:13
+        --> the protocol in w/store_not_drained-race-[digest].json:13
       13 |         write staging[t]
       trace:
         1  thread[0]  arrives at epilogue as the last  (line 15)
@@ -212,7 +195,7 @@ fn all_properties_are_those_that_apply() {
     insta::assert_snapshot!(shown, @"
     exit 1
     --- stdout
-    reused_barrier_unordered.wlk: deadlock: REFUTED three waits for 64 threads at bar[1], but 32 threads are there (three) and nothing changes that: four, which still comes to it, itself waits for 64 threads at bar[2]
+    reused_barrier_unordered.wlk: deadlock: REFUTED three and four wait for each other: three (line 20) for four to come to bar[1], four (line 25) for three to come to bar[2]
     reused_barrier_unordered.wlk: early_completion: REFUTED the registration of four at bar[2] in line 25 counts in generation 1 in one run and in generation 2 in another: generation 1 can complete without a participant that belongs to it
     reused_barrier_unordered.wlk: over_arrival: PROVED for every schedule: by exhaustive search of 71 states of 1 input at 1 point
     --- stderr
@@ -322,7 +305,7 @@ fn an_access_outside_its_buffer_has_no_meaning() {
         N >= 1
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
-      hint: give it more time (--timeout), fix parameters (--set P=V), or search concrete values exhaustively (warplock explore)
+      hint: the statement itself is at fault: correct it, or exclude such inputs (`assume` in the text, or --assume EXPR)
       decided by explicit search in [time]
     --- stderr
     ");
@@ -351,14 +334,8 @@ fn a_stale_read_names_the_edge_that_shows_nothing() {
       trace:
         1  producer[0]  adds 1: ready[0] 0 -> 1  (line 14)
         2  consumer[0]  passes ready[0] >= 1  (line 20)
-      minimal:
-        smallest by (C, N) among C in 2..=6, N in 1..=5; there are no smaller ones
-      assumptions:
-        C >= 2
-        N >= 1
-        a resident CTA that can go on eventually does
-        semaphore operations are atomic and seen in one order by everyone
-        memory is causally ordered as in PTX, as far as docs/memory_model.md says
+      minimal: smallest by (C, N) among C in 2..=6, N in 1..=5; there are no smaller ones
+      assumptions: C >= 2; N >= 1; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone; memory is causally ordered as in PTX, as far as docs/memory_model.md says
       witness: w/counter_release_cta-stale_read-[digest].json (replay it with: warplock replay w/counter_release_cta-stale_read-[digest].json)
       decided by runs with somebody held in [time]
     --- stderr

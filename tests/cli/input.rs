@@ -55,6 +55,9 @@ fn the_top_level_help() {
 
       -q, --quiet
               Say only the first line of each result, and show no progress
+
+      -v, --verbose
+              Say everything: every step, element, blocked member and assumption
     --- stderr
     ");
 }
@@ -104,14 +107,22 @@ fn completions_and_explanations_are_printed() {
     --- stdout
     warplock explain TOPIC, where TOPIC is one of
 
-      verdicts      What PROVED, REFUTED, BOUNDED and UNKNOWN mean
-      exit-codes    What the exit codes mean
-      properties    What can be decided about a protocol
-      ticket-rule   How a protocol whose CTAs take turns in one order is proved free of deadlock
-      turn-rule     How a protocol whose elements have orders of their own is proved free of deadlock
-      cut-rule      How threads that meet at barriers are proved free of deadlock
+      verdicts       What PROVED, REFUTED, BOUNDED and UNKNOWN mean
+      exit-codes     What the exit codes mean
+      properties     What can be decided about a protocol
+      ticket-rule    How a protocol whose CTAs take turns in one order is proved free of deadlock
+      turn-rule      How a protocol whose elements have orders of their own is proved free of deadlock
+      cut-rule       How threads that meet at barriers are proved free of deadlock
       counting-rule  How loops over barriers are proved by counting threads
-      residency     What `resident` and the parameter R mean
+      residency      What `resident` and the parameter R mean
+
+    or a word that it prints:
+      proved, refuted, counterexample, bounded, unknown, obligation
+      obligations, order-rule, separation-rule, certificate, witness, missing
+      lapped, bytes-missing, bytes-surplus, overtaken, no-place, circular
+      parity, phase, minimal, smallest, assumptions, assumption
+      never, deadlock, early_completion, early_pass, lapped_wait, over_arrival
+      tx_mismatch, uninitialized, race, stale_read, resources, assertion
     --- stderr
     ");
     insta::assert_snapshot!(folder.run(&["explain", "exit-codes"]), @r#"
@@ -136,12 +147,50 @@ fn completions_and_explanations_are_printed() {
         "cut-rule",
         "counting-rule",
         "residency",
+        "REFUTED",
+        "deadlock",
+        "order-rule",
+        "obligation",
+        "lapped",
+        "tx_mismatch",
     ] {
         assert_eq!(
             folder.output(&["explain", topic], b"").status.code(),
             Some(0)
         );
     }
+}
+
+#[test]
+fn every_word_that_a_verdict_uses_is_explained() {
+    let folder = Folder::new();
+    insta::assert_snapshot!(folder.run(&["explain", "order", "rule"]), @"
+    exit 0
+    --- stdout
+    Every wait gets a rank: whoever waits has a greater one than whoever is waited for. In a state in
+    which nobody can go on, take the wait with the smallest rank: who is waited for would have to wait
+    at a smaller one still, or go on. docs/soundness.md has the complete argument.
+    --- stderr
+    ");
+    insta::assert_snapshot!(folder.run(&["explain", "lapping"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: nothing is known about `lapping`
+    hint: there is `lapped`; `warplock explain` lists everything
+    ");
+    // General options stand under a heading of their own, and a page has one title line.
+    let help = folder.run(&["check", "--help"]);
+    let options = help.split("Kernels:").next().unwrap();
+    assert!(options.contains("--timeout"), "{help}");
+    let page = folder.run(&["man"]);
+    let title = page.lines().find(|line| line.starts_with(".TH")).unwrap();
+    assert!(
+        title
+            .trim_end()
+            .ends_with(&format!("\"warplock {}\"", env!("CARGO_PKG_VERSION"))),
+        "{title}"
+    );
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod claims;
 mod compile;
 mod condition;
 mod csr;
+mod culprits;
 mod docs;
 mod encodings;
 mod export;

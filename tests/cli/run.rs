@@ -16,11 +16,11 @@ fn with_witness() -> (Folder, String) {
 #[test]
 fn a_witness_replays() {
     let (folder, witness) = with_witness();
-    insta::assert_snapshot!(folder.run(&["replay", &witness]), @r#"
+    insta::assert_snapshot!(folder.run(&["replay", &witness]), @"
     exit 0
     --- stdout
-    w/lock_n_block-deadlock-[digest].json: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
-        --> lock_n_block.wlk:18
+    w/lock_n_block-deadlock-[digest].json: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip
+        --> the protocol in w/lock_n_block-deadlock-[digest].json:18
       18 |         wait dq[m] == n
       visits (rows: first index, # visited):
           0
@@ -32,7 +32,7 @@ fn a_witness_replays() {
         1  cta[0]  starts and has nothing to do
         2  cta[1]  starts
     --- stderr
-    "#);
+    ");
 }
 
 #[test]
@@ -109,12 +109,12 @@ fn a_simulation_hangs_or_finishes() {
         "--schedule",
         &witness,
     ];
-    insta::assert_snapshot!(simulate(&replayed), @r#"
+    insta::assert_snapshot!(simulate(&replayed), @"
     exit 1
     --- stdout
-    lock_n_block.wlk at N = 2, M = 1, R = 1, visits = {(1, 0)}: hangs after 2 steps: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+    lock_n_block.wlk at N = 2, M = 1, R = 1, visits = {(1, 0)}: hangs after 2 steps: cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip
     --- stderr
-    "#);
+    ");
     insta::assert_snapshot!(simulate(&["-q", "dense.wlk", "--steps", "3"]), @r#"
     exit 3
     --- stdout
@@ -198,13 +198,12 @@ role consumer {
     --- stdout
       0  producer  arrives at full: phase 0, 1 pending  (line 5)
     1: producer arrives at full: phase 0, 1 pending
-    barrier.wlk at T = 2: hangs after 1 step: consumer waits for full to leave phase 0, but full is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (producer did and will not again)
+    barrier.wlk at T = 2: hangs after 1 step: full takes 2 arrivals, 1 came (producer), and consumer waits for the rest (line 8): no other statement arrives there
        --> barrier.wlk:8
       8 |     wait full 0
       element  start  now                 waited for                   changed by         completes
       full     -      phase 0, 1 pending  consumer phase != 0 (never)  producer arrive 1  no
-      trace:
-        1  producer  arrives at full: phase 0, 1 pending  (line 5)
+      trace: 1  producer  arrives at full: phase 0, 1 pending  (line 5)
     --- stderr
     ");
     // The end of the input and q end the run alike.
@@ -262,7 +261,7 @@ role consumer[w in 0..2] {
     insta::assert_snapshot!(hold("consumer[1]@0"), @"
     exit 1
     --- stdout
-    leader.wlk: hangs after 8 steps: consumer[1] waits for full to leave phase 0, but full is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (producer did and will not again)
+    leader.wlk: hangs after 8 steps: consumer[1] is lapped: it still waits for phase 0 of full (line 12), but producer completed phases 0 and 1 (line 7) without waiting for consumer[1]
     --- stderr
     ");
     insta::assert_snapshot!(hold("producer@2"), @"
@@ -317,13 +316,13 @@ fn an_exploration_counts() {
     lock_rank.wlk: nothing hangs, 11 inputs and 102 states searched up to the limit on states
     --- stderr
     "#);
-    insta::assert_snapshot!(explore("lock_n_block.wlk", &["--all"]), @r#"
+    insta::assert_snapshot!(explore("lock_n_block.wlk", &["--all"]), @"
     exit 1
     --- stdout
     lock_n_block.wlk: 88 inputs hang, 125 inputs and 1708 states searched completely
-      at N = 3, M = 2, R = 2, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+      at N = 3, M = 2, R = 2, visits = {(1, 0)}: cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] and cta[2] never add to it, because `for m in row(visits, n)` (line 17) makes no trip
     --- stderr
-    "#);
+    ");
     let shown = folder.run(&[
         "explore",
         "lock_n_block.wlk",
@@ -334,11 +333,11 @@ fn an_exploration_counts() {
         "--set",
         "R=1",
     ]);
-    insta::assert_snapshot!(shown, @r#"
+    insta::assert_snapshot!(shown, @"
     exit 1
     --- stdout
     lock_n_block.wlk: an input hangs, 3 inputs and 11 states searched up to the first hang
-      at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+      at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip
         --> lock_n_block.wlk:18
       18 |         wait dq[m] == n
       visits (rows: first index, # visited):
@@ -351,7 +350,7 @@ fn an_exploration_counts() {
         1  cta[0]  starts and has nothing to do
         2  cta[1]  starts
     --- stderr
-    "#);
+    ");
 }
 
 #[test]

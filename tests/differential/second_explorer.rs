@@ -20,6 +20,7 @@ use serde_json::Value;
 use serde_json::json;
 use warplock::hunt::grid;
 use warplock::protocol::Domain;
+use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::semantics::explore::Options;
 use warplock::semantics::explore::SearchEnd;
@@ -29,7 +30,6 @@ use warplock::semantics::inputs::Bounds;
 use warplock::semantics::unfold;
 use warplock::semantics::unfold::Limits;
 use warplock::text;
-use warplock::verdict::Property;
 use warplock::verdict::hazard::inapplicable;
 
 use super::mutants::collect;

@@ -35,12 +35,12 @@ use warplock::certificate::manifest::Certificate;
 use warplock::patience;
 use warplock::proof;
 use warplock::proof::Guess;
+use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::semantics::explore::Options;
 use warplock::semantics::hazards::search::search_all;
 use warplock::text;
 use warplock::text::Narrowing;
-use warplock::verdict::Property;
 
 use super::mutants::collect;
 use crate::support;

@@ -66,7 +66,7 @@ fn a_branch_through_a_table() {
     insta::assert_snapshot!(code("3"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warp2 waits for 64 threads at cta_bar[3], but 32 threads are there (warp2) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED cta_bar[3] takes 64 threads, 32 came (warp2), and nobody else comes (line 20): warp0 never comes, only at other elements; warp1 never comes, only at other elements
     --- stderr
     ");
 }

@@ -41,8 +41,8 @@ fn threads_that_return_early() {
     exit 2
     --- stdout
     early_return.ptx:early_return: deadlock: PROVED for every nctaid_x in 1..=1073741823 and schedule, assuming 256 * nctaid_x < 2147483680: all 1 obligations of the order rule hold
-    early_return.ptx:early_return_counted: deadlock: REFUTED at param_2 = 1, ctaid_x = 0, nctaid_x = 1: warp0 waits for 256 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
-    early_return.ptx:early_return_mbarrier: deadlock: REFUTED at param_2 = 1, ctaid_x = 0, nctaid_x = 1: warp0 waits for met_bar to leave phase 0, but met_bar is in phase 0 with 255 arrivals pending and nothing changes that: nobody else arrives at it
+    early_return.ptx:early_return_counted: deadlock: REFUTED at param_2 = 1, ctaid_x = 0, nctaid_x = 1: cta_bar[1] takes 256 threads, 32 came (warp0), and nobody else comes (line 116): warp1 never comes, because `if 256 * ctaid_x + 32 < param_2` (line 99) does not hold for it; warp2 never comes, because `if 256 * ctaid_x + 64 < param_2` (line 99) does not hold for it; warp3 never comes, because `if 256 * ctaid_x + 96 < param_2` (line 99) does not hold for it; and others
+    early_return.ptx:early_return_mbarrier: deadlock: REFUTED at param_2 = 1, ctaid_x = 0, nctaid_x = 1: met_bar takes 256 arrivals, 1 came (warp0), and warp0 waits for the rest (line 198): warp1 never arrives, because `if 256 * ctaid_x + 32 < param_2` (line 172) does not hold for it; warp2 never arrives, because `if 256 * ctaid_x + 64 < param_2` (line 172) does not hold for it; warp3 never arrives, because `if 256 * ctaid_x + 96 < param_2` (line 172) does not hold for it; and others
     early_return.ptx:guarded_loop: deadlock: PROVED for every param_2 in 0..=1073741823, nctaid_x in 1..=1073741823 and schedule, assuming 256 * nctaid_x < 2147483680: all 8 obligations of the order rule hold
     early_return.ptx:guarded_barrier: deadlock: UNKNOWN line 405, `bar.sync 0`: `bar.sync`: only some lanes of the warp come to this barrier, which is `.aligned`: that is undefined
     --- stderr
@@ -141,7 +141,7 @@ fn negative_numbers_without_sign() {
     insta::assert_snapshot!(hand_written(64, differs), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 0, p_m = 1: warps0_1[0] waits for 96 threads at cta_bar[1], but 64 threads are there (warps0_1[0] and warps0_1[1]) and nothing changes that: nobody who is left comes to it (warps0_1[1] did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 0, p_m = 1: cta_bar[1] takes 96 threads, 64 came (warps0_1[0] and warps0_1[1]), and nobody else comes (line 17)
     --- stderr
     ");
     let larger = "
@@ -162,7 +162,7 @@ fn negative_numbers_without_sign() {
     insta::assert_snapshot!(hand_written(64, larger), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1, p_m = 1: warps0_1[0] waits for 96 threads at cta_bar[1], but 64 threads are there (warps0_1[0] and warps0_1[1]) and nothing changes that: nobody who is left comes to it (warps0_1[1] did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 1, p_m = 1: cta_bar[1] takes 96 threads, 64 came (warps0_1[0] and warps0_1[1]), and nobody else comes (line 24)
     --- stderr
     ");
 }
@@ -173,8 +173,8 @@ fn barriers_of_the_whole_grid() {
     exit 1
     --- stdout
     grid_sync.ptx:grid_sync: deadlock: PROVED for every param_1 in 0..=1073741823, nctaid_x in 1..=1073741823, nctaid_y in 1..=65535, nctaid_z in 1..=65535, launch order and schedule: all 3 obligations of the cut rule hold
-    grid_sync.ptx:grid_sync_skipped: deadlock: REFUTED at param_1 = 1, nctaid_x = 2, nctaid_y = 1, nctaid_z = 1: cta[0][0][0] waits for the others at grid_bar, but grid_bar lacks 1 arrival (cta[0][0][0] came) and nothing changes that: nobody else arrives at it
-    grid_sync.ptx:highest_bit: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for the others at grid_bar, but grid_bar lacks 1 arrival (cta[0] came) and nothing changes that: cta[1], which still arrives at it, cannot start: cta[0] holds the only place
+    grid_sync.ptx:grid_sync_skipped: deadlock: REFUTED at param_1 = 1, nctaid_x = 2, nctaid_y = 1, nctaid_z = 1: grid_bar takes 2 arrivals, 1 came (cta[0][0][0]), and cta[0][0][0] waits for the rest (line 244): cta[1][0][0] never arrives, because `if ctaid_x < param_1` (line 182) does not hold for it
+    grid_sync.ptx:highest_bit: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for the others at grid_bar (line 320), which needs cta[1]; that cannot start, because cta[0] holds the only place
     grid_sync.ptx:highest_bit_counts_all: deadlock: UNKNOWN line 412, `@%p4 bra $L__BB3_4`: how often this loop runs is not known: what an atomic operation found is not followed (line 400, `atom.add.release.gpu.global.u32 %r14, [%rd2], %r2`)
     grid_sync.ptx:highest_bit_one_axis: deadlock: UNKNOWN line 480, `atom.add.release.gpu.global.u32 %r14, [%rd2], %r3`: more CTAs come here than the barrier of the grid counts, or not all of them along an axis of the grid
     --- stderr
@@ -187,9 +187,9 @@ fn lanes_with_mbarriers_of_their_own() {
     exit 1
     --- stdout
     lanes.ptx:lanes_initialise: deadlock: PROVED for every param_0 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
-    lanes.ptx:lanes_initialise_too_few: deadlock: REFUTED at param_0 = 4: warp1 waits for full_bar[3] to leave phase 0, but full_bar[3] is not initialised and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    lanes.ptx:lanes_initialise_too_few: deadlock: REFUTED at param_0 = 4: nobody initialises full_bar[3], for which warp1 waits (line 490)
     lanes.ptx:lanes_tell_ctas: deadlock: PROVED for every param_0 in 0..=1073741823 and schedule: all 43 obligations of the cut rule hold
-    lanes.ptx:lanes_tell_one_cta: deadlock: REFUTED at param_0 = 1: cta1_warp0 waits for met_bar[1] to leave phase 0, but met_bar[1] is in phase 0 with 2 arrivals pending and nothing changes that: nobody else arrives at it
+    lanes.ptx:lanes_tell_one_cta: deadlock: REFUTED at param_0 = 1: nobody arrives at met_bar[1], for which cta1_warp0 waits (line 1192): cta0_warp0 never arrives, only at other elements
     --- stderr
     ");
 }
@@ -199,8 +199,8 @@ fn flags_of_neighbours() {
     insta::assert_snapshot!(check("flags.ptx"), @"
     exit 1
     --- stdout
-    flags.ptx:look_back: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_param_1[0] >= 1, but at_param_1[0] is 0 and stays 0: cta[0], which still adds to it, cannot start: cta[1] holds the only place
-    flags.ptx:look_ahead: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_param_1[1] >= 1, but at_param_1[1] is 0 and stays 0: nobody else adds to it
+    flags.ptx:look_back: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_param_1[0] >= 1 (line 52), which needs cta[0]; that cannot start, because cta[1] holds the only place
+    flags.ptx:look_ahead: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_param_1[1] >= 1 (line 121), but at_param_1[1] stays 0 and nobody adds to it
     flags.ptx:look_back_negative: deadlock: UNKNOWN line 208, `st.release.gpu.global.s32 [%rd9], %r4`: `st.release.gpu.global.s32`: what is added to the counter or put there may be negative
     --- stderr
     ");
@@ -268,13 +268,13 @@ fn rings_in_loops_that_are_written_out() {
     insta::assert_snapshot!(around(arrive, "", [turn; 3]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1, p_m = 1: warp1 waits for bar_bar[0] to leave phase 0, but bar_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_n = 1, p_m = 1: nobody arrives at bar_bar[0], for which warp1 waits (line 77): warp0 never arrives, because `for j in 0..p_m / 2` (line 40) makes no trip
     --- stderr
     ");
     insta::assert_snapshot!(around("", arrive, [turn; 3]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1, p_m = 2: warp1 waits for bar_bar[1] to leave phase 0, but bar_bar[1] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_n = 1, p_m = 2: nobody arrives at bar_bar[1], for which warp1 waits (line 57): warp0 never arrives, only at other elements
     --- stderr
     ");
     insta::assert_snapshot!(around(arrive, arrive, [turn, turn, ""]), @"
@@ -316,7 +316,7 @@ fn a_flag_of_the_launch() {
     insta::assert_snapshot!(flag("or.pred %p3, %p1, %p2;\n@%p3 bra END;\nbar.sync 1, 64;\nEND:"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_f = 1: warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED at p_f = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 16): warp1 has no statement for it
     --- stderr
     ");
 }
@@ -351,7 +351,7 @@ fn a_predicate_of_one_lane_and_of_the_launch() {
     insta::assert_snapshot!(arrives_ahead(without, 2), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: warp1 waits for bar_bar to leave phase 0, but bar_bar is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_n = 2: nobody arrives at bar_bar, for which warp1 waits (line 39): warp0 never arrives, because `if i + 2 < p_n` (line 32) does not hold for it
     --- stderr
     ");
     // What the arrival gives is not used.
@@ -365,7 +365,7 @@ fn a_predicate_of_one_lane_and_of_the_launch() {
     insta::assert_snapshot!(arrives_ahead(with, 2), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: warp1 waits for bar_bar to leave phase 0, but bar_bar is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_n = 2: nobody arrives at bar_bar, for which warp1 waits (line 39): warp0 never arrives, because `if i + 2 < p_n` (line 32) does not hold for it
     --- stderr
     ");
 }

@@ -52,7 +52,7 @@ fn heads_in_groups() {
     insta::assert_snapshot!(heads("sub.u32 %r21, 3, %r21;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_p_words[0] == 3, but at_p_words[0] is 0 and stays 0: nobody else adds to it
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_p_words[0] == 3 (line 25), but at_p_words[0] stays 0 and nobody adds to it: only cta[0] itself would, after that wait
     --- stderr
     ");
     // With room in between.
@@ -93,7 +93,7 @@ fn ascending_along_two_axes() {
     insta::assert_snapshot!(turn("mad.lo.u32 %r21, %r2, %r5, %r3;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, nctaid_y = 2, R = 1: cta[1][0] waits for at_p_words == 2, but at_p_words is 1 and stays 1: cta[0][1], which still adds to it, cannot start: cta[1][0] holds the only place
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, nctaid_y = 2, R = 1: cta[1][0] waits for at_p_words == 2 (line 27), which needs cta[0][1]; that cannot start, because cta[1][0] holds the only place
     --- stderr
     ");
 }
@@ -110,7 +110,7 @@ fn a_counter_before_its_pointer() {
     insta::assert_snapshot!(last("add.u32 %r21, %r2, 1;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1, nctaid_x = 1, R = 1: cta[0] waits for at_p_words[0] == 1, but at_p_words[0] is 0 and stays 0: nobody else adds to it
+    kernel.ptx: deadlock: REFUTED at p_n = 1, nctaid_x = 1, R = 1: cta[0] waits for at_p_words[0] == 1 (line 24), but at_p_words[0] stays 0 and nobody adds to it: only cta[0] itself would, after that wait
     --- stderr
     ");
     // Which one it is moves with the CTA.
@@ -161,7 +161,7 @@ fn ranks_that_are_counted_in_a_mask() {
     insta::assert_snapshot!(ranks("mov.u32 %r8, 0;", "le"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1, at_p_mask = {(0, 0)}: cta[0] waits for at_p_words == 1, but at_p_words is 0 and stays 0: nobody else adds to it
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1, at_p_mask = {(0, 0)}: cta[0] waits for at_p_words == 1 (line 41), but at_p_words stays 0 and nobody adds to it: only cta[0] itself would, after that wait
     --- stderr
     ");
     // The one before is not counted.
@@ -169,7 +169,7 @@ fn ranks_that_are_counted_in_a_mask() {
     insta::assert_snapshot!(ranks(shorter, "lt"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1, at_p_mask = {(0, 0), (0, 1)}: cta[1] waits for at_p_words == 0, but at_p_words is 1 and never goes down: cta[0] added 1
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1, at_p_mask = {(0, 0), (0, 1)}: cta[1] waits for at_p_words == 0 (line 43), but cta[0] has already added 1 (line 46), and at_p_words never goes down
     --- stderr
     ");
 }
@@ -202,7 +202,7 @@ fn quotients_of_negative_numbers() {
     insta::assert_snapshot!(near("2"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 3, nctaid_x = 1, R = 1: cta[0] waits for at_p_words == -1, but at_p_words is 0 and never goes down: 
+    kernel.ptx: deadlock: REFUTED at p_n = 3, nctaid_x = 1, R = 1: cta[0] waits for at_p_words == -1 (line 33), but at_p_words starts at 0 and never goes down
     --- stderr
     ");
 }

@@ -76,7 +76,7 @@ fn a_pipeline_of_predicated_copies() {
     insta::assert_snapshot!(check("deadlock", entry(&late)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 waits for memory_bar[0] to leave phase 1, but memory_bar[0] is in phase 1 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 first waits for memory_bar[0] with parity 1 (line 41), which passes only before memory_bar[0] completes, and warp0 completed it (line 24): who waits for a completion starts with parity 0
     --- stderr
     ");
     // Nothing is expected in the last round, but it is waited for.
@@ -87,7 +87,7 @@ fn a_pipeline_of_predicated_copies() {
     insta::assert_snapshot!(check("deadlock", entry(&short)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: warp0 waits for memory_bar[1] to leave phase 0, but memory_bar[1] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_n = 2: nobody arrives at memory_bar[1], for which warp0 waits (line 41): no other statement arrives there
     --- stderr
     ");
     // The copy has another condition than what expects it.

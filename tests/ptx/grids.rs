@@ -120,7 +120,7 @@ fn the_last_one_waits_with_the_others() {
     insta::assert_snapshot!(all("%r2", &go, ""), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_rounds = 1, nctaid_x = 1, R = 1: cta[0] waits for the others at grid_bar, but grid_bar lacks 1 arrival (cta[0] came) and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_rounds = 1, nctaid_x = 1, R = 1: grid_bar takes 2 arrivals, 1 came (cta[0]), and cta[0] waits for the rest (line 29): nobody else ever does
     --- stderr
     ");
     // It does not let them go on, or may do so before it clears the count.
@@ -162,13 +162,13 @@ fn the_barrier_counts_too_many_or_what_an_argument_says() {
     insta::assert_snapshot!(Barrier { last: "%r2", ..BARRIER }.check(), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_rounds = 1, nctaid_x = 1, R = 1: cta[0] waits for the others at grid_bar, but grid_bar lacks 1 arrival (cta[0] came) and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_rounds = 1, nctaid_x = 1, R = 1: grid_bar takes 2 arrivals, 1 came (cta[0]), and cta[0] waits for the rest (line 29): nobody else ever does
     --- stderr
     ");
     insta::assert_snapshot!(Barrier { last: "%r11", ..BARRIER }.check(), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_rounds = 1, p_ctas = 1, nctaid_x = 1, R = 1: cta[0] waits for the others at grid_bar, but grid_bar lacks 1 arrival (cta[0] came) and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_rounds = 1, p_ctas = 1, nctaid_x = 1, R = 1: grid_bar takes 2 arrivals, 1 came (cta[0]), and cta[0] waits for the rest (line 29): nobody else ever does
     --- stderr
     ");
 }
@@ -457,7 +457,7 @@ fn a_vote_ends_the_looks_of_one_thread() {
     insta::assert_snapshot!(Poll { turn: "%r3", ..POLL }.check(), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_p_words == 1, but at_p_words is 0 and stays 0: nobody else adds to it
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_p_words == 1 (line 22), but at_p_words stays 0 and nobody adds to it
     --- stderr
     ");
     insta::assert_snapshot!(
@@ -465,7 +465,7 @@ fn a_vote_ends_the_looks_of_one_thread() {
         @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_p_words == 1, but at_p_words is 2 and never goes down: cta[0] set it to 2
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_p_words == 1 (line 22), but cta[0] set it to 2, and at_p_words never goes down
     --- stderr
     ");
 }
@@ -566,13 +566,13 @@ fn a_word_is_passed_on_by_a_store() {
     insta::assert_snapshot!(check("%r2", first), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, nctaid_z = 2, R = 1: cta[0][1] waits for at_p_words[0] == 1, but at_p_words[0] is 0 and stays 0: nobody who is left adds to it (cta[0][0] did and will not again)
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, nctaid_z = 2, R = 1: cta[0][1] waits for at_p_words[0] == 1 (line 22), but at_p_words[0] stays 0 and nobody adds to it: cta[0][0] never adds to it, only at other elements
     --- stderr
     ");
     insta::assert_snapshot!(check("%r2", "add.u32 %r7, %r4, 2;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, nctaid_z = 2, R = 1: cta[0][1] waits for at_p_words[0] == 1, but at_p_words[0] is 2 and never goes down: cta[0][0] set it to 2
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, nctaid_z = 2, R = 1: cta[0][1] waits for at_p_words[0] == 1 (line 22), but cta[0][0] set it to 2, and at_p_words[0] never goes down
     --- stderr
     ");
 }
@@ -668,7 +668,7 @@ fn the_kernel_never_looks_at_the_grid() {
     insta::assert_snapshot!(of_four(add, "4", &resident), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_p_words >= 4, but at_p_words is 1 and stays 1: nobody else adds to it
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_p_words >= 4 (line 18), but at_p_words stays 1 and nobody adds to it
     --- stderr
     ");
     insta::assert_snapshot!(of_four(add, "4", &enough), @"
@@ -680,7 +680,7 @@ fn the_kernel_never_looks_at_the_grid() {
     insta::assert_snapshot!(of_four(add, "5", &enough), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 4, R = 4: cta[0] waits for at_p_words >= 5, but at_p_words is 4 and stays 4: nobody who is left adds to it (cta[1], cta[2] and cta[3] did and will not again)
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 4, R = 4: cta[0] waits for at_p_words >= 5 (line 18), but at_p_words stays 4 and no more is added to it: cta[1..4] add to it once each and not again
     --- stderr
     ");
     // Only those with a low number along an axis arrive.
@@ -688,7 +688,7 @@ fn the_kernel_never_looks_at_the_grid() {
     insta::assert_snapshot!(of_four(each, "4", &["--assume", "nctaid_y >= 4 && R >= nctaid_y"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_y = 4, R = 4: cta[0] waits for at_p_words >= 4, but at_p_words is 3 and stays 3: nobody who is left adds to it (cta[1] and cta[2] did and will not again)
+    kernel.ptx: deadlock: REFUTED at nctaid_y = 4, R = 4: cta[0] waits for at_p_words >= 4 (line 21), but at_p_words stays 3 and no more is added to it: cta[3] never adds to it, because `if ctaid_y < 3` (line 18) does not hold for it; cta[1] and cta[2] add to it once each and not again
     --- stderr
     ");
 }

@@ -44,7 +44,7 @@ fn two_warps_that_cross() {
     insta::assert_snapshot!(check(64, "", &warps(&["s0 a1", "s1 a0"])), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warp0 waits for 64 threads at cta_bar[0], but 32 threads are there (warp0) and nothing changes that: warp1, which still comes to it, itself waits for 64 threads at cta_bar[1]
+    kernel.ptx: deadlock: REFUTED warp0 and warp1 wait for each other: warp0 (line 18) for warp1 to come to cta_bar[0], warp1 (line 22) for warp0 to come to cta_bar[1]
     --- stderr
     ");
 }
@@ -54,7 +54,7 @@ fn an_arrival_joins_another_generation() {
     insta::assert_snapshot!(check(128, "", &warps(&["a0", "s0 s0", "s1 a0", "s1"])), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warp1 waits for 64 threads at cta_bar[0], but 32 threads are there (warp1) and nothing changes that: nobody who is left comes to it (warp0 and warp2 did and will not again)
+    kernel.ptx: deadlock: REFUTED cta_bar[0] takes 64 threads, 32 came (warp1), and nobody else comes (line 25): warp0 comes once and has ended; warp2 comes once and has ended; warp3 never comes, only at other elements
     --- stderr
     ");
 }
@@ -74,7 +74,7 @@ fn a_barrier_used_twice_unordered() {
     insta::assert_snapshot!(check(128, "", &warps(&["a2 a0", "s0 s3 s2", "a3 s1 a2", "s2 a1"])), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warp2 waits for 64 threads at cta_bar[1], but 32 threads are there (warp2) and nothing changes that: warp3, which still comes to it, itself waits for 64 threads at cta_bar[2]
+    kernel.ptx: deadlock: REFUTED warp2 and warp3 wait for each other: warp2 (line 32) for warp3 to come to cta_bar[1], warp3 (line 36) for warp2 to come to cta_bar[2]
     --- stderr
     ");
 }
@@ -184,7 +184,7 @@ fn half_a_warp() {
     insta::assert_snapshot!(check(64, "", code), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 16): warp1 has no statement for it
     --- stderr
     ");
 }
@@ -347,7 +347,7 @@ fn a_cta_barrier_in_a_role() {
     insta::assert_snapshot!(barrier_in_a_role(wait), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warp0 waits for 96 threads at cta_bar[0], but 32 threads are there (warp0) and nothing changes that: warps1_2[0], which still comes to it, itself waits for b_bar to leave phase 0
+    kernel.ptx: deadlock: REFUTED warp0 and warps1_2[0] wait for each other: warp0 (line 21) for warps1_2[0] to come to cta_bar[0], warps1_2[0] (line 26) for warp0 to arrive at b_bar
     --- stderr
     ");
     insta::assert_snapshot!(barrier_in_a_role(""), @"
@@ -365,7 +365,7 @@ fn a_cta_barrier_in_a_role() {
     insta::assert_snapshot!(barrier_in_a_role(&format!("{wait}bar.sync 0;\n")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warp0 waits for 96 threads at cta_bar[0], but 32 threads are there (warp0) and nothing changes that: warps1_2[0], which still comes to it, itself waits for b_bar to leave phase 0
+    kernel.ptx: deadlock: REFUTED warp0 and warps1_2[0] wait for each other: warp0 (line 21) for warps1_2[0] to come to cta_bar[0], warps1_2[0] (line 26) for warp0 to arrive at b_bar
     --- stderr
     ");
 }
@@ -585,7 +585,7 @@ fn an_address_that_wraps_around() {
     insta::assert_snapshot!(check_shared(32, "", shared, &code("4294967288")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warp0 waits for bars_bar to leave phase 0, but bars_bar is in phase 0 with 32 arrivals pending and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED nobody arrives at bars_bar, for which warp0 waits (line 24): no other statement arrives there
     --- stderr
     ");
 }
@@ -640,7 +640,7 @@ fn calls() {
     insta::assert_snapshot!(with_functions(function, &both("3", "4")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warp1 waits for 64 threads at cta_bar[3], but 32 threads are there (warp1) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED cta_bar[3] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 never comes, only at other elements
     --- stderr
     ");
     // Leaving the function is not leaving the kernel.
@@ -697,7 +697,7 @@ fn the_second_predicate_of_a_combined_comparison() {
     insta::assert_snapshot!(check(64, ".param .u32 n", &code("or")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 0: warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED at p_n = 0: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 18): warp1 has no statement for it
     --- stderr
     ");
 }
@@ -725,7 +725,7 @@ fn a_branch_before_a_loop_that_would_run_a_negative_number_of_times() {
     insta::assert_snapshot!(check(64, ".param .u32 n", code), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 0: warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED at p_n = 0: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 19): warp1 never comes, because `for i in 0..if p_n < 5 then 0 else p_n - 5` (line 22) makes no trip
     --- stderr
     ");
 }
@@ -747,7 +747,7 @@ fn numbers_that_do_not_fit() {
     insta::assert_snapshot!(check(64, "", &code("cvt.u8.u32 %r4, 256")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warps0_1[0] waits for 96 threads at cta_bar[1], but 64 threads are there (warps0_1[0] and warps0_1[1]) and nothing changes that: nobody who is left comes to it (warps0_1[1] did and will not again)
+    kernel.ptx: deadlock: REFUTED cta_bar[1] takes 96 threads, 64 came (warps0_1[0] and warps0_1[1]), and nobody else comes (line 15)
     --- stderr
     ");
 }
@@ -851,7 +851,7 @@ fn a_thread_count_that_the_launch_says() {
     insta::assert_snapshot!(counted("mov.u32 %r5, %r4;", &[]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: warp0 waits for 96 threads at cta_bar[1], but 64 threads are there (warp0 and warp1) and nothing changes that: nobody who is left comes to it (warp1 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 2: cta_bar[1] takes 96 threads, 64 came (warp0 and warp1), and nobody else comes (line 18)
     --- stderr
     ");
     insta::assert_snapshot!(counted("mov.u32 %r5, %r4;", &["--assume", "p_n == 1"]), @"
@@ -863,13 +863,13 @@ fn a_thread_count_that_the_launch_says() {
     insta::assert_snapshot!(counted("add.u32 %r5, %r4, 32;", &["--assume", "p_n == 0"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 0: warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED at p_n = 0: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 18): warp1 never comes, because `if 0 < 32 * p_n` (line 16) does not hold for it
     --- stderr
     ");
     insta::assert_snapshot!(counted("mov.u32 %r5, 64;", &["--assume", "p_n <= 1"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 0: warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED at p_n = 0: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 18): warp1 never comes, because `if 0 < 32 * p_n` (line 16) does not hold for it
     --- stderr
     ");
     // No whole warps, or none.

@@ -89,7 +89,7 @@ fn phase_tokens() {
     insta::assert_snapshot!(check(96, 128, ROUNDS), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 waits for the others at b_bar, but b_bar lacks 1 arrival (warp0, warps1_2[0] and warps1_2[1] came) and nothing changes that: nobody who is left arrives at it (warps1_2[0] and warps1_2[1] did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 1: b_bar takes 4 arrivals, 3 came (warp0, warps1_2[0] and warps1_2[1]), and warp0 waits for the rest (line 29): nobody else ever does
     --- stderr
     ");
 }
@@ -150,7 +150,7 @@ fn asynchronous_arrivals_that_raise_the_count() {
     insta::assert_snapshot!(check(64, 128, code), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warp0 waits for b_bar to leave phase 0, but b_bar is in phase 0 with 2 arrivals pending and nothing changes that: nobody who is left arrives at it (warp1 did and will not again)
+    kernel.ptx: deadlock: REFUTED b_bar takes 4 arrivals, 2 came (warp0 and warp1), and warp0 waits for the rest (line 26): no other statement arrives there
     --- stderr
     ");
 }
@@ -244,7 +244,7 @@ fn copies_to_several_ctas() {
     insta::assert_snapshot!(run(multicast(1), &["check", "-q"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED cta1_warp0 waits for b_bar[1] to leave phase 0, but b_bar[1] is in phase 0 with 0 arrivals pending and 4096 bytes missing and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED b_bar[1] expects 4096 bytes (line 24) that nobody delivers; cta1_warp0 waits for it (line 33)
     --- stderr
     ");
     insta::assert_snapshot!(run(multicast(5), &["check", "-q"]), @"
@@ -318,7 +318,7 @@ fn copies_with_unequal_shares() {
     insta::assert_snapshot!(run(kernel(2), &["check", "-q"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED cta0_warp0 waits for b_bar[0] to leave phase 0, but b_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (cta1_warp0 did and will not again)
+    kernel.ptx: deadlock: REFUTED b_bar[0] takes 2 arrivals, 1 came (cta0_warp0), and cta0_warp0 waits for the rest (line 35): cta1_warp0 never arrives, only at other elements
     --- stderr
     ");
 }
@@ -346,7 +346,7 @@ fn registers_that_move_between_warps() {
     insta::assert_snapshot!(run(text(160), &["check", "-q"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warps4_7[3] waits for 32 of registers, but 0 of registers are available and nothing changes that: nobody who is left gives back to it (warp0, warps1_3[0], warps1_3[1] and 1 more did and will not again)
+    kernel.ptx: deadlock: REFUTED warps4_7[3] waits for 32 of registers (line 27), 0 are available, and too little is given back: warp0 gives back 24 times and has ended; warps1_3[0..3] give back 24 times each and have ended
     --- stderr
     ");
     insta::assert_snapshot!(run(text(120), &["check", "-q"]), @"
@@ -423,7 +423,7 @@ fn any_number_of_threads() {
     insta::assert_snapshot!(run(any_threads(64), &["check", "-q", any]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at warps = 2, p_n = 1: group1[0] waits for full_bar to leave phase 0, but full_bar is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (group0[0] did and will not again)
+    kernel.ptx: deadlock: REFUTED at warps = 2, p_n = 1: full_bar takes 2 arrivals, 1 came (group0[0]), and group1[0] waits for the rest (line 28): no other statement arrives there
     --- stderr
     ");
     insta::assert_snapshot!(run(entry(64, 64, "", ""), &["check", "-q", any]), @"
@@ -464,7 +464,7 @@ fn registers_at_launch() {
     insta::assert_snapshot!(run(kernel(112), &["check", "-q"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warps4_7[3] waits for 64 of registers, but 32 of registers are available and nothing changes that: nobody who is left gives back to it (warp0, warps1_3[0], warps1_3[1] and 1 more did and will not again)
+    kernel.ptx: deadlock: REFUTED warps4_7[3] waits for 64 of registers (line 30), 32 are available, and too little is given back: warp0 gives back 56 times and has ended; warps1_3[0..3] give back 56 times each and have ended
     --- stderr
     ");
 }
@@ -580,7 +580,7 @@ fn mbarriers_of_the_ctas_expect_different_numbers() {
     insta::assert_snapshot!(run(halo(3, both, "mov.u32 %r13, 0;"), &["check", "-q"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: cta0_warp0 waits for further_bar_cta0 to leave phase 0, but further_bar_cta0 is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (cta1_warp0 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 2: cta0_warp0 waits for further_bar_cta0 with parity 0 twice in a row (line 56), and further_bar_cta0 has completed 2 times by then, so that takes one more: cta1_warp0 arrives 2 times and not again
     --- stderr
     ");
     // The first one expects two although it has one neighbour, the last one none.
@@ -588,7 +588,7 @@ fn mbarriers_of_the_ctas_expect_different_numbers() {
     insta::assert_snapshot!(run(halo(3, shifted, turning), &["check", "-q"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: cta0_warp0 waits for further_bar_cta0 to leave phase 0, but further_bar_cta0 is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (cta1_warp0 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 1: further_bar_cta0 takes 2 arrivals, 1 came (cta1_warp0), and cta0_warp0 waits for the rest (line 57): no other statement arrives there
     --- stderr
     ");
     // Two that one address may mean, in one CTA.

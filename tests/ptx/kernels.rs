@@ -28,8 +28,8 @@ fn a_ring() {
     --- stdout
     ring.ptx:ring_of_4: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
     ring.ptx:ring_of_3: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
-    ring.ptx:ring_producer_one_round_short: deadlock: REFUTED at param_2 = 1: warps1_3[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
-    ring.ptx:ring_producer_starts_at_phase_0: deadlock: REFUTED at param_2 = 1: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 3 arrivals pending and nothing changes that: warps1_3[0], which still arrives at it, itself waits for full_bar[0] to leave phase 0
+    ring.ptx:ring_producer_one_round_short: deadlock: REFUTED at param_2 = 1: nobody arrives at full_bar[0], for which warps1_3[0] waits (line 808): warp0 never arrives, because `for i in 0..param_2 - 1` (line 972) makes no trip
+    ring.ptx:ring_producer_starts_at_phase_0: deadlock: REFUTED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (line 1423) for warps1_3[0] to arrive at empty_bar[0], warps1_3[0] (line 1250) for warp0 to arrive at full_bar[0]: no barrier here has ever completed, so one of these first waits has to be for parity 1
     --- stderr
     ");
 }
@@ -39,9 +39,9 @@ fn a_persistent_ring_of_bulk_copies() {
     insta::assert_snapshot!(check("bulk_ring.ptx", &[]), @"
     exit 1
     --- stdout
-    bulk_ring.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 35 obligations of the order rule hold
-    bulk_ring.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 1: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 0 arrivals pending and 16 bytes missing and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
-    bulk_ring.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    bulk_ring.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 30 obligations of the cut rule hold
+    bulk_ring.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 1: memory_bar[0] expects 4112 bytes (line 568) and gets 4096 (line 584): nobody delivers the other 16; warps1_4[0] waits for it (line 443)
+    bulk_ring.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] is lapped: it still waits for phase 0 of memory_bar[0] (line 742), but warp0 completed phases 0 and 1 (line 867) without waiting for warps1_4[0]
     --- stderr
     ");
 }
@@ -52,8 +52,8 @@ fn a_ring_of_asynchronous_copies() {
     exit 1
     --- stdout
     async_ring.ptx:async_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the order rule hold
-    async_ring.ptx:async_ring_counts_everybody: deadlock: REFUTED at param_2 = 3: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: warps4_7[0], which still arrives at it, itself waits for full_bar[0] to leave phase 1
-    async_ring.ptx:async_ring_same_phase: deadlock: REFUTED at param_2 = 3: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody who is left arrives at it (warps4_7[0], warps4_7[1], warps4_7[2] and 1 more did and will not again)
+    async_ring.ptx:async_ring_counts_everybody: deadlock: REFUTED at param_2 = 3: warp0 and warps4_7[0] wait for each other: warp0 (line 698) for warps4_7[0] to arrive at empty_bar[0], warps4_7[0] (line 875) for warp0 to arrive at full_bar[0]
+    async_ring.ptx:async_ring_same_phase: deadlock: REFUTED at param_2 = 3: warp0 is lapped: it still waits for phase 0 of empty_bar[0] (line 1145), but warps4_7[0..4] completed phases 0 and 1 (line 1340) without waiting for warp0
     --- stderr
     ");
 }
@@ -64,8 +64,8 @@ fn a_matrix_vector_product() {
     exit 1
     --- stdout
     matvec.ptx:matvec: deadlock: PROVED for every param_3 in 0..=1073741823 and schedule: all 42 obligations of the order rule hold
-    matvec.ptx:matvec_counts_everybody: deadlock: REFUTED at param_3 = 0: warps4_11[0] waits for 384 threads at cta_bar[1], but 256 threads are there (warps4_11[0], warps4_11[1], warps4_11[2] and 5 more) and nothing changes that: nobody who is left comes to it (warps4_11[1], warps4_11[2], warps4_11[3] and 4 more did and will not again)
-    matvec.ptx:matvec_one_column_less: deadlock: REFUTED at param_3 = 1: warps4_11[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody else arrives at it
+    matvec.ptx:matvec_counts_everybody: deadlock: REFUTED at param_3 = 0: cta_bar[1] takes 384 threads, 256 came (warps4_11[0..8]), and nobody else comes (line 469): warp0 never comes, only at other elements; warps1_3[0..3] never come, only at other elements
+    matvec.ptx:matvec_one_column_less: deadlock: REFUTED at param_3 = 1: nobody arrives at full_bar[0], for which warps4_11[0] waits (line 664): warp0 never arrives, because `for i in 0..param_3 - 1` (line 574) makes no trip; warps1_3[0..3] never arrive, because `for i in 0..param_3 - 1` (line 574) makes no trip
     --- stderr
     ");
 }
@@ -76,8 +76,8 @@ fn a_stencil_with_named_barriers() {
     exit 1
     --- stdout
     stencil.ptx:stencil: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 50 obligations of the order rule hold
-    stencil.ptx:stencil_without_first_arrival: deadlock: REFUTED at param_2 = 1: warp0 waits for 128 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
-    stencil.ptx:stencil_counts_consumers_only: deadlock: REFUTED at param_2 = 1: warps1_3[2] waits for 96 threads at cta_bar[3], but 32 threads are there (warps1_3[2]) and nothing changes that: nobody who is left comes to it (warp0, warps1_3[0] and warps1_3[1] did and will not again)
+    stencil.ptx:stencil_without_first_arrival: deadlock: REFUTED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (line 419) for warps1_3[0] to come to cta_bar[1], warps1_3[0] (line 343) for warp0 to come to cta_bar[3]
+    stencil.ptx:stencil_counts_consumers_only: deadlock: REFUTED at param_2 = 1: cta_bar[3] takes 96 threads, 32 came (warps1_3[2]), and nobody else comes (line 619): 4 warps come in all, 3 to a round, and warp0, warps1_3[0] and warps1_3[1] filled one before
     --- stderr
     ");
 }
@@ -88,8 +88,8 @@ fn two_ctas_of_a_cluster() {
     exit 1
     --- stdout
     jacobi.ptx:jacobi: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all 29 obligations of the cut rule hold
-    jacobi.ptx:jacobi_fixed_phase: deadlock: REFUTED at param_1 = 2: cta1_warps1_3[2] waits for bar_bar[1] to leave phase 0, but bar_bar[1] is in phase 0 with 8 arrivals pending and nothing changes that: nobody who is left arrives at it (cta0_warp0, cta0_warps1_3[0], cta0_warps1_3[1] and 4 more did and will not again)
-    jacobi.ptx:jacobi_one_way: deadlock: REFUTED at param_1 = 1: cta0_warp0 waits for bar_bar[0] to leave phase 0, but bar_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody who is left arrives at it (cta0_warps1_3[0], cta0_warps1_3[1] and cta0_warps1_3[2] did and will not again)
+    jacobi.ptx:jacobi_fixed_phase: deadlock: REFUTED at param_1 = 2: cta1_warps1_3[2] waits for bar_bar[1] with parity 0 twice in a row (line 246), and bar_bar[1] has completed 2 times by then, so that takes one more: cta0_warp0 arrives 2 times and not again; cta0_warps1_3[0..3] arrive 2 times each and not again; cta1_warp0 arrives 2 times and not again; and others
+    jacobi.ptx:jacobi_one_way: deadlock: REFUTED at param_1 = 1: bar_bar[0] takes 8 arrivals, 4 came (cta0_warp0 and cta0_warps1_3[0..3]), and cta0_warp0 waits for the rest (line 377): cta1_warp0 never arrives, only at other elements; cta1_warps1_3[0..3] never arrive, only at other elements
     --- stderr
     ");
 }
@@ -108,13 +108,13 @@ fn ctas_with_rings_that_take_turns() {
     insta::assert_snapshot!(decided("backward_off_by_one", "deadlock"), @"
     exit 1
     --- stdout
-    backward.ptx: deadlock: REFUTED at param_4 = 1, nctaid_x = 1, R = 1: warp0[0] waits for at_param_2[0] == 1, but at_param_2[0] is 0 and stays 0: nobody else adds to it
+    backward.ptx: deadlock: REFUTED at param_4 = 1, nctaid_x = 1, R = 1: warp0[0] waits for at_param_2[0] == 1 (line 524), but at_param_2[0] stays 0 and nobody adds to it: only warp0[0] itself would, after that wait
     --- stderr
     ");
     insta::assert_snapshot!(decided("backward_no_release", "deadlock"), @"
     exit 1
     --- stdout
-    backward.ptx: deadlock: REFUTED at param_4 = 3, nctaid_x = 1, R = 1: warp0[0] waits for full_bar[0][0] to leave phase 1, but full_bar[0][0] is in phase 1 with 1 arrival pending and nothing changes that: warp4[0], which still arrives at it, itself waits for empty_bar[0][0] to leave phase 0
+    backward.ptx: deadlock: REFUTED at param_4 = 3, nctaid_x = 1, R = 1: warp0[0] and warp4[0] wait for each other: warp0[0] (line 764) for warp4[0] to arrive at full_bar[0][0], warp4[0] (line 684) for warp0[0] to arrive at empty_bar[0][0]
     --- stderr
     ");
     insta::assert_snapshot!(decided("backward_dense", "race"), @"
@@ -137,9 +137,9 @@ fn rings_that_the_compiler_wrote_out() {
     insta::assert_snapshot!(check("bulk_ring_unrolled.ptx", &[]), @"
     exit 1
     --- stdout
-    bulk_ring_unrolled.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 35 obligations of the order rule hold
-    bulk_ring_unrolled.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 1: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 0 arrivals pending and 16 bytes missing and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
-    bulk_ring_unrolled.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] waits for memory_bar[0] to leave phase 0, but memory_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    bulk_ring_unrolled.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 30 obligations of the cut rule hold
+    bulk_ring_unrolled.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 1: memory_bar[0] expects 4112 bytes (line 1377) and gets 4096 (line 1395): nobody delivers the other 16; warps1_4[0] waits for it (line 987)
+    bulk_ring_unrolled.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] is lapped: it still waits for phase 0 of memory_bar[0] (line 1827), but warp0 completed phases 0 and 1 (line 2210) without waiting for warps1_4[0]
     --- stderr
     ");
     insta::assert_snapshot!(check("lookahead_unrolled.ptx", &[]), @"
@@ -158,12 +158,12 @@ fn loops_that_the_compiler_wrote_out() {
     exit 1
     --- stdout
     unrolled.ptx:unrolled_meet: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all 29 obligations of the cut rule hold
-    unrolled.ptx:unrolled_meet_fixed_phase: deadlock: REFUTED at param_1 = 2: cta0_warp0 waits for bar_bar[0] to leave phase 0, but bar_bar[0] is in phase 0 with 4 arrivals pending and nothing changes that: nobody who is left arrives at it (cta0_warp1, cta1_warp0 and cta1_warp1 did and will not again)
+    unrolled.ptx:unrolled_meet_fixed_phase: deadlock: REFUTED at param_1 = 2: cta0_warp0 waits for bar_bar[0] with parity 0 twice in a row (line 2592), and bar_bar[0] has completed 2 times by then, so that takes one more: cta0_warp1 arrives 2 times and not again; cta1_warp0 arrives 2 times and not again; cta1_warp1 arrives 2 times and not again
     unrolled.ptx:unrolled_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
-    unrolled.ptx:unrolled_ring_fixed_phase: deadlock: REFUTED at param_2 = 3: warp1 waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
-    unrolled.ptx:late: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 765 obligations of the order rule hold
-    unrolled.ptx:late_keeps_the_last: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 4: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
-    unrolled.ptx:late_gives_twice: deadlock: REFUTED at param_3 = 3, param_2_per_cta = 2: warp0 waits for empty_bar[1] to leave phase 0, but empty_bar[1] is in phase 0 with 1 arrival pending and nothing changes that: warp1, which still arrives at it, itself waits for full_bar[1] to leave phase 1
+    unrolled.ptx:unrolled_ring_fixed_phase: deadlock: REFUTED at param_2 = 3: warp1 waits for full_bar[0] with parity 0 twice in a row (line 3506), and full_bar[0] has completed 2 times by then, so that takes one more: warp0 arrives 2 times and has ended
+    unrolled.ptx:late: deadlock: BOUNDED no violation for param_3 in 0..=13, param_2_per_cta in 0..=13; no proof: while a member of warp1 is held at `wait full_bar[(j + param_3 * i) % 3] (j + param_3 * i) / 3 % 2`, where warp0 gets to has no simple form
+    unrolled.ptx:late_keeps_the_last: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 4: nobody arrives at empty_bar[0], for which warp0 waits (line 4510): warp1 never arrives, because `if !(j == 0)` (line 4579) does not hold for it
+    unrolled.ptx:late_gives_twice: deadlock: REFUTED at param_3 = 3, param_2_per_cta = 2: warp0 is lapped: it still waits for phase 0 of empty_bar[1] (line 5263), but warp1 completed phases 0 and 1 (line 5832) without waiting for warp0
     --- stderr
     ");
     let race = ["--property", "race", "--entry", "unrolled_ring"];
@@ -180,9 +180,9 @@ fn a_grid_barrier_needs_all_ctas() {
     insta::assert_snapshot!(check("grid_barrier.ptx", &[]), @"
     exit 1
     --- stdout
-    grid_barrier.ptx:grid_barrier: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 >= 2, but at_param_0 is 1 and stays 1: cta[1], which still adds to it, cannot start: cta[0] holds the only place
-    grid_barrier.ptx:grid_barrier_exact: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 == 2, but at_param_0 is 1 and stays 1: cta[1], which still adds to it, cannot start: cta[0] holds the only place
-    grid_barrier.ptx:grid_barrier_reset: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 == 2, but at_param_0 is 1 and stays 1: cta[1], which still adds to it, cannot start: cta[0] holds the only place
+    grid_barrier.ptx:grid_barrier: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 >= 2 (line 74), which needs cta[1]; that cannot start, because cta[0] holds the only place
+    grid_barrier.ptx:grid_barrier_exact: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 == 2 (line 154), which needs cta[1]; that cannot start, because cta[0] holds the only place
+    grid_barrier.ptx:grid_barrier_reset: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 == 2 (line 232), which needs cta[1]; that cannot start, because cta[0] holds the only place
     --- stderr
     ");
 }
@@ -193,8 +193,8 @@ fn a_grid_barrier_with_all_ctas() {
     exit 1
     --- stdout
     grid_barrier.ptx:grid_barrier: deadlock: PROVED for every param_2 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 3 obligations of the cut rule hold
-    grid_barrier.ptx:grid_barrier_exact: deadlock: REFUTED at param_2 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_0 == 2, but at_param_0 is 3 and never goes down: cta[0] added 2 and cta[1] itself added 1
-    grid_barrier.ptx:grid_barrier_reset: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 2: cta[1] waits for at_param_0 == 2, but at_param_0 is 0 and stays 0: nobody who is left adds to it (cta[0] did and will not again)
+    grid_barrier.ptx:grid_barrier_exact: deadlock: REFUTED at param_2 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_0 == 2 (line 154), but cta[0] has already added 2 (line 143) and cta[1] itself has already added 1 (line 143), and at_param_0 never goes down
+    grid_barrier.ptx:grid_barrier_reset: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 2: cta[1] waits for at_param_0 == 2 (line 232), but at_param_0 stays 0 and no more is added to it: cta[0] adds to it once and has ended
     --- stderr
     ");
 }
@@ -204,7 +204,7 @@ fn a_hopper_gemm() {
     insta::assert_snapshot!(check("hopper_gemm.ptx", &["--entry", "hopper_gemm", "--timeout", "300"]), @"
     exit 0
     --- stdout
-    hopper_gemm.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, param_3_per_cta in 0..=1073741823 and schedule: all 83 obligations of the cut rule hold
+    hopper_gemm.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, param_3_per_cta in 0..=1073741823 and schedule: all 74 obligations of the order rule hold
     --- stderr
     ");
 }
@@ -266,9 +266,9 @@ fn a_block_sparse_reduction() {
     exit 1
     --- stdout
     block_sparse.ptx:every_block_takes_its_turn: deadlock: PROVED for every param_3 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 8 obligations of the ticket rule hold
-    block_sparse.ptx:blocks_skip_what_they_do_not_visit: deadlock: REFUTED at param_3 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: cta[1] waits for at_param_1[0] == 1, but at_param_1[0] is 0 and stays 0: nobody else adds to it
-    block_sparse.ptx:blocks_add_twice: deadlock: REFUTED at param_3 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_1[1] == 1, but at_param_1[1] is 2 and never goes down: cta[0] added 2
-    block_sparse.ptx:rows_take_turns_by_block: deadlock: REFUTED at nctaid_x = 2, columns_param_1 = 1, R = 2, rows_param_0_param_1 = {(1, 0)}: cta[1] waits for at_param_3[0] == 1, but at_param_3[0] is 0 and stays 0: nobody else adds to it
+    block_sparse.ptx:blocks_skip_what_they_do_not_visit: deadlock: REFUTED at param_3 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: cta[1] waits for at_param_1[0] == 1 (line 182), but at_param_1[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `if at_param_0[ctaid_x, i]` (line 167) does not hold for it
+    block_sparse.ptx:blocks_add_twice: deadlock: REFUTED at param_3 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_1[1] == 1 (line 281), but cta[0] has already added 2 (line 319), and at_param_1[1] never goes down
+    block_sparse.ptx:rows_take_turns_by_block: deadlock: REFUTED at nctaid_x = 2, columns_param_1 = 1, R = 2, rows_param_0_param_1 = {(1, 0)}: cta[1] waits for at_param_3[0] == 1 (line 391), but at_param_3[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for i in row(rows_param_0_param_1, ctaid_x)` (line 375) makes no trip
     block_sparse.ptx:rows_take_turns_by_rank: deadlock: UNKNOWN line 498, `ld.acquire.gpu.global.s32 %r9, [%rd14]`: it depends on memory that is read
     --- stderr
     ");
@@ -288,7 +288,7 @@ fn a_reduction_in_the_order_of_launch() {
         check("block_sparse.ptx", &[&entry[..], &["--launch", "descending"]].concat()), @"
     exit 1
     --- stdout
-    block_sparse.ptx: deadlock: REFUTED at param_3 = 1, nctaid_x = 2, R = 1: cta[1] waits for at_param_1[0] == 1, but at_param_1[0] is 0 and stays 0: cta[0], which still adds to it, cannot start: cta[1] holds the only place
+    block_sparse.ptx: deadlock: REFUTED at param_3 = 1, nctaid_x = 2, R = 1: cta[1] waits for at_param_1[0] == 1 (line 69), which needs cta[0]; that cannot start, because cta[1] holds the only place
     --- stderr
     ");
 }
@@ -335,34 +335,23 @@ fn the_report_of_a_stencil() {
     insta::assert_snapshot!(folder.run(&["check", "stencil.ptx", "--entry", entry]), @"
     exit 1
     --- stdout
-    stencil.ptx: deadlock: REFUTED at param_2 = 1: warp0 waits for 128 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
+    stencil.ptx: deadlock: REFUTED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (line 419) for warps1_3[0] to come to cta_bar[1], warps1_3[0] (line 343) for warp0 to come to cta_bar[3]
          --> stencil.cu:17, stencil.ptx:419
       419 | bar.sync %r43, %r44;
       element     start  now                                                waited for                          changed by                          completes
       cta_bar[1]  -      32 threads: warp0                                  warp0 128 threads (never)           warps1_3[0..3] 128 threads (never)  no
-      cta_bar[2]  -      0 threads                                          warp0 128 threads (never)           warps1_3[0..3] 128 threads (never)  no
       cta_bar[3]  -      96 threads: warps1_3[0], warps1_3[1], warps1_3[2]  warps1_3[0..3] 128 threads (never)  warp0 128 threads (never)           no
-      cta_bar[4]  -      0 threads                                          warps1_3[0..3] 128 threads (never)  warp0 128 threads (never)           no
-      who waits for whom:
-        warp0 waits for 128 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
-        warps1_3[0] waits for 128 threads at cta_bar[3], but 96 threads are there (warps1_3[0], warps1_3[1] and warps1_3[2]) and nothing changes that: warp0, which still comes to it, itself waits for 128 threads at cta_bar[1]
-        which closes a cycle at warp0
       blocked:
-        warp0 at line 12: cta_bar[1] 128 threads, found 32 threads: warp0: warps1_3[0], which still comes to it, itself waits for 128 threads at cta_bar[3]
-        warps1_3[0..3] at line 21: cta_bar[3] 128 threads, found 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]: warp0, which still comes to it, itself waits for 128 threads at cta_bar[1]
+        warp0 at line 12: cta_bar[1] 128 threads, found 32 threads: warp0: warps1_3[0], which would come to cta_bar[1], is stuck itself
+        warps1_3[0..3] at line 21: cta_bar[3] 128 threads, found 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]: warp0, which would come to cta_bar[3], is stuck itself
       trace:
           1  warp0           comes to cta_bar[1]: 32 threads: warp0  (line 12)
         2-4  warps1_3[0..3]  comes to cta_bar[3]: 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]  (line 21)
-      minimal:
-        smallest by (param_2) among param_2 in 0..=4; the only smaller one was explored exhaustively
+      minimal: smallest by (param_2) among param_2 in 0..=4; the only smaller one was explored exhaustively
       notes:
         stuck in the source: warp0 at stencil.cu:17, warps1_3 at stencil.cu:31
         other lines are those of the protocol that `warplock lift` prints
-      assumptions:
-        0 <= param_2 <= 1073741823
-        the launch has 128 threads per CTA, as many as .maxntid allows
-        a resident CTA that can go on eventually does
-        semaphore operations are atomic and seen in one order by everyone
+      assumptions: 0 <= param_2 <= 1073741823; the launch has 128 threads per CTA, as many as .maxntid allows; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       decided by adversarial schedules in [time]
     --- stderr
     ");

@@ -38,8 +38,8 @@ fn places_in_a_ring_that_are_given_by_reference() {
     exit 1
     --- stdout
     references.ptx:references: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
-    references.ptx:references_advances_twice: deadlock: REFUTED at param_2 = 2: warps1_2[0] waits for full_bar[2] to leave phase 0, but full_bar[2] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
-    references.ptx:references_keeps_the_phase: deadlock: REFUTED at param_2 = 6: warps1_2[1] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    references.ptx:references_advances_twice: deadlock: REFUTED at param_2 = 2: nobody arrives at full_bar[2], for which warps1_2[0] waits (line 173): warp0 never arrives, only at other elements
+    references.ptx:references_keeps_the_phase: deadlock: REFUTED at param_2 = 6: warps1_2[1] is lapped: it still waits for phase 0 of full_bar[0] (line 264), but warp0 completed phases 0 and 1 (line 987) without waiting for warps1_2[1]
     --- stderr
     ");
 }
@@ -51,13 +51,13 @@ fn loops_that_end_in_other_ways() {
     exit 1
     --- stdout
     exits.ptx:breaks_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all 482 obligations of the order rule hold
-    exits.ptx:breaks_later: deadlock: REFUTED at param_2 = 2, param_3 = 0: warps1_2[0] waits for full_bar[1] to leave phase 0, but full_bar[1] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    exits.ptx:breaks_later: deadlock: REFUTED at param_2 = 2, param_3 = 0: nobody arrives at full_bar[1], for which warps1_2[0] waits (line 517): warp0 never arrives, only at other elements
     exits.ptx:returns_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all 28 obligations of the cut rule hold
-    exits.ptx:returns_later: deadlock: REFUTED at param_2 = 1, param_3 = 0: warps1_2[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
-    exits.ptx:least_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all 490 obligations of the order rule hold
-    exits.ptx:least_or_most: deadlock: REFUTED at param_2 = 0, param_3 = 1: warps1_2[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    exits.ptx:returns_later: deadlock: REFUTED at param_2 = 1, param_3 = 0: nobody arrives at full_bar[0], for which warps1_2[0] waits (line 1073): warp0 never arrives, because `if 0 < param_2 && !(param_3 == 0)` (line 958) does not hold for it
+    exits.ptx:least_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all 22 obligations of the cut rule hold
+    exits.ptx:least_or_most: deadlock: REFUTED at param_2 = 0, param_3 = 1: nobody arrives at full_bar[0], for which warps1_2[0] waits (line 1602): warp0 never arrives, because `if 0 < param_2 && 0 < param_3` (line 1494) does not hold for it
     exits.ptx:down_: deadlock: PROVED for every param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, pattern at_param_0 and schedule, assuming ctaid_x < nctaid_x, param_3 * nctaid_x < param_3 + 4294967296: all 21 obligations of the cut rule hold
-    exits.ptx:down_where_not: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {}: warps1_2[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    exits.ptx:down_where_not: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {}: nobody arrives at full_bar[0], for which warps1_2[0] waits (line 2193): warp0 never arrives, because `for i in row(at_param_0, ctaid_x) descending` (line 2081) makes no trip
     --- stderr
     ");
 }
@@ -69,13 +69,13 @@ fn rings_that_go_on_in_visited_iterations() {
     exit 1
     --- stdout
     visited.ptx:visited: deadlock: PROVED for every param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, pattern at_param_0 and schedule, assuming ctaid_x < nctaid_x, param_3 * nctaid_x < param_3 + 4294967296: all 30 obligations of the cut rule hold
-    visited.ptx:visited_waits_for_all: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {}: warp0 waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
-    visited.ptx:visited_keeps_the_phase: deadlock: REFUTED at param_3 = 3, ctaid_x = 0, nctaid_x = 1, at_param_0 = {(0, 0), (0, 1), (0, 2)}: warps1_2[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp3 did and will not again)
-    visited.ptx:visited_other_row: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {(1, 0)}: warp0 waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    visited.ptx:visited_waits_for_all: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {}: nobody arrives at full_bar[0], for which warp0 waits (line 520): warp3 never arrives, because `for i in row(at_param_0, ctaid_x) ascending` (line 408) makes no trip
+    visited.ptx:visited_keeps_the_phase: deadlock: REFUTED at param_3 = 3, ctaid_x = 0, nctaid_x = 1, at_param_0 = {(0, 0), (0, 1), (0, 2)}: warps1_2[0] waits for full_bar[0] with parity 0 twice in a row (line 793), and full_bar[0] has completed 2 times by then, so that takes one more: warp3 arrives 2 times and has ended
+    visited.ptx:visited_other_row: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {(1, 0)}: nobody arrives at full_bar[0], for which warp0 waits (line 1069): warp3 never arrives, because `for i in row(at_param_0, ctaid_x) ascending` (line 945) makes no trip
     visited.ptx:listed: deadlock: PROVED for every ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, columns_param_0 in 0..=1073741823, pattern rows_param_0, row order and schedule, assuming ctaid_x < nctaid_x: all 30 obligations of the cut rule hold
-    visited.ptx:listed_arrives_at_another: deadlock: REFUTED at ctaid_x = 0, nctaid_x = 1, columns_param_0 = 1, rows_param_0 = {(0, 0)}: warp0 waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
-    visited.ptx:in_turns: deadlock: PROVED for every param_4 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, pattern at_param_0 and schedule, assuming R >= nctaid_x, param_4 * nctaid_x < param_4 + 4294967296: all 61 obligations of the separation rule hold
-    visited.ptx:in_turns_skips_a_turn: deadlock: REFUTED at param_4 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: warp0[1] waits for at_param_2[0] == 1, but at_param_2[0] is 0 and stays 0: nobody else adds to it
+    visited.ptx:listed_arrives_at_another: deadlock: REFUTED at ctaid_x = 0, nctaid_x = 1, columns_param_0 = 1, rows_param_0 = {(0, 0)}: nobody arrives at full_bar[0], for which warp0 waits (line 1595): warp3 never arrives, only at other elements
+    visited.ptx:in_turns: deadlock: BOUNDED no violation for param_4 in 0..=1, nctaid_x in 1..=2, R in 1..=2; no proof: of what each CTA has of its own alone: the time limit was reached while looking for cuts
+    visited.ptx:in_turns_skips_a_turn: deadlock: REFUTED at param_4 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: warp0[1] waits for at_param_2[0] == 1 (line 2192), but at_param_2[0] stays 0 and nobody adds to it: warp0[0] never adds to it, because `if at_param_0[ctaid_x, i]` (line 2179) does not hold for it
     --- stderr
     ");
 }
@@ -131,7 +131,7 @@ fn local_memory_of_narrow_types() {
     insta::assert_snapshot!(found("300", "u8", "u8", "300"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warps0_1[0] waits for 96 threads at cta_bar[1], but 64 threads are there (warps0_1[0] and warps0_1[1]) and nothing changes that: nobody who is left comes to it (warps0_1[1] did and will not again)
+    kernel.ptx: deadlock: REFUTED cta_bar[1] takes 96 threads, 64 came (warps0_1[0] and warps0_1[1]), and nobody else comes (line 26)
     --- stderr
     ");
 }
@@ -251,7 +251,7 @@ fn memory_before_its_pointer() {
     insta::assert_snapshot!(hand_written(64, &code("")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at ctaid_x = 0, nctaid_x = 1, at_p_p = {(0, 0)}: warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED at ctaid_x = 0, nctaid_x = 1, at_p_p = {(0, 0)}: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 27): warp1 has no statement for it
     --- stderr
     ");
     insta::assert_snapshot!(hand_written(64, &code("mov.u32 %r7, -1;")), @"
@@ -270,7 +270,7 @@ fn memory_before_its_pointer() {
     insta::assert_snapshot!(hand_written(64, &code(behind)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at ctaid_x = 1, nctaid_x = 2, at_p_p = {(0, 0)}: warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED at ctaid_x = 1, nctaid_x = 2, at_p_p = {(0, 0)}: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 29): warp1 has no statement for it
     --- stderr
     ");
 }
@@ -343,7 +343,7 @@ fn loops_that_are_left_in_two_places() {
     insta::assert_snapshot!(hand_written(96, &code(known, "bar.sync 3, 128;")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 0, p_m = 0: warps0_2[0] waits for 128 threads at cta_bar[3], but 96 threads are there (warps0_2[0], warps0_2[1] and warps0_2[2]) and nothing changes that: nobody who is left comes to it (warps0_2[1] and warps0_2[2] did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 0, p_m = 0: cta_bar[3] takes 128 threads, 96 came (warps0_2[0..3]), and nobody else comes (line 30)
     --- stderr
     ");
     // What data decides stays unknown.
@@ -402,7 +402,7 @@ fn a_wait_where_another_loop_begins() {
     insta::assert_snapshot!(turns("bar.sync 0;", ""), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: warp0 waits for bar_bar to leave phase 0, but bar_bar is in phase 0 with 2 arrivals pending and nothing changes that: warp1, which still arrives at it, itself waits for bar_bar to leave phase 0
+    kernel.ptx: deadlock: REFUTED at p_n = 2: warp0 waits for bar_bar with parity 0 twice in a row (line 29), and bar_bar has completed 2 times by then, so that takes one more: only warp0 itself would, after that wait
     --- stderr
     ");
 }
@@ -439,7 +439,7 @@ fn a_hundred_barriers_in_a_row() {
     insta::assert_snapshot!(hand_written(96, &rings(30)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warp0 waits for bar_bar to leave phase 0, but bar_bar is in phase 0 with 1 arrival pending and nothing changes that: warps1_2[0], which still arrives at it, itself waits for bar_bar to leave phase 0
+    kernel.ptx: deadlock: REFUTED warps1_2[0] is lapped: it still waits for phase 0 of bar_bar (line 25), but warp0, warps1_2[0] and warps1_2[1] completed phases 0 and 1 (line 23) without waiting for warps1_2[0]
     --- stderr
     ");
 }
@@ -492,7 +492,7 @@ fn phases_in_a_field_of_bits() {
     insta::assert_snapshot!(ring(4, begin, place, &right, &wrong), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 5: warp1 waits for ring_bar[0] to leave phase 0, but ring_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 5: warp1 waits for ring_bar[0] with parity 0 twice in a row (line 68), and ring_bar[0] has completed 2 times by then, so that takes one more: warp0 arrives 2 times and has ended
     --- stderr
     ");
 }
@@ -518,7 +518,7 @@ fn a_place_of_a_signed_number() {
     insta::assert_snapshot!(ring(4, begin, place, &moved(0), &moved(1)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: warp1 waits for ring_bar[1] to leave phase 1, but ring_bar[1] is in phase 1 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 2: warp1 first waits for ring_bar[1] with parity 1 (line 70), which passes only before ring_bar[1] completes, and warp0 completed it (line 48): who waits for a completion starts with parity 0
     --- stderr
     ");
 }
@@ -546,7 +546,7 @@ fn a_place_in_a_byte() {
     insta::assert_snapshot!(ring(3, begin, place, &moved(3), &moved(2)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 3: warp1 waits for ring_bar[0] to leave phase 1, but ring_bar[0] is in phase 1 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 3: ring_bar[0] completes once, and warp1 waits for one more (line 75): warp0 arrives once and has ended
     --- stderr
     ");
 }
@@ -570,7 +570,7 @@ fn a_place_by_division_by_seven() {
     insta::assert_snapshot!(ring(7, "", &place(2), "", "add.u32 %r9, %r9, 6;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 9: warp0 waits for ring_bar_56[1] to leave phase 0, but ring_bar_56[1] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_n = 9: nobody arrives at ring_bar_56[1], for which warp0 waits (line 57): warp1 never arrives, only at other elements
     --- stderr
     ");
     // By 3.5 it is no place.

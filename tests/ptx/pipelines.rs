@@ -140,14 +140,14 @@ fn a_wait_too_many_at_the_end() {
     insta::assert_snapshot!(check(3, &pipeline(3, &tail(3, 4), 2)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_args_128 = 0: warp0 waits for bar_bar_24[0] to leave phase 0, but bar_bar_24[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_args_128 = 0: nobody arrives at bar_bar_24[0], for which warp0 waits (line 59): warp1 never arrives, because `for i in 0..p_args_128` (line 100) makes no trip
     --- stderr
     ");
     let turned = format!("xor.b32 %r7, %r7, 1;\n{}", tail(3, 3));
     insta::assert_snapshot!(check(3, &pipeline(3, &turned, 2)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_args_128 = 0: warp0 waits for bar_bar_24[0] to leave phase 0, but bar_bar_24[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_args_128 = 0: nobody arrives at bar_bar_24[0], for which warp0 waits (line 60): warp1 never arrives, because `for i in 0..p_args_128` (line 91) makes no trip
     --- stderr
     ");
 }
@@ -165,7 +165,7 @@ fn bytes_that_a_parameter_says() {
     insta::assert_snapshot!(check(3, &pipeline(3, "", 0)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_args_128 = 1, p_args_132 = 1: warp1 waits for bar_bar[0] to leave phase 0, but bar_bar[0] is in phase 0 with 0 arrivals pending and 1 bytes missing and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_args_128 = 1, p_args_132 = 1: bar_bar[0] expects 1 byte (line 45) that nobody delivers; warp1 waits for it (line 63)
     --- stderr
     ");
 }
@@ -298,7 +298,7 @@ fn bounds_are_kept_behind_a_branch() {
     insta::assert_snapshot!(check(1, &half), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_args_136 = 1, p_args_144 = 0, ctaid_x = 0, nctaid_x = 1, ctaid_y = 0, nctaid_y = 1: warp1 waits for 64 threads at cta_bar[1], but 32 threads are there (warp1) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED at p_args_136 = 1, p_args_144 = 0, ctaid_x = 0, nctaid_x = 1, ctaid_y = 0, nctaid_y = 1: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 50): warp0 never comes, only at other elements
     --- stderr
     ");
 }

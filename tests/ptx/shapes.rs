@@ -48,13 +48,13 @@ fn a_gemm_with_tensor_copies() {
     insta::assert_snapshot!(check("tensor_gemm.ptx", "tensor_gemm_counts_threads"), @"
     exit 1
     --- stdout
-    tensor_gemm.ptx: deadlock: REFUTED at param_3_over_64 = 5: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 254 arrivals pending and nothing changes that: warp4, which still arrives at it, itself waits for full_bar[0] to leave phase 1
+    tensor_gemm.ptx: deadlock: REFUTED at param_3_over_64 = 5: empty_bar[0] takes 256 arrivals, 2 came (warp4 and warp8), and warp0 waits for the rest (line 608): no other statement arrives there
     --- stderr
     ");
     insta::assert_snapshot!(check("tensor_gemm.ptx", "tensor_gemm_releases_early"), @"
     exit 1
     --- stdout
-    tensor_gemm.ptx: deadlock: REFUTED at param_3_over_64 = 5: warps9_11[0] waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    tensor_gemm.ptx: deadlock: REFUTED at param_3_over_64 = 5: warps9_11[0] is lapped: it still waits for phase 0 of full_bar[0] (line 802), but warp0 completed phases 0 and 1 (line 945) without waiting for warps9_11[0]
     --- stderr
     ");
 }
@@ -99,7 +99,7 @@ fn attention_in_turns() {
     insta::assert_snapshot!(check("tensor_gemm.ptx", "turns_without_a_first"), @"
     exit 1
     --- stdout
-    tensor_gemm.ptx: deadlock: REFUTED at param_4 = 1: warp4 waits for 256 threads at cta_bar[3], but 128 threads are there (warp4, warps5_7[0], warps5_7[1] and 1 more) and nothing changes that: warp8, which still comes to it, itself waits for 256 threads at cta_bar[2]
+    tensor_gemm.ptx: deadlock: REFUTED at param_4 = 1: warp4 and warp8 wait for each other: warp4 (line 1672) for warp8 to come to cta_bar[3], warp8 (line 1672) for warp4 to come to cta_bar[2]
     --- stderr
     ");
 }
@@ -131,7 +131,7 @@ fn work_taken_over() {
     insta::assert_snapshot!(check("takeover.ptx", "takeover_counts_one_more"), @"
     exit 1
     --- stdout
-    takeover.ptx: deadlock: REFUTED at granted = 2: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: warps1_3[0], which still arrives at it, itself waits for full_bar[0] to leave phase 1
+    takeover.ptx: deadlock: REFUTED at granted = 2: warp0 and warps1_3[0] wait for each other: warp0 (line 328) for warps1_3[0] to arrive at empty_bar[0], warps1_3[0] (line 370) for warp0 to arrive at full_bar[0]
     --- stderr
     ");
 }
@@ -147,7 +147,7 @@ fn steps_with_an_accumulator() {
     insta::assert_snapshot!(check("takeover.ptx", "steps_never_released"), @"
     exit 1
     --- stdout
-    takeover.ptx: deadlock: REFUTED at param_3_over_64 = 5: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    takeover.ptx: deadlock: REFUTED at param_3_over_64 = 5: nobody arrives at empty_bar[0], for which warp0 waits (line 1380): no other statement arrives there
     --- stderr
     ");
 }
@@ -565,7 +565,7 @@ fn a_warpgroup_multiplies_together() {
     insta::assert_snapshot!(hand_written(&[], 160, shared, &in_flight), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: warps1_3[0] waits for bar_bar to leave phase 0, but bar_bar is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp4 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 2: warps1_3[0] is lapped: it still waits for phase 0 of bar_bar (line 31), but warp4 completed phases 0 and 1 (line 49) without waiting for warps1_3[0]
     --- stderr
     ");
 }
@@ -664,13 +664,13 @@ fn tiles_that_are_loaded_one_ahead() {
     insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead_no_first"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at param_1_per_cta = 1: warp0 waits for full_bar[0] to leave phase 0, but full_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    persistent.ptx: deadlock: REFUTED at param_1_per_cta = 1: nobody arrives at full_bar[0], for which warp0 waits (line 398): no other statement arrives there
     --- stderr
     ");
     insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead_late_phase"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at param_1_per_cta = 2: warp0 waits for full_bar[1] to leave phase 1, but full_bar[1] is in phase 1 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    persistent.ptx: deadlock: REFUTED at param_1_per_cta = 2: warp0 first waits for full_bar[1] with parity 1 (line 645), which passes only before full_bar[1] completes, and warp0 completed it (line 609): who waits for a completion starts with parity 0
     --- stderr
     ");
 }
@@ -686,7 +686,7 @@ fn rows_that_are_handed_on() {
     insta::assert_snapshot!(check("persistent.ptx", "rows_handed_on_one_more"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at param_2_per_cta = 0: warps0_3[0] waits for 160 threads at cta_bar[6], but 128 threads are there (warps0_3[0], warps0_3[1], warps0_3[2] and 1 more) and nothing changes that: nobody who is left comes to it (warps0_3[1], warps0_3[2] and warps0_3[3] did and will not again)
+    persistent.ptx: deadlock: REFUTED at param_2_per_cta = 0: cta_bar[6] takes 160 threads, 128 came (warps0_3[0..4]), and nobody else comes (line 1137): warp4 never comes, because `for i in 0..param_2_per_cta` (line 1155) makes no trip
     --- stderr
     ");
 }
@@ -702,13 +702,13 @@ fn lines_in_two_buffers_written_out() {
     insta::assert_snapshot!(check("persistent.ptx", "lines_in_turn_no_first"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at param_2 = 1: warp0 waits for 160 threads at cta_bar[3], but 32 threads are there (warp0) and nothing changes that: warps1_4[0], which still comes to it, itself waits for 160 threads at cta_bar[1]
+    persistent.ptx: deadlock: REFUTED at param_2 = 1: warp0 and warps1_4[0] wait for each other: warp0 (line 1632) for warps1_4[0] to come to cta_bar[3], warps1_4[0] (line 1883) for warp0 to come to cta_bar[1]
     --- stderr
     ");
     insta::assert_snapshot!(check("persistent.ptx", "lines_in_turn_one_more"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at param_2 = 0: warps1_4[0] waits for 160 threads at cta_bar[1], but 128 threads are there (warps1_4[0], warps1_4[1], warps1_4[2] and 1 more) and nothing changes that: nobody who is left comes to it (warps1_4[1], warps1_4[2] and warps1_4[3] did and will not again)
+    persistent.ptx: deadlock: REFUTED at param_2 = 0: cta_bar[1] takes 160 threads, 128 came (warps1_4[0..4]), and nobody else comes (line 2259): warp0 never comes, because `for i in 0..param_2` (line 1989) makes no trip
     --- stderr
     ");
 }
@@ -732,20 +732,20 @@ fn a_barrier_of_the_grid_that_one_thread_keeps() {
     insta::assert_snapshot!(resident("stages_of_the_grid_one_more"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_param_1 >= 2, but at_param_1 is 1 and stays 1: nobody else adds to it
+    persistent.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_param_1 >= 2 (line 2486), but at_param_1 stays 1 and nobody adds to it: only cta[0] itself would, after that wait
     --- stderr
     ");
     insta::assert_snapshot!(resident("stages_of_the_grid_count_less"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at nctaid_x = 2, R = 2: cta[1] waits for at_param_1 >= 6, but at_param_1 is 5 and stays 5: nobody who is left adds to it (cta[0] did and will not again)
+    persistent.ptx: deadlock: REFUTED at nctaid_x = 2, R = 2: cta[1] waits for at_param_1 >= 6 (line 2674), but at_param_1 stays 5 and no more is added to it: cta[0] adds to it 2 times and has ended
     --- stderr
     ");
     // Not all CTAs fit.
     insta::assert_snapshot!(check("persistent.ptx", "stages_of_the_grid"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[0] waits for at_param_1 >= 2, but at_param_1 is 1 and stays 1: cta[1], which still adds to it, cannot start: cta[0] holds the only place
+    persistent.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[0] waits for at_param_1 >= 2 (line 2365), which needs cta[1]; that cannot start, because cta[0] holds the only place
     --- stderr
     ");
 }
@@ -779,7 +779,7 @@ fn numbers_of_one_lane() {
     insta::assert_snapshot!(looks("33"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 waits for bar_bar to leave phase 0, but bar_bar is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_n = 1: nobody arrives at bar_bar, for which warp0 waits (line 35): no other statement arrives there
     --- stderr
     ");
 }
@@ -846,7 +846,7 @@ fn a_target_that_one_thread_counts_up() {
     insta::assert_snapshot!(meets("2", ""), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_p_n >= 2, but at_p_n is 1 and stays 1: nobody else adds to it
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_p_n >= 2 (line 24), but at_p_n stays 1 and nobody adds to it: only cta[0] itself would, after that wait
     --- stderr
     ");
     // All lanes look, and what the others compare with is not followed.

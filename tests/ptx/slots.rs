@@ -191,7 +191,7 @@ fn rings_of_seven() {
     insta::assert_snapshot!(of_seven(7, 4, "not.b32 %r24, %r23;\n"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: warp1 waits for empty_bar[0] to leave phase 1, but empty_bar[0] is in phase 1 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 1: warp1 first waits for empty_bar[0] with parity 1 (line 259), which passes only before empty_bar[0] completes, and warp0 completed it (line 147): who waits for a completion starts with parity 0
     --- stderr
     ");
 }
@@ -228,13 +228,13 @@ fn disjunctions_of_what_moves() {
     insta::assert_snapshot!(turns("or.b32 %r10, %r5, %r2;\nsetp.ne.s32 %p5, %r10, 0;", "lt"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 waits for 64 threads at cta_bar[8], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED at p_n = 1: cta_bar[8] takes 64 threads, 32 came (warp0), and nobody else comes (line 33): warp1 never comes, only at other elements
     --- stderr
     ");
     insta::assert_snapshot!(turns("or.b32 %r10, %r5, 1;\nsetp.eq.s32 %p5, %r10, 0;", "lt"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 waits for 64 threads at cta_bar[8], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED at p_n = 1: cta_bar[8] takes 64 threads, 32 came (warp0), and nobody else comes (line 33): warp1 never comes, only at other elements
     --- stderr
     ");
     // One side has changed in between, or is overwritten by the outcome.
@@ -267,7 +267,7 @@ fn comparisons_that_write_numbers() {
     insta::assert_snapshot!(met("set.lt.u32.u32 %r2, %r1, 32;\nadd.u32 %r3, %r2, 4;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warp0 waits for 64 threads at cta_bar[3], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED cta_bar[3] takes 64 threads, 32 came (warp0), and nobody else comes (line 24): warp1 never comes, only at other elements
     --- stderr
     ");
     insta::assert_snapshot!(met("sub.s32 %r2, %r1, 64;\nslct.b32.s32 %r3, 2, 9, %r2;"), @"
@@ -279,7 +279,7 @@ fn comparisons_that_write_numbers() {
     insta::assert_snapshot!(met("sub.s32 %r2, %r1, 32;\nslct.b32.s32 %r3, 2, 9, %r2;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warp0 waits for 64 threads at cta_bar[9], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED cta_bar[9] takes 64 threads, 32 came (warp0), and nobody else comes (line 24): warp1 never comes, only at other elements
     --- stderr
     ");
     insta::assert_snapshot!(met("set.lt.f32.u32 %r2, %r1, 64;\nadd.u32 %r3, %r2, 4;"), @"
@@ -293,7 +293,7 @@ fn comparisons_that_write_numbers() {
     insta::assert_snapshot!(met(twice), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 0: warp0 waits for 64 threads at cta_bar_4[0], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED at p_n = 0: cta_bar_4[0] takes 64 threads, 32 came (warp0), and nobody else comes (line 25): warp1 never comes, only at other elements
     --- stderr
     ");
 }
@@ -335,20 +335,20 @@ fn rings_that_come_around_after_some_rounds() {
     insta::assert_snapshot!(ahead(2, 1, 3), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 4: warp1 waits for full_bar[1] to leave phase 1, but full_bar[1] is in phase 1 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 4: full_bar[1] completes once, and warp1 waits for one more (line 66): warp0 arrives once and has ended
     --- stderr
     ");
     insta::assert_snapshot!(ahead(5, 3, 3), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 7: warp1 waits for full_bar[0] to leave phase 1, but full_bar[0] is in phase 1 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 7: warp1 waits for full_bar[0] with parity 1 twice in a row (line 66), and full_bar[0] has completed 3 times by then, so that takes one more: warp0 arrives 3 times and has ended
     --- stderr
     ");
     // One stage: only the parity goes on.
     insta::assert_snapshot!(ahead(0, 1, 1), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: warp1 waits for full_bar to leave phase 0, but full_bar is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 2: warp1 waits for full_bar with parity 0 twice in a row (line 62), and full_bar has completed 2 times by then, so that takes one more: warp0 arrives 2 times and has ended
     --- stderr
     ");
 }
@@ -383,13 +383,13 @@ fn rounds_that_are_left_out() {
     insta::assert_snapshot!(rounds(&first, &skipped("SECOND", &[4, 5])), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 4: warp1 waits for 64 threads at cta_bar[1], but 32 threads are there (warp1) and nothing changes that: nobody who is left comes to it (warp0 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 4: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 44): 7 warps come in all, 2 to a round, and warp0 and warp1 filled 3 before
     --- stderr
     ");
     insta::assert_snapshot!(rounds(&first, &skipped("SECOND", &[3])), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 6: warp1 waits for 64 threads at cta_bar[1], but 32 threads are there (warp1) and nothing changes that: nobody who is left comes to it (warp0 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 6: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 42): 9 warps come in all, 2 to a round, and warp0 and warp1 filled 4 before
     --- stderr
     ");
 }
@@ -446,13 +446,13 @@ fn what_is_waited_for_after_half_as_many_rounds() {
     insta::assert_snapshot!(drained(1, "not.b32 %r9, %r6;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n_over_2_up = 0: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_n_over_2_up = 0: nobody arrives at empty_bar[0], for which warp0 waits (line 92): warp1 never arrives, because `for i in 0..p_n_over_2_up` (line 100) makes no trip
     --- stderr
     ");
     insta::assert_snapshot!(drained(0, "mov.u32 %r9, %r6;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n_over_2_up = 0: warp0 waits for empty_bar[0] to leave phase 0, but empty_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_n_over_2_up = 0: nobody arrives at empty_bar[0], for which warp0 waits (line 66): warp1 never arrives, because `for i in 0..p_n_over_2_up` (line 100) makes no trip
     --- stderr
     ");
 }

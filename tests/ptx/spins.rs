@@ -56,7 +56,7 @@ fn a_pause_between_looks() {
         @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_p_sem == 1, but at_p_sem is 2 and never goes down: cta[0] added 2
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_p_sem == 1 (line 23), but cta[0] has already added 2 (line 27), and at_p_sem never goes down
     --- stderr
     "
     );
@@ -140,13 +140,13 @@ fn a_flag_set_by_an_exchange() {
     insta::assert_snapshot!(code(3, ""), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_p_sem[1] == 2, but at_p_sem[1] is 3 and never goes down: cta[0] set it to 3
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_p_sem[1] == 2 (line 23), but cta[0] set it to 3, and at_p_sem[1] never goes down
     --- stderr
     ");
     insta::assert_snapshot!(code(2, "st.release.gpu.global.s32 [%rd4+4], 0;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_p_sem[1] == 2, but at_p_sem[1] is 0 and stays 0: nobody who is left adds to it (cta[0] did and will not again)
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_p_sem[1] == 2 (line 23), but at_p_sem[1] stays 0 and nobody adds to it: cta[0] never adds to it, only at other elements
     --- stderr
     ");
 }

@@ -367,7 +367,7 @@ mad.lo.u32 %r11, %r6, 8, %r2;
     insta::assert_snapshot!(gives_back(&consumer(0), producer), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 3: warp0 waits for bar_bar[0] to leave phase 1, but bar_bar[0] is in phase 1 with 1 arrival pending and nothing changes that: warp4, which still arrives at it, itself waits for bar_bar_16[0] to leave phase 0
+    kernel.ptx: deadlock: REFUTED at p_n = 3: warp0 and warp4 wait for each other: warp0 (line 59) for warp4 to arrive at bar_bar[0], warp4 (line 36) for warp0 to arrive at bar_bar_16[0]
     --- stderr
     ");
 }

@@ -60,7 +60,7 @@ fn two_buffers_with_tokens() {
     insta::assert_snapshot!(check(64, &double_buffer(64, 64, FILL, "", EMPTY)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 waits for bar_bar[0] to leave phase 0, but bar_bar[0] is in phase 0 with 1 arrival pending and nothing changes that: warp1, which still arrives at it, itself waits for bar_bar_16[0] to leave phase 0
+    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 and warp1 wait for each other: warp0 (line 31) for warp1 to arrive at bar_bar[0], warp1 (line 46) for warp0 to arrive at bar_bar_16[0]: no barrier here has ever completed, so one of these first waits has to be for parity 1
     --- stderr
     ");
     // Only one of them is.
@@ -68,14 +68,14 @@ fn two_buffers_with_tokens() {
     insta::assert_snapshot!(check(64, &double_buffer(64, 64, FILL, one, EMPTY)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: warp0 waits for bar_bar[1] to leave phase 0, but bar_bar[1] is in phase 0 with 1 arrival pending and nothing changes that: warp1, which still arrives at it, itself waits for bar_bar_16[1] to leave phase 0
+    kernel.ptx: deadlock: REFUTED at p_n = 2: warp0 and warp1 wait for each other: warp0 (line 31) for warp1 to arrive at bar_bar[1], warp1 (line 46) for warp0 to arrive at bar_bar_16[1]: no barrier here has ever completed, so one of these first waits has to be for parity 1
     --- stderr
     ");
     // One arrival is too few for `filled`.
     insta::assert_snapshot!(check(64, &double_buffer(64, 96, FILL, FIRST, EMPTY)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: warp1 waits for bar_bar_16[0] to leave phase 0, but bar_bar_16[0] is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 1: bar_bar_16[0] takes 3 arrivals, 2 came (warp0 and warp1), and warp1 waits for the rest (line 47): no other statement arrives there
     --- stderr
     ");
     // The producer does not wait for an empty buffer, and so completes the phase of `filled` by itself.
@@ -84,7 +84,7 @@ fn two_buffers_with_tokens() {
     insta::assert_snapshot!(check(64, &double_buffer(64, 64, ahead, FIRST, EMPTY)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 3: warp1 waits for bar_bar_16[0] to leave phase 1, but bar_bar_16[0] is in phase 1 with 2 arrivals pending and nothing changes that: nobody who is left arrives at it (warp0 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 3: warp1 first waits for bar_bar_16[0] with parity 1 (line 44), which passes only before bar_bar_16[0] completes, and warp0 completed it (line 31): who waits for a completion starts with parity 0
     --- stderr
     ");
     // More arrive than are expected: whose phase is whose is not known.
@@ -120,7 +120,7 @@ fn lanes_that_arrive_apart() {
     insta::assert_snapshot!(check(64, &code(32, arrive)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 waits for bar_bar to leave phase 0, but bar_bar is in phase 0 with 0 arrivals pending and 16 bytes missing and nothing changes that: nobody who is left arrives at it (warp1 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 1: bar_bar expects 32 bytes (line 24) and gets 16 (line 23): nobody delivers the other 16; warp0 waits for it (line 29)
     --- stderr
     ");
     // They arrive elsewhere.
@@ -182,14 +182,14 @@ fn a_warp_that_drops_out() {
     insta::assert_snapshot!(check(64, &code(96, drop, "")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 waits for bar_bar to leave phase 0, but bar_bar is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp1 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 1: bar_bar takes 3 arrivals, 2 came (warp0 and warp1), and warp0 waits for the rest (line 24): no other statement arrives there
     --- stderr
     ");
     // It only arrives.
     insta::assert_snapshot!(check(64, &code(64, "mbarrier.arrive.shared.b64 _, [%r2];", "")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: warp0 waits for bar_bar to leave phase 1, but bar_bar is in phase 1 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (warp1 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 2: bar_bar takes 2 arrivals, 1 came (warp0), and warp0 waits for the rest (line 24): warp1 arrives once and has ended
     --- stderr
     ");
     // It arrives again.
@@ -250,7 +250,7 @@ fn arrivals_in_two_parts() {
     insta::assert_snapshot!(check(64, &code(256, "")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warp0 waits for bar_bar to leave phase 0, but bar_bar is in phase 0 with 64 arrivals pending and nothing changes that: nobody who is left arrives at it (warp1 did and will not again)
+    kernel.ptx: deadlock: REFUTED bar_bar takes 256 arrivals, 192 came (warp0 and warp1), and warp0 waits for the rest (line 24): no other statement arrives there
     --- stderr
     ");
     let waits = "mbarrier.arrive.shared.b64 %rd2, [%r2+8];\n\
@@ -394,7 +394,7 @@ fn waits_that_sleep() {
     insta::assert_snapshot!(check(64, &code(96, "")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warp0 waits for the others at bar_bar, but bar_bar lacks 1 arrival (warp0 and warp1 came) and nothing changes that: nobody who is left arrives at it (warp1 did and will not again)
+    kernel.ptx: deadlock: REFUTED bar_bar takes 3 arrivals, 2 came (warp0 and warp1), and warp0 waits for the rest (line 25): nobody else ever does
     --- stderr
     ");
     // It waits for lanes that may be gone.

@@ -71,20 +71,20 @@ fn strides_that_differ() {
     insta::assert_snapshot!(strides(twice, later, lt), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1, ctaid_x = 0, nctaid_x = 1: warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED at p_n = 1, ctaid_x = 0, nctaid_x = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 28): warp1 never comes, because `for i in 0..(p_n - 2 * ctaid_x - 2) / (2 * nctaid_x) + 1` (line 39) makes no trip
     --- stderr
     ");
     let faster = "shl.b32 %r4, %r2, 1;\nmul.lo.s32 %r5, %r3, 3;";
     insta::assert_snapshot!(strides(twice, faster, lt), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 3, ctaid_x = 0, nctaid_x = 1: warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody who is left comes to it (warp1 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 3, ctaid_x = 0, nctaid_x = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 28): 3 warps come in all, 2 to a round, and warp0 and warp1 filled one before
     --- stderr
     ");
     insta::assert_snapshot!(strides(twice, twice, ["lt", "le"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2, ctaid_x = 0, nctaid_x = 1: warp1 waits for 64 threads at cta_bar[1], but 32 threads are there (warp1) and nothing changes that: nobody who is left comes to it (warp0 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 2, ctaid_x = 0, nctaid_x = 1: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 39): 3 warps come in all, 2 to a round, and warp0 and warp1 filled one before
     --- stderr
     ");
 }
@@ -114,7 +114,7 @@ fn loops_written_out_by_hand() {
     insta::assert_snapshot!(hand_written("", 64, &code("gt")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody who is left comes to it (warp1 did and will not again)
+    kernel.ptx: deadlock: REFUTED at p_n = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 27): 3 warps come in all, 2 to a round, and warp0 and warp1 filled one before
     --- stderr
     ");
 }
@@ -144,7 +144,7 @@ fn a_wait_where_a_loop_begins() {
     insta::assert_snapshot!(hand_written("", 64, &code("gt")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 waits for bar_bar[1] to leave phase 0, but bar_bar[1] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_n = 1: nobody arrives at bar_bar[1], for which warp0 waits (line 39): warp1 never arrives, only at other elements
     --- stderr
     ");
 }
@@ -181,13 +181,13 @@ fn first_rounds_of_one_lane_before_a_loop_of_all() {
     insta::assert_snapshot!(hand_written("", 64, &code("3", 16)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_z = 3: warp0 waits for bar_bar[0] to leave phase 1, but bar_bar[0] is in phase 1 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_z = 3: bar_bar[0] completes once, and warp0 waits for one more (line 50): no other statement arrives there
     --- stderr
     ");
     insta::assert_snapshot!(hand_written("", 64, &code("2", 8)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_z = 1: warp0 waits for bar_bar[0] to leave phase 0, but bar_bar[0] is in phase 0 with 0 arrivals pending and 8 bytes missing and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_z = 1: bar_bar[0] expects 16 bytes (line 30) and gets 8 (line 31): nobody delivers the other 8; warp0 waits for it (line 50)
     --- stderr
     ");
 }
@@ -234,7 +234,7 @@ fn last_rounds_behind_a_loop() {
     insta::assert_snapshot!(hand_written("", 64, &code(3)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 0: warp0 waits for bar_bar_16[1] to leave phase 0, but bar_bar_16[1] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    kernel.ptx: deadlock: REFUTED at p_n = 0: nobody arrives at bar_bar_16[1], for which warp0 waits (line 66): warp1 never arrives, because `for i in 0..p_n` (line 74) makes no trip
     --- stderr
     ");
 }
@@ -278,7 +278,7 @@ fn barriers_that_some_come_to_less_often() {
     insta::assert_snapshot!(hand_written("", 64, waiting), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED warp0 waits for 64 threads at cta_bar[1], but 32 threads are there (warp0) and nothing changes that: nobody else comes to it
+    kernel.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 19): warp1 never comes, only at other elements
     --- stderr
     ");
 }

@@ -35,6 +35,15 @@ pub struct Output {
     /// Say only the first line of each result, and show no progress
     #[arg(short, long, global = true, help_heading = "Output")]
     pub quiet: bool,
+    /// Say everything: every step, element, blocked member and assumption
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "quiet",
+        help_heading = "Output"
+    )]
+    pub verbose: bool,
 }
 
 /// When to use colours.

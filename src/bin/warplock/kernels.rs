@@ -23,26 +23,37 @@ use crate::inputs::compile::Compiler;
 
 /// Which entries of a kernel file, and how they are launched.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Kernels")]
 pub struct Kernels {
     /// The entry of a .ptx or .mlir file; all of them if not given
-    #[arg(long, value_name = "NAME")]
+    #[arg(help_heading = "Kernels", long, value_name = "NAME")]
     pub entry: Option<String>,
     /// Threads per CTA, where the kernel has no launch bounds or is launched with fewer
-    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
+    #[arg(help_heading = "Kernels", long, value_name = "X[,Y[,Z]]", value_parser = extents)]
     pub threads: Option<[u32; 3]>,
     /// Let the number of threads per CTA be a parameter: every number of whole warps up to the
     /// launch bounds
-    #[arg(long, conflicts_with = "threads")]
+    #[arg(help_heading = "Kernels", long, conflicts_with = "threads")]
     pub symbolic_threads: bool,
     /// CTAs per cluster, where the kernel does not say
-    #[arg(long, value_name = "X[,Y[,Z]]", value_parser = extents)]
+    #[arg(help_heading = "Kernels", long, value_name = "X[,Y[,Z]]", value_parser = extents)]
     pub cluster: Option<[u32; 3]>,
     /// In which order the CTAs of a kernel that waits for memory start
-    #[arg(long, value_name = "ORDER", value_enum, default_value = "any")]
+    #[arg(
+        help_heading = "Kernels",
+        long,
+        value_name = "ORDER",
+        value_enum,
+        default_value = "any"
+    )]
     pub launch: Order,
     /// How the protocol is recovered from PTX; MLIR is always recovered from its graph
-    #[arg(long, value_name = "HOW", value_enum, default_value = "path")]
+    #[arg(
+        help_heading = "Kernels",
+        long,
+        value_name = "HOW",
+        value_enum,
+        default_value = "path"
+    )]
     pub recovery: Recovery,
     /// How source files are compiled.
     #[command(flatten)]

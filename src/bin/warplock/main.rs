@@ -77,6 +77,7 @@ fn refused(error: &clap::Error) -> Exit {
     let session = Session::new(Output {
         color: Color::Auto,
         quiet: false,
+        verbose: false,
     });
     let text = error.render();
     if error.use_stderr() {

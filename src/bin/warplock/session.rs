@@ -20,7 +20,7 @@ impl Session {
     pub fn new(output: Output) -> Session {
         let progress = Progress::new(output.quiet);
         Session {
-            terminal: Terminal::new(output.color, progress.bars()),
+            terminal: Terminal::new(output.color, output.verbose, progress.bars()),
             progress,
             quiet: output.quiet,
         }

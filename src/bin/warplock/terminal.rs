@@ -26,7 +26,7 @@ pub struct Terminal {
 
 impl Terminal {
     /// Decides about colours. `progress` is set aside while something is written.
-    pub fn new(color: Color, progress: MultiProgress) -> Terminal {
+    pub fn new(color: Color, verbose: bool, progress: MultiProgress) -> Terminal {
         let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
             || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
         let style = |is_terminal: bool| Style {
@@ -35,6 +35,11 @@ impl Terminal {
                 Color::Never => false,
                 Color::Auto => is_terminal && !plain,
             },
+            verbose,
+            width: is_terminal
+                .then(terminal_size::terminal_size)
+                .flatten()
+                .map(|(width, _)| usize::from(width.0)),
         };
         Terminal {
             out: style(io::stdout().is_terminal()),

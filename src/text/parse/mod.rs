@@ -57,6 +57,10 @@ pub(super) fn parse_expression(source: &str) -> Result<Expr, Vec<Diagnostic>> {
     }
 }
 
+fn reserved(word: &str) -> String {
+    format!("`{word}` is a reserved word")
+}
+
 struct Parser<'s> {
     source: &'s str,
     tokens: Vec<Lexeme>,
@@ -80,7 +84,8 @@ impl<'s> Parser<'s> {
     }
 
     /// The findings in text order. What follows a stray character on its line is left out,
-    /// since it may be wrong only because of that character.
+    /// since it may be wrong only because of that character; and so are further uses of a reserved
+    /// word that was taken for a name.
     fn finish(mut self) -> Vec<Diagnostic> {
         let strays: Vec<Span> = self.diagnostics[..self.strays]
             .iter()
@@ -94,6 +99,18 @@ impl<'s> Parser<'s> {
         };
         let mut parsed = self.diagnostics.split_off(self.strays);
         parsed.retain(|d| !caused(d.span.start));
+        let word = |d: &Diagnostic| self.source.get(d.span.start..d.span.end);
+        let mut refused: Vec<&str> = Vec::new();
+        parsed.retain(|d| {
+            let Some(word) = word(d) else { return true };
+            if refused.contains(&word) {
+                return false;
+            }
+            if d.message == reserved(word) {
+                refused.push(word);
+            }
+            true
+        });
         self.diagnostics.append(&mut parsed);
         self.diagnostics.sort_by_key(|d| d.span.start);
         self.diagnostics.truncate(MAX_DIAGNOSTICS);
@@ -186,7 +203,7 @@ impl<'s> Parser<'s> {
         if token.is_reserved_word() && !token.begins_item() {
             let found = self.slice(span);
             return Err(self.fail(
-                Diagnostic::error(span, format!("`{found}` is a reserved word"))
+                Diagnostic::error(span, reserved(found))
                     .label(format!("expected {what}"))
                     .hint("choose another name"),
             ));

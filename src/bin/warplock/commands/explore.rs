@@ -3,6 +3,7 @@
 use clap::Args;
 use warplock::protocol::Property;
 use warplock::report;
+use warplock::report::culprit::Scene;
 use warplock::report::input;
 use warplock::report::stuck;
 use warplock::report::style::Style;
@@ -168,7 +169,13 @@ fn shown(
                 }
             }
             let events = trace::trace(&loaded.protocol.source, &instance, trace);
-            let stuck = stuck::explain(&loaded.protocol, &instance, &state);
+            let stuck = stuck::explain(Scene {
+                protocol: &loaded.protocol,
+                instance: &instance,
+                input: Some(input),
+                schedule: trace,
+                state: &state,
+            });
             let patterns = input::patterns(&loaded.protocol, input);
             out.push_str(&report::text::run(&patterns, &stuck, &events, style));
         }
@@ -198,7 +205,13 @@ fn hang(loaded: &Loaded, input: &Input, schedule: &[Action]) -> Result<Hang, Fai
         step::apply(&instance, &mut state, *action)
             .map_err(|error: StepError| Failure::Internal(format!("failed to replay: {error}")))?;
     }
-    let stuck = stuck::explain(&loaded.protocol, &instance, &state);
+    let stuck = stuck::explain(Scene {
+        protocol: &loaded.protocol,
+        instance: &instance,
+        input: Some(input),
+        schedule,
+        state: &state,
+    });
     let at = match input::sentence(&loaded.protocol, input).as_str() {
         "" => String::new(),
         values => format!("at {values}: "),

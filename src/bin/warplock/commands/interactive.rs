@@ -5,6 +5,7 @@ use std::io::BufRead;
 use std::io::IsTerminal;
 
 use warplock::protocol::Protocol;
+use warplock::report::culprit::Scene;
 use warplock::report::stuck;
 use warplock::report::trace;
 use warplock::semantics::instance::Instance;
@@ -107,7 +108,13 @@ fn menu(source: &str, instance: &Instance, state: &State, enabled: &[Action]) ->
 
 /// Where everybody who has started and cannot go on is blocked, and on what.
 fn blocked(protocol: &Protocol, instance: &Instance, state: &State) -> String {
-    let stuck = stuck::explain(protocol, instance, state);
+    let stuck = stuck::explain(Scene {
+        protocol,
+        instance,
+        input: None,
+        schedule: &[],
+        state,
+    });
     if stuck.blocked.is_empty() {
         return "nobody is blocked\n".to_owned();
     }

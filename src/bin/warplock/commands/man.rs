@@ -16,7 +16,8 @@ pub struct Arguments {
 
 /// Prints.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
-    let mut command = crate::command();
+    // The title line of a page has room for one line of version.
+    let mut command = crate::command().version(env!("CARGO_PKG_VERSION"));
     command.build();
     let command = match &arguments.command {
         None => command,

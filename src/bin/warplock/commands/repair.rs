@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use warplock::certificate::manifest;
+use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::repair;
 use warplock::repair::Outcome;
@@ -16,7 +17,6 @@ use warplock::report::finding;
 use warplock::report::style::Style;
 use warplock::report::text::visible;
 use warplock::text::Narrowing;
-use warplock::verdict::Property;
 use warplock::verdict::deadlock::Settings;
 use warplock::verdict::decision::Decision;
 use warplock::verdict::decision::Verdict;

@@ -102,7 +102,7 @@ fn shown(name: &str, protocol: &Protocol, replayed: &Replayed, session: &Session
     }
     if let Some(line) = stuck.line {
         out.push_str(&report::text::snippet(
-            &format!("{}.wlk", protocol.name),
+            &format!("the protocol in {name}"),
             &protocol.source,
             line,
             style,

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use warplock::hunt::Watch;
 use warplock::hunt::schedules;
 use warplock::report;
+use warplock::report::culprit::Scene;
 use warplock::report::input;
 use warplock::report::stuck;
 use warplock::report::style::Style;
@@ -160,10 +161,10 @@ fn shown(
         values => format!(" at {values}"),
     };
     let name = style.bold(&loaded.name);
-    let mut text = format!("{name}{at}: {}\n", how(loaded, instance, run));
+    let mut text = format!("{name}{at}: {}\n", how(loaded, input, instance, run));
     if !quiet {
         let events = trace::trace(&loaded.protocol.source, instance, &run.trace);
-        let stuck = stuck::explain(&loaded.protocol, instance, &run.state);
+        let stuck = stuck::explain(scene(loaded, input, instance, run));
         if let Some(line) = stuck.line {
             let source = &loaded.protocol.source;
             let quoted = report::text::snippet(&loaded.name, source, line, style);
@@ -173,6 +174,21 @@ fn shown(
         text.push_str(&report::text::run(&patterns, &stuck, &events, style));
     }
     text
+}
+
+fn scene<'a>(
+    loaded: &'a Loaded,
+    input: &'a Input,
+    instance: &'a Instance,
+    run: &'a Run,
+) -> Scene<'a> {
+    Scene {
+        protocol: &loaded.protocol,
+        instance,
+        input: Some(input),
+        schedule: &run.trace,
+        state: &run.state,
+    }
 }
 
 fn ended(end: &RunEnd) -> Exit {
@@ -185,13 +201,13 @@ fn ended(end: &RunEnd) -> Exit {
 }
 
 /// How a run ended, in words.
-fn how(loaded: &Loaded, instance: &Instance, run: &Run) -> String {
+fn how(loaded: &Loaded, input: &Input, instance: &Instance, run: &Run) -> String {
     let steps = run.trace.len();
     let noun = if steps == 1 { "step" } else { "steps" };
     match &run.end {
         RunEnd::Finished => format!("finishes after {steps} {noun}"),
         RunEnd::Stuck => {
-            let stuck = stuck::explain(&loaded.protocol, instance, &run.state);
+            let stuck = stuck::explain(scene(loaded, input, instance, run));
             format!("hangs after {steps} {noun}: {}", stuck.sentence)
         }
         RunEnd::StepLimit => format!("stopped after {steps} {noun}, the most allowed"),

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashMap;
 
+use super::obstacle::LISTED;
 use super::obstacle::Obstacle;
 use super::obstacle::Obstacles;
 use super::obstacle::Vain;
@@ -18,25 +19,14 @@ pub struct Chain {
     pub back_to: Option<usize>,
 }
 
-impl Chain {
-    /// The member whose wait explains the others best, and what it waits for: the end of the
-    /// chain, or the first one in a cycle that has started.
-    pub fn root(&self) -> Option<&(usize, Obstacle)> {
-        match self.back_to {
-            None => self.links.last(),
-            Some(back) => {
-                let cycle = self.links.get(back..)?;
-                let waits = |link: &&(usize, Obstacle)| matches!(link.1, Obstacle::Wait(..));
-                cycle.iter().find(waits).or(cycle.first())
-            }
-        }
-    }
-}
-
-/// The chain that starts at a blocked member: a shortest one to somebody who waits for nobody,
-/// otherwise the one along the first in each case, until it meets itself.
-pub fn from(obstacles: &Obstacles<'_>, first: usize) -> Chain {
-    to_the_end(obstacles, first).unwrap_or_else(|| around(obstacles, first))
+/// The chain that starts at one of the blocked members: a shortest one from the first of them that
+/// leads to somebody who waits for nobody, otherwise the one from the first along the first in each
+/// case, until it meets itself.
+pub fn from(obstacles: &Obstacles<'_>, blocked: &[usize]) -> Option<Chain> {
+    let first = blocked.first()?;
+    let mut starts = blocked.iter().take(LISTED);
+    let ends = starts.find_map(|start| to_the_end(obstacles, *start));
+    Some(ends.unwrap_or_else(|| around(obstacles, *first)))
 }
 
 /// Whom an obstacle makes a member wait for.

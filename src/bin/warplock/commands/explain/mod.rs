@@ -1,8 +1,11 @@
-//! `warplock explain`: short texts about what verdicts mean.
+//! `warplock explain`: short texts about what verdicts mean, and about every word they use.
+
+mod words;
 
 use clap::Args;
 use clap::ValueEnum;
 use warplock::protocol::Property;
+use warplock::report::text::visible;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -11,9 +14,9 @@ use crate::session::Session;
 /// Options of `explain`.
 #[derive(Debug, Clone, Args)]
 pub struct Arguments {
-    /// What to explain; a list of topics if not given
+    /// What to explain, a topic or any word that the program prints; a list if not given
     #[arg(value_name = "TOPIC")]
-    pub topic: Option<Topic>,
+    pub topic: Vec<String>,
 }
 
 /// What can be explained.
@@ -39,19 +42,52 @@ pub enum Topic {
 
 /// Prints.
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
-    let text = match arguments.topic {
-        None => topics(),
-        Some(Topic::Verdicts) => VERDICTS.to_owned(),
-        Some(Topic::ExitCodes) => exit_codes(),
-        Some(Topic::Properties) => properties(),
-        Some(Topic::TicketRule) => TICKET_RULE.to_owned(),
-        Some(Topic::TurnRule) => TURN_RULE.to_owned(),
-        Some(Topic::CutRule) => CUT_RULE.to_owned(),
-        Some(Topic::CountingRule) => COUNTING_RULE.to_owned(),
-        Some(Topic::Residency) => RESIDENCY.to_owned(),
+    let asked = arguments.topic.join(" ");
+    let text = match asked.as_str() {
+        "" => topics(),
+        asked => explained(asked)?,
     };
     session.terminal.out(&text);
     Ok(Exit::Success)
+}
+
+/// The text about a topic or a word.
+fn explained(asked: &str) -> Result<String, Failure> {
+    let name = words::normal(asked);
+    if let Some(topic) = Topic::value_variants().iter().find(|topic| {
+        let value = topic.to_possible_value();
+        value.is_some_and(|value| value.get_name() == name)
+    }) {
+        return Ok(topic.text());
+    }
+    if let Some(text) = words::text(asked) {
+        return Ok(text);
+    }
+    let topics = Topic::value_variants().iter();
+    let topics = topics.filter_map(|topic| Some(topic.to_possible_value()?.get_name().to_owned()));
+    let known = topics.chain(words::all().map(str::to_owned));
+    let near = known.min_by_key(|word| strsim::damerau_levenshtein(&words::normal(word), &name));
+    let near = near.filter(|word| strsim::damerau_levenshtein(word, &name) <= 3);
+    let failure = Failure::input(format!("nothing is known about `{}`", visible(asked)));
+    Err(failure.hint(match near {
+        Some(word) => format!("there is `{word}`; `warplock explain` lists everything"),
+        None => "`warplock explain` lists everything".to_owned(),
+    }))
+}
+
+impl Topic {
+    fn text(self) -> String {
+        match self {
+            Topic::Verdicts => VERDICTS.to_owned(),
+            Topic::ExitCodes => exit_codes(),
+            Topic::Properties => properties(),
+            Topic::TicketRule => TICKET_RULE.to_owned(),
+            Topic::TurnRule => TURN_RULE.to_owned(),
+            Topic::CutRule => CUT_RULE.to_owned(),
+            Topic::CountingRule => COUNTING_RULE.to_owned(),
+            Topic::Residency => RESIDENCY.to_owned(),
+        }
+    }
 }
 
 fn topics() -> String {
@@ -60,8 +96,13 @@ fn topics() -> String {
         if let Some(value) = topic.to_possible_value() {
             let help = value.get_help().map(ToString::to_string);
             let help = help.unwrap_or_default();
-            out.push_str(&format!("  {:12}  {help}\n", value.get_name()));
+            out.push_str(&format!("  {:13}  {help}\n", value.get_name()));
         }
+    }
+    let words: Vec<&str> = words::all().collect();
+    out.push_str("\nor a word that it prints:\n");
+    for row in words.chunks(6) {
+        out.push_str(&format!("  {}\n", row.join(", ")));
     }
     out
 }

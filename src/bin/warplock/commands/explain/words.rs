@@ -1,0 +1,181 @@
+//! The words that the program prints beside the topics, each with what it means.
+
+use warplock::protocol::Property;
+
+/// Words and their texts, in groups that are listed together.
+const WORDS: &[(&[&str], &str)] = &[
+    (
+        &["proved"],
+        "\
+PROVED: the property holds for every parameter value of the declared domain, every pattern, row
+order and schedule, under the assumptions listed. The proof was written down as a certificate and
+checked again by code that shares nothing with the search for it. --explain-proof spells it out.
+",
+    ),
+    (
+        &["refuted", "counterexample"],
+        "\
+REFUTED: there is a counterexample at concrete values, and the reference interpreter has replayed
+it. The first line says what made it so, the rest where, who waits for whom, and how the run went.
+--witness DIR writes it down; `warplock replay` runs it again.
+",
+    ),
+    (
+        &["bounded"],
+        "\
+BOUNDED: no proof was found, and no violation either in the part of the domain that is named. That
+part was searched exhaustively; nothing is known of the rest. More time, fixed parameters (--set
+P=V) or an assumption that relates them (--assume EXPR) may turn it into a proof.
+",
+    ),
+    (
+        &["unknown"],
+        "\
+UNKNOWN: neither a proof nor a violation, for the reason given: a time limit, a construct that is
+not handled, or a run that does something undefined before anything hangs.
+",
+    ),
+    (
+        &["obligation", "obligations"],
+        "\
+An obligation is one formula that has to hold for every parameter value. A proof rule says which
+ones a protocol has; if all of them hold, so does the property. --explain-proof lists them, and
+`warplock certify` has each discharged again.
+",
+    ),
+    (
+        &["order-rule"],
+        "\
+Every wait gets a rank: whoever waits has a greater one than whoever is waited for. In a state in
+which nobody can go on, take the wait with the smallest rank: who is waited for would have to wait
+at a smaller one still, or go on. docs/soundness.md has the complete argument.
+",
+    ),
+    (
+        &["separation-rule"],
+        "\
+CTAs have barriers of their own, and one member of each takes turns with other CTAs. What is shared
+and what is not are proved one by one, each by one of the other rules; docs/soundness.md says why
+that is enough.
+",
+    ),
+    (
+        &["certificate"],
+        "\
+A certificate is a folder with the argument of a proof and its obligations. `warplock certify`
+checks it against the protocol's text without the prover.
+",
+    ),
+    (
+        &["witness"],
+        "\
+A witness is a file with the input and the schedule of a counterexample. `warplock replay` runs it
+with the reference interpreter.
+",
+    ),
+    (
+        &["missing"],
+        "\
+Fewer arrivals, additions or releases come than are waited for, and nobody is left who could bring
+more. The sentence names who was counted on and what keeps it away: an `if` that does not hold for
+it, a loop that makes no trip, or that it came so often and has ended. Either the barrier's count is
+wrong, or that member has to come.
+",
+    ),
+    (
+        &["lapped"],
+        "\
+A wait by parity passes while the phase bit differs from the parity. The barrier completed the phase
+that is waited for and the next one before the waiter looked, so the bit is the old one again. Whoever
+completed them has to wait for the waiter first, by an `empty` barrier that counts it, for example.
+",
+    ),
+    (
+        &["bytes-missing"],
+        "\
+All arrivals of a phase came, but it expects more bytes (expect_tx) than are delivered, so it never
+completes. Compare the byte count of the expectation with those of the copies, out of bounds included.
+",
+    ),
+    (
+        &["bytes-surplus"],
+        "\
+More bytes were delivered than expected. What is too much counts in the next phase, which then starts
+below zero and never completes. Compare the byte count of the expectation with those of the copies.
+",
+    ),
+    (
+        &["overtaken"],
+        "\
+A semaphore only grows, and it went past the exact value that is waited for: somebody added out of
+turn, or it did not start at zero.
+",
+    ),
+    (
+        &["no-place"],
+        "\
+Who is waited for has not started, and cannot: at most R CTAs are resident, and those that wait hold
+every place until they finish. Launch in the order of the turns, or require that the grid fits.
+",
+    ),
+    (
+        &["circular"],
+        "\
+Members wait for each other, each for something that another does only after its own wait. One of
+the waits has to come later, or has to pass at first: a producer's first wait for an empty stage is
+for parity 1, the phase before the first.
+",
+    ),
+    (
+        &["parity", "phase"],
+        "\
+An mbarrier counts phases from 0, and its phase bit is the number of the open one modulo 2. A wait for
+parity p blocks while the bit is p: with 0, until the first phase completes; with 1, not at all until
+then.
+",
+    ),
+    (
+        &["minimal", "smallest"],
+        "\
+The input of a counterexample is the smallest in the order of --minimize. The line says among which
+inputs, and which of the smaller ones were explored exhaustively.
+",
+    ),
+    (
+        &["assumptions", "assumption"],
+        "\
+What a verdict rests on: the declared domains, `assume` lines and --assume, and what is taken for
+granted of the machine. A proof holds only where all of them do.
+",
+    ),
+    (
+        &["never"],
+        "\
+`(never)` marks an operation that does not happen any more in the state in which the run ends.
+",
+    ),
+];
+
+/// The text about a word, however it is written.
+pub fn text(word: &str) -> Option<String> {
+    let word = normal(word);
+    if let Some(property) = Property::ALL.iter().find(|p| normal(p.name()) == word) {
+        let description = property.description();
+        return Some(format!("{}: {description}\n", property.name()));
+    }
+    let found = WORDS
+        .iter()
+        .find(|(words, _)| words.contains(&word.as_str()));
+    found.map(|(_, text)| (*text).to_owned())
+}
+
+/// A word in lower case with hyphens.
+pub fn normal(word: &str) -> String {
+    word.to_lowercase().replace(['_', ' '], "-")
+}
+
+/// Every word.
+pub fn all() -> impl Iterator<Item = &'static str> {
+    let words = WORDS.iter().flat_map(|(words, _)| words.iter().copied());
+    words.chain(Property::ALL.iter().map(|property| property.name()))
+}

@@ -1,0 +1,108 @@
+//! What a run did to every barrier, phase by phase.
+
+use rustc_hash::FxHashMap;
+
+use crate::protocol::StmtId;
+use crate::semantics::instance::CellId;
+use crate::semantics::instance::Instance;
+use crate::semantics::instance::OpKind;
+use crate::semantics::step;
+use crate::semantics::step::Action;
+use crate::semantics::step::Delivery;
+
+/// What came in one phase or generation.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Phase {
+    /// Who arrived, how often and by which statement, in the order in which they came.
+    pub came: Vec<(usize, i64, StmtId)>,
+    /// How many bytes were delivered.
+    pub delivered: i64,
+    /// The last statement that delivered some.
+    pub delivers: Option<(StmtId, i64)>,
+    /// The last statement that expected some.
+    pub expects: Option<(StmtId, i64)>,
+}
+
+impl Phase {
+    /// How many arrivals of a member there are.
+    pub fn arrivals(&self, member: usize) -> i64 {
+        let own = self.came.iter().filter(|(who, _, _)| *who == member);
+        own.fold(0, |sum, (_, count, _)| sum.saturating_add(*count))
+    }
+
+    /// Who arrived, each once, in order.
+    pub fn members(&self) -> Vec<usize> {
+        let mut members: Vec<usize> = self.came.iter().map(|(who, _, _)| *who).collect();
+        members.sort_unstable();
+        members.dedup();
+        members
+    }
+}
+
+/// Per element: its phases, the last of which is open.
+#[derive(Debug, Clone, Default)]
+pub struct History {
+    cells: FxHashMap<CellId, Vec<Phase>>,
+}
+
+impl History {
+    /// Runs a schedule, up to an action that cannot happen.
+    pub fn of(instance: &Instance, schedule: &[Action]) -> History {
+        let mut cells: FxHashMap<CellId, Vec<Phase>> = FxHashMap::default();
+        let mut state = step::initial_with_history(instance);
+        for action in schedule {
+            let Some((stmt, cell)) = step::works_on(instance, &state, *action) else {
+                if step::apply(instance, &mut state, *action).is_err() {
+                    break;
+                }
+                continue;
+            };
+            let member = action.member();
+            let landing = match action {
+                Action::Land(member, position) => step::in_flight(&state, *member, *position),
+                Action::Launch(_) | Action::Step(_) => None,
+            };
+            let op = step::next_op(instance, &state, member).copied();
+            let before = state.history[cell.0 as usize];
+            if step::apply(instance, &mut state, *action).is_err() {
+                break;
+            }
+            let phases = cells.entry(cell).or_insert_with(|| vec![Phase::default()]);
+            if let Some(open) = phases.last_mut() {
+                match (landing.map(|l| l.delivery), op.map(|op| op.kind)) {
+                    (Some(Delivery::Bytes(bytes)), _) | (None, Some(OpKind::CompleteTx(bytes))) => {
+                        open.delivered = open.delivered.saturating_add(bytes);
+                        open.delivers = Some((stmt, bytes));
+                    }
+                    (Some(Delivery::Arrival), _)
+                    | (
+                        None,
+                        Some(OpKind::BarrierArrive | OpKind::Sync(_) | OpKind::BarArrive(_)),
+                    ) => open.came.push((member, 1, stmt)),
+                    (None, Some(OpKind::Arrive(count))) => open.came.push((member, count, stmt)),
+                    (None, Some(OpKind::ExpectTx(bytes))) => open.expects = Some((stmt, bytes)),
+                    (None, _) => {}
+                }
+            }
+            if state.history[cell.0 as usize] != before {
+                phases.push(Phase::default());
+            }
+        }
+        History { cells }
+    }
+
+    /// The phases of an element, the last of which is open; empty where nothing happened to it.
+    pub fn phases(&self, cell: CellId) -> &[Phase] {
+        self.cells.get(&cell).map_or(&[], Vec::as_slice)
+    }
+
+    /// How many phases of an element have completed.
+    pub fn completed(&self, cell: CellId) -> usize {
+        self.phases(cell).len().saturating_sub(1)
+    }
+
+    /// Who arrived in the open phase of an element.
+    pub fn open(&self, cell: CellId) -> Option<&Phase> {
+        self.phases(cell).last()
+    }
+}

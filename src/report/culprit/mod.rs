@@ -1,0 +1,239 @@
+//! What made a run hang: one cause and one sentence.
+//!
+//! A stuck state is full of members that wait for each other. One of them waits in vain for a
+//! reason that nobody else can help: a member that was counted on is kept away by an `if`, bytes
+//! that nobody delivers, a phase that went by. [`obstacle`] says that of every wait, from the
+//! programs, the program counters and what came in which phase ([`history`]); [`chain`] follows
+//! the waits to it; [`absent`] says who was counted on and what keeps it away; [`sentence`] puts it
+//! into words. Nothing here knows a shape of protocol.
+
+mod absent;
+mod chain;
+mod history;
+mod obstacle;
+mod sentence;
+
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use crate::protocol::Protocol;
+use crate::semantics::input::Input;
+use crate::semantics::instance::Instance;
+use crate::semantics::instance::Op;
+use crate::semantics::step;
+use crate::semantics::step::Action;
+use crate::semantics::step::CellState;
+use crate::semantics::step::State;
+
+pub use obstacle::position;
+
+use absent::Absent;
+use absent::Programs;
+use absent::Reason;
+use chain::Chain;
+use obstacle::Obstacle;
+use obstacle::Obstacles;
+use obstacle::Vain;
+use sentence::Teller;
+
+/// What kind of cause it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cause {
+    /// Fewer arrivals, additions or releases come than are waited for.
+    Missing,
+    /// A barrier completed the phase that is waited for and the next one, too.
+    Lapped,
+    /// Bytes are expected that nobody delivers.
+    BytesMissing,
+    /// More bytes were delivered than expected.
+    BytesSurplus,
+    /// A semaphore went past the exact value that is waited for.
+    Overtaken,
+    /// A barrier is waited for that nobody initialises.
+    Uninitialized,
+    /// Who is waited for cannot start while those who wait hold every place.
+    NoPlace,
+    /// Members wait for each other in a circle.
+    Circular,
+}
+
+/// A stretch of a sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Text(String),
+    /// A line of the protocol's text, from 1.
+    Line(usize),
+}
+
+/// A sentence that mentions lines of the protocol's text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sentence {
+    parts: Vec<Part>,
+}
+
+impl Sentence {
+    fn text(mut self, text: impl Into<String>) -> Sentence {
+        self.parts.push(Part::Text(text.into()));
+        self
+    }
+
+    fn line(mut self, line: usize) -> Sentence {
+        self.parts.push(Part::Line(line));
+        self
+    }
+
+    fn and(mut self, other: Sentence) -> Sentence {
+        self.parts.extend(other.parts);
+        self
+    }
+
+    /// The sentence, where a line of the protocol's text is this line of what the reader has; the
+    /// mention is left out where it is none.
+    pub fn say(&self, line_of: impl Fn(usize) -> Option<usize>) -> String {
+        let mut out = String::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => out.push_str(text),
+                Part::Line(line) => {
+                    if let Some(line) = line_of(*line) {
+                        // Writing to a string cannot fail.
+                        let _ = write!(out, " (line {line})");
+                    }
+                }
+            }
+        }
+        out
+    }
+}
+
+/// What made a run hang.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Culprit {
+    /// The kind.
+    pub cause: Cause,
+    /// In one sentence, without a full stop.
+    pub sentence: Sentence,
+    /// The line of the wait, from 1.
+    pub line: Option<usize>,
+    /// Who waits for whom, up to the cause or around in a circle.
+    pub chain: Vec<Sentence>,
+    /// For each member that started and waits, in order: why it waits in vain.
+    pub why: Vec<String>,
+}
+
+/// A state and how a run came to it.
+#[derive(Clone, Copy)]
+pub struct Scene<'a> {
+    /// The protocol.
+    pub protocol: &'a Protocol,
+    /// The protocol at an input.
+    pub instance: &'a Instance,
+    /// The input, where it is known.
+    pub input: Option<&'a Input>,
+    /// The run.
+    pub schedule: &'a [Action],
+    /// The state it ends in.
+    pub state: &'a State,
+}
+
+/// What made a run hang; `None` where somebody can still go on, or nobody waits.
+pub fn find(scene: Scene<'_>) -> Option<Culprit> {
+    let Scene {
+        instance, state, ..
+    } = scene;
+    if !step::is_stuck(instance, state) {
+        return None;
+    }
+    let waiting: Vec<usize> = step::blocked(instance, state)
+        .into_iter()
+        .map(|b| b.member)
+        .collect();
+    let obstacles = Obstacles::new(instance, state, scene.schedule);
+    let chain = chain::from(&obstacles, &waiting)?;
+    let programs = Programs::new(scene.protocol, instance, scene.input);
+    let teller = Teller {
+        source: &scene.protocol.source,
+        obstacles: &obstacles,
+        programs: &programs,
+    };
+    let (cause, sentence, wait) = match chain.back_to {
+        None => {
+            let (member, obstacle) = chain.links.last()?;
+            end(&teller, *member, obstacle)
+        }
+        Some(back) => around(&teller, chain.links.get(back..)?),
+    };
+    let line = wait.map(|op| teller.line(&op));
+    let why = waiting.iter().map(|member| {
+        let obstacle = obstacles.of(*member);
+        obstacle.map_or_else(String::new, |obstacle| teller.why(*member, &obstacle))
+    });
+    Some(Culprit {
+        cause,
+        sentence,
+        line,
+        chain: links(&teller, &chain),
+        why: why.collect(),
+    })
+}
+
+/// The cause where a chain ends.
+fn end(teller: &Teller<'_>, member: usize, obstacle: &Obstacle) -> (Cause, Sentence, Option<Op>) {
+    let Obstacle::Wait(op, vain) = obstacle else {
+        let sentence = teller.unstarted(member, obstacle);
+        return (Cause::NoPlace, sentence, None);
+    };
+    let (cause, sentence) = match vain {
+        Vain::Passed(additions) => (Cause::Overtaken, teller.passed(member, op, additions)),
+        Vain::Lapped(lapped) => (Cause::Lapped, teller.lapped(member, op, *lapped)),
+        Vain::Bytes(missing) => (Cause::BytesMissing, teller.bytes(member, op, *missing)),
+        Vain::Surplus(surplus) => (Cause::BytesSurplus, teller.surplus(member, op, *surplus)),
+        Vain::Short | Vain::Others(_) => {
+            let absent = teller.absent(member, op);
+            let cause = match teller.cell(op) {
+                CellState::Uninitialized => Cause::Uninitialized,
+                _ => Cause::Missing,
+            };
+            (cause, teller.short(member, op, &absent))
+        }
+    };
+    (cause, sentence, Some(*op))
+}
+
+/// The cause where members wait for each other: one of them that counts on somebody who never
+/// comes, a grid without a place, or the circle itself.
+fn around(teller: &Teller<'_>, links: &[(usize, Obstacle)]) -> (Cause, Sentence, Option<Op>) {
+    let waits = || {
+        links
+            .iter()
+            .filter_map(|(member, obstacle)| match obstacle {
+                Obstacle::Wait(op, _) => Some((*member, op)),
+                Obstacle::Place(_) | Obstacle::Turn(_) => None,
+            })
+    };
+    for (member, op) in waits() {
+        if let Some(absent) = teller.suspects(member, op) {
+            return (Cause::Missing, teller.short(member, op, &absent), Some(*op));
+        }
+    }
+    let first = waits().next().map(|(_, op)| *op);
+    let place = links
+        .iter()
+        .position(|(_, obstacle)| matches!(obstacle, Obstacle::Place(_)));
+    match place {
+        Some(at) => (Cause::NoPlace, teller.no_place(links, at), first),
+        None => (Cause::Circular, teller.circle(links), first),
+    }
+}
+
+fn links(teller: &Teller<'_>, chain: &Chain) -> Vec<Sentence> {
+    let names = |at: usize| chain.links.get(at).map(|(member, _)| *member);
+    let links = chain.links.iter().enumerate();
+    let links = links.map(|(at, (member, obstacle))| {
+        let next = names(at + 1).or_else(|| chain.back_to.and_then(names));
+        teller.link(*member, obstacle, next)
+    });
+    links.collect()
+}

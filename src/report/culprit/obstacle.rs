@@ -1,0 +1,346 @@
+//! Why a member that waits in a stuck state waits in vain.
+//!
+//! Nothing here knows a shape of protocol. What could end a wait are the operations on its cell
+//! that other members still have before them; whether there are any, and whose they are, is read
+//! off the programs and the program counters.
+
+use rustc_hash::FxHashMap;
+
+use crate::protocol::Comparison;
+use crate::semantics::instance::CellId;
+use crate::semantics::instance::CellStart;
+use crate::semantics::instance::Instance;
+use crate::semantics::instance::Member;
+use crate::semantics::instance::Op;
+use crate::semantics::instance::OpKind;
+use crate::semantics::step;
+use crate::semantics::step::Action;
+use crate::semantics::step::CellState;
+use crate::semantics::step::NOT_STARTED;
+use crate::semantics::step::State;
+
+use super::history::History;
+
+/// How many members an obstacle lists at most.
+pub const LISTED: usize = 64;
+
+/// Why a member does not go on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Obstacle {
+    /// It waits for an operation on a cell.
+    Wait(Op, Vain),
+    /// It has not started, and these hold every place; empty where none is missing.
+    Place(Vec<usize>),
+    /// It has not started, and this one has to start first.
+    Turn(usize),
+}
+
+/// Why a wait is in vain. At most [`LISTED`] members are named.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Vain {
+    /// An exact value that has been passed: who added how much.
+    Passed(Vec<(usize, i64)>),
+    /// The barrier has completed the phase that is waited for, and the next one, too.
+    Lapped(Lapped),
+    /// Every arrival came, and so many bytes are missing that nobody delivers.
+    Bytes(i64),
+    /// Every arrival came, and so many bytes more than were expected.
+    Surplus(i64),
+    /// All that the others still do is not enough.
+    Short,
+    /// These would still help, but are stuck themselves.
+    Others(Vec<usize>),
+}
+
+/// A wait for a phase that is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lapped {
+    /// The phase that is waited for, from 0; -1 is the one before the first.
+    pub awaited: i64,
+    /// How many phases have completed.
+    pub completed: i64,
+}
+
+/// A stuck state, how it came to that, and who could still change which cell.
+pub struct Obstacles<'i> {
+    instance: &'i Instance,
+    state: &'i State,
+    history: History,
+    /// Per cell: what members do there that can end a wait.
+    helpers: FxHashMap<CellId, Vec<Helper>>,
+}
+
+/// What a member does at a cell that can end somebody else's wait there.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Helper {
+    /// Who.
+    pub member: usize,
+    /// How many arrivals, or how much it adds or gives back, in its whole program.
+    pub planned: i64,
+    /// How much of that is still to come.
+    pub ahead: i64,
+    /// How many bytes are still to come.
+    pub bytes: i64,
+    /// Whether it still sets a value or initialises.
+    pub sets: bool,
+}
+
+impl<'i> Obstacles<'i> {
+    /// Reads off the programs who could still change which cell.
+    pub fn new(instance: &'i Instance, state: &'i State, schedule: &[Action]) -> Obstacles<'i> {
+        let mut helpers: FxHashMap<CellId, Vec<Helper>> = FxHashMap::default();
+        for (number, member) in instance.members.iter().enumerate() {
+            let next = position(state, number);
+            for (place, op) in member.ops.iter().enumerate() {
+                let Some((amount, bytes, sets)) = help(op.kind) else {
+                    continue;
+                };
+                let all = helpers.entry(op.cell).or_default();
+                if all.last().is_none_or(|last| last.member != number) {
+                    all.push(Helper {
+                        member: number,
+                        ..Helper::default()
+                    });
+                }
+                let Some(own) = all.last_mut() else { continue };
+                own.planned = own.planned.saturating_add(amount);
+                // A warp that is registered at a barrier has already arrived there.
+                let is_ahead = place > next || (place == next && !registered(state, number, op));
+                if is_ahead {
+                    own.ahead = own.ahead.saturating_add(amount);
+                    own.bytes = own.bytes.saturating_add(bytes);
+                    own.sets |= sets;
+                }
+            }
+        }
+        Obstacles {
+            instance,
+            state,
+            history: History::of(instance, schedule),
+            helpers,
+        }
+    }
+
+    /// Why this member does not go on; `None` when it has finished or can go on.
+    pub fn of(&self, member: usize) -> Option<Obstacle> {
+        if self.state.counters.get(member) == Some(&NOT_STARTED) {
+            return self.unstarted(member);
+        }
+        if step::can_step(self.instance, self.state, member) {
+            return None;
+        }
+        let op = *step::next_op(self.instance, self.state, member)?;
+        Some(Obstacle::Wait(op, self.vain(member, &op)))
+    }
+
+    fn unstarted(&self, member: usize) -> Option<Obstacle> {
+        if step::can_launch(self.instance, self.state, member) {
+            return None;
+        }
+        let role = self.instance.members[member].role;
+        let plan = self.instance.roles[role].launch.as_ref()?;
+        let turn = plan.order.as_ref().and_then(|order| {
+            let next = *order.get(self.state.started[role])?;
+            (next != member).then_some(next)
+        });
+        if let Some(next) = turn {
+            return Some(Obstacle::Turn(next));
+        }
+        let running = |m: &usize| {
+            self.state.counters[*m] != NOT_STARTED
+                && position(self.state, *m) < self.instance.members[*m].ops.len()
+        };
+        let members = self.instance.roles[role].members.clone();
+        Some(Obstacle::Place(
+            members.filter(running).take(LISTED).collect(),
+        ))
+    }
+
+    fn vain(&self, member: usize, op: &Op) -> Vain {
+        let cell = &self.state.cells[op.cell.0 as usize];
+        let others = || self.helpers(op.cell).iter().filter(|h| h.member != member);
+        let sum = |amount: fn(&Helper) -> i64| {
+            others().fold(0, |sum: i64, helper| sum.saturating_add(amount(helper)))
+        };
+        let uninitialized = *cell == CellState::Uninitialized;
+        let useful = |helper: &Helper| match cell {
+            CellState::Uninitialized => helper.sets,
+            CellState::Mbarrier { pending: 0, .. } => helper.bytes != 0,
+            _ => helper.ahead != 0 || helper.sets,
+        };
+        let is_set = others().any(|helper| helper.sets);
+        let enough = match (op.kind, cell) {
+            (OpKind::Wait(Comparison::Equal, wanted), CellState::Semaphore(now))
+                if *now > wanted && !is_set =>
+            {
+                return Vain::Passed(self.additions(op.cell));
+            }
+            (OpKind::Wait(_, wanted), CellState::Semaphore(now)) => {
+                is_set || now.saturating_add(sum(|h| h.ahead)) >= wanted
+            }
+            (OpKind::WaitParity(_), CellState::Mbarrier { pending, tx, .. }) => {
+                if let Some(lapped) = self.lapped(member, op) {
+                    return Vain::Lapped(lapped);
+                }
+                if *pending == 0 && *tx < 0 {
+                    return Vain::Surplus(tx.saturating_neg());
+                }
+                if *pending == 0 && sum(|h| h.bytes) < *tx {
+                    return Vain::Bytes(*tx);
+                }
+                sum(|h| h.ahead) >= *pending
+            }
+            (OpKind::Sync(_), CellState::Named { count, registered }) => {
+                sum(|h| h.ahead) >= count / 32 - registered.len() as i64
+            }
+            (OpKind::BarrierWait, CellState::Barrier { pending, .. }) => {
+                sum(|h| h.ahead) >= *pending
+            }
+            (OpKind::Acquire(amount), CellState::Pool { available }) => {
+                available.saturating_add(sum(|h| h.ahead)) >= amount
+            }
+            _ => uninitialized && is_set,
+        };
+        if !enough {
+            return Vain::Short;
+        }
+        // Who has been counted in this phase is not who is missing, unless nobody else is.
+        let counted = self.history.open(op.cell);
+        let counted = |helper: &&Helper| counted.is_some_and(|c| c.arrivals(helper.member) > 0);
+        let left: Vec<&Helper> = others().filter(|helper| useful(helper)).collect();
+        let missing: Vec<usize> = left
+            .iter()
+            .filter(|helper| !counted(helper))
+            .map(|helper| helper.member)
+            .take(LISTED)
+            .collect();
+        if !missing.is_empty() {
+            return Vain::Others(missing);
+        }
+        let all: Vec<usize> = left.iter().map(|h| h.member).take(LISTED).collect();
+        match all.is_empty() {
+            true => Vain::Short,
+            false => Vain::Others(all),
+        }
+    }
+
+    /// Whether a phase that a member waits for is over, as far as the parities of its waits say
+    /// which one that is: each has to be another than the one before it.
+    fn lapped(&self, member: usize, op: &Op) -> Option<Lapped> {
+        let ops = &self.instance.members[member].ops;
+        let waits = ops.iter().take(position(self.state, member) + 1);
+        let parities = waits.filter_map(|o| match o.kind {
+            OpKind::WaitParity(parity) if o.cell == op.cell => Some(parity),
+            _ => None,
+        });
+        let mut awaited: Option<(i64, bool)> = None;
+        for parity in parities {
+            awaited = Some(match awaited {
+                None => (if parity { -1 } else { 0 }, parity),
+                Some((phase, last)) if last != parity => (phase + 1, parity),
+                Some(_) => return None,
+            });
+        }
+        let (awaited, _) = awaited?;
+        let completed = self.history.completed(op.cell) as i64;
+        (completed >= awaited + 2).then_some(Lapped { awaited, completed })
+    }
+
+    /// What members do at a cell that can end somebody else's wait there, ascending by member.
+    pub fn helpers(&self, cell: CellId) -> &[Helper] {
+        self.helpers.get(&cell).map_or(&[], Vec::as_slice)
+    }
+
+    /// How the run went.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Who has added how much to a cell.
+    fn additions(&self, cell: CellId) -> Vec<(usize, i64)> {
+        let mut all = Vec::new();
+        for (number, member) in self.instance.members.iter().enumerate() {
+            let done = member.ops.iter().take(position(self.state, number));
+            let sum: i64 = done
+                .filter(|op| op.cell == cell)
+                .map(|op| match op.kind {
+                    OpKind::Add(amount) => amount,
+                    _ => 0,
+                })
+                .fold(0, i64::saturating_add);
+            if sum != 0 {
+                all.push((number, sum));
+            }
+        }
+        all
+    }
+
+    /// Who has set a cell, and to what the last time.
+    pub fn setters(&self, cell: CellId) -> Vec<(usize, i64)> {
+        let members = self.instance.members.iter().enumerate();
+        let last = |(number, member): (usize, &Member)| {
+            let done = member.ops.iter().take(position(self.state, number));
+            let set = done.filter(|op| op.cell == cell);
+            let mut values = set.filter_map(|op| match op.kind {
+                OpKind::Set(value) => Some(value),
+                _ => None,
+            });
+            Some((number, values.next_back()?))
+        };
+        members.filter_map(last).collect()
+    }
+
+    /// The value of a semaphore before anything ran.
+    pub fn start(&self, cell: CellId) -> Option<i64> {
+        match self.instance.cells.get(cell.0 as usize) {
+            Some(CellStart::Semaphore(value)) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The instance.
+    pub fn instance(&self) -> &'i Instance {
+        self.instance
+    }
+
+    /// The stuck state.
+    pub fn state(&self) -> &'i State {
+        self.state
+    }
+}
+
+/// How many operations a member has done.
+pub fn position(state: &State, member: usize) -> usize {
+    match state.counters.get(member) {
+        Some(&NOT_STARTED) | None => 0,
+        Some(&done) => done as usize,
+    }
+}
+
+/// How an operation can end somebody else's wait on its cell: arrivals or an amount, bytes, and
+/// whether it sets the cell.
+fn help(kind: OpKind) -> Option<(i64, i64, bool)> {
+    match kind {
+        OpKind::Add(amount) | OpKind::Release(amount) => Some((amount, 0, false)),
+        OpKind::CompleteTx(bytes) | OpKind::Copy(bytes) => Some((0, bytes, false)),
+        OpKind::Set(_) | OpKind::Init => Some((0, 0, true)),
+        OpKind::Arrive(count) => Some((count, 0, false)),
+        OpKind::Sync(_) | OpKind::BarArrive(_) | OpKind::Commit | OpKind::BarrierArrive => {
+            Some((1, 0, false))
+        }
+        OpKind::Wait(..)
+        | OpKind::WaitParity(_)
+        | OpKind::ExpectTx(_)
+        | OpKind::BarrierWait
+        | OpKind::Acquire(_) => None,
+    }
+}
+
+fn registered(state: &State, member: usize, op: &Op) -> bool {
+    match (op.kind, &state.cells[op.cell.0 as usize]) {
+        (OpKind::Sync(_), CellState::Named { registered, .. }) => {
+            registered.iter().any(|r| r.member as usize == member)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,125 @@
+//! The first line of a verdict names the true culprit, in every file of three folders of the
+//! library: `docs/culprits.md` lists the sentences.
+//!
+//! `WARPLOCK_WRITE_DOCS=1 cargo test --test cli culprits::` writes the page anew.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const HEAD: &str = "\
+# Culprits
+
+The first line of a `REFUTED` verdict says what made the run hang. This page lists it for every
+protocol of `encodings/known_bugs`, `encodings/checklist` and `encodings/block_sparse` that hangs.
+A test writes the page and compares it.
+
+The sentence is not found by knowing the protocol. A hang is a state in which nobody can go on, and
+most of those who wait there wait for somebody who waits, too. Warplock follows these waits to one
+that nobody else can end:
+
+| Cause | What it means |
+| --- | --- |
+| `missing` | Fewer arrivals, additions or releases come than are waited for; the sentence says who was counted on and which `if`, loop or exit keeps it away. |
+| `lapped` | The barrier completed the phase that is waited for and the next one, too, so that the parity is the old one again. |
+| `bytes-missing` | All arrivals came, and bytes are expected that nobody delivers. |
+| `bytes-surplus` | More bytes were delivered than expected, so that a later phase starts below zero. |
+| `overtaken` | A semaphore went past the exact value that is waited for. |
+| `uninitialized` | The barrier is never initialised. |
+| `no-place` | Who is waited for cannot start, because those who wait hold every place. |
+| `circular` | Members wait for each other, and none of the above explains it. |
+
+JSON has the cause of a hang as `cause`. `warplock explain CAUSE` explains it.
+
+";
+
+/// The protocols of a folder that say of themselves that they hang.
+fn hanging(root: &Path, folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(root.join("encodings").join(folder)).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let hangs = paths.filter(|path| {
+        path.extension().is_some_and(|e| e == "wlk")
+            && fs::read_to_string(path)
+                .unwrap()
+                .contains("\nexpect deadlock: refuted")
+    });
+    let names = hangs.map(|path| {
+        let path = path.strip_prefix(root).unwrap();
+        path.to_str().unwrap().to_owned()
+    });
+    let mut names: Vec<String> = names.collect();
+    names.sort();
+    names
+}
+
+fn warplock(arguments: &[&str]) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_warplock"))
+        .args(arguments)
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn the_sentences_of_the_page_are_what_is_printed() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut page = HEAD.trim_end().to_owned() + "\n";
+    for folder in ["known_bugs", "checklist", "block_sparse"] {
+        let files = hanging(root, folder);
+        assert!(files.len() >= 8, "{folder}: {files:?}");
+        let mut arguments = vec!["check"];
+        arguments.extend(files.iter().map(String::as_str));
+        let printed = warplock(&arguments);
+        page.push_str(&format!("\n## {folder}\n"));
+        let printed: Vec<&str> = printed.split("\n\n").collect();
+        assert_eq!(printed.len(), files.len(), "{printed:?}");
+        for (file, finding) in files.iter().zip(printed) {
+            // A screen is enough to say it all.
+            assert!(finding.lines().count() <= 25, "{finding}");
+            let line = finding.lines().next().unwrap();
+            let told = line.strip_prefix(&format!("{file}: deadlock: REFUTED at "));
+            let (input, sentence) = told.unwrap().split_once(": ").unwrap();
+            let name = file.rsplit_once('/').unwrap().1;
+            page.push_str(&format!(
+                "\n[`{name}`](../{file}) at {input}:\n> {sentence}.\n"
+            ));
+        }
+    }
+    let path = root.join("docs/culprits.md");
+    if std::env::var_os("WARPLOCK_WRITE_DOCS").is_some() {
+        fs::write(&path, &page).unwrap();
+    }
+    assert_eq!(fs::read_to_string(&path).unwrap(), page);
+}
+
+/// Whoever was counted on is named by how often it came, whatever the numbers are.
+#[test]
+fn whoever_comes_too_seldom_is_named() {
+    let first = |file: &str, values: &[&str]| {
+        let mut arguments = vec![
+            "check".to_owned(),
+            "-q".to_owned(),
+            format!("encodings/{file}"),
+        ];
+        arguments.extend(values.iter().map(|value| format!("--set={value}")));
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        let line = warplock(&arguments);
+        line.trim_end()
+            .rsplit_once("REFUTED at ")
+            .unwrap()
+            .1
+            .to_owned()
+    };
+    let trips = "known_bugs/trip_counts_disagree.wlk";
+    insta::assert_snapshot!(first(trips, &["S=1", "NP=2", "NC=4"]), @"S = 1, NP = 2, NC = 4: full[0] completes 2 times, and consumer waits for one more (line 23): producer arrives 2 times and has ended");
+    insta::assert_snapshot!(first(trips, &["S=2", "NP=6", "NC=3"]), @"S = 2, NP = 6, NC = 3: empty[1] completes once, and producer waits for one more (line 14): consumer arrives once and has ended");
+    let arrivals = "checklist/arrival_count.wlk";
+    insta::assert_snapshot!(first(arrivals, &["T=64", "N=2"]), @"T = 64, N = 2: done takes 64 arrivals, 1 came (worker[0]), and worker[0] waits for the rest (line 16): worker[1..64] never arrive, because `if t == 0` (line 13) does not hold for them");
+    let steps = "checklist/scheduler_step_skipped.wlk";
+    insta::assert_snapshot!(first(steps, &["T=2", "U=3", "W=3"]), @"T = 2, U = 3, W = 3: cta takes 5 arrivals, 2 came (worker[0] and worker[1]), and worker[0] waits for the rest (line 13): helper[0..3] arrive 2 times each and have ended");
+    let tiles = "known_bugs/phantom_tile.wlk";
+    insta::assert_snapshot!(first(tiles, &["S=2", "REAL=3", "T=8"]), @"S = 2, T = 8, REAL = 3: empty[1] takes 2 arrivals, 1 came (math[0]), and load waits for the rest (line 18): math[1] arrives once and has ended");
+    let warps = "known_bugs/named_count.wlk";
+    insta::assert_snapshot!(first(warps, &["W=4"]), @"W = 4: bar[2] takes 64 threads, 32 came (epilogue_load), and nobody else comes (line 16): 5 warps come in all, 2 to a round, and load[0..4] filled 2 before");
+}
