@@ -77,6 +77,7 @@ impl Lowerer<'_> {
         {
             self.facts.push(left);
         }
+        self.index_alone(&own);
         if top {
             self.held.push(shape.goes_on);
         }
@@ -326,6 +327,22 @@ impl Lowerer<'_> {
                 .insert("a CTA has fewer than 2^31 rounds of each ring".to_owned());
         }
         Ok(())
+    }
+
+    /// Finds what the registers of a loop are that are neither counters nor machines.
+    fn index_alone(&mut self, own: &[u32]) {
+        for phi in own {
+            let variable = self.recurrences.of_phi[phi];
+            if self.recurrences.counters.contains(&variable)
+                || self.recurrences.machine_of.contains_key(&variable)
+            {
+                continue;
+            }
+            if let Some(number) = self.by_index(*phi) {
+                self.indexed.insert(*phi, number.clone());
+                self.meanings.insert(*phi, Meaning::Number(number));
+            }
+        }
     }
 
     fn is_sequential(&self, variable: usize) -> bool {
@@ -582,7 +599,11 @@ impl Lowerer<'_> {
                 continue;
             }
             let meaning = if !self.recurrences.counters.contains(&variable) {
-                None
+                match (self.indexed.get(phi), last) {
+                    (Some(number), Some(last)) => number
+                        .replaced(&|atomic| (*atomic == Atomic::Index(id)).then(|| last.clone())),
+                    _ => None,
+                }
             } else if self.is_sequential(variable) {
                 let number = self.counted(*phi);
                 match (number, last) {

@@ -1,6 +1,7 @@
 //! From a warp's tree over terms to a role over integers: trip counts, counters, ring states, objects.
 
 mod condition;
+mod indexed;
 mod looping;
 mod meanings;
 mod number;
@@ -96,6 +97,8 @@ pub struct Lowerer<'a> {
     held: Vec<TermId>,
     /// Numbers that are at least 0 at this point.
     facts: Vec<Number>,
+    /// What registers are in each iteration that depend on its index alone.
+    indexed: BTreeMap<u32, Number>,
     /// The variable of the role for a counter or a machine.
     variables: BTreeMap<Carrier, u32>,
     next_variable: u32,
@@ -205,6 +208,7 @@ impl<'a> Lowerer<'a> {
             counts: BTreeMap::new(),
             held: Vec::new(),
             facts: Vec::new(),
+            indexed: BTreeMap::new(),
             variables: BTreeMap::new(),
             next_variable: 0,
             unwrapped: None,

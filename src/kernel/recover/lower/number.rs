@@ -213,6 +213,15 @@ impl Lowerer<'_> {
                 number.remainder(2)
             }
             Node::Not(inner) => Number::constant(1).minus(&self.bit(inner)?),
+            Node::Sum { constant, parts } => {
+                let mut sum = Number::constant(i128::from(constant & 1 == 1));
+                for (part, factor) in parts {
+                    if factor & 1 == 1 {
+                        sum = sum.plus(&self.bit(part)?)?;
+                    }
+                }
+                sum.remainder(2)
+            }
             Node::Binary(Binary::Xor, a, b) => self.bit(a)?.plus(&self.bit(b)?)?.remainder(2),
             _ => None,
         }
