@@ -115,6 +115,8 @@ class Counterexample:
     elements: Tuple[Element, ...]
     trace: Tuple[Event, ...]
     second_trace: Tuple[Event, ...] = ()
+    #: What made a run hang, by a word of docs/culprits.md; None for other properties.
+    cause: Optional[str] = None
 
 
 @dataclass(frozen=True)

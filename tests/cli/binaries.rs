@@ -35,11 +35,11 @@ fn program() -> Vec<u8> {
 fn each_text_of_a_program_is_checked() {
     let folder = Folder::new();
     folder.file("app", program());
-    insta::assert_snapshot!(folder.run(&["check", "-q", "app"]), @"
+    insta::assert_snapshot!(folder.run(&["check", "-q", "app"]), @r"
     exit 1
     --- stdout
     app[sm_80]: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
-    app[sm_90a]: deadlock: REFUTED warp1 waits for 64 threads at cta_bar[1], but 32 threads are there (warp1) and nothing changes that: nobody else comes to it
+    app[sm_90a]: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for it
     --- stderr
     ");
     // One is meant by its kernel or by what it is for.

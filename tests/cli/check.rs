@@ -431,12 +431,11 @@ role two {
 }
 ",
     );
-    insta::assert_snapshot!(folder.run(&["check", "reset.wlk"]), @"
+    insta::assert_snapshot!(folder.run(&["check", "reset.wlk"]), @r"
     exit 0
     --- stdout
     reset.wlk: deadlock: PROVED for every N in 1..=3 and schedule: by exhaustive search of 35 states of 3 inputs at 3 points
-      notes:
-        also tried: the counting rule: the proof rules do not cover a semaphore that is set
+      notes: also tried: the counting rule: the proof rules do not cover a semaphore that is set
       assumptions:
         1 <= N <= 3
         a resident CTA that can go on eventually does

@@ -77,10 +77,10 @@ fn shown(folder: &Folder, arguments: &[&str], variables: &[(&str, &str)]) -> Str
 fn a_source_is_compiled_and_checked() {
     let folder = folder("bin/nvcc");
     let path = [("PATH", "bin")];
-    insta::assert_snapshot!(shown(&folder, &["check", "-q", "kernel.cu"], &path), @"
+    insta::assert_snapshot!(shown(&folder, &["check", "-q", "kernel.cu"], &path), @r"
     exit 1
     --- stdout
-    kernel.cu: deadlock: REFUTED warp1 waits for 64 threads at cta_bar[1], but 32 threads are there (warp1) and nothing changes that: nobody else comes to it
+    kernel.cu: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for it
     --- stderr
     kernel.cu(1): warning: unused variable
     ");

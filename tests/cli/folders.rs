@@ -52,44 +52,40 @@ fn a_cache_is_checked_kernel_by_kernel() {
         ("cache/tmp.pid_12_34/hang.ptx", b".version"),
         ("cache/notes.txt", b"hello"),
     ]);
-    insta::assert_snapshot!(folder.run(&["check", "cache"]), @"
+    insta::assert_snapshot!(folder.run(&["check", "cache"]), @r"
     exit 1
     --- stdout
     cache/A/meet.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
-      notes:
-        other lines are those of the protocol that `warplock lift` prints
+      notes: other lines are those of the protocol that `warplock lift` prints
       assumptions:
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
         the launch has 128 x 1 x 1 threads per CTA, as meet.json says
         the launch has no clusters, as meet.json says
+      checked by: rule order
       decided by order rule in [time]
 
     cache/C/meet.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
-      notes:
-        other lines are those of the protocol that `warplock lift` prints
+      notes: other lines are those of the protocol that `warplock lift` prints
       assumptions:
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
         the launch has 256 x 1 x 1 threads per CTA, as meet.json says
         the launch has no clusters, as meet.json says
+      checked by: rule order
       decided by order rule in [time]
 
-    cache/D/hang.ptx: deadlock: REFUTED warp1 waits for 64 threads at cta_bar[1], but 32 threads are there (warp1) and nothing changes that: nobody else comes to it
+    cache/D/hang.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for it
         --> cache/D/hang.ptx:12
       12 | bar.sync 1, 64;
       element     start  now                waited for                changed by  completes
       cta_bar[1]  -      32 threads: warp1  warp1 64 threads (never)  nobody      no
-      trace:
-        1  warp1  comes to cta_bar[1]: 32 threads: warp1  (line 10)
-      minimal:
-        the protocol has no parameters that could be smaller
+      trace: 1  warp1  comes to cta_bar[1]: 32 threads: warp1  (line 10)
+      minimal: the protocol has no parameters that could be smaller
       notes:
         stuck in the source: warp1 at line 12
         other lines are those of the protocol that `warplock lift` prints
-      assumptions:
-        a resident CTA that can go on eventually does
-        semaphore operations are atomic and seen in one order by everyone
+      assumptions: a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       decided by adversarial schedules in [time]
 
     REFUTED  deadlock  hang  cache/D/hang.ptx

@@ -15,7 +15,13 @@ fn a_hang_of_many_threads_reads_like_one_of_two() {
     let protocol = include_str!("../../encodings/mbarrier/jacobi_fixed_phase.wlk");
     let folder = with("jacobi_fixed_phase.wlk", protocol);
     let args = ["check", "jacobi_fixed_phase.wlk", "--assume", "T >= 80"];
-    insta::assert_snapshot!(folder.run(&args), @"
+    // How many smaller ones were tried exhaustively is a matter of time.
+    let shown = folder.run(&args);
+    let minimal = shown
+        .lines()
+        .find(|line| line.contains("minimal: smallest"));
+    let shown = shown.replace(minimal.unwrap(), "  minimal: [how]");
+    insta::assert_snapshot!(shown, @r"
     exit 1
     --- stdout
     jacobi_fixed_phase.wlk: deadlock: REFUTED at T = 80, N = 2: thread[0][0] waits for bar[0] with parity 0 twice in a row (line 14), and bar[0] has completed 2 times by then, so that takes one more: thread[0][1..80] and thread[1][0..80] arrive 2 times each and not again
@@ -36,7 +42,7 @@ fn a_hang_of_many_threads_reads_like_one_of_two() {
         641-720  thread[0][0..80]  passes bar[0], which has left phase 0  (line 14)
         721-800  thread[0][0..80]  arrives at bar[0]: phase 0, 160 pending  (line 12)
         801-880  thread[0][0..80]  arrives at bar[1]: phase 0, 160 pending  (line 13)
-      minimal: smallest found by (T, N) among T in 80..=84, N in 0..=4; of 2 smaller ones, 1 tried by schedules only and 1 not tried
+      minimal: [how]
       assumptions: T >= 1; N >= 0; T >= 80; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       decided by accelerated search of the counter system in [time]
     --- stderr

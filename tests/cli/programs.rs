@@ -24,11 +24,11 @@ fn folder() -> Folder {
 #[test]
 fn the_kernels_of_a_program_are_checked() {
     let folder = folder();
-    insta::assert_snapshot!(folder.run(&["run", "-q", "--", "sh", "compiles.sh", "hang"]), @"
+    insta::assert_snapshot!(folder.run(&["run", "-q", "--", "sh", "compiles.sh", "hang"]), @r"
     exit 1
     --- stdout
     compiling
-    triton/ABC/hang.ptx: deadlock: REFUTED warp1 waits for 64 threads at cta_bar[1], but 32 threads are there (warp1) and nothing changes that: nobody else comes to it
+    triton/ABC/hang.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for it
     1 kernel, 1 copy left out: 1 REFUTED
     --- stderr
     ");

@@ -50,10 +50,10 @@ fn a_file_is_run_and_what_it_compiles_is_checked() {
     folder.file("meet.ptx", meeting("meet", "sm_90"));
     folder.file("hang.ptx", hanging("hang", "sm_90a"));
     let args = ["check", "-q", "kernel.py", "--arch", "sm_90a"];
-    insta::assert_snapshot!(shown(&folder, &args), @"
+    insta::assert_snapshot!(shown(&folder, &args), @r"
     exit 1
     --- stdout
-    kernel.py[triton/ABC/hang.ptx]: deadlock: REFUTED warp1 waits for 64 threads at cta_bar[1], but 32 threads are there (warp1) and nothing changes that: nobody else comes to it
+    kernel.py[triton/ABC/hang.ptx]: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for it
     kernel.py[triton/ABC/meet.ptx]: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
     2 kernels: 1 REFUTED, 1 PROVED
     --- stderr

@@ -15,10 +15,10 @@ fn repaired(file: &str, options: &[&str]) -> (Folder, String) {
 #[test]
 fn the_count_of_a_named_barrier_changes_at_every_use() {
     let (_folder, shown) = repaired("known_bugs/named_count.wlk", &[]);
-    insta::assert_snapshot!(shown, @"
+    insta::assert_snapshot!(shown, @r"
     exit 0
     --- stdout
-    p.wlk: deadlock: REFUTED at W = 2: epilogue_load waits for 64 threads at bar[2], but 32 threads are there (epilogue_load) and nothing changes that: nobody who is left comes to it (load[0] and load[1] did and will not again)
+    p.wlk: deadlock: REFUTED at W = 2: bar[2] takes 64 threads, 32 came (epilogue_load), and nobody else comes (line 16): 3 warps come in all, 2 to a round, and load[0] and load[1] filled one before
     repair 1: `bar[2]` takes 32 * (W + 1) threads
       --> p.wlk:12
       -     arrive bar[2] 64
@@ -42,10 +42,10 @@ fn the_count_of_a_named_barrier_changes_at_every_use() {
 #[test]
 fn a_wait_that_never_passes_may_be_guarded() {
     let (_folder, shown) = repaired("known_bugs/zero_tile_mainloop.wlk", &["--most", "2"]);
-    insta::assert_snapshot!(shown, @"
+    insta::assert_snapshot!(shown, @r"
     exit 0
     --- stdout
-    p.wlk: deadlock: REFUTED at TILES = 0, L = 1: epilogue_load[0] waits for turn[1] to leave phase 0, but turn[1] is in phase 0 with 1 arrival pending and nothing changes that: nobody else arrives at it
+    p.wlk: deadlock: REFUTED at TILES = 0, L = 1: nobody arrives at turn[1], for which epilogue_load[0] waits (line 21): mainloop_load[0] never arrives, because `for tile in 0..TILES` (line 12) makes no trip
     repair 1: only if TILES > 0
       --> p.wlk:21
       -     wait turn[1] 0
@@ -66,10 +66,10 @@ fn a_wait_that_never_passes_may_be_guarded() {
 #[test]
 fn a_barrier_for_each_stage() {
     let (_folder, shown) = repaired("known_bugs/single_outputs_barrier.wlk", &[]);
-    insta::assert_snapshot!(shown, @"
+    insta::assert_snapshot!(shown, @r"
     exit 0
     --- stdout
-    p.wlk: deadlock: REFUTED at D = 2, T = 2: epilogue waits for arrived to leave phase 0, but arrived is in phase 0 with 1 arrival pending and nothing changes that: nobody who is left arrives at it (mma did and will not again)
+    p.wlk: deadlock: REFUTED at D = 2, T = 2: epilogue is lapped: it still waits for phase 0 of arrived (line 20), but mma completed phases 0 and 1 (line 14) without waiting for epilogue
     repair 1: one `arrived` for each `finished`
       --> p.wlk:9
       - mbarrier arrived { arrivals: 1 }
@@ -89,10 +89,10 @@ fn a_barrier_for_each_stage() {
 #[test]
 fn barriers_that_nobody_initialises() {
     let (_folder, shown) = repaired("checklist/init_in_role.wlk", &["-q"]);
-    insta::assert_snapshot!(shown, @"
+    insta::assert_snapshot!(shown, @r"
     exit 0
     --- stdout
-    p.wlk: deadlock: REFUTED at T = 1, N = 1: load waits for empty to leave phase 1, but empty is not initialised and nothing changes that: math[0], which still arrives at it, itself waits for full to leave phase 0
+    p.wlk: deadlock: REFUTED at T = 1, N = 1: nobody initialises empty, for which load waits (line 15): math[0] never does, because `if t + 128 == 0` (line 23) does not hold for it
     repair 1: the barriers are initialised before the roles part
     --- stderr
     ");
@@ -102,10 +102,10 @@ fn barriers_that_nobody_initialises() {
 fn the_rank_is_found_for_the_published_lock_value() {
     let options = ["--property", "deadlock", "--most", "1"];
     let (_folder, shown) = repaired("block_sparse/lock_n_block.wlk", &options);
-    insta::assert_snapshot!(shown, @"
+    insta::assert_snapshot!(shown, @r"
     exit 0
     --- stdout
-    p.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1, but dq[0] is 0 and stays 0: nobody else adds to it
+    p.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(1, 0)}: cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip
     repair 1: wait until `dq[m]` is count(j in 0..n where visits[j, m])
       --> p.wlk:18
       -         wait dq[m] == n
@@ -161,10 +161,10 @@ role only {
 fn doing_nothing_is_no_repair() {
     let folder = Folder::new();
     folder.file("alone.wlk", ALONE);
-    insta::assert_snapshot!(folder.run(&["repair", "alone.wlk"]), @"
+    insta::assert_snapshot!(folder.run(&["repair", "alone.wlk"]), @r"
     exit 4
     --- stdout
-    alone.wlk: deadlock: REFUTED at N = 1: only waits for ready >= 1, but ready is 0 and stays 0: nobody else adds to it
+    alone.wlk: deadlock: REFUTED at N = 1: only waits for ready >= 1 (line 8), but ready stays 0 and nobody adds to it: only only itself would, after that wait
     no repair found
     14 edits tried: 0 proved, 12 refuted, 2 do less than before, 0 the same as another, 0 not decided
     --- stderr

@@ -18,14 +18,18 @@ use super::program;
 
 /// How source files are compiled.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Kernels")]
 pub struct Compiler {
     /// The architecture that a .cu file is compiled for, as in sm_90a, the newest that it asks for
     /// if not given; of a binary, the PTX that is meant
-    #[arg(long, value_name = "ARCH")]
+    #[arg(help_heading = "Kernels", long, value_name = "ARCH")]
     pub arch: Option<Arch>,
     /// Give nvcc an option, as in --nvcc-option=-Iinclude; may be repeated
-    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    #[arg(
+        help_heading = "Kernels",
+        long,
+        value_name = "OPTION",
+        allow_hyphen_values = true
+    )]
     pub nvcc_option: Vec<String>,
 }
 
