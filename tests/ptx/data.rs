@@ -68,11 +68,11 @@ fn data_that_is_handed_on() {
 /// Rings of five and of two stages in loops that the compiler has written out four times.
 #[test]
 fn a_pipeline_of_copies() {
-    insta::assert_snapshot!(compiled("pipeline.ptx", &["--timeout", "20"]), @"
+    insta::assert_snapshot!(compiled("pipeline.ptx", &["--timeout", "20"]), @r"
     exit 1
     --- stdout
     pipeline.ptx:pipeline: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 60 obligations of the cut rule hold
-    pipeline.ptx:pipeline_reads_late: race: REFUTED at param_2 = 6: the read by warps1_2[1] at line 33 and the asynchronous write that warp0 starts at line 23 of smem_mem_0[0] are not ordered: an arrival of warps1_2[1] after line 33 that warp0 waits for before line 23 would order them
+    pipeline.ptx:pipeline_reads_late: race: REFUTED at param_2 = 6: the read by warps1_2[0] at line 33 and the asynchronous write that warp0 starts at line 23 of smem_mem_0[0] are not ordered: an arrival of warps1_2[0] after line 33 that warp0 waits for before line 23 would order them
     pipeline.ptx:pipeline_one_buffer: race: REFUTED at param_2 = 2: the asynchronous read that warp3 starts at line 44 and the write by warps1_2[0] at line 34 of smem_mem_5120[0][0] are not ordered: a `wait_group` of warp3 that covers it, and an arrival after it that warps1_2[0] waits for, before line 34 would order them
     pipeline.ptx:pipeline_not_drained: race: REFUTED at param_2 = 3: the asynchronous read that warp3 starts at line 44 and the write by warps1_2[0] at line 34 of smem_mem_5120[0][0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0`, and an arrival after it that warps1_2[0] waits for, before line 34 would order them
     --- stderr

@@ -36,10 +36,10 @@ fn a_ring() {
 
 #[test]
 fn a_persistent_ring_of_bulk_copies() {
-    insta::assert_snapshot!(check("bulk_ring.ptx", &[]), @"
+    insta::assert_snapshot!(check("bulk_ring.ptx", &[]), @r"
     exit 1
     --- stdout
-    bulk_ring.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 30 obligations of the cut rule hold
+    bulk_ring.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 35 obligations of the order rule hold
     bulk_ring.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 1: memory_bar[0] expects 4112 bytes (line 568) and gets 4096 (line 584): nobody delivers the other 16; warps1_4[0] waits for it (line 443)
     bulk_ring.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] is lapped: it still waits for phase 0 of memory_bar[0] (line 742), but warp0 completed phases 0 and 1 (line 867) without waiting for warps1_4[0]
     --- stderr
@@ -84,11 +84,18 @@ fn a_stencil_with_named_barriers() {
 
 #[test]
 fn two_ctas_of_a_cluster() {
-    insta::assert_snapshot!(check("jacobi.ptx", &[]), @"
+    // Several warps are overtaken alike; which one is found first is a matter of time.
+    let shown = check("jacobi.ptx", &[]);
+    let line = shown
+        .lines()
+        .find(|line| line.contains("jacobi_fixed_phase"));
+    let (_, who) = line.unwrap().split_once(" at param_1 = 2: ").unwrap();
+    assert!(who.contains("twice in a row (line 246)"), "{who}");
+    insta::assert_snapshot!(shown.replace(who, "[who]"), @r"
     exit 1
     --- stdout
     jacobi.ptx:jacobi: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all 29 obligations of the cut rule hold
-    jacobi.ptx:jacobi_fixed_phase: deadlock: REFUTED at param_1 = 2: cta1_warps1_3[2] waits for bar_bar[1] with parity 0 twice in a row (line 246), and bar_bar[1] has completed 2 times by then, so that takes one more: cta0_warp0 arrives 2 times and not again; cta0_warps1_3[0..3] arrive 2 times each and not again; cta1_warp0 arrives 2 times and not again; and others
+    jacobi.ptx:jacobi_fixed_phase: deadlock: REFUTED at param_1 = 2: [who]
     jacobi.ptx:jacobi_one_way: deadlock: REFUTED at param_1 = 1: bar_bar[0] takes 8 arrivals, 4 came (cta0_warp0 and cta0_warps1_3[0..3]), and cta0_warp0 waits for the rest (line 377): cta1_warp0 never arrives, only at other elements; cta1_warps1_3[0..3] never arrive, only at other elements
     --- stderr
     ");
@@ -134,10 +141,10 @@ fn ctas_with_rings_that_take_turns() {
 /// Loops of rounds that the compiler wrote out, in rings that go on from where the tile before has left them.
 #[test]
 fn rings_that_the_compiler_wrote_out() {
-    insta::assert_snapshot!(check("bulk_ring_unrolled.ptx", &[]), @"
+    insta::assert_snapshot!(check("bulk_ring_unrolled.ptx", &[]), @r"
     exit 1
     --- stdout
-    bulk_ring_unrolled.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 30 obligations of the cut rule hold
+    bulk_ring_unrolled.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 35 obligations of the order rule hold
     bulk_ring_unrolled.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 1: memory_bar[0] expects 4112 bytes (line 1377) and gets 4096 (line 1395): nobody delivers the other 16; warps1_4[0] waits for it (line 987)
     bulk_ring_unrolled.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] is lapped: it still waits for phase 0 of memory_bar[0] (line 1827), but warp0 completed phases 0 and 1 (line 2210) without waiting for warps1_4[0]
     --- stderr
@@ -154,14 +161,14 @@ fn rings_that_the_compiler_wrote_out() {
 /// Sixteen or eight copies of a round, with a tree of branches for the rest, are one loop.
 #[test]
 fn loops_that_the_compiler_wrote_out() {
-    insta::assert_snapshot!(check("unrolled.ptx", &[]), @"
+    insta::assert_snapshot!(check("unrolled.ptx", &[]), @r"
     exit 1
     --- stdout
     unrolled.ptx:unrolled_meet: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all 29 obligations of the cut rule hold
     unrolled.ptx:unrolled_meet_fixed_phase: deadlock: REFUTED at param_1 = 2: cta0_warp0 waits for bar_bar[0] with parity 0 twice in a row (line 2592), and bar_bar[0] has completed 2 times by then, so that takes one more: cta0_warp1 arrives 2 times and not again; cta1_warp0 arrives 2 times and not again; cta1_warp1 arrives 2 times and not again
     unrolled.ptx:unrolled_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
     unrolled.ptx:unrolled_ring_fixed_phase: deadlock: REFUTED at param_2 = 3: warp1 waits for full_bar[0] with parity 0 twice in a row (line 3506), and full_bar[0] has completed 2 times by then, so that takes one more: warp0 arrives 2 times and has ended
-    unrolled.ptx:late: deadlock: BOUNDED no violation for param_3 in 0..=13, param_2_per_cta in 0..=13; no proof: while a member of warp1 is held at `wait full_bar[(j + param_3 * i) % 3] (j + param_3 * i) / 3 % 2`, where warp0 gets to has no simple form
+    unrolled.ptx:late: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 765 obligations of the order rule hold
     unrolled.ptx:late_keeps_the_last: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 4: nobody arrives at empty_bar[0], for which warp0 waits (line 4510): warp1 never arrives, because `if !(j == 0)` (line 4579) does not hold for it
     unrolled.ptx:late_gives_twice: deadlock: REFUTED at param_3 = 3, param_2_per_cta = 2: warp0 is lapped: it still waits for phase 0 of empty_bar[1] (line 5263), but warp1 completed phases 0 and 1 (line 5832) without waiting for warp0
     --- stderr
@@ -201,10 +208,10 @@ fn a_grid_barrier_with_all_ctas() {
 
 #[test]
 fn a_hopper_gemm() {
-    insta::assert_snapshot!(check("hopper_gemm.ptx", &["--entry", "hopper_gemm", "--timeout", "300"]), @"
+    insta::assert_snapshot!(check("hopper_gemm.ptx", &["--entry", "hopper_gemm", "--timeout", "300"]), @r"
     exit 0
     --- stdout
-    hopper_gemm.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, param_3_per_cta in 0..=1073741823 and schedule: all 74 obligations of the order rule hold
+    hopper_gemm.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, param_3_per_cta in 0..=1073741823 and schedule: all 83 obligations of the cut rule hold
     --- stderr
     ");
 }
