@@ -2,9 +2,9 @@
 //!
 //! A stuck state is full of members that wait for each other. One of them waits in vain for a
 //! reason that nobody else can help: a member that was counted on is kept away by an `if`, bytes
-//! that nobody delivers, a phase that went by. [`obstacle`] says that of every wait, from the
-//! programs, the program counters and what came in which phase ([`history`]); [`chain`] follows
-//! the waits to it; [`absent`] says who was counted on and what keeps it away; [`sentence`] puts it
+//! that nobody delivers, a phase that went by. `obstacle` says that of every wait, from the
+//! programs, the program counters and what came in which phase (`history`); `chain` follows
+//! the waits to it; `absent` says who was counted on and what keeps it away; `sentence` puts it
 //! into words. Nothing here knows a shape of protocol.
 
 mod absent;
