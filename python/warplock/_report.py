@@ -136,6 +136,8 @@ class Proof:
     """Why nothing fails."""
 
     rule: str
+    #: What the checker did: ``rule cut``, say, or ``exhaustive search``.
+    checked_by: str
     domain: str
     argument: Tuple[str, ...]
     obligations: Tuple[str, ...]

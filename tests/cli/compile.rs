@@ -91,24 +91,20 @@ fn a_source_is_compiled_and_checked() {
         "sm_100a",
         "--nvcc-option=-Iinclude dir",
     ];
-    insta::assert_snapshot!(shown(&folder, &args, &path), @"
+    insta::assert_snapshot!(shown(&folder, &args, &path), @r"
     exit 1
     --- stdout
-    kernel.cu: deadlock: REFUTED warp1 waits for 64 threads at cta_bar[1], but 32 threads are there (warp1) and nothing changes that: nobody else comes to it
+    kernel.cu: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for it
         --> kernel.cu:12
       12 | bar.sync 1, 64;
       element     start  now                waited for                changed by  completes
       cta_bar[1]  -      32 threads: warp1  warp1 64 threads (never)  nobody      no
-      trace:
-        1  warp1  comes to cta_bar[1]: 32 threads: warp1  (line 10)
-      minimal:
-        the protocol has no parameters that could be smaller
+      trace: 1  warp1  comes to cta_bar[1]: 32 threads: warp1  (line 10)
+      minimal: the protocol has no parameters that could be smaller
       notes:
         stuck in the source: warp1 at line 12
         other lines are those of the protocol that `warplock lift` prints
-      assumptions:
-        a resident CTA that can go on eventually does
-        semaphore operations are atomic and seen in one order by everyone
+      assumptions: a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       decided by adversarial schedules in [time]
     --- stderr
     running: [folder]/bin/nvcc -ptx -lineinfo -arch=sm_100a '-Iinclude dir' -o [private]/kernel.ptx kernel.cu

@@ -95,10 +95,10 @@ fn a_cache_is_checked_kernel_by_kernel() {
     --- stderr
     ");
     // Only one of them has it.
-    insta::assert_snapshot!(folder.run(&["check", "-q", "cache", "--entry", "hang"]), @"
+    insta::assert_snapshot!(folder.run(&["check", "-q", "cache", "--entry", "hang"]), @r"
     exit 1
     --- stdout
-    cache/D/hang.ptx: deadlock: REFUTED warp1 waits for 64 threads at cta_bar[1], but 32 threads are there (warp1) and nothing changes that: nobody else comes to it
+    cache/D/hang.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for it
     1 kernel, 3 copies left out: 1 REFUTED
     --- stderr
     ");

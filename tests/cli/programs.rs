@@ -35,16 +35,16 @@ fn the_kernels_of_a_program_are_checked() {
     let cache = std::fs::read_to_string(folder.path().join("seen")).unwrap();
     let private = std::path::Path::new(cache.trim()).parent().unwrap();
     assert!(!private.exists(), "{} is left", private.display());
-    insta::assert_snapshot!(folder.run(&["run", "--", "sh", "compiles.sh", "meet"]), @"
+    insta::assert_snapshot!(folder.run(&["run", "--", "sh", "compiles.sh", "meet"]), @r"
     exit 0
     --- stdout
     compiling
     triton/ABC/meet.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
-      notes:
-        other lines are those of the protocol that `warplock lift` prints
+      notes: other lines are those of the protocol that `warplock lift` prints
       assumptions:
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
+      checked by: rule order
       decided by order rule in [time]
 
     PROVED   deadlock  meet  triton/ABC/meet.ptx
