@@ -219,10 +219,10 @@ fn a_hopper_gemm() {
 #[test]
 fn hopper_gemms_that_hang() {
     for (entry, expected) in [
-        ("multiplies_half_the_steps", "waits for empty_bar["),
-        ("counts_threads", "waits for empty_bar["),
-        ("takes_more_registers", "of registers, but"),
-        ("releases_only_the_last", "waits for empty_bar["),
+        ("multiplies_half_the_steps", "nobody arrives at empty_bar["),
+        ("counts_threads", "takes 256 arrivals, 8 came"),
+        ("takes_more_registers", "waits for 72 of registers"),
+        ("releases_only_the_last", "nobody arrives at empty_bar["),
     ] {
         let name = format!("hopper_gemm_{entry}");
         let found = check("hopper_gemm.ptx", &["--entry", &name]);
@@ -248,12 +248,9 @@ fn a_blackwell_gemm_on_two_ctas() {
 #[test]
 fn blackwell_gemms_that_hang() {
     for (entry, expected) in [
-        (
-            "frees_the_leader_only",
-            "cta1_warp0 waits for empty_bar[1][",
-        ),
-        ("one_accumulator_barrier", "waits for done_bar["),
-        ("drained_at_home", "waits for drained_bar[0]["),
+        ("frees_the_leader_only", "for which cta1_warp0 waits"),
+        ("one_accumulator_barrier", "nobody arrives at done_bar["),
+        ("drained_at_home", "to arrive at drained_bar[0]["),
     ] {
         let name = format!("blackwell_gemm_{entry}");
         let found = check("blackwell_gemm.ptx", &["--entry", &name]);
@@ -477,6 +474,17 @@ fn the_protocol_of_a_grid() {
     ");
 }
 
+/// Without the numbers of lines: a kernel's are those of its own text.
+fn without_lines(shown: &str) -> String {
+    let mut parts = shown.split("(line ");
+    let mut all = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        all.push_str("(line ");
+        all.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
+    }
+    all
+}
+
 /// What `lift` prints is what `check` decides.
 #[test]
 fn the_lifted_text_gets_the_same_verdict() {
@@ -492,7 +500,8 @@ fn the_lifted_text_gets_the_same_verdict() {
         let first = folder.run(&["check", "-q", file, "--entry", entry]);
         folder.run(&["lift", file, "--entry", entry, "-o", "lifted.wlk"]);
         let second = folder.run(&["check", "-q", "lifted.wlk"]);
-        assert_eq!(first.replace(file, "lifted.wlk"), second, "{entry}");
+        let first = first.replace(file, "lifted.wlk");
+        assert_eq!(without_lines(&first), without_lines(&second), "{entry}");
     }
 }
 
