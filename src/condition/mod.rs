@@ -79,7 +79,7 @@ pub struct Outcome {
 impl Outcome {
     /// Whether the condition is exact as far as is claimed: outside it nothing hangs.
     pub fn is_proved(&self) -> bool {
-        let proved = |d: &Decision| matches!(d.verdict, Verdict::Proved(_));
+        let proved = |decision: &Decision| decision.verdict.is_proved();
         match &self.formula {
             None => false,
             Some(formula) => formula.always() || self.outside.as_ref().is_some_and(proved),
@@ -166,7 +166,7 @@ impl Search<'_> {
                 outcome.samples.push(sample);
                 return Ok(false);
             }
-            let proved = |d: &Decision| matches!(d.verdict, Verdict::Proved(_));
+            let proved = |decision: &Decision| decision.verdict.is_proved();
             let done = formula.always() || decision.as_ref().is_some_and(proved);
             // The first one is shown where none is proved.
             if done || outcome.formula.is_none() {

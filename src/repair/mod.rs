@@ -90,8 +90,8 @@ pub struct Repair {
 impl Repair {
     /// Whether every verdict is PROVED.
     pub fn is_complete(&self) -> bool {
-        let proved = |d: &Decision| matches!(d.verdict, Verdict::Proved(_));
-        self.decisions.iter().all(proved)
+        let mut decisions = self.decisions.iter();
+        decisions.all(|decision| decision.verdict.is_proved())
     }
 }
 
@@ -292,7 +292,7 @@ impl Search<'_> {
         if trial.fails(candidate).is_some() {
             return Ok(Fate::Refuted);
         }
-        if work.lost(candidate).is_some() {
+        if work.does_less(candidate) {
             return Ok(Fate::Idle);
         }
         let does = work.behaviour(candidate);

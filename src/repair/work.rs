@@ -82,17 +82,6 @@ pub(super) struct Reach {
     spares: bool,
 }
 
-/// What is wrong with an edited protocol.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Less {
-    /// Somebody does less.
-    Done,
-    /// A wait never makes anybody wait.
-    Waits,
-    /// A statement is never reached.
-    Reached,
-}
-
 impl Work {
     /// What the original does at these parameter values, as far as runs show.
     pub(super) fn of(protocol: &Protocol, points: &[Vec<i64>]) -> Work {
@@ -175,8 +164,8 @@ impl Work {
         reach
     }
 
-    /// What an edited protocol, of which it is assumed that it finishes, does not do any more.
-    pub(super) fn lost(&self, edited: &Protocol) -> Option<Less> {
+    /// Whether an edited protocol, of which it is assumed that it finishes, does less.
+    pub(super) fn does_less(&self, edited: &Protocol) -> bool {
         let visible = visible(edited);
         let mut reached = BTreeSet::new();
         let mut can_wait = BTreeSet::new();
@@ -185,23 +174,23 @@ impl Work {
                 continue;
             };
             if instance.members.len() != wanted.len() {
-                return Some(Less::Done);
+                return true;
             }
             reached.extend(statements(&instance));
             for (member, wanted) in wanted.iter().enumerate() {
                 let all = counted(&instance, member, usize::MAX);
                 let enough = |what| all.get(what).copied().unwrap_or_default();
                 if wanted.iter().any(|(what, times)| enough(what) < *times) {
-                    return Some(Less::Done);
+                    return true;
                 }
                 run(&instance, member, &mut can_wait);
             }
         }
         if !self.can_wait.is_subset(&can_wait) {
-            return Some(Less::Waits);
+            return true;
         }
         let unreached = synchronizing(edited).difference(&reached).count();
-        (unreached > self.unreached).then_some(Less::Reached)
+        unreached > self.unreached
     }
 }
 

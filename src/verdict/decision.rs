@@ -52,6 +52,11 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// Whether it is PROVED.
+    pub fn is_proved(&self) -> bool {
+        matches!(self, Verdict::Proved(_))
+    }
+
     /// The verdict word of the command contract.
     pub fn word(&self) -> &'static str {
         match self {

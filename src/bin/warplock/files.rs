@@ -3,6 +3,10 @@
 use std::fs;
 use std::io::Write;
 use std::path::Path;
+use std::path::PathBuf;
+
+use warplock::certificate::manifest;
+use warplock::verdict::decision::Proof;
 
 use crate::failure::Failure;
 
@@ -35,6 +39,12 @@ pub fn write(path: &Path, content: &[u8]) -> Result<(), Failure> {
 /// Makes a folder for results, if it is missing.
 pub fn folder(path: &Path) -> Result<(), Failure> {
     fs::create_dir_all(path).map_err(|error| Failure::file("create the folder", path, error))
+}
+
+/// Writes the certificate of a proof into a folder; its path.
+pub fn certificate(proof: &Proof, folder: &Path) -> Result<PathBuf, Failure> {
+    manifest::write(&proof.certificate, &proof.obligations, folder)
+        .map_err(|error| Failure::input(format!("cannot write the certificate: {error}")))
 }
 
 fn public() -> fs::Permissions {

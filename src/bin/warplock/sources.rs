@@ -14,6 +14,7 @@ use warplock::text::MAX_SOURCE_BYTES;
 use warplock::text::Narrowing;
 
 use crate::failure::Failure;
+use crate::options::Domain;
 
 /// How deep folders are searched.
 const DEPTH: usize = 64;
@@ -116,6 +117,18 @@ pub fn load_bytes(bytes: &[u8], name: &str, style: Style) -> Result<Protocol, Fa
         let source = String::from_utf8_lossy(bytes);
         Failure::text(&findings, name, &source, style)
     })
+}
+
+/// Reads and resolves a protocol and narrows it as options ask.
+pub fn narrowed(
+    path: &Path,
+    domain: &Domain,
+    style: Style,
+) -> Result<(Protocol, Narrowing), Failure> {
+    let mut protocol = load(path, style)?;
+    let narrowing = domain.narrowing()?;
+    narrow(&mut protocol, &narrowing, &name_of(path), style)?;
+    Ok((protocol, narrowing))
 }
 
 /// Narrows a protocol, naming the option that is at fault.

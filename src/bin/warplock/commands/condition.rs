@@ -4,7 +4,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use warplock::certificate::manifest;
 use warplock::condition;
 use warplock::condition::Formula;
 use warplock::condition::Outcome;
@@ -53,10 +52,8 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let progress = session.progress.clone();
     progress.begin(0, &name);
     let result = interrupt::run(move || {
-        let bytes = sources::read(&arguments.file)?;
-        let mut protocol = sources::load_bytes(&bytes, &name, error_style)?;
-        let narrowing = arguments.domain.narrowing()?;
-        sources::narrow(&mut protocol, &narrowing, &name, error_style)?;
+        let (protocol, narrowing) =
+            sources::narrowed(&arguments.file, &arguments.domain, error_style)?;
         let tell = |what: &str| progress.tell(0, what);
         let settings = Settings {
             timeout: arguments.timeout,
@@ -70,8 +67,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
             && let Verdict::Proved(proof) = &decision.verdict
         {
             files::folder(folder)?;
-            manifest::write(&proof.certificate, &proof.obligations, folder)
-                .map_err(|e| Failure::input(format!("cannot write the certificate: {e}")))?;
+            files::certificate(proof, folder)?;
         }
         let exit = match outcome.is_proved() {
             true => Exit::Success,

@@ -102,9 +102,8 @@ fn clauses(arguments: &Arguments, style: Style) -> Result<String, Failure> {
         return Err(Failure::input(message).hint("leave --witness and --pattern to promela"));
     }
     let name = sources::name_of(&arguments.concrete.file);
-    let mut protocol = sources::load(&arguments.concrete.file, style)?;
-    let narrowing = arguments.concrete.domain.narrowing()?;
-    sources::narrow(&mut protocol, &narrowing, &name, style)?;
+    let (protocol, _) =
+        sources::narrowed(&arguments.concrete.file, &arguments.concrete.domain, style)?;
     let written = if arguments.with_invariants {
         let proof = facts(&protocol, arguments.timeout)
             .map_err(|reason| Failure::input(format!("{name}: no facts to write: {reason}")))?;

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use warplock::certificate::manifest;
 use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::repair;
@@ -72,7 +71,8 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     progress.begin(0, &name);
     let result = interrupt::run(move || {
         let tell = |what: &str| progress.tell(0, what);
-        let (protocol, narrowing) = load(&arguments, &name, error_style)?;
+        let (protocol, narrowing) =
+            sources::narrowed(&arguments.file, &arguments.domain, error_style)?;
         let outcome = search(&arguments, &protocol, &narrowing, &name, &tell)?;
         keep(&arguments, &outcome)?;
         let text = shown(&name, &protocol, &outcome, style, quiet)?;
@@ -81,14 +81,6 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let (text, exit) = session.progress.close(0, result)?;
     session.terminal.out(&text);
     Ok(exit)
-}
-
-fn load(arguments: &Arguments, name: &str, style: Style) -> Result<(Protocol, Narrowing), Failure> {
-    let bytes = sources::read(&arguments.file)?;
-    let mut protocol = sources::load_bytes(&bytes, name, style)?;
-    let narrowing = arguments.domain.narrowing()?;
-    sources::narrow(&mut protocol, &narrowing, name, style)?;
-    Ok((protocol, narrowing))
 }
 
 fn search(
@@ -141,9 +133,7 @@ fn keep(arguments: &Arguments, outcome: &Outcome) -> Result<(), Failure> {
     let decisions = outcome.repairs.iter().flat_map(|repair| &repair.decisions);
     for decision in decisions {
         if let Verdict::Proved(proof) = &decision.verdict {
-            manifest::write(&proof.certificate, &proof.obligations, folder).map_err(|error| {
-                Failure::input(format!("cannot write the certificate: {error}"))
-            })?;
+            files::certificate(proof, folder)?;
         }
     }
     Ok(())
@@ -153,12 +143,11 @@ fn is_refuted(decision: &&Decision) -> bool {
     matches!(decision.verdict, Verdict::Refuted(_))
 }
 
-fn is_proved(decision: &Decision) -> bool {
-    matches!(decision.verdict, Verdict::Proved(_))
-}
-
 fn exit(outcome: &Outcome) -> Exit {
-    let proved = outcome.original.iter().all(is_proved);
+    let proved = outcome
+        .original
+        .iter()
+        .all(|decision| decision.verdict.is_proved());
     if proved || !outcome.repairs.is_empty() {
         Exit::Success
     } else {
@@ -179,7 +168,7 @@ fn shown(
         let open = outcome
             .original
             .iter()
-            .find(|decision| !is_proved(decision));
+            .find(|decision| !decision.verdict.is_proved());
         return Ok(match open {
             None => format!(
                 "{file}: nothing to repair: {}\n",
@@ -227,9 +216,12 @@ fn proved(properties: &[Property]) -> String {
 /// What is proved of the repaired text, and what is not.
 fn verdicts(repair: &Repair) -> String {
     let all = repair.decisions.iter();
-    let decided: Vec<Property> = all.filter(|d| is_proved(d)).map(|d| d.property).collect();
+    let decided: Vec<Property> = all
+        .filter(|d| d.verdict.is_proved())
+        .map(|d| d.property)
+        .collect();
     let mut out = format!("  {}\n", proved(&decided));
-    for open in repair.decisions.iter().filter(|d| !is_proved(d)) {
+    for open in repair.decisions.iter().filter(|d| !d.verdict.is_proved()) {
         let (property, word) = (open.property.name(), open.verdict.word());
         let said = match &open.verdict {
             Verdict::Bounded { within, .. } => format!(": none {within}"),

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 use std::time::Instant;
 
-use warplock::certificate::manifest;
 use warplock::patience;
 use warplock::protocol::Expectation;
 use warplock::protocol::Property;
@@ -415,14 +414,10 @@ impl Work<'_> {
     /// that fails.
     fn keep(&self, decision: &Decision, finding: &mut Finding, outcome: &mut Outcome) {
         match (&decision.verdict, &self.order.certificate) {
-            (Verdict::Proved(proof), Some(folder)) => {
-                match manifest::write(&proof.certificate, &proof.obligations, folder) {
-                    Ok(path) => finding.certificate = Some(path.display().to_string()),
-                    Err(error) => outcome.failures.push(Failure::input(format!(
-                        "cannot write the certificate: {error}"
-                    ))),
-                }
-            }
+            (Verdict::Proved(proof), Some(folder)) => match files::certificate(proof, folder) {
+                Ok(path) => finding.certificate = Some(path.display().to_string()),
+                Err(failure) => outcome.failures.push(failure),
+            },
             (Verdict::Refuted(refutation), _) => {
                 finding.witness = self.kept(&refutation.witness, outcome);
             }
