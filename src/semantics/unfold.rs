@@ -72,36 +72,15 @@ pub fn reached(
     let limits = Limits::default();
     let patterns = pattern_data(protocol, input, &limits)?;
     let env = Env::new(protocol, &input.params, &patterns, limits.work);
-    let mut unfolder = Unfolder {
-        limits: &limits,
-        walker: Walker::new(input, env, limits.ops),
-        members: Vec::new(),
-    };
-    for object in &protocol.objects {
-        unfolder
-            .object(object)
-            .map_err(|f| RunError::at(f, object.span))?;
-    }
+    let mut unfolder = Unfolder::new(protocol, input, env, &limits)?;
     let mut all = Vec::new();
-    for (position, role) in protocol.roles.iter().enumerate() {
-        let in_header = |fault| RunError::at(fault, role.span);
-        unfolder.walker.env.clear();
-        let extents: Vec<Expr> = role.indices.iter().map(|i| i.extent.clone()).collect();
-        let extents = unfolder.walker.env.values(&extents).map_err(in_header)?;
-        size(&extents, limits.members, all.len() as u64, "members").map_err(in_header)?;
-        for index in IndexValues::new(&extents) {
-            unfolder.walker.env.clear();
-            for (name, value) in role.indices.iter().zip(&index) {
-                unfolder
-                    .walker
-                    .env
-                    .set(name.var, *value)
-                    .map_err(in_header)?;
-            }
+    for position in 0..protocol.roles.len() {
+        unfolder.each_member(protocol, position, &mut |unfolder, index| {
             unfolder.walker.reached = Some(BTreeMap::new());
-            unfolder.walker.walk(position, &index, &role.body)?;
+            unfolder.member(position, index, &protocol.roles[position].body)?;
             all.push(unfolder.walker.reached.take().unwrap_or_default());
-        }
+            Ok(())
+        })?;
     }
     Ok(all)
 }
@@ -116,16 +95,7 @@ pub(super) fn instantiate_all(
     check_params(protocol, &input.params)?;
     let patterns = pattern_data(protocol, input, limits)?;
     let env = Env::new(protocol, &input.params, &patterns, limits.work);
-    let mut unfolder = Unfolder {
-        limits,
-        walker: Walker::new(input, env, limits.ops),
-        members: Vec::new(),
-    };
-    for object in &protocol.objects {
-        unfolder
-            .object(object)
-            .map_err(|f| RunError::at(f, object.span))?;
-    }
+    let mut unfolder = Unfolder::new(protocol, input, env, limits)?;
     unfolder.start_values(protocol)?;
     if with_data {
         let buffers = &protocol.buffers;
@@ -154,6 +124,28 @@ struct Unfolder<'a> {
     limits: &'a Limits,
     walker: Walker<'a>,
     members: Vec<Member>,
+}
+
+impl<'a> Unfolder<'a> {
+    /// With the objects laid out and no members yet.
+    fn new(
+        protocol: &Protocol,
+        input: &'a Input,
+        env: Env<'a>,
+        limits: &'a Limits,
+    ) -> Result<Unfolder<'a>, RunError> {
+        let mut unfolder = Unfolder {
+            limits,
+            walker: Walker::new(input, env, limits.ops),
+            members: Vec::new(),
+        };
+        for object in &protocol.objects {
+            unfolder
+                .object(object)
+                .map_err(|f| RunError::at(f, object.span))?;
+        }
+        Ok(unfolder)
+    }
 }
 
 impl Unfolder<'_> {
@@ -288,33 +280,51 @@ impl Unfolder<'_> {
         Ok(())
     }
 
-    fn role(&mut self, protocol: &Protocol, position: usize) -> Result<RoleLayout, RunError> {
+    /// Does something for each member of a role, with its indices at their values.
+    fn each_member(
+        &mut self,
+        protocol: &Protocol,
+        position: usize,
+        with: &mut dyn FnMut(&mut Self, Vec<i64>) -> Result<(), RunError>,
+    ) -> Result<(), RunError> {
         let role = &protocol.roles[position];
         let in_header = |fault| RunError::at(fault, role.span);
         self.walker.env.clear();
         let extents: Vec<Expr> = role.indices.iter().map(|i| i.extent.clone()).collect();
         let extents = self.walker.env.values(&extents).map_err(in_header)?;
-        let first = self.members.len();
-        size(&extents, self.limits.members, first as u64, "members").map_err(in_header)?;
+        let first = self.members.len() as u64;
+        size(&extents, self.limits.members, first, "members").map_err(in_header)?;
         for index in IndexValues::new(&extents) {
             self.walker.env.clear();
             for (name, value) in role.indices.iter().zip(&index) {
                 self.walker.env.set(name.var, *value).map_err(in_header)?;
             }
-            if self.walker.data.is_some() {
-                let place = self.place(role, position, self.members.len());
+            with(self, index)?;
+        }
+        Ok(())
+    }
+
+    /// Unfolds the program of a member whose indices have their values.
+    fn member(&mut self, role: usize, index: Vec<i64>, body: &[Stmt]) -> Result<(), RunError> {
+        let ops = self.walker.walk(role, &index, body)?;
+        self.members.push(Member { role, index, ops });
+        Ok(())
+    }
+
+    fn role(&mut self, protocol: &Protocol, position: usize) -> Result<RoleLayout, RunError> {
+        let role = &protocol.roles[position];
+        let in_header = |fault| RunError::at(fault, role.span);
+        let first = self.members.len();
+        self.each_member(protocol, position, &mut |unfolder, index| {
+            if unfolder.walker.data.is_some() {
+                let place = unfolder.place(role, position, unfolder.members.len());
                 let place = place.map_err(in_header)?;
-                if let Some(data) = &mut self.walker.data {
+                if let Some(data) = &mut unfolder.walker.data {
                     data.place(place);
                 }
             }
-            let ops = self.walker.walk(position, &index, &role.body)?;
-            self.members.push(Member {
-                role: position,
-                index,
-                ops,
-            });
-        }
+            unfolder.member(position, index, &role.body)
+        })?;
         let members = first..self.members.len();
         self.walker.env.clear();
         let launch = role.launch.as_ref();
