@@ -35,6 +35,7 @@ use serde::Deserialize;
 use serde::Serialize;
 
 use super::cut::copies;
+use super::cut::leave;
 use super::cut::sharing;
 use super::cut::statements;
 use super::manifest::Argument;
@@ -413,7 +414,7 @@ fn row(
     let whole = *last == Expr::Var(var) && copies::equal(columns, hi);
     // Which row it is is asked once then.
     let moves = assigns(then, &of_row);
-    if !whole || !otherwise.is_empty() || used.contains(&var) || leaves(then) || moves {
+    if !whole || !otherwise.is_empty() || used.contains(&var) || leave::breaks(then) || moves {
         return None;
     }
     let row = Iteration::Row {
@@ -453,17 +454,6 @@ fn assigns(body: &[Stmt], names: &BTreeSet<VarId>) -> bool {
             then, otherwise, ..
         } => assigns(then, names) || assigns(otherwise, names),
         StmtKind::For { body, .. } => assigns(body, names),
-        _ => false,
-    })
-}
-
-/// Whether a block may leave the loop around it.
-fn leaves(body: &[Stmt]) -> bool {
-    body.iter().any(|stmt| match &stmt.kind {
-        StmtKind::Break => true,
-        StmtKind::If {
-            then, otherwise, ..
-        } => leaves(then) || leaves(otherwise),
         _ => false,
     })
 }

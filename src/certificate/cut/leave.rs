@@ -177,6 +177,17 @@ pub fn leaving(body: &[Stmt]) -> Option<(&'static str, Span)> {
     })
 }
 
+/// Whether a `break` in a block leaves the loop around it.
+pub fn breaks(body: &[Stmt]) -> bool {
+    body.iter().any(|stmt| match &stmt.kind {
+        StmtKind::Break => true,
+        StmtKind::If {
+            then, otherwise, ..
+        } => breaks(then) || breaks(otherwise),
+        _ => false,
+    })
+}
+
 /// The variables a block assigns to.
 pub fn changed(body: &[Stmt]) -> Vec<VarId> {
     let mut all = Vec::new();

@@ -144,7 +144,7 @@ impl Rewriter<'_> {
     /// A loop of no iteration or of one, without the loop.
     fn short(&self, stmt: &Stmt) -> Option<Vec<Stmt>> {
         let this = range(stmt)?;
-        if breaks(this.body) || !self.evident(this.lo) || !self.evident(this.hi) {
+        if leave::breaks(this.body) || !self.evident(this.lo) || !self.evident(this.hi) {
             return None;
         }
         let trips = algebra::sub(this.hi.clone(), this.lo.clone());
@@ -353,17 +353,6 @@ fn size(expr: &Expr) -> usize {
     let mut sizes = parts.iter().map(|part| size(part));
     let sum = sizes.try_fold(1_usize, |sum, part| sum.checked_add(part));
     sum.unwrap_or(usize::MAX)
-}
-
-/// Whether a body leaves the loop around it.
-fn breaks(body: &[Stmt]) -> bool {
-    body.iter().any(|stmt| match &stmt.kind {
-        StmtKind::Break => true,
-        StmtKind::If {
-            then, otherwise, ..
-        } => breaks(then) || breaks(otherwise),
-        _ => false,
-    })
 }
 
 /// Whether a name occurs in a block, in what is done to data and claimed, too.
