@@ -2,6 +2,7 @@
 //! is solved, and what the warps do is lowered, put together and written.
 
 mod bytes;
+mod copies;
 mod family;
 pub mod graph;
 mod inputs;
@@ -21,6 +22,7 @@ pub mod term;
 pub mod tree;
 pub mod walk;
 mod write;
+mod written;
 
 pub use inputs::are_free;
 pub use inputs::used;

@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use crate::meaning::Binary;
+use crate::recover::copies;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -171,22 +171,7 @@ impl Recurrences {
 
     /// Puts phis together that are copies of each other in different loops.
     fn join(&mut self, phis: &[Phi], used: &BTreeSet<u32>, terms: &Terms) {
-        let mut groups: Vec<BTreeSet<u32>> =
-            used.iter().map(|phi| BTreeSet::from([*phi])).collect();
-        // Plain copies first; then what comes from another loop by way of a choice or a round of a ring.
-        for flows in [copied, flown] {
-            for &phi in used {
-                let Phi { first, next, .. } = &phis[phi as usize];
-                for term in [first, next] {
-                    for other in flows(*term, terms) {
-                        if other != phi && used.contains(&other) {
-                            join_groups(&mut groups, phi, other, phis);
-                        }
-                    }
-                }
-            }
-        }
-        for group in groups {
+        for group in copies::groups(phis, used, terms) {
             let number = self.variables.len();
             let root = group.iter().copied().find(|phi| {
                 let first = phis[*phi as usize].first;
@@ -518,82 +503,6 @@ impl Recurrences {
         }
         terms.substitute(term, &|atom| with.get(&atom).copied())
     }
-}
-
-/// Puts the groups of two phis together, unless they have phis of one loop.
-fn join_groups(groups: &mut Vec<BTreeSet<u32>>, phi: u32, other: u32, phis: &[Phi]) {
-    let a = groups.iter().position(|group| group.contains(&phi));
-    let b = groups.iter().position(|group| group.contains(&other));
-    let (Some(a), Some(b)) = (a, b) else { return };
-    if a == b {
-        return;
-    }
-    let loops = |group: &BTreeSet<u32>| -> BTreeSet<u32> {
-        group
-            .iter()
-            .map(|phi| phis[*phi as usize].in_loop)
-            .collect()
-    };
-    if loops(&groups[a]).is_disjoint(&loops(&groups[b])) {
-        let moved = groups.remove(a.max(b));
-        groups[a.min(b)].extend(moved);
-    }
-}
-
-/// The phi of which a term is a copy, or a copy with something fixed added.
-fn copied(term: TermId, terms: &Terms) -> BTreeSet<u32> {
-    let mut found = BTreeSet::new();
-    match terms.node(term) {
-        Node::Atom(Atom::Phi(phi)) => {
-            found.insert(*phi);
-        }
-        Node::Sum { parts, .. } => {
-            for (part, factor) in parts {
-                if let Node::Atom(Atom::Phi(phi)) = terms.node(*part) {
-                    if *factor != 1 || !found.is_empty() {
-                        return BTreeSet::new();
-                    }
-                    found.insert(*phi);
-                } else if !is_launch(*part, terms) {
-                    return BTreeSet::new();
-                }
-            }
-        }
-        _ => {}
-    }
-    found
-}
-
-/// The phis whose value a term takes over, with a round of a ring more or less: through choices, sums, and bits
-/// that are flipped or masked. It is a guess: a machine of these phis is enumerated.
-fn flown(term: TermId, terms: &Terms) -> BTreeSet<u32> {
-    let mut found = BTreeSet::new();
-    let mut work = vec![term];
-    let mut seen = BTreeSet::new();
-    while let Some(term) = work.pop() {
-        if !seen.insert(term) {
-            continue;
-        }
-        match terms.node(term) {
-            Node::Atom(Atom::Phi(phi)) => {
-                found.insert(*phi);
-            }
-            Node::Sum { parts, .. } => {
-                work.extend(
-                    parts
-                        .iter()
-                        .filter(|(_, factor)| *factor == 1)
-                        .map(|(part, _)| *part),
-                );
-            }
-            Node::Select(_, a, b) | Node::Binary(Binary::Xor | Binary::And, a, b) => {
-                work.extend([*a, *b]);
-            }
-            Node::Extend { term, .. } | Node::Extract { term, .. } => work.push(*term),
-            _ => {}
-        }
-    }
-    found
 }
 
 /// Whether a term is fixed when the kernel is launched.

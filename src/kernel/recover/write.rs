@@ -12,17 +12,17 @@ use crate::recover::inputs::used;
 use crate::recover::kernel::Shape;
 use crate::recover::lower::Inputs;
 use crate::recover::number::Atomic;
-use crate::recover::number::Names;
 use crate::recover::number::Number;
 use crate::recover::number::Range;
-use crate::recover::number::written;
-use crate::recover::number::written_condition;
 use crate::recover::ready::ready_before_use;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
 use crate::recover::tree::Obstacle;
+use crate::recover::written::Names;
+use crate::recover::written::written;
+use crate::recover::written::written_condition;
 
 /// How inputs, indices and variables are called in a role.
 struct Called<'a> {

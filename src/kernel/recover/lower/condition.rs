@@ -169,7 +169,7 @@ impl Lowerer<'_> {
             }
         }
         let bits: Vec<i128> = truths.iter().map(|truth| i128::from(*truth)).collect();
-        let bit = super::number::periodic(&bits, &steps)?;
+        let bit = super::table::periodic(&bits, &steps)?;
         Some(Condition::zero(bit.minus(&Number::constant(1))?))
     }
 

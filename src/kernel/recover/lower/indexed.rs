@@ -6,7 +6,7 @@
 //! values of one period, computed with words, are its values in every iteration.
 
 use super::Lowerer;
-use super::number::periodic;
+use super::table::periodic;
 use crate::meaning::Domain;
 use crate::meaning::Word;
 use crate::recover::number::Atomic;

@@ -63,17 +63,9 @@ impl Meanings {
     }
 
     /// What phis mean behind a branch, of what they mean at the ends of its sides.
-    pub fn joined(
-        then: Self,
-        mut otherwise: Self,
-        yes: Option<&Decided>,
-        no: Option<&Decided>,
-    ) -> Self {
+    pub fn joined(then: Self, mut otherwise: Self, yes: &Decided, no: Option<&Decided>) -> Self {
         let mut of = BTreeMap::new();
-        let under = |ways: Vec<Vec<Decided>>, decided: Option<&Decided>| -> Vec<Vec<Decided>> {
-            let Some(decided) = decided else {
-                return Vec::new();
-            };
+        let under = |ways: Vec<Vec<Decided>>, decided: &Decided| -> Vec<Vec<Decided>> {
             ways.into_iter()
                 .map(|mut way| {
                     if !way.contains(decided) {
@@ -94,14 +86,15 @@ impl Meanings {
                 Some(other) if other == entry => put(phi, entry.meaning, entry.ways),
                 Some(other) if other.meaning == entry.meaning => {
                     let mut ways = under(entry.ways, yes);
-                    ways.extend(under(other.ways, no));
+                    ways.extend(no.map(|no| under(other.ways, no)).unwrap_or_default());
                     put(phi, entry.meaning, ways);
                 }
                 Some(_) => {}
             }
         }
         for (phi, entry) in otherwise.of {
-            put(phi, entry.meaning, under(entry.ways, no));
+            let ways = no.map(|no| under(entry.ways, no));
+            put(phi, entry.meaning, ways.unwrap_or_default());
         }
         Self { of }
     }

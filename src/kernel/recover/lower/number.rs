@@ -129,7 +129,7 @@ impl Lowerer<'_> {
                         // The bits from `low` up to `high`: what is left below 2^high, less what is below 2^low.
                         let low = 1_i128.checked_shl(constant.trailing_zeros())?;
                         let high = constant.checked_add(low)?;
-                        if constant == 0 || high.count_ones() != 1 {
+                        if high.count_ones() != 1 {
                             return None;
                         }
                         let below = number.remainder(low)?;
@@ -392,60 +392,6 @@ impl Lowerer<'_> {
         }
     }
 
-    /// A term over the states of one machine, as a function of the number of steps.
-    pub(super) fn tabled(&mut self, term: TermId) -> Option<Number> {
-        let (values, steps, tail) = self.table(term)?;
-        let width = self.arena.terms.width_of(term);
-        let values: Vec<i128> = values
-            .into_iter()
-            .map(|bits| Word::new(bits, width).signed())
-            .collect();
-        if values.windows(2).all(|pair| pair[0] == pair[1]) {
-            return values.first().map(|value| Number::constant(*value));
-        }
-        if tail > 0 {
-            return None;
-        }
-        periodic(&values, &steps)
-    }
-
-    /// The values of a term in the states of the one machine that it depends on, the number of steps, and how many of the
-    /// states come only once.
-    pub(super) fn table(&mut self, term: TermId) -> Option<(Vec<u128>, Number, usize)> {
-        let mut found: Option<(usize, Number)> = None;
-        for atom in self.arena.terms.atoms(term).iter() {
-            let Atom::Phi(phi) = atom else { return None };
-            let Meaning::State { machine, steps } = self.meaning(*phi)? else {
-                return None;
-            };
-            match &found {
-                None => found = Some((*machine, steps.clone())),
-                Some((other, at)) if other == machine && at == steps => {}
-                Some(_) => return None,
-            }
-        }
-        let (machine, steps) = found?;
-        let machine = self.recurrences.machines[machine].clone();
-        let mut values = Vec::new();
-        for state in &machine.states {
-            let value = self.recurrences.evaluated(
-                term,
-                &machine.variables,
-                state,
-                &mut self.arena.terms,
-            )?;
-            values.push(value);
-        }
-        let (tail, period) = (machine.tail, machine.period());
-        // What comes once may differ in the state and not in what is asked for: then all comes around.
-        let around = |step: usize| tail + (step + period * tail - tail) % period;
-        if tail > 0 && (0..tail).all(|step| values[step] == values[around(step)]) {
-            let turned = (0..period).map(|step| values[around(step)]).collect();
-            return Some((turned, steps, 0));
-        }
-        Some((values, steps, tail))
-    }
-
     pub(super) fn variable(&mut self, carrier: Carrier) -> u32 {
         if let Some(variable) = self.variables.get(&carrier) {
             return *variable;
@@ -486,54 +432,6 @@ fn folded(number: Number) -> Number {
         }
     }
     number
-}
-
-/// The most rounds of a ring that one step is tried as, and the most stages of a ring.
-const MOST_ROUNDS: i128 = 8;
-const MOST_STAGES: i128 = 64;
-
-/// Values that come around, as a number of the steps: `base + stride * (x % S)` or `base + difference * (x / S % 2)`,
-/// where `x = m * steps + k` counts rounds, `m` of them in a step. Every value is compared.
-pub fn periodic(values: &[i128], steps: &Number) -> Option<Number> {
-    let base = *values.iter().min()?;
-    let rest: Vec<i128> = values
-        .iter()
-        .map(|value| value.checked_sub(base))
-        .collect::<Option<_>>()?;
-    let greatest = *rest.iter().max()?;
-    if greatest == 0 {
-        return Some(Number::constant(base));
-    }
-    let all = i128::try_from(rest.len()).ok()?;
-    let stride = rest.iter().copied().filter(|value| *value > 0).min()?;
-    let two = rest.iter().all(|value| *value == 0 || *value == greatest);
-    for rounds in 1..=MOST_ROUNDS {
-        let agrees = |of: &dyn Fn(i128) -> i128, period: i128| {
-            (rounds * all) % period == 0
-                && rest
-                    .iter()
-                    .zip(0..)
-                    .all(|(value, step)| of(rounds * step) == *value)
-        };
-        let counted = |shift: i128| steps.times(rounds)?.plus(&Number::constant(shift));
-        for stages in 2..=MOST_STAGES {
-            let (whole, parity) = (greatest == stride * (stages - 1), two);
-            if !whole && !parity {
-                continue;
-            }
-            for shift in 0..2 * stages {
-                if whole && shift < stages && agrees(&|x| (x + shift) % stages * stride, stages) {
-                    let place = counted(shift)?.remainder(stages)?;
-                    return Number::constant(base).plus(&place.times(stride)?);
-                }
-                if parity && agrees(&|x| (x + shift) / stages % 2 * greatest, 2 * stages) {
-                    let bit = counted(shift)?.divided(stages)?.remainder(2)?;
-                    return Number::constant(base).plus(&bit.times(greatest)?);
-                }
-            }
-        }
-    }
-    None
 }
 
 impl Inputs {

@@ -4,6 +4,7 @@ use super::Lowerer;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
+use crate::recover::term::TermId;
 
 /// How often a number is replaced by one that is at most as large.
 const DEPTH: u32 = 4;
@@ -90,8 +91,26 @@ impl Lowerer<'_> {
         }
     }
 
+    /// Does something at a point where a condition holds, which is also given as a term.
+    pub(super) fn under<T>(
+        &mut self,
+        term: TermId,
+        condition: Option<&Condition>,
+        with: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        let facts = self.facts.len();
+        if let Some(condition) = condition {
+            self.assume(condition);
+        }
+        self.held.push(term);
+        let result = with(self);
+        self.held.pop();
+        self.facts.truncate(facts);
+        result
+    }
+
     /// Takes a condition for granted.
-    pub(super) fn assume(&mut self, condition: &Condition) {
+    fn assume(&mut self, condition: &Condition) {
         match condition {
             Condition::AtLeastZero(number) => self.learn(number),
             Condition::Zero(number) => {
@@ -118,7 +137,8 @@ impl Lowerer<'_> {
         }
     }
 
-    fn learn(&mut self, number: &Number) {
+    /// Keeps that a number is at least 0.
+    pub(super) fn learn(&mut self, number: &Number) {
         self.facts.push(number.clone());
         if let Some(tight) = number.tightened().filter(|tight| tight != number) {
             self.facts.push(tight);

@@ -1,0 +1,440 @@
+//! What loops carry: counters, rings and registers of the index, at the entry, the end and the exit of a loop.
+
+use super::Carrier;
+use super::Lowerer;
+use super::Result;
+use super::meanings::Meaning;
+use super::refuse;
+use crate::ir::Location;
+use crate::meaning::Domain;
+use crate::recover::number::Atomic;
+use crate::recover::number::Number;
+use crate::recover::recurrence::Site;
+use crate::recover::recurrence::Steps;
+use crate::recover::sketch::Line;
+use crate::recover::term::Atom;
+use crate::recover::term::TermId;
+use crate::recover::tree::LoopId;
+use crate::recover::tree::Phi;
+use std::collections::BTreeMap;
+
+impl Lowerer<'_> {
+    /// At the entry of a loop: what its phis mean.
+    pub(super) fn begin(&mut self, own: &[u32], lines: &mut Vec<Line>) -> Result<()> {
+        let mut assigned: BTreeMap<usize, ()> = BTreeMap::new();
+        for phi in own {
+            let variable = self.recurrences.of_phi[phi];
+            let info = self.recurrences.variables[variable].clone();
+            let record = self.arena.phis[*phi as usize].clone();
+            if let Some(machine) = self.recurrences.machine_of.get(&variable).copied() {
+                let data = self.recurrences.machines[machine].clone();
+                if let Some(index) = data.index {
+                    self.meanings.insert(
+                        *phi,
+                        Meaning::State {
+                            machine,
+                            steps: Number::of(Atomic::Index(index)),
+                        },
+                    );
+                    continue;
+                }
+                let is_root = info.root == Some(*phi);
+                let number = self.variable(Carrier::Machine(machine));
+                if assigned.insert(machine, ()).is_none() {
+                    if is_root {
+                        lines.push(Line::Let {
+                            variable: number,
+                            value: Number::constant(0),
+                        });
+                    } else {
+                        let site = Site::Entry(record.in_loop);
+                        let steps = data.steps.get(&site).cloned().unwrap_or(Steps::By(0));
+                        let firsts = self.of_machine(own, machine, |phi| phi.first);
+                        self.advance_all(&firsts, machine, number, &steps, lines)?;
+                    }
+                }
+                self.meanings.forget_machine(machine);
+                for other in own {
+                    if self
+                        .recurrences
+                        .machine_of
+                        .get(&self.recurrences.of_phi[other])
+                        == Some(&machine)
+                    {
+                        self.meanings.insert(
+                            *other,
+                            Meaning::State {
+                                machine,
+                                steps: Number::of(Atomic::Variable(number)),
+                            },
+                        );
+                    }
+                }
+                // Variables of the machine that this loop does not change keep what they are.
+                let here: Vec<usize> = own.iter().map(|phi| self.recurrences.of_phi[phi]).collect();
+                for other in data.variables.iter().filter(|other| !here.contains(other)) {
+                    for phi in self.recurrences.variables[*other].phis.clone() {
+                        if self.recurrences.variables[*other].phis.len() == 1 {
+                            self.meanings.insert(
+                                phi,
+                                Meaning::State {
+                                    machine,
+                                    steps: Number::of(Atomic::Variable(number)),
+                                },
+                            );
+                        }
+                    }
+                }
+                continue;
+            }
+            if !self.recurrences.counters.contains(&variable) {
+                self.meanings.remove(*phi);
+                continue;
+            }
+            if self.is_sequential(variable) {
+                // Its own loop counts it.
+                let meaning = self.counted(*phi);
+                match meaning {
+                    Some(number) => {
+                        self.meanings.insert(*phi, Meaning::Number(number));
+                    }
+                    None => {
+                        self.meanings.remove(*phi);
+                    }
+                }
+                continue;
+            }
+            // A counter that several loops move.
+            let value = self.number_or_state(record.first);
+            let number = self.variable(Carrier::Counter(variable));
+            let Some(value) = value else {
+                self.meanings.remove(*phi);
+                continue;
+            };
+            if info.root == Some(*phi) {
+                lines.push(Line::Let {
+                    variable: number,
+                    value,
+                });
+            } else if value != Number::of(Atomic::Variable(number)) {
+                lines.push(Line::Assign {
+                    variable: number,
+                    value,
+                });
+            }
+            for other in &info.phis {
+                self.meanings.remove(*other);
+            }
+            self.meanings
+                .insert(*phi, Meaning::Number(Number::of(Atomic::Variable(number))));
+            self.inputs
+                .assumptions
+                .insert("a CTA has fewer than 2^31 rounds of each ring".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Finds what the registers of a loop are that are neither counters nor machines.
+    pub(super) fn index_alone(&mut self, own: &[u32]) {
+        for phi in own {
+            let variable = self.recurrences.of_phi[phi];
+            if self.recurrences.counters.contains(&variable)
+                || self.recurrences.machine_of.contains_key(&variable)
+            {
+                continue;
+            }
+            if let Some(number) = self.by_index(*phi) {
+                self.indexed.insert(*phi, number.clone());
+                self.meanings.insert(*phi, Meaning::Number(number));
+            }
+        }
+    }
+
+    pub(super) fn is_sequential(&self, variable: usize) -> bool {
+        self.recurrences
+            .is_sequential(variable, &self.arena.phis, &self.arena.terms)
+    }
+
+    /// `first + step * index`.
+    pub(super) fn counted(&mut self, phi: u32) -> Option<Number> {
+        let in_loop = self.arena.phis[phi as usize].in_loop;
+        let (_, first, step) = self.linear_phi(phi)?;
+        let first = self.number_or_state(first)?;
+        let width = self.arena.terms.width_of(step);
+        let step = crate::meaning::Word::new(self.arena.terms.value(step)?, width).signed();
+        first.plus(&Number::of(Atomic::Index(in_loop)).times(step)?)
+    }
+
+    /// A term of each of a loop's phis that are of a machine.
+    pub(super) fn of_machine(
+        &self,
+        own: &[u32],
+        machine: usize,
+        term: impl Fn(&Phi) -> TermId,
+    ) -> Vec<TermId> {
+        own.iter()
+            .filter(|phi| {
+                let variable = self.recurrences.of_phi[phi];
+                self.recurrences.machine_of.get(&variable) == Some(&machine)
+            })
+            .map(|phi| term(&self.arena.phis[*phi as usize]))
+            .collect()
+    }
+
+    /// Moves the counter of a machine's steps on: every variable of the machine says by how much.
+    pub(super) fn advance_all(
+        &mut self,
+        terms: &[TermId],
+        machine: usize,
+        variable: u32,
+        steps: &Steps,
+        lines: &mut Vec<Line>,
+    ) -> Result<()> {
+        let mut all: Option<Vec<Line>> = None;
+        for term in terms {
+            let mut own = Vec::new();
+            self.advance(*term, machine, variable, steps, &mut own)?;
+            if all.as_ref().is_some_and(|other| *other != own) {
+                return refuse(
+                    "the registers of a ring move on from different rounds",
+                    &Location::default(),
+                );
+            }
+            all = Some(own);
+        }
+        lines.append(&mut all.unwrap_or_default());
+        Ok(())
+    }
+
+    /// Moves the counter of a machine's steps on, from where the phis of a term are.
+    pub(super) fn advance(
+        &mut self,
+        term: TermId,
+        machine: usize,
+        variable: u32,
+        steps: &Steps,
+        lines: &mut Vec<Line>,
+    ) -> Result<()> {
+        let place = Location::default();
+        match steps {
+            Steps::By(steps) => {
+                let own = Number::of(Atomic::Variable(variable));
+                let Some(from) = self.steps_of(term, machine) else {
+                    return refuse("a loop carries what a ring was before it moved on", &place);
+                };
+                let from = from.unwrap_or_else(|| own.clone());
+                let machine = &self.recurrences.machines[machine];
+                let period = i128::try_from(machine.period()).unwrap_or(1);
+                let tail = machine.tail;
+                let steps = Number::constant(i128::try_from(*steps).unwrap_or(0));
+                let Some(to) = from.plus(&steps) else {
+                    return refuse("a number is too large", &place);
+                };
+                // It may already be there; modulo the period, if every state comes around.
+                let distance = to.minus(&own).and_then(|distance| distance.as_constant());
+                let there = |distance: i128| match tail {
+                    0 => distance.rem_euclid(period) == 0,
+                    _ => distance == 0,
+                };
+                if !distance.is_some_and(there) {
+                    lines.push(Line::Assign {
+                        variable,
+                        value: to,
+                    });
+                }
+                Ok(())
+            }
+            Steps::If(choice, yes, no) => {
+                let Some(condition) = self.condition(*choice) else {
+                    let what = self.unknown_in(*choice);
+                    return refuse(format!("whether a ring moves on depends on {what}"), &place);
+                };
+                let known = self.known(&condition);
+                let negated = condition.clone().negated();
+                let mut sides = [Vec::new(), Vec::new()];
+                for (side, (truth, steps)) in sides.iter_mut().zip([(true, yes), (false, no)]) {
+                    if known == Some(!truth) {
+                        continue;
+                    }
+                    let constant = self.arena.terms.constant(u128::from(truth), 1);
+                    let term = self.arena.terms.replaced(term, *choice, constant);
+                    let (held, condition) = if truth {
+                        (*choice, Some(&condition))
+                    } else {
+                        (self.arena.terms.not(choice), negated.as_ref())
+                    };
+                    self.under(held, condition, |lowerer| {
+                        lowerer.advance(term, machine, variable, steps, side)
+                    })?;
+                }
+                let [mut then, mut otherwise] = sides;
+                match known {
+                    Some(true) => lines.append(&mut then),
+                    Some(false) => lines.append(&mut otherwise),
+                    None if then == otherwise => lines.append(&mut then),
+                    None => {
+                        let (condition, then, otherwise) = match negated {
+                            Some(negated) if then.is_empty() => (negated, otherwise, then),
+                            _ => (condition, then, otherwise),
+                        };
+                        lines.push(Line::If {
+                            condition,
+                            then,
+                            otherwise,
+                            location: place,
+                        });
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// After how many steps of a machine the phis of a term are: `None` where they differ or one of them is no longer known,
+    /// and nothing where none of them is the machine's.
+    pub(super) fn steps_of(&self, term: TermId, machine: usize) -> Option<Option<Number>> {
+        let mut found: Option<Number> = None;
+        for atom in self.arena.terms.atoms(term).iter() {
+            let Atom::Phi(phi) = atom else { continue };
+            let of_phi = self.recurrences.of_phi.get(phi);
+            let own = of_phi.and_then(|variable| self.recurrences.machine_of.get(variable));
+            if own != Some(&machine) {
+                continue;
+            }
+            let Some(Meaning::State { steps, .. }) = self.meaning(*phi) else {
+                return None;
+            };
+            if found.as_ref().is_some_and(|other| other != steps) {
+                return None;
+            }
+            found = Some(steps.clone());
+        }
+        Some(found)
+    }
+
+    /// At the end of an iteration: what moves on.
+    pub(super) fn end(
+        &mut self,
+        own: &[u32],
+        id: LoopId,
+        lines: &mut Vec<Line>,
+        location: &Location,
+    ) -> Result<()> {
+        let mut done: BTreeMap<Carrier, ()> = BTreeMap::new();
+        for phi in own {
+            let variable = self.recurrences.of_phi[phi];
+            let next = self.arena.phis[*phi as usize].next;
+            if let Some(machine) = self.recurrences.machine_of.get(&variable).copied() {
+                let data = self.recurrences.machines[machine].clone();
+                if data.index.is_some() || done.insert(Carrier::Machine(machine), ()).is_some() {
+                    continue;
+                }
+                let number = self.variable(Carrier::Machine(machine));
+                let steps = data
+                    .steps
+                    .get(&Site::Latch(id))
+                    .cloned()
+                    .unwrap_or(Steps::By(0));
+                let all = self.of_machine(own, machine, |phi| phi.next);
+                self.advance_all(&all, machine, number, &steps, lines)?;
+                continue;
+            }
+            if !self.recurrences.counters.contains(&variable) || self.is_sequential(variable) {
+                continue;
+            }
+            if done.insert(Carrier::Counter(variable), ()).is_some() {
+                continue;
+            }
+            let number = self.variable(Carrier::Counter(variable));
+            let Some(value) = self.number_or_state(next) else {
+                return refuse(
+                    "a loop moves a counter by what has no form in the protocol language",
+                    location,
+                );
+            };
+            if value != Number::of(Atomic::Variable(number)) {
+                lines.push(Line::Assign {
+                    variable: number,
+                    value,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Behind a loop.
+    pub(super) fn leave(&mut self, own: &[u32], id: LoopId, last: Option<&Number>, bottom: bool) {
+        for phi in own {
+            let variable = self.recurrences.of_phi[phi];
+            if let Some(machine) = self.recurrences.machine_of.get(&variable).copied() {
+                let data = self.recurrences.machines[machine].clone();
+                let steps = if data.index == Some(id) {
+                    last.cloned()
+                } else if data.index.is_some() {
+                    None
+                } else {
+                    let number = self.variable(Carrier::Machine(machine));
+                    let back = match data.steps.get(&Site::Latch(id)) {
+                        _ if !bottom => Some(0),
+                        Some(Steps::By(steps)) => i128::try_from(*steps).ok(),
+                        Some(Steps::If(..)) => None,
+                        None => Some(0),
+                    };
+                    back.and_then(|back| {
+                        Number::of(Atomic::Variable(number)).minus(&Number::constant(back))
+                    })
+                };
+                match steps {
+                    Some(steps) => {
+                        self.meanings
+                            .insert(*phi, Meaning::State { machine, steps });
+                    }
+                    None => {
+                        self.meanings.remove(*phi);
+                    }
+                }
+                continue;
+            }
+            let meaning = if !self.recurrences.counters.contains(&variable) {
+                match (self.indexed.get(phi), last) {
+                    (Some(number), Some(last)) => number
+                        .replaced(&|atomic| (*atomic == Atomic::Index(id)).then(|| last.clone())),
+                    _ => None,
+                }
+            } else if self.is_sequential(variable) {
+                let number = self.counted(*phi);
+                match (number, last) {
+                    (Some(number), Some(last)) => number
+                        .replaced(&|atomic| (*atomic == Atomic::Index(id)).then(|| last.clone())),
+                    _ => None,
+                }
+            } else {
+                let number = self.variable(Carrier::Counter(variable));
+                let own = Number::of(Atomic::Variable(number));
+                if bottom {
+                    self.taken_back(*phi, own)
+                } else {
+                    Some(own)
+                }
+            };
+            match meaning {
+                Some(number) => {
+                    self.meanings.insert(*phi, Meaning::Number(number));
+                }
+                None => {
+                    self.meanings.remove(*phi);
+                }
+            }
+        }
+    }
+
+    /// What a counter was before the last iteration moved it on.
+    pub(super) fn taken_back(&mut self, phi: u32, now: Number) -> Option<Number> {
+        let next = self.arena.phis[phi as usize].next;
+        let width = self.arena.terms.width_of(next);
+        let atom = self.arena.terms.atom(Atom::Phi(phi), width);
+        let difference = self.arena.terms.difference(next, atom);
+        let difference = self.number(difference)?;
+        now.minus(&difference)
+    }
+}

@@ -1,0 +1,281 @@
+//! Events with integers as their operands.
+
+use super::Lowerer;
+use super::Result;
+use super::refuse;
+use crate::ir::Location;
+use crate::meaning::Domain;
+use crate::recover::number::Number;
+use crate::recover::recurrence::is_launch;
+use crate::recover::sketch::Action;
+use crate::recover::sketch::Line;
+use crate::recover::term::Atom;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+use crate::recover::tree::Event;
+use crate::recover::tree::EventKind;
+use crate::recover::tree::Statement;
+
+impl Lowerer<'_> {
+    /// Up to which of the events that follow one depends on the same choice.
+    pub(super) fn decided_alike(&self, choice: TermId, behind: &[Statement]) -> usize {
+        let mut last = 0;
+        for (at, statement) in behind.iter().enumerate() {
+            let Statement::Event(event) = statement else {
+                break;
+            };
+            let terms = event.kind.terms();
+            if terms
+                .iter()
+                .any(|term| self.arena.terms.parts(*term).contains(&choice))
+            {
+                last = at + 1;
+            }
+        }
+        last
+    }
+
+    /// Events whose operands have no form since the launch chooses between values: they are lowered for each choice.
+    pub(super) fn split(
+        &mut self,
+        choice: TermId,
+        event: &Event,
+        more: &[Statement],
+        lines: &mut Vec<Line>,
+    ) -> Result<()> {
+        let mut side = |truth: u128| -> Vec<Statement> {
+            let constant = self.arena.terms.constant(truth, 1);
+            let first = Statement::Event(event.clone());
+            std::iter::once(&first)
+                .chain(more)
+                .cloned()
+                .map(|mut statement| {
+                    if let Statement::Event(event) = &mut statement {
+                        for term in event.kind.terms_mut() {
+                            *term = self.arena.terms.replaced(*term, choice, constant);
+                        }
+                    }
+                    statement
+                })
+                .collect()
+        };
+        let (yes, no) = (side(1), side(0));
+        self.conditional(choice, &yes, &no, &event.location, lines)
+    }
+
+    /// Whether an operand or the offset of an address is a number that is not just called computed.
+    pub(super) fn has_form(&mut self, term: TermId) -> bool {
+        let width = self.arena.terms.width_of(term);
+        let (constant, parts) = self.arena.terms.linear(term);
+        let parts: Vec<_> = parts
+            .into_iter()
+            .filter(|(part, _)| {
+                !matches!(
+                    self.arena.terms.node(*part),
+                    Node::Atom(Atom::Shared { .. } | Atom::SharedWindow)
+                )
+            })
+            .collect();
+        let offset = self.arena.terms.sum(constant, &parts, width);
+        self.number_or_state(offset)
+            .is_some_and(|number| !self.is_computed(&number))
+    }
+
+    /// A condition of the launch in an operand that has no form.
+    pub(super) fn choice_in(&mut self, kind: &EventKind) -> Option<TermId> {
+        for term in kind.terms() {
+            if self.has_form(term) {
+                continue;
+            }
+            for part in self.arena.terms.parts(term) {
+                let decides = self.arena.terms.width_of(part) == 1
+                    && part != term
+                    && self.arena.terms.truth(part).is_none()
+                    && is_launch(part, &self.arena.terms);
+                if decides && self.condition(part).is_some() {
+                    return Some(part);
+                }
+            }
+        }
+        None
+    }
+
+    pub(super) fn event(&mut self, event: &Event, lines: &mut Vec<Line>) -> Result<()> {
+        let location = &event.location;
+        let mut push = |action: Action| {
+            lines.push(Line::Action {
+                action,
+                location: location.clone(),
+            });
+        };
+        let lanes = i128::from(event.lanes);
+        match &event.kind {
+            EventKind::Init { .. } if event.lanes > 1 => {
+                return refuse(
+                    "several lanes initialise one mbarrier: this is undefined",
+                    location,
+                );
+            }
+            EventKind::Init { object, count } => {
+                let object = self.object(*object, location)?;
+                let Some(count) = self
+                    .arena
+                    .terms
+                    .value(*count)
+                    .and_then(|count| i128::try_from(count).ok())
+                else {
+                    return refuse(
+                        "how many arrivals an mbarrier expects is not known",
+                        location,
+                    );
+                };
+                push(Action::Init { object, count });
+            }
+            // Nothing waits at an mbarrier that is no longer valid, or the kernel is undefined.
+            EventKind::Invalidate { .. } => {}
+            EventKind::Arrive {
+                object,
+                count,
+                expect,
+            } => {
+                let object = self.object(*object, location)?;
+                let count = self.operand(*count, location)?;
+                let Some(count) = count.times(lanes) else {
+                    return refuse("a number is too large", location);
+                };
+                match expect {
+                    None => push(Action::Arrive { object, count }),
+                    Some(bytes) => {
+                        let bytes = self.operand(*bytes, location)?;
+                        if event.lanes == 1 && count == Number::constant(1) {
+                            push(Action::ArriveExpect { object, bytes });
+                        } else {
+                            let Some(bytes) = bytes.times(lanes) else {
+                                return refuse("a number is too large", location);
+                            };
+                            push(Action::Expect {
+                                object: object.clone(),
+                                bytes,
+                            });
+                            push(Action::Arrive { object, count });
+                        }
+                    }
+                }
+            }
+            EventKind::Expect { object, bytes } => {
+                let object = self.object(*object, location)?;
+                let bytes = self.operand(*bytes, location)?;
+                let Some(bytes) = bytes.times(lanes) else {
+                    return refuse("a number is too large", location);
+                };
+                push(Action::Expect { object, bytes });
+            }
+            EventKind::Complete { object, bytes } => {
+                let object = self.object(*object, location)?;
+                let bytes = self.operand(*bytes, location)?;
+                for _ in 0..lanes {
+                    push(Action::Complete {
+                        object: object.clone(),
+                        bytes: bytes.clone(),
+                    });
+                }
+            }
+            EventKind::Wait { object, parity } => {
+                let object = self.object(*object, location)?;
+                let parity = self.operand(*parity, location)?;
+                push(Action::Wait { object, parity });
+            }
+            EventKind::Copy {
+                object,
+                bytes,
+                multicast,
+                pair,
+            } => {
+                let object = self.object(*object, location)?;
+                let bytes = match bytes {
+                    Some(bytes) => Some(self.operand(*bytes, location)?),
+                    None => None,
+                };
+                for object in self.everywhere(&object, *multicast, *pair, location)? {
+                    for _ in 0..lanes {
+                        push(Action::Copy {
+                            object: object.clone(),
+                            bytes: bytes.clone(),
+                        });
+                    }
+                }
+            }
+            EventKind::CopyArrive {
+                object,
+                no_increment,
+            } => {
+                let object = self.object(*object, location)?;
+                if !no_increment {
+                    return refuse(
+                        "an arrival that raises the pending count first is not followed",
+                        location,
+                    );
+                }
+                push(Action::Arrive {
+                    object,
+                    count: Number::constant(lanes),
+                });
+            }
+            EventKind::Commit { object, multicast } => {
+                let object = self.object(*object, location)?;
+                for object in self.everywhere(&object, *multicast, false, location)? {
+                    for _ in 0..lanes {
+                        push(Action::Commit {
+                            object: object.clone(),
+                        });
+                    }
+                }
+            }
+            EventKind::BarrierSync { barrier, threads } => {
+                let barrier = self.operand(*barrier, location)?;
+                let threads = match threads {
+                    Some(threads) => self.operand(*threads, location)?,
+                    None => Number::constant(i128::from(self.threads.div_ceil(32) * 32)),
+                };
+                push(Action::Sync { barrier, threads });
+            }
+            EventKind::BarrierArrive { barrier, threads } => {
+                let barrier = self.operand(*barrier, location)?;
+                let threads = self.operand(*threads, location)?;
+                push(Action::BarrierArrive { barrier, threads });
+            }
+            EventKind::ClusterArrive => push(Action::ClusterArrive),
+            EventKind::ClusterWait => push(Action::ClusterWait),
+            EventKind::SetMaxRegisters { count, increase } => {
+                let Some(count) = self
+                    .arena
+                    .terms
+                    .value(*count)
+                    .and_then(|count| i128::try_from(count).ok())
+                else {
+                    return refuse("how many registers are asked for is not known", location);
+                };
+                push(Action::SetMaxRegisters {
+                    count,
+                    increase: *increase,
+                });
+            }
+            EventKind::TensorAllocate { .. } | EventKind::TensorDeallocate { .. } => {
+                let assumption =
+                    "tensor memory suffices: an allocation of it does not block".to_owned();
+                self.inputs.assumptions.insert(assumption);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn operand(&mut self, term: TermId, location: &Location) -> Result<Number> {
+        match self.number_or_state(term) {
+            Some(number) => Ok(number),
+            None => {
+                let what = self.unknown_in(term);
+                refuse(format!("an operand of this depends on {what}"), location)
+            }
+        }
+    }
+}
