@@ -137,8 +137,11 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Keeps that a number is at least 0.
+    /// Keeps that a number is at least 0. Variables of the role change while it is kept: nothing is kept of them.
     pub(super) fn learn(&mut self, number: &Number) {
+        if number.mentions(&|atomic| matches!(atomic, Atomic::Variable(_))) {
+            return;
+        }
         self.facts.push(number.clone());
         if let Some(tight) = number.tightened().filter(|tight| tight != number) {
             self.facts.push(tight);
