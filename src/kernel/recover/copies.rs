@@ -1,6 +1,6 @@
 //! Which phis of different loops are one register.
 
-use super::recurrence::is_launch;
+use super::launch::is_launch;
 use crate::meaning::Binary;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;

@@ -7,6 +7,7 @@ mod family;
 pub mod graph;
 mod inputs;
 mod kernel;
+mod launch;
 pub mod lower;
 mod meet;
 pub mod number;

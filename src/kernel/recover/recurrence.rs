@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::recover::copies;
+use crate::recover::launch::is_launch;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -503,12 +504,4 @@ impl Recurrences {
         }
         terms.substitute(term, &|atom| with.get(&atom).copied())
     }
-}
-
-/// Whether a term is fixed when the kernel is launched.
-pub fn is_launch(term: TermId, terms: &Terms) -> bool {
-    terms
-        .atoms(term)
-        .iter()
-        .all(|atom| matches!(atom, Atom::Parameter { .. } | Atom::Special(_)))
 }

@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 use crate::meaning::Domain;
 use crate::meaning::Relation;
 use crate::meaning::Word;
-use crate::recover::recurrence::is_launch;
+use crate::recover::launch::is_launch;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;

@@ -10,7 +10,10 @@
 mod absent;
 mod chain;
 mod history;
+mod linked;
 mod obstacle;
+mod passed;
+mod phrase;
 mod sentence;
 
 use std::fmt::Write;

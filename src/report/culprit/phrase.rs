@@ -1,0 +1,53 @@
+//! Verbs and counts of sentences.
+
+use crate::semantics::instance::Op;
+use crate::semantics::instance::OpKind;
+use crate::semantics::step::CellState;
+
+/// What would end a wait at a cell.
+pub(super) fn helps(op: &Op, state: &CellState, cell: &str) -> String {
+    match (op.kind, state) {
+        (_, CellState::Uninitialized) => format!("initialise {cell}"),
+        (_, CellState::Mbarrier { pending: 0, .. }) => format!("deliver bytes to {cell}"),
+        (OpKind::Acquire(_), _) => format!("give back to {cell}"),
+        (OpKind::Sync(_), _) => format!("come to {cell}"),
+        (OpKind::Wait(..), _) => format!("add to {cell}"),
+        _ => format!("arrive at {cell}"),
+    }
+}
+
+/// What would end a wait, with members as the subject: one of them and more.
+pub(super) fn verb(op: &Op, state: &CellState) -> (&'static str, &'static str) {
+    match (op.kind, state) {
+        (_, CellState::Uninitialized) => ("does", "do"),
+        (OpKind::Acquire(_), _) => ("gives back", "give back"),
+        (OpKind::Sync(_), _) => ("comes", "come"),
+        (OpKind::Wait(..), _) => ("adds to it", "add to it"),
+        _ => ("arrives", "arrive"),
+    }
+}
+
+/// `once`, `3 times`.
+pub(super) fn times_word(times: i64) -> String {
+    match times {
+        1 => "once".to_owned(),
+        times => format!("{times} times"),
+    }
+}
+
+/// `phase 1`, `phases 0 and 1`, `phases 1 to 4`.
+pub(super) fn phases_word(from: i64, to: i64) -> String {
+    match to - from {
+        0 => format!("phase {to}"),
+        1 => format!("phases {from} and {to}"),
+        _ => format!("phases {from} to {to}"),
+    }
+}
+
+/// `1 byte`, `2 bytes`.
+pub(super) fn bytes_word(bytes: i64) -> String {
+    match bytes {
+        1 => "1 byte".to_owned(),
+        bytes => format!("{bytes} bytes"),
+    }
+}
