@@ -9,6 +9,7 @@
 
 use crate::support::agreement;
 use crate::support::language;
+use crate::support::library::protocols;
 use crate::support::mutants;
 use crate::support::rewrite;
 use std::collections::BTreeMap;
@@ -159,20 +160,14 @@ fn done(instance: &Instance) -> Vec<Vec<(CellId, OpKind)>> {
 #[test]
 fn a_normal_form_does_what_the_text_does() {
     let (mut samples, mut rewritten) = (0, 0);
-    let folders = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("encodings")).unwrap();
-    let files = folders.flat_map(|folder| fs::read_dir(folder.unwrap().path()).unwrap());
     let mut sources = Vec::new();
-    for file in files {
-        let path = file.unwrap().path();
-        if path.extension().is_some_and(|extension| extension == "wlk") {
-            let source = fs::read_to_string(&path).unwrap();
-            let lines = mutants::lines(&source);
-            sources.push(source);
-            let spelled = rewrite::spelled(&lines)
-                .into_iter()
-                .chain(rewrite::all(&lines));
-            sources.extend(spelled.map(|(_, text)| text));
-        }
+    for (_, source) in protocols() {
+        let lines = mutants::lines(&source);
+        sources.push(source);
+        let spelled = rewrite::spelled(&lines)
+            .into_iter()
+            .chain(rewrite::all(&lines));
+        sources.extend(spelled.map(|(_, text)| text));
     }
     for source in sources {
         // Expectations name parameters, and a variable cannot be declared twice.

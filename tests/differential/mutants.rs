@@ -14,12 +14,12 @@
 //! and the same comparison as the other differential tests.
 
 use crate::support::agreement;
+use crate::support::library::protocols;
 use crate::support::mutants;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
@@ -67,25 +67,9 @@ struct Decided {
     wrong: Option<String>,
 }
 
-pub(super) fn collect(folder: &Path, into: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            collect(&path, into);
-        } else if path.extension().is_some_and(|ending| ending == "wlk") {
-            into.push(path);
-        }
-    }
-}
-
 fn subjects() -> Vec<Subject> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("encodings");
-    let mut files = Vec::new();
-    collect(&root, &mut files);
-    files.sort();
     let mut all = Vec::new();
-    for path in files {
-        let source = fs::read_to_string(&path).unwrap();
+    for (name, source) in protocols() {
         let protocol = text::load(source.as_bytes()).unwrap();
         for expectation in &protocol.expectations {
             if (expectation.property.as_str(), expectation.verdict.as_str())
@@ -93,7 +77,7 @@ fn subjects() -> Vec<Subject> {
             {
                 let assume = expectation.assuming.iter().map(|a| a.text.clone());
                 all.push(Subject {
-                    file: path.strip_prefix(&root).unwrap().display().to_string(),
+                    file: name.clone(),
                     source: source.clone(),
                     narrowing: Narrowing {
                         assume: assume.collect(),

@@ -7,6 +7,7 @@
 //! other ones, `WARPLOCK_CASES_LOG` names a file that gets the figures and every difference, and
 //! `WARPLOCK_REQUESTS` one that gets what the other explorer is asked.
 
+use crate::support::library::protocols;
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
@@ -32,7 +33,6 @@ use warplock::semantics::unfold::Limits;
 use warplock::text;
 use warplock::verdict::hazard::inapplicable;
 
-use super::mutants::collect;
 use crate::support;
 use crate::support::campaign::log;
 use crate::support::campaign::number;
@@ -201,15 +201,9 @@ fn both_explorers_agree_on_random_protocols() {
 #[test]
 #[ignore = "takes minutes in a debug build"]
 fn both_explorers_agree_on_the_library() {
-    let mut files = Vec::new();
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("encodings");
-    collect(&root, &mut files);
-    files.sort();
     let mut requests = Vec::new();
-    for path in files {
-        let source = fs::read_to_string(&path).unwrap();
+    for (name, source) in protocols() {
         let protocol = text::load(source.as_bytes()).unwrap();
-        let name = path.strip_prefix(&root).unwrap().display().to_string();
         for radius in 0..=1 {
             for params in grid::points(&protocol, radius) {
                 let name = format!("{name} {params:?}");

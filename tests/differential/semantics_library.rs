@@ -3,9 +3,7 @@
 //! This does not go through any prover or encoder: a `proved` that is wrong at a small input,
 //! or a `refuted` whose least values do not hang, is found here.
 
-use std::fs;
-use std::path::Path;
-use std::path::PathBuf;
+use crate::support::library::protocols;
 
 use warplock::protocol::Domain;
 use warplock::protocol::Expectation;
@@ -28,17 +26,6 @@ const MOST_STATES: u64 = 20_000;
 
 /// Choices of parameters tried for one expectation.
 const MOST_CHOICES: usize = 700;
-
-fn library(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            library(&path, found);
-        } else if path.extension().is_some_and(|e| e == "wlk") {
-            found.push(path);
-        }
-    }
-}
 
 /// A few values of a parameter. Sequence lengths are counted in rows, of which a tile has 64
 /// to 256; everything else is counted in tiles.
@@ -77,15 +64,9 @@ fn choices(protocol: &Protocol, expectation: &Expectation) -> Vec<Vec<i64>> {
 
 #[test]
 fn every_expectation_holds_at_small_values() {
-    let mut paths = Vec::new();
-    library(
-        &Path::new(env!("CARGO_MANIFEST_DIR")).join("encodings"),
-        &mut paths,
-    );
     let mut decided = 0;
-    for path in paths {
-        let shown = path.display();
-        let protocol = text::load(&fs::read(&path).unwrap()).unwrap();
+    for (shown, source) in protocols() {
+        let protocol = text::load(source.as_bytes()).unwrap();
         for expectation in protocol
             .expectations
             .iter()

@@ -14,9 +14,8 @@
 //! `WARPLOCK_CASES` multiplies the number of mutants per argument, `WARPLOCK_SEED` chooses others,
 //! and `WARPLOCK_FILE` takes only the arguments with that in their name.
 
+use crate::support::library::protocols;
 use std::collections::BTreeMap;
-use std::fs;
-use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
@@ -42,7 +41,6 @@ use warplock::semantics::hazards::search::search_all;
 use warplock::text;
 use warplock::text::Narrowing;
 
-use super::mutants::collect;
 use crate::support;
 use crate::support::agreement;
 use crate::support::agreement::Effort;
@@ -87,14 +85,8 @@ struct Claim {
 
 /// What the library expects to be proved.
 fn library() -> Vec<Claim> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("encodings");
-    let mut files = Vec::new();
-    collect(&root, &mut files);
-    files.sort();
     let mut all = Vec::new();
-    for path in files {
-        let source = fs::read_to_string(&path).unwrap();
-        let name = path.strip_prefix(&root).unwrap().display().to_string();
+    for (name, source) in protocols() {
         for expectation in &text::load(source.as_bytes()).unwrap().expectations {
             let property = Property::from_name(expectation.property.as_str()).unwrap();
             if expectation.verdict == "proved" {

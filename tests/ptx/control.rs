@@ -1,9 +1,6 @@
 //! Where threads of a CTA go different ways: they leave early, skip what others do, or wait for each other in
 //! groups smaller than a warp.
 
-use std::fs;
-use std::path::Path;
-
 use crate::support::program::Folder;
 
 fn check(name: &str) -> String {
@@ -12,10 +9,7 @@ fn check(name: &str) -> String {
 
 fn check_with(name: &str, options: &[&str]) -> String {
     let folder = Folder::new();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/ptx/kernels")
-        .join(name);
-    folder.file(name, fs::read(path).unwrap());
+    folder.kernel(name);
     let mut arguments = vec!["check", "-q", name];
     arguments.extend(options);
     folder.run(&arguments)

@@ -1,16 +1,10 @@
 //! What kernels read and write in shared memory: races and stale reads, from PTX alone.
 
-use std::fs;
-use std::path::Path;
-
 use crate::support::program::Folder;
 
 fn kernel(name: &str) -> Folder {
     let folder = Folder::new();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/ptx/kernels")
-        .join(name);
-    folder.file(name, fs::read(path).unwrap());
+    folder.kernel(name);
     folder
 }
 

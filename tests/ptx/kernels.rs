@@ -1,21 +1,11 @@
 //! Kernels of our own, as the CUDA compiler writes them: `tests/ptx/kernels`, compiled by
 //! `tests/ptx/regenerate.sh`. Each correct one beside variants that hang.
 
-use std::fs;
-use std::path::Path;
-
 use crate::support::program::Folder;
-
-fn kernel(folder: &Folder, name: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/ptx/kernels")
-        .join(name);
-    folder.file(name, fs::read(path).unwrap());
-}
 
 fn check(name: &str, options: &[&str]) -> String {
     let folder = Folder::new();
-    kernel(&folder, name);
+    folder.kernel(name);
     let mut arguments = vec!["check", "-q", name];
     arguments.extend(options);
     folder.run(&arguments)
@@ -300,7 +290,7 @@ fn a_reduction_in_the_order_of_launch() {
 #[test]
 fn the_protocol_of_a_sparse_matrix() {
     let folder = Folder::new();
-    kernel(&folder, "block_sparse.ptx");
+    folder.kernel("block_sparse.ptx");
     let entry = "rows_take_turns_by_block";
     insta::assert_snapshot!(folder.run(&["lift", "block_sparse.ptx", "--entry", entry]), @"
     exit 0
@@ -334,7 +324,7 @@ fn the_protocol_of_a_sparse_matrix() {
 #[test]
 fn the_report_of_a_stencil() {
     let folder = Folder::new();
-    kernel(&folder, "stencil.ptx");
+    folder.kernel("stencil.ptx");
     let entry = "stencil_without_first_arrival";
     insta::assert_snapshot!(folder.run(&["check", "stencil.ptx", "--entry", entry]), @"
     exit 1
@@ -364,7 +354,7 @@ fn the_report_of_a_stencil() {
 #[test]
 fn the_protocol_of_a_ring() {
     let folder = Folder::new();
-    kernel(&folder, "ring.ptx");
+    folder.kernel("ring.ptx");
     insta::assert_snapshot!(folder.run(&["lift", "ring.ptx", "--entry", "ring_of_4"]), @"
     exit 0
     --- stdout
@@ -401,7 +391,7 @@ fn the_protocol_of_a_ring() {
 #[test]
 fn the_protocol_of_a_persistent_kernel() {
     let folder = Folder::new();
-    kernel(&folder, "bulk_ring.ptx");
+    folder.kernel("bulk_ring.ptx");
     insta::assert_snapshot!(folder.run(&["lift", "bulk_ring.ptx", "--entry", "bulk_ring"]), @"
     exit 0
     --- stdout
@@ -444,7 +434,7 @@ fn the_protocol_of_a_persistent_kernel() {
 #[test]
 fn the_protocol_of_a_grid() {
     let folder = Folder::new();
-    kernel(&folder, "grid_barrier.ptx");
+    folder.kernel("grid_barrier.ptx");
     insta::assert_snapshot!(
         folder.run(&["lift", "grid_barrier.ptx", "--entry", "grid_barrier_reset"]), @"
     exit 0
@@ -496,7 +486,7 @@ fn the_lifted_text_gets_the_same_verdict() {
         ("grid_barrier.ptx", "grid_barrier_exact"),
     ] {
         let folder = Folder::new();
-        kernel(&folder, file);
+        folder.kernel(file);
         let first = folder.run(&["check", "-q", file, "--entry", entry]);
         folder.run(&["lift", file, "--entry", entry, "-o", "lifted.wlk"]);
         let second = folder.run(&["check", "-q", "lifted.wlk"]);
@@ -509,7 +499,7 @@ fn the_lifted_text_gets_the_same_verdict() {
 #[test]
 fn places_in_reports_for_programs() {
     let folder = Folder::new();
-    kernel(&folder, "stencil.ptx");
+    folder.kernel("stencil.ptx");
     let entry = ["--entry", "stencil_without_first_arrival"];
     let report = |format: &str| {
         folder.run(&[&["check", "stencil.ptx", "--format", format][..], &entry].concat())

@@ -1,9 +1,7 @@
 //! `warplock lint`: each rule with a kernel that breaks it and one that does not.
 
-use std::fs;
-use std::path::Path;
-
 use crate::support::program::Folder;
+use crate::support::program::kernel;
 
 /// An entry of 64 threads with these instructions; `%r1` is the thread, `%p1` holds in all but
 /// thread 0, and `%p2` in the second warp.
@@ -170,8 +168,7 @@ fn barriers_that_the_hardware_does_not_have() {
 #[test]
 fn roles_with_different_trip_counts() {
     let folder = Folder::new();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/ptx/kernels/hopper_gemm.ptx");
-    folder.file("kernel.ptx", fs::read(path).unwrap());
+    folder.file("kernel.ptx", kernel("hopper_gemm.ptx"));
     let lint = |entry: &str| folder.run(&["lint", "kernel.ptx", "--entry", entry]);
     insta::assert_snapshot!(lint("hopper_gemm_multiplies_half_the_steps"), @"
     exit 1

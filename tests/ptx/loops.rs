@@ -1,17 +1,11 @@
 //! Loops of kernels that are left in several places, of which only some iterations count, or whose rings functions
 //! are given by reference.
 
-use std::fs;
-use std::path::Path;
-
 use crate::support::program::Folder;
 
 fn check(name: &str, property: &str) -> String {
     let folder = Folder::new();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/ptx/kernels")
-        .join(name);
-    folder.file(name, fs::read(path).unwrap());
+    folder.kernel(name);
     folder.run(&["check", "-q", "--property", property, name])
 }
 

@@ -1,10 +1,9 @@
 //! Damaged PTX is read or refused, and what is read is lifted or refused: nothing panics, and what is
 //! lifted can be read.
 
-use std::fs;
-use std::path::Path;
 use std::time::Instant;
 
+use crate::support::program::kernel;
 use rand::RngExt;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -13,24 +12,16 @@ use warplock::ptx;
 use warplock::ptx::Options;
 
 const KERNELS: [&str; 9] = [
-    "ring",
-    "handover",
-    "pipeline",
-    "calls",
-    "bulk_ring",
-    "async_ring",
-    "stencil",
-    "jacobi",
-    "grid_barrier",
+    "ring.ptx",
+    "handover.ptx",
+    "pipeline.ptx",
+    "calls.ptx",
+    "bulk_ring.ptx",
+    "async_ring.ptx",
+    "stencil.ptx",
+    "jacobi.ptx",
+    "grid_barrier.ptx",
 ];
-
-fn kernel(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/ptx/kernels")
-        .join(name)
-        .with_extension("ptx");
-    fs::read_to_string(path).unwrap()
-}
 
 /// How many entries could be read and lifted, with what they read and write or without.
 fn lifted(text: &str, data: bool) -> (usize, usize) {
@@ -90,7 +81,7 @@ fn lines_that_are_missing_or_twice() {
 
 #[test]
 fn every_beginning() {
-    let text = kernel("jacobi");
+    let text = kernel("jacobi.ptx");
     for end in (0..text.len()).step_by(61) {
         if text.is_char_boundary(end) {
             lifted(&text[..end], end % 2 == 0);
@@ -100,7 +91,7 @@ fn every_beginning() {
 
 #[test]
 fn bytes_that_are_changed() {
-    let original = kernel("stencil").into_bytes();
+    let original = kernel("stencil.ptx").into_bytes();
     for seed in 0..60 {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let mut bytes = original.clone();
@@ -115,7 +106,7 @@ fn bytes_that_are_changed() {
 /// What is not recovered in time is not recovered, also where a part of it was found.
 #[test]
 fn a_kernel_is_followed_in_time() {
-    let text = kernel("pipeline");
+    let text = kernel("pipeline.ptx");
     let module = ptx::parse(text.as_bytes(), &|_| {}).unwrap();
     let entry = module.functions.iter().find(|f| f.entry).unwrap();
     let lift = || ptx::lift(&module, entry, &Options::default());

@@ -2,17 +2,11 @@
 //! warpgroups, attention in turns, looking ahead at the next stage, work taken over from other CTAs. And what is
 //! close to them, but may not be taken for them.
 
-use std::fs;
-use std::path::Path;
-
 use crate::support::program::Folder;
 
 fn compiled(arguments: &[&str], name: &str) -> String {
     let folder = Folder::new();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/ptx/kernels")
-        .join(name);
-    folder.file(name, fs::read(path).unwrap());
+    folder.kernel(name);
     folder.run(arguments)
 }
 

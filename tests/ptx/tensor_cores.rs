@@ -1,17 +1,11 @@
 //! What the tensor cores read and write, from PTX alone: operands of `wgmma` and `tcgen05` by their descriptors,
 //! accumulators in tensor memory, and multiplications that are still in flight when a stage is given back.
 
-use std::fs;
-use std::path::Path;
-
 use crate::support::program::Folder;
 
 fn kernel(name: &str) -> Folder {
     let folder = Folder::new();
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/ptx/kernels")
-        .join(name);
-    folder.file(name, fs::read(path).unwrap());
+    folder.kernel(name);
     folder
 }
 

@@ -22,6 +22,7 @@ pub mod init_templates;
 pub mod interactions;
 pub mod language;
 pub mod length_templates;
+pub mod library;
 pub mod lifetime_templates;
 pub mod mutants;
 pub mod never_violated;

@@ -31,6 +31,11 @@ impl Folder {
         self.file(name, library(name))
     }
 
+    /// Copies a compiled kernel.
+    pub fn kernel(&self, name: &str) -> PathBuf {
+        self.file(name, kernel(name))
+    }
+
     /// Runs the program in this folder and words what it did.
     pub fn run(&self, arguments: &[&str]) -> String {
         self.shown(&self.output(arguments, b""))
@@ -92,6 +97,14 @@ impl Folder {
 pub fn library(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("encodings/block_sparse")
+        .join(name);
+    std::fs::read_to_string(path).unwrap()
+}
+
+/// The text of a compiled kernel.
+pub fn kernel(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/ptx/kernels")
         .join(name);
     std::fs::read_to_string(path).unwrap()
 }

@@ -1,5 +1,8 @@
 //! The language: parsing, checking, formatting, diagnostics.
 
+#[path = "../support/library.rs"]
+mod library;
+
 mod constructs;
 mod diagnostics;
 mod encodings;
