@@ -285,7 +285,7 @@ impl Unfolder<'_> {
         &mut self,
         protocol: &Protocol,
         position: usize,
-        with: &mut dyn FnMut(&mut Self, Vec<i64>) -> Result<(), RunError>,
+        with: &mut impl FnMut(&mut Self, Vec<i64>) -> Result<(), RunError>,
     ) -> Result<(), RunError> {
         let role = &protocol.roles[position];
         let in_header = |fault| RunError::at(fault, role.span);
