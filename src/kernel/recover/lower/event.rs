@@ -118,12 +118,7 @@ impl Lowerer<'_> {
             }
             EventKind::Init { object, count } => {
                 let object = self.object(*object, location)?;
-                let Some(count) = self
-                    .arena
-                    .terms
-                    .value(*count)
-                    .and_then(|count| i128::try_from(count).ok())
-                else {
+                let Some(count) = self.constant(*count) else {
                     return refuse(
                         "how many arrivals an mbarrier expects is not known",
                         location,
@@ -247,12 +242,7 @@ impl Lowerer<'_> {
             EventKind::ClusterArrive => push(Action::ClusterArrive),
             EventKind::ClusterWait => push(Action::ClusterWait),
             EventKind::SetMaxRegisters { count, increase } => {
-                let Some(count) = self
-                    .arena
-                    .terms
-                    .value(*count)
-                    .and_then(|count| i128::try_from(count).ok())
-                else {
+                let Some(count) = self.constant(*count) else {
                     return refuse("how many registers are asked for is not known", location);
                 };
                 push(Action::SetMaxRegisters {
@@ -267,6 +257,12 @@ impl Lowerer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A term that is a constant.
+    fn constant(&self, term: TermId) -> Option<i128> {
+        let value = self.arena.terms.value(term)?;
+        i128::try_from(value).ok()
     }
 
     pub(super) fn operand(&mut self, term: TermId, location: &Location) -> Result<Number> {
