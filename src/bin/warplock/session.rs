@@ -1,7 +1,9 @@
 //! What every command needs beside its arguments.
 
 use crate::cli::Output;
+use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::progress::Progress;
 use crate::terminal::Terminal;
 
@@ -24,6 +26,20 @@ impl Session {
             progress,
             quiet: output.quiet,
         }
+    }
+
+    /// Does one piece of work on a file, says what came of it and exits as it says.
+    pub fn answer(
+        &self,
+        name: &str,
+        work: impl FnOnce(&Progress) -> Result<(String, Exit), Failure> + Send + 'static,
+    ) -> Result<Exit, Failure> {
+        let progress = self.progress.clone();
+        progress.begin(0, name);
+        let result = interrupt::run(move || work(&progress));
+        let (text, exit) = self.progress.close(0, result)?;
+        self.terminal.out(&text);
+        Ok(exit)
     }
 
     /// Says why something failed.

@@ -49,9 +49,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let style = session.terminal.out_style();
     let error_style = session.terminal.err_style();
     let quiet = session.quiet;
-    let progress = session.progress.clone();
-    progress.begin(0, &name);
-    let result = interrupt::run(move || {
+    session.answer(&name.clone(), move |progress| {
         let (protocol, narrowing) =
             sources::narrowed(&arguments.file, &arguments.domain, error_style)?;
         let tell = |what: &str| progress.tell(0, what);
@@ -74,10 +72,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
             false => Exit::Unknown,
         };
         Ok((shown(&name, &protocol, &outcome, style, quiet), exit))
-    });
-    let (text, exit) = session.progress.close(0, result)?;
-    session.terminal.out(&text);
-    Ok(exit)
+    })
 }
 
 fn shown(name: &str, protocol: &Protocol, outcome: &Outcome, style: Style, quiet: bool) -> String {

@@ -58,9 +58,8 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let style = session.terminal.err_style();
     let out_style = session.terminal.out_style();
     let quiet = session.quiet;
-    let progress = session.progress.clone();
-    progress.begin(0, &arguments.concrete.file.display().to_string());
-    let result = interrupt::run(move || {
+    let name = arguments.concrete.file.display().to_string();
+    session.answer(&name, move |progress| {
         let loaded = arguments.concrete.load(style)?;
         if arguments.property != Property::Deadlock {
             let tell = |states| progress.tell(0, &format!("{states} states"));
@@ -73,10 +72,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
         })?;
         progress.end(0);
         shown(&loaded, &found, out_style, quiet)
-    });
-    let (text, exit) = session.progress.close(0, result)?;
-    session.terminal.out(&text);
-    Ok(exit)
+    })
 }
 
 fn search(

@@ -67,9 +67,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let style = session.terminal.out_style();
     let error_style = session.terminal.err_style();
     let quiet = session.quiet;
-    let progress = session.progress.clone();
-    progress.begin(0, &name);
-    let result = interrupt::run(move || {
+    session.answer(&name.clone(), move |progress| {
         let tell = |what: &str| progress.tell(0, what);
         let (protocol, narrowing) =
             sources::narrowed(&arguments.file, &arguments.domain, error_style)?;
@@ -77,10 +75,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
         keep(&arguments, &outcome)?;
         let text = shown(&name, &protocol, &outcome, style, quiet)?;
         Ok((text, exit(&outcome)))
-    });
-    let (text, exit) = session.progress.close(0, result)?;
-    session.terminal.out(&text);
-    Ok(exit)
+    })
 }
 
 fn search(

@@ -15,7 +15,6 @@ use crate::failure::Failure;
 use crate::inputs;
 use crate::inputs::Input;
 use crate::inputs::compile::Compiler;
-use crate::interrupt;
 use crate::kernels::extents;
 use crate::session::Session;
 
@@ -55,11 +54,9 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let entry = arguments.entry.as_deref();
     let input = inputs::one(&arguments.file, entry, &arguments.compiler, session)?;
-    session.progress.begin(0, &input.name);
-    let result = interrupt::run(move || traced(&arguments, &input));
-    let text = session.progress.close(0, result)?;
-    session.terminal.out(&text);
-    Ok(Exit::Success)
+    session.answer(&input.name.clone(), move |_| {
+        Ok((traced(&arguments, &input)?, Exit::Success))
+    })
 }
 
 fn traced(arguments: &Arguments, input: &Input) -> Result<String, Failure> {
