@@ -8,14 +8,13 @@
 //! **Complete** means all of this, and anything else is a refusal:
 //!
 //! 1. Every parameter has a least and a greatest value, by its domain and plain assumptions, and there are at
-//!    most [`MOST_POINTS`] combinations. Each is searched, or an assumption excludes it. An
-//!    assumption that has no value at a combination excludes nothing: it is a refusal. At least
-//!    one combination is left.
-//! 2. No semaphore starts at any value. Entries of open patterns, orders of rows and orders of launches are
-//!    finitely many, and all of them are gone through ([`crate::semantics::inputs`]).
+//!    most [`MOST_POINTS`] combinations. Each is searched, or an assumption excludes it. If an
+//!    assumption is undefined at a combination, the rule refuses. At least one combination is left.
+//! 2. Every semaphore has a fixed start value; none may start at an arbitrary one. Entries of open patterns,
+//!    orders of rows and orders of launches are finitely many, and all of them are gone through ([`crate::semantics::inputs`]).
 //! 3. Every search went to its end: it met no limit on states, memory, size or time.
-//! 4. No run does something undefined, be it another property's business: what follows is not searched.
-//! 5. No state violates the property, no run does, and no two runs do; and the states show every access that the
+//! 4. No run does anything undefined, even if another property would report it: the search does not go on past it.
+//! 5. The property is violated by no state, no run and no pair of runs. The states show every access that the
 //!    property is about.
 //!
 //! Members that are interchangeable are searched up to renaming ([`crate::semantics::symmetry`] says

@@ -63,13 +63,12 @@ pub struct Wanted<'a> {
 /// What came of it.
 #[derive(Debug)]
 pub struct Outcome {
-    /// The verdict on the original that is to be repaired; `None` where there is nothing to
-    /// repair.
+    /// The verdicts on the original, up to the first that is REFUTED.
     pub original: Vec<Decision>,
     /// The properties that were asked for.
     pub properties: Vec<Property>,
-    /// Edits after which all of them are proved: those that change least beside the failure first,
-    /// then the least changes.
+    /// Edits after which they are proved: complete ones first, then those that change least beside
+    /// the failure, then the least changes.
     pub repairs: Vec<Repair>,
     /// How the edits fared.
     pub tally: Tally,
@@ -100,6 +99,8 @@ impl Repair {
 pub struct Tally {
     /// All that have a meaning and were tried.
     pub tried: usize,
+    /// Repairs, those that are not among the best included.
+    pub repairs: usize,
     /// Refuted.
     pub refuted: usize,
     /// Right by doing less.
@@ -203,6 +204,7 @@ impl Search<'_> {
                 Fate::Open => outcome.tally.open += 1,
                 Fate::Same => outcome.tally.same += 1,
                 Fate::Proved(decisions, does) => {
+                    outcome.tally.repairs += 1;
                     reaches.push(work.reach(&before, &does));
                     // Fences and scopes are no operations.
                     if edit.kind != Kind::Memory {

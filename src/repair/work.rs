@@ -3,16 +3,16 @@
 //! A protocol in which nobody waits for anybody cannot hang. So an edit has to keep three things,
 //! at every small input:
 //!
-//! 1. Whatever a member waits for, copies, reads or writes in some run of the original, it does as
-//!    often in the edited one. Only a wait that never passes in the original may go: nothing was
-//!    behind it.
-//! 2. A wait that can make somebody wait still can: a role whose waits at an object all pass at once
-//!    is not synchronized by it.
+//! 1. Each member performs each wait, copy, read and write at least as often as in some run of the
+//!    original. Only a wait that never passes in the original may be removed: nothing after it was
+//!    reached.
+//! 2. A wait at which a member can block in the original can still block: a role whose waits at an
+//!    object all pass at once is not synchronized by it.
 //! 3. No more statements are unreachable than before.
 //!
 //! Control flow depends on the input alone, so what the edited protocol does is what its unfolded
-//! programs say, once it is proved that they finish. Of the original, runs are tried in which one
-//! member goes whenever it can.
+//! programs say, once it is proved that they finish. For the original, which may hang, runs are
+//! tried. In each of them one chosen member is scheduled whenever it can step.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -124,17 +124,17 @@ fn machine_code_alone_says_nothing() {
         elf(DEVICE, ".nv_debug_ptx_txt", lines.as_bytes()),
     );
     folder.file("host.so", elf(HOST, ".text", &[0; 16]));
-    insta::assert_snapshot!(folder.run(&["check", "closed.cubin"]), @"
+    insta::assert_snapshot!(folder.run(&["check", "closed.cubin"]), @r"
     exit 4
     --- stdout
-    closed.cubin: deadlock: UNKNOWN it holds machine code for sm_90 without PTX, of which nothing can be said
+    closed.cubin: deadlock: UNKNOWN it contains machine code for sm_90 and no PTX; machine code alone cannot be checked
     --- stderr
     ");
-    insta::assert_snapshot!(folder.run(&["lift", "closed.cubin"]), @"
+    insta::assert_snapshot!(folder.run(&["lift", "closed.cubin"]), @r"
     exit 2
     --- stdout
     --- stderr
-    error: closed.cubin: it holds machine code for sm_90 without PTX, of which nothing can be said
+    error: closed.cubin: it contains machine code for sm_90 and no PTX; machine code alone cannot be checked
     hint: compile with PTX for a virtual architecture beside the machine code, as nvcc -gencode arch=compute_90a,code=[sm_90a,compute_90a] does, or give the .ptx file
     ");
     insta::assert_snapshot!(folder.run(&["check", "-q", "open.cubin"]), @"

@@ -167,11 +167,11 @@ fn what_the_compiler_refuses_is_shown() {
     --- stderr
     error: cannot read missing.cu: No such file or directory (os error 2)
     ");
-    insta::assert_snapshot!(shown(&folder, &["check", "kernel.ptx", "--arch", "90"], &[]), @"
+    insta::assert_snapshot!(shown(&folder, &["check", "kernel.ptx", "--arch", "90"], &[]), @r"
     exit 2
     --- stdout
     --- stderr
-    error: kernel.ptx is a text, about which --arch says nothing
+    error: --arch has no effect on kernel.ptx, which is a text
     hint: leave --arch out, or give the .cu file or the binary
     ");
 }
@@ -195,11 +195,11 @@ fn the_compiler_is_found_where_people_have_it() {
     // A toolkit of the machine that runs the tests would be found.
     if !std::path::Path::new("/usr/local/cuda/bin/nvcc").exists() {
         let without = shown(&folder("elsewhere/nvcc"), &["check", "kernel.cu"], &[]);
-        insta::assert_snapshot!(without, @"
+        insta::assert_snapshot!(without, @r"
         exit 2
         --- stdout
         --- stderr
-        error: kernel.cu is CUDA C++, and no nvcc is on PATH, in CUDA_HOME or among the Python packages
+        error: kernel.cu is CUDA C++, and no nvcc is on PATH, in CUDA_HOME, CUDA_PATH or /usr/local/cuda, or among the Python packages
         hint: install it: pip install nvidia-cuda-nvcc nvidia-cuda-cccl
         ");
     }

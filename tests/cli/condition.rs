@@ -14,12 +14,13 @@ fn condition(file: &str, options: &[&str]) -> (Folder, String) {
 #[test]
 fn one_comparison() {
     let (_folder, shown) = condition("known_bugs/zero_tile_mainloop.wlk", &[]);
-    insta::assert_snapshot!(shown, @"
+    insta::assert_snapshot!(shown, @r"
     exit 0
     --- stdout
     p.wlk: hangs iff TILES < 1
       outside: deadlock PROVED assuming TILES >= 1: all 5 obligations of the cut rule hold
-      inside: checked, not proved: 10 points hang, 42 do not in TILES in 0..=6, L in 1..=7 and beyond
+      inside: nothing is proved
+      tried: 10 points hang, 42 do not (all of TILES in 0..=6, L in 1..=7, and some beyond)
       # hangs, . does not, blank was not tried; TILES down, L across:
               1   2   3   4   5   6   7   8   9  10
           0   #   #   #   #   #   #   #   #   #   #
@@ -36,12 +37,13 @@ fn one_comparison() {
 #[test]
 fn a_conjunction() {
     let (_folder, shown) = condition("known_bugs/single_outputs_barrier.wlk", &[]);
-    insta::assert_snapshot!(shown, @"
+    insta::assert_snapshot!(shown, @r"
     exit 0
     --- stdout
     p.wlk: hangs iff D > 1 && T > 1
       outside: deadlock PROVED assuming D <= 1 || T <= 1: all 48 obligations of the cut rule hold
-      inside: checked, not proved: 24 points hang, 13 do not in D in 1..=4, T in 0..=6 and beyond
+      inside: nothing is proved
+      tried: 24 points hang, 13 do not (all of D in 1..=4, T in 0..=6, and some beyond)
       # hangs, . does not, blank was not tried; D down, T across:
               0   1   2   3   4   5   6   7   8   9
           1   .   .   .   .   .   .   .
@@ -67,12 +69,12 @@ fn a_disjunction_narrowed() {
 #[test]
 fn never() {
     let (_folder, shown) = condition("known_bugs/named_count_fixed.wlk", &[]);
-    insta::assert_snapshot!(shown, @"
+    insta::assert_snapshot!(shown, @r"
     exit 0
     --- stdout
     p.wlk: never hangs
       outside: deadlock PROVED: all 7 obligations of the cut rule hold
-      tried: 0 points hang, 7 do not in W in 1..=7 and beyond
+      tried: 0 points hang, 7 do not (all of W in 1..=7, and some beyond)
     --- stderr
     ");
 }
@@ -80,11 +82,12 @@ fn never() {
 #[test]
 fn always() {
     let (_folder, shown) = condition("checklist/cta_barrier_in_role.wlk", &[]);
-    insta::assert_snapshot!(shown, @"
+    insta::assert_snapshot!(shown, @r"
     exit 0
     --- stdout
     p.wlk: hangs at every value that was tried
-      inside: checked, not proved: 100 points hang, 0 do not in A in 1..=7, B in 1..=7 and beyond
+      inside: nothing is proved
+      tried: 100 points hang, 0 do not (all of A in 1..=7, B in 1..=7, and some beyond)
     --- stderr
     ");
 }

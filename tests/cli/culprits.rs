@@ -10,13 +10,13 @@ use std::process::Command;
 const HEAD: &str = "\
 # Culprits
 
-The first line of a `REFUTED` verdict says what made the run hang. This page lists it for every
-protocol of `encodings/known_bugs`, `encodings/checklist` and `encodings/block_sparse` that hangs.
-A test writes the page and compares it.
+The first line of a `REFUTED` verdict says what made the run hang. This page lists that sentence for
+every protocol of `encodings/known_bugs`, `encodings/checklist` and `encodings/block_sparse` that
+hangs. A test generates the page and fails if it differs.
 
 The sentence is not found by knowing the protocol. A hang is a state in which nobody can go on, and
-most of those who wait there wait for somebody who waits, too. Warplock follows these waits to one
-that nobody else can end:
+most of those who wait there wait for somebody who waits, too. Warplock follows this chain of waits
+until it reaches a wait that no waiting member can end. The cause is why that wait cannot end:
 
 | Cause | What it means |
 | --- | --- |
@@ -26,7 +26,7 @@ that nobody else can end:
 | `bytes-surplus` | More bytes were delivered than expected, so that a later phase starts below zero. |
 | `overtaken` | A semaphore went past the exact value that is waited for. |
 | `uninitialized` | The barrier is never initialised. |
-| `no-place` | Who is waited for cannot start, because those who wait hold every place. |
+| `no-place` | The CTA that is waited for cannot start, because the waiting CTAs hold every place (resident slot). |
 | `circular` | Members wait for each other, and none of the above explains it. |
 
 JSON has the cause of a hang as `cause`. `warplock explain CAUSE` explains it.
@@ -121,5 +121,5 @@ fn whoever_comes_too_seldom_is_named() {
     let tiles = "known_bugs/phantom_tile.wlk";
     insta::assert_snapshot!(first(tiles, &["S=2", "REAL=3", "T=8"]), @"S = 2, T = 8, REAL = 3: empty[1] takes 2 arrivals, 1 came (math[0]), and load waits for the rest (line 18): math[1] arrives once and has ended");
     let warps = "known_bugs/named_count.wlk";
-    insta::assert_snapshot!(first(warps, &["W=4"]), @"W = 4: bar[2] takes 64 threads, 32 came (epilogue_load), and nobody else comes (line 16): 5 warps come in all, 2 to a round, and load[0..4] filled 2 before");
+    insta::assert_snapshot!(first(warps, &["W=4"]), @"W = 4: bar[2] takes 64 threads, 32 came (epilogue_load), and nobody else comes (line 16): 5 warps come in all, 2 for each completion, and load[0..4] completed 2 before");
 }

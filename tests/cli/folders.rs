@@ -172,11 +172,11 @@ fn what_is_wrong_with_a_folder_is_said() {
     --- stderr
     error: no protocols (.wlk) and no compiled kernels (.ptx, .mlir, .cubin, .fatbin, .so, .o, .a) below none
     ");
-    insta::assert_snapshot!(folder.run(&["check", "damaged", "--arch", "sm_90"]), @"
+    insta::assert_snapshot!(folder.run(&["check", "damaged", "--arch", "sm_90"]), @r"
     exit 2
     --- stdout
     --- stderr
-    error: damaged is a folder, about which --arch says nothing
+    error: --arch has no effect on damaged, which is a folder
     hint: leave --arch out, or give the .cu file or the binary
     ");
     insta::assert_snapshot!(folder.run(&["check", "-q", "damaged"]), @"

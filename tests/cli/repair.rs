@@ -18,7 +18,7 @@ fn the_count_of_a_named_barrier_changes_at_every_use() {
     insta::assert_snapshot!(shown, @r"
     exit 0
     --- stdout
-    p.wlk: deadlock: REFUTED at W = 2: bar[2] takes 64 threads, 32 came (epilogue_load), and nobody else comes (line 16): 3 warps come in all, 2 to a round, and load[0] and load[1] filled one before
+    p.wlk: deadlock: REFUTED at W = 2: bar[2] takes 64 threads, 32 came (epilogue_load), and nobody else comes (line 16): 3 warps come in all, 2 for each completion, and load[0] and load[1] completed one before
     repair 1: `bar[2]` takes 32 * (W + 1) threads
       --> p.wlk:12
       -     arrive bar[2] 64
@@ -34,7 +34,7 @@ fn the_count_of_a_named_barrier_changes_at_every_use() {
       +         arrive bar[2] 64
       +     }
       deadlock, early_completion, over_arrival PROVED
-    16 edits tried: 2 proved, 14 refuted, 0 do less than before, 0 the same as another, 0 not decided
+    16 edits tried: 2 repairs, 14 refuted, 0 do less than before, 0 the same as another, 0 not decided
     --- stderr
     ");
 }
@@ -58,7 +58,7 @@ fn a_wait_that_never_passes_may_be_guarded() {
       -     for tile in 0..TILES {
       +     for tile in 0..TILES + 1 {
       deadlock, early_completion, early_pass, lapped_wait, over_arrival PROVED
-    22 edits tried: 2 proved, 20 refuted, 0 do less than before, 0 the same as another, 0 not decided; 33 left
+    22 edits tried: 2 repairs, 20 refuted, 0 do less than before, 0 the same as another, 0 not decided; 33 left
     --- stderr
     ");
 }
@@ -81,7 +81,7 @@ fn a_barrier_for_each_stage() {
       -         wait arrived t % 2
       +         wait arrived[t % D] t / D % 2
       deadlock, early_completion, early_pass, lapped_wait, over_arrival PROVED
-    55 edits tried: 1 proved, 54 refuted, 0 do less than before, 0 the same as another, 0 not decided
+    55 edits tried: 1 repairs, 54 refuted, 0 do less than before, 0 the same as another, 0 not decided
     --- stderr
     ");
 }
@@ -111,7 +111,7 @@ fn the_rank_is_found_for_the_published_lock_value() {
       -         wait dq[m] == n
       +         wait dq[m] == count(j in 0..n where visits[j, m])
       deadlock PROVED
-    2 edits tried: 1 proved, 1 refuted, 0 do less than before, 0 the same as another, 0 not decided; 28 left
+    2 edits tried: 1 repairs, 1 refuted, 0 do less than before, 0 the same as another, 0 not decided; 28 left
     --- stderr
     ");
 }
@@ -166,7 +166,7 @@ fn doing_nothing_is_no_repair() {
     --- stdout
     alone.wlk: deadlock: REFUTED at N = 1: only waits for ready >= 1 (line 8), but ready stays 0 and nobody adds to it: only only itself would, after that wait
     no repair found
-    14 edits tried: 0 proved, 12 refuted, 2 do less than before, 0 the same as another, 0 not decided
+    14 edits tried: 0 repairs, 12 refuted, 2 do less than before, 0 the same as another, 0 not decided
     --- stderr
     ");
 }

@@ -73,10 +73,10 @@ fn a_pipeline_of_predicated_copies() {
     ");
     // The parity turns one round late.
     let late = PIPELINE.replace("mov.b32 %r12, 0;", "mov.b32 %r12, 1;");
-    insta::assert_snapshot!(check("deadlock", entry(&late)), @"
+    insta::assert_snapshot!(check("deadlock", entry(&late)), @r"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 first waits for memory_bar[0] with parity 1 (line 41), which passes only before memory_bar[0] completes, and warp0 completed it (line 24): who waits for a completion starts with parity 0
+    kernel.ptx: deadlock: REFUTED at p_n = 1: warp0 first waits for memory_bar[0] with parity 1 (line 41). On a new mbarrier that wait passes at once, but warp0 has completed phase 0 (line 24). A first wait for a completion uses parity 0
     --- stderr
     ");
     // Nothing is expected in the last round, but it is waited for.

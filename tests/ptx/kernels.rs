@@ -62,12 +62,12 @@ fn a_matrix_vector_product() {
 
 #[test]
 fn a_stencil_with_named_barriers() {
-    insta::assert_snapshot!(check("stencil.ptx", &[]), @"
+    insta::assert_snapshot!(check("stencil.ptx", &[]), @r"
     exit 1
     --- stdout
     stencil.ptx:stencil: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 50 obligations of the order rule hold
     stencil.ptx:stencil_without_first_arrival: deadlock: REFUTED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (line 419) for warps1_3[0] to come to cta_bar[1], warps1_3[0] (line 343) for warp0 to come to cta_bar[3]
-    stencil.ptx:stencil_counts_consumers_only: deadlock: REFUTED at param_2 = 1: cta_bar[3] takes 96 threads, 32 came (warps1_3[2]), and nobody else comes (line 619): 4 warps come in all, 3 to a round, and warp0, warps1_3[0] and warps1_3[1] filled one before
+    stencil.ptx:stencil_counts_consumers_only: deadlock: REFUTED at param_2 = 1: cta_bar[3] takes 96 threads, 32 came (warps1_3[2]), and nobody else comes (line 619): 4 warps come in all, 3 for each completion, and warp0, warps1_3[0] and warps1_3[1] completed one before
     --- stderr
     ");
 }

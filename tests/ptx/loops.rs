@@ -509,10 +509,10 @@ fn a_place_of_a_signed_number() {
     kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
     --- stderr
     ");
-    insta::assert_snapshot!(ring(4, begin, place, &moved(0), &moved(1)), @"
+    insta::assert_snapshot!(ring(4, begin, place, &moved(0), &moved(1)), @r"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: warp1 first waits for ring_bar[1] with parity 1 (line 70), which passes only before ring_bar[1] completes, and warp0 completed it (line 48): who waits for a completion starts with parity 0
+    kernel.ptx: deadlock: REFUTED at p_n = 2: warp1 first waits for ring_bar[1] with parity 1 (line 70). On a new mbarrier that wait passes at once, but warp0 has completed phase 0 (line 48). A first wait for a completion uses parity 0
     --- stderr
     ");
 }

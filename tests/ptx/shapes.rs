@@ -661,10 +661,10 @@ fn tiles_that_are_loaded_one_ahead() {
     persistent.ptx: deadlock: REFUTED at param_1_per_cta = 1: nobody arrives at full_bar[0], for which warp0 waits (line 398): no other statement arrives there
     --- stderr
     ");
-    insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead_late_phase"), @"
+    insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead_late_phase"), @r"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at param_1_per_cta = 2: warp0 first waits for full_bar[1] with parity 1 (line 645), which passes only before full_bar[1] completes, and warp0 completed it (line 609): who waits for a completion starts with parity 0
+    persistent.ptx: deadlock: REFUTED at param_1_per_cta = 2: warp0 first waits for full_bar[1] with parity 1 (line 645). On a new mbarrier that wait passes at once, but warp0 has completed phase 0 (line 609). A first wait for a completion uses parity 0
     --- stderr
     ");
 }

@@ -188,10 +188,10 @@ fn rings_of_seven() {
     kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 21 obligations of the cut rule hold
     --- stderr
     ");
-    insta::assert_snapshot!(of_seven(7, 4, "not.b32 %r24, %r23;\n"), @"
+    insta::assert_snapshot!(of_seven(7, 4, "not.b32 %r24, %r23;\n"), @r"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: warp1 first waits for empty_bar[0] with parity 1 (line 259), which passes only before empty_bar[0] completes, and warp0 completed it (line 147): who waits for a completion starts with parity 0
+    kernel.ptx: deadlock: REFUTED at p_n = 1: warp1 first waits for empty_bar[0] with parity 1 (line 259). On a new mbarrier that wait passes at once, but warp0 has completed phase 0 (line 147). A first wait for a completion uses parity 0
     --- stderr
     ");
 }
@@ -380,16 +380,16 @@ fn rounds_that_are_left_out() {
     kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 37 obligations of the cut rule hold
     --- stderr
     ");
-    insta::assert_snapshot!(rounds(&first, &skipped("SECOND", &[4, 5])), @"
+    insta::assert_snapshot!(rounds(&first, &skipped("SECOND", &[4, 5])), @r"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 4: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 44): 7 warps come in all, 2 to a round, and warp0 and warp1 filled 3 before
+    kernel.ptx: deadlock: REFUTED at p_n = 4: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 44): 7 warps come in all, 2 for each completion, and warp0 and warp1 completed 3 before
     --- stderr
     ");
-    insta::assert_snapshot!(rounds(&first, &skipped("SECOND", &[3])), @"
+    insta::assert_snapshot!(rounds(&first, &skipped("SECOND", &[3])), @r"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 6: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 42): 9 warps come in all, 2 to a round, and warp0 and warp1 filled 4 before
+    kernel.ptx: deadlock: REFUTED at p_n = 6: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 42): 9 warps come in all, 2 for each completion, and warp0 and warp1 completed 4 before
     --- stderr
     ");
 }

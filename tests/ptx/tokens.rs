@@ -81,10 +81,10 @@ fn two_buffers_with_tokens() {
     // The producer does not wait for an empty buffer, and so completes the phase of `filled` by itself.
     let ahead =
         "mbarrier.arrive.shared.b64 %rd1, [%r6];\nmbarrier.arrive.shared.b64 %rd2, [%r6+16];";
-    insta::assert_snapshot!(check(64, &double_buffer(64, 64, ahead, FIRST, EMPTY)), @"
+    insta::assert_snapshot!(check(64, &double_buffer(64, 64, ahead, FIRST, EMPTY)), @r"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 3: warp1 first waits for bar_bar_16[0] with parity 1 (line 44), which passes only before bar_bar_16[0] completes, and warp0 completed it (line 31): who waits for a completion starts with parity 0
+    kernel.ptx: deadlock: REFUTED at p_n = 3: warp1 first waits for bar_bar_16[0] with parity 1 (line 44). On a new mbarrier that wait passes at once, but warp0 has completed phase 0 (line 31). A first wait for a completion uses parity 0
     --- stderr
     ");
     // More arrive than are expected: whose phase is whose is not known.

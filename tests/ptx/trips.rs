@@ -75,16 +75,16 @@ fn strides_that_differ() {
     --- stderr
     ");
     let faster = "shl.b32 %r4, %r2, 1;\nmul.lo.s32 %r5, %r3, 3;";
-    insta::assert_snapshot!(strides(twice, faster, lt), @"
+    insta::assert_snapshot!(strides(twice, faster, lt), @r"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 3, ctaid_x = 0, nctaid_x = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 28): 3 warps come in all, 2 to a round, and warp0 and warp1 filled one before
+    kernel.ptx: deadlock: REFUTED at p_n = 3, ctaid_x = 0, nctaid_x = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 28): 3 warps come in all, 2 for each completion, and warp0 and warp1 completed one before
     --- stderr
     ");
-    insta::assert_snapshot!(strides(twice, twice, ["lt", "le"]), @"
+    insta::assert_snapshot!(strides(twice, twice, ["lt", "le"]), @r"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2, ctaid_x = 0, nctaid_x = 1: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 39): 3 warps come in all, 2 to a round, and warp0 and warp1 filled one before
+    kernel.ptx: deadlock: REFUTED at p_n = 2, ctaid_x = 0, nctaid_x = 1: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 39): 3 warps come in all, 2 for each completion, and warp0 and warp1 completed one before
     --- stderr
     ");
 }
@@ -111,10 +111,10 @@ fn loops_written_out_by_hand() {
     kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 15 obligations of the cut rule hold
     --- stderr
     ");
-    insta::assert_snapshot!(hand_written("", 64, &code("gt")), @"
+    insta::assert_snapshot!(hand_written("", 64, &code("gt")), @r"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 27): 3 warps come in all, 2 to a round, and warp0 and warp1 filled one before
+    kernel.ptx: deadlock: REFUTED at p_n = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 27): 3 warps come in all, 2 for each completion, and warp0 and warp1 completed one before
     --- stderr
     ");
 }

@@ -7,19 +7,19 @@
 //! | before | after | why |
 //! |---|---|---|
 //! | `for i in a..b { B }`, `b - a` is at most 0 | nothing | no iteration |
-//! | `for i in a..b { B }`, `b - a` is 1 | `i = a B` | one iteration |
+//! | `for i in a..b { B }`, `b - a` is 1 | `i = a; B` | one iteration |
 //! | `if c { for i in a..b { B } }`, `c` holds wherever `a < b` | the loop | where `c` does not hold, no iteration |
 //! | `for i in a..b { B if c { break } }`, `c` implies `i >= b - 1` | `for i in a..b { B }` | nothing follows |
-//! | `if a < b { B } for i in a + 1..b { B }` | `for i in a..b { B }` | `B` does not say `i` |
+//! | `if a < b { B } for i in a + 1..b { B }` | `for i in a..b { B }` | `B` does not mention `i` |
 //!
-//! A parameter with one value, by its domain and plain assumptions, is that value where lengths of loops are compared.
-//! Comparisons are of polynomials, and whether they are never negative is read off their shape and the domain.
+//! Where lengths of loops are compared, a parameter whose domain and plain assumptions leave one value is replaced by it.
+//! Lengths are compared as polynomials; whether one is never negative is read off its shape and the domain.
 //! Nothing moves past what could change it: bounds and conditions do not depend on what the loop assigns to, and a
 //! body with a `break` of its own stays in its loop.
 //!
-//! What is left out is evaluated all the same. So an expression is only left out if its shape and the domain
-//! show that it is defined (`evident` in [`super::defined`]); everything else about definedness is stated from the
-//! untouched text. A body that is left out is never executed.
+//! The original program still evaluates the bounds and conditions that a rewriting removes. So one is removed only if its
+//! shape and the domain show that it is defined (`evident` in [`super::defined`]); everything else about definedness is stated from the
+//! untouched text. A body that is removed never runs in the original either.
 
 #[cfg(test)]
 mod tests;

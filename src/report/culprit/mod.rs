@@ -1,10 +1,10 @@
 //! What made a run hang: one cause and one sentence.
 //!
-//! A stuck state is full of members that wait for each other. One of them waits in vain for a
-//! reason that nobody else can help: a member that was counted on is kept away by an `if`, bytes
-//! that nobody delivers, a phase that went by. `obstacle` says that of every wait, from the
-//! programs, the program counters and what came in which phase (`history`); `chain` follows
-//! the waits to it; `absent` says who was counted on and what keeps it away; `sentence` puts it
+//! A stuck state is full of members that wait for each other. One of them cannot be released by any
+//! other: an `if` keeps a needed member away, nobody delivers the missing bytes, or the phase has
+//! already passed. `obstacle` finds, for each wait, why it cannot pass. It uses the programs, the
+//! program counters, and which arrivals and bytes came in which phase (`history`). `chain` follows
+//! the waits to that one; `absent` says who was counted on and what keeps it away; `sentence` puts it
 //! into words. Nothing here knows a shape of protocol.
 
 mod absent;

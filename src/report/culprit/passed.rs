@@ -36,13 +36,13 @@ impl Teller<'_> {
             let out = text(format!("{name} first waits for {cell} with parity 1"))
                 .line(self.line(op))
                 .text(format!(
-                    ", which passes only before {cell} completes, and {by} completed it"
+                    ". On a new mbarrier that wait passes at once, but {by} has completed phase 0"
                 ));
             let out = match at {
                 Some(at) => out.line(at),
                 None => out,
             };
-            return out.text(": who waits for a completion starts with parity 0");
+            return out.text(". A first wait for a completion uses parity 0");
         }
         let out = text(format!(
             "{name} is lapped: it still waits for phase {awaited} of {cell}"

@@ -345,7 +345,7 @@ impl Teller<'_> {
             members.sort_unstable();
             members.dedup();
             return head.text(format!(
-                ": {planned} warps come in all, {warps} to a round, and {} filled {} before",
+                ": {planned} warps come in all, {warps} for each completion, and {} completed {} before",
                 self.names(&members),
                 if completed == 1 {
                     "one".to_owned()

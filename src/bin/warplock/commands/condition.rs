@@ -84,7 +84,9 @@ fn shown(name: &str, protocol: &Protocol, outcome: &Outcome, style: Style, quiet
     };
     let mut out = match (outcome.is_proved(), formula.never(), formula.always()) {
         (true, true, _) => format!("{file}: never hangs\n"),
-        (false, true, _) => format!("{file}: no hang found, and not proved that there is none\n"),
+        (false, true, _) => {
+            format!("{file}: no hang found, but freedom from deadlock is not proved\n")
+        }
         (_, _, true) => format!("{file}: hangs at every value that was tried\n"),
         (true, ..) => format!("{file}: hangs iff {}\n", formula.text(&names)),
         (false, ..) => format!(
@@ -130,18 +132,18 @@ fn samples(outcome: &Outcome, quiet: bool) -> String {
     let clear = outcome.samples.len() - hang;
     let place = match outcome.region.is_empty() {
         true => String::new(),
-        false => format!(" in {} and beyond", outcome.region),
+        false => format!(" (all of {}, and some beyond)", outcome.region),
     };
     let open = match outcome.open {
         0 => String::new(),
-        open => format!(", {open} undecided"),
+        open => format!(", {open} are undecided"),
     };
-    let never = outcome.formula.as_ref().is_some_and(Formula::never);
-    let what = match never {
-        true => "tried",
-        false => "inside: checked, not proved",
+    // A sample that hangs is inside of the formula, and one that does not is outside: it fits them all.
+    let inside = match &outcome.formula {
+        Some(formula) if !formula.never() => "  inside: nothing is proved\n",
+        _ => "",
     };
-    format!("  {what}: {hang} points hang, {clear} do not{open}{place}\n")
+    format!("{inside}  tried: {hang} points hang, {clear} do not{open}{place}\n")
 }
 
 /// Which samples hang, over the two parameters that the formula is about; the others are at the

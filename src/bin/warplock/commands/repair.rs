@@ -170,7 +170,7 @@ fn shown(
                 proved(&outcome.properties)
             ),
             Some(open) => format!(
-                "{file}: nothing is known to repair: {} is {}\n",
+                "{file}: no property was refuted, so there is nothing to repair; {} is {}\n",
                 open.property.name(),
                 open.verdict.word()
             ),
@@ -198,7 +198,7 @@ fn shown(
         out.push_str("no repair found\n");
     }
     if !quiet {
-        out.push_str(&tally(&outcome.tally, total));
+        out.push_str(&tally(&outcome.tally));
     }
     Ok(out)
 }
@@ -244,14 +244,14 @@ fn diff(name: &str, protocol: &Protocol, repair: &Repair, style: Style) -> Strin
     out
 }
 
-fn tally(tally: &Tally, proved: usize) -> String {
+fn tally(tally: &Tally) -> String {
     let edits = if tally.tried == 1 { "edit" } else { "edits" };
     let left = match tally.left {
         0 => String::new(),
         left => format!("; {left} left"),
     };
     format!(
-        "{} {edits} tried: {proved} proved, {} refuted, {} do less than before, {} the same as another, {} not decided{left}\n",
-        tally.tried, tally.refuted, tally.idle, tally.same, tally.open
+        "{} {edits} tried: {} repairs, {} refuted, {} do less than before, {} the same as another, {} not decided{left}\n",
+        tally.tried, tally.repairs, tally.refuted, tally.idle, tally.same, tally.open
     )
 }

@@ -94,7 +94,7 @@ pub fn closed(name: String, archs: &[u32]) -> Input {
         facts: Facts::default(),
         one_of_many: false,
         content: Content::Closed(format!(
-            "it holds machine code for {archs} without PTX, of which nothing can be said"
+            "it contains machine code for {archs} and no PTX; machine code alone cannot be checked"
         )),
     }
 }

@@ -51,7 +51,7 @@ pub fn cuda(path: &Path, compiler: &Compiler, session: &Session) -> Result<Input
     fs::File::open(path).map_err(|error| Failure::file("read", path, error))?;
     let Some(program) = nvcc::find(&|name| std::env::var_os(name)) else {
         return Err(Failure::input(format!(
-            "{name} is CUDA C++, and no nvcc is on PATH, in CUDA_HOME or among the Python packages"
+            "{name} is CUDA C++, and no nvcc is on PATH, in CUDA_HOME, CUDA_PATH or /usr/local/cuda, or among the Python packages"
         ))
         .hint(format!("install it: {}", nvcc::INSTALL)));
     };

@@ -280,7 +280,7 @@ fn file(
 fn says_nothing(path: &Path, what: &str, option: &str) -> Failure {
     let name = sources::name_of(path);
     Failure::input(format!(
-        "{name} is a {what}, about which {option} says nothing"
+        "{option} has no effect on {name}, which is a {what}"
     ))
     .hint(format!(
         "leave {option} out, or give the .cu file or the binary"

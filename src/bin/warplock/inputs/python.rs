@@ -31,7 +31,7 @@ pub fn run(path: &Path, compiler: &Compiler, session: &Session) -> Result<Inputs
     let name = sources::name_of(path);
     if let [_, ..] = compiler.nvcc_option.as_slice() {
         return Err(Failure::input(format!(
-            "{name} is not compiled by nvcc, so --nvcc-option says nothing"
+            "--nvcc-option has no effect on {name}, which is not compiled by nvcc"
         ))
         .hint("leave --nvcc-option out"));
     }
@@ -101,7 +101,8 @@ fn python() -> Result<PathBuf, Failure> {
         .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
     let mut programs = candidates.filter(|path| fs::metadata(path).is_ok_and(|f| f.is_file()));
     programs.next().ok_or_else(|| {
-        Failure::input("no python3 is on PATH").hint("install it, as with apt install python3")
+        Failure::input("no python3 and no python in the virtual environment or on PATH")
+            .hint("install it, as with apt install python3")
     })
 }
 

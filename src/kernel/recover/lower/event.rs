@@ -1,4 +1,4 @@
-//! Events with integers as their operands.
+//! Lowers events: their operands become integer expressions.
 
 use super::Lowerer;
 use super::Result;

@@ -1,9 +1,9 @@
 //! Registers whose change depends on the index of their loop modulo a number, such as `phase ^= (i % S == S - 1)`.
 //!
 //! Let `next(v, i)` be what the register is after iteration `i` that began with `v`. If `next` depends on `i` only modulo `P`,
-//! the register is a function of the pair of its value and `i mod P`. If it is back at its first value after `m * P`
-//! iterations, for the least such `m`, its values repeat with that period from then on, by induction. So the
-//! values of one period, computed with words, are its values in every iteration.
+//! the next value depends only on the current value and `i mod P`. Let `m` be the least number such that the register has its
+//! first value again after `m * P` iterations. Then its values repeat with period `m * P`, by induction. So one
+//! period, evaluated with words of the machine, gives the value in every iteration.
 
 use super::Lowerer;
 use super::table::periodic;

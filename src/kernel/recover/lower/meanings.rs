@@ -1,8 +1,8 @@
 //! What the phis mean at a point of the role.
 //!
-//! Behind a branch, a loop inside of it may have left a phi with a value, or have moved the variable of the role that stood
-//! for another. Such a meaning holds only where the branch was taken, or was not, and is kept with that
-//! condition. A term that needs it stands below a choice by the same condition.
+//! After a branch, a phi may have its value from a loop inside of the branch, or that loop may have changed the variable of the
+//! role that represented another phi. Such a meaning holds only on one side of the branch, so it is kept with the
+//! branch's condition. A term that uses it is an operand of a select on the same condition.
 
 use std::collections::BTreeMap;
 

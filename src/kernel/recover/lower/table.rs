@@ -1,4 +1,4 @@
-//! Values by the state of a machine, as numbers of its steps.
+//! Terms that depend on the state of a machine (a recurrence that comes around), as functions of its step count.
 
 use super::Lowerer;
 use super::meanings::Meaning;
