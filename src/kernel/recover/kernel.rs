@@ -2,12 +2,14 @@
 
 use crate::ir::Kernel;
 use crate::ir::Location;
+use crate::recover::branches::straighten;
 use crate::recover::bytes;
 use crate::recover::graph::Graph;
-use crate::recover::inputs::quotients;
 use crate::recover::lower::Inputs;
 use crate::recover::lower::lower;
 use crate::recover::lower::register;
+use crate::recover::number::Atomic;
+use crate::recover::quotients::quotients;
 use crate::recover::reroll::reroll;
 use crate::recover::rewrite::renumber;
 use crate::recover::rewrite::trim;
@@ -16,6 +18,7 @@ use crate::recover::sketch::Role;
 use crate::recover::slice::Slice;
 use crate::recover::tree::Arena;
 use crate::recover::tree::Obstacle;
+use crate::recover::unrolled::roll;
 use crate::recover::walk::Place;
 use crate::recover::walk::walk;
 
@@ -126,6 +129,16 @@ pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
     if arena.looked_ahead {
         inputs.assumptions.insert(OVERTAKEN.to_owned());
     }
+    quotients(&mut roles, &mut inputs);
+    let ranges = inputs.all.iter().zip(0..);
+    let ranges = ranges
+        .map(|(input, number)| (Atomic::Input(number), input.range))
+        .collect();
+    for role in &mut roles {
+        roll(&mut role.lines);
+        straighten(&mut role.lines, &ranges);
+    }
+    // What is behind the branches and loops that are gone may have been in the way.
     quotients(&mut roles, &mut inputs);
     Ok(Roles {
         all: roles,

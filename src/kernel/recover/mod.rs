@@ -1,6 +1,8 @@
 //! From a kernel to its roles over integers, and to their text: a slice of the graph is walked with terms, what loops carry
 //! is solved, and what the warps do is lowered, put together and written.
 
+mod alike;
+mod branches;
 mod bytes;
 mod copies;
 mod family;
@@ -12,6 +14,7 @@ pub mod lower;
 mod meet;
 pub mod number;
 mod operands;
+mod quotients;
 mod ready;
 pub mod recurrence;
 mod reroll;
@@ -21,6 +24,7 @@ pub mod sketch;
 pub mod slice;
 pub mod term;
 pub mod tree;
+mod unrolled;
 pub mod walk;
 mod write;
 mod written;

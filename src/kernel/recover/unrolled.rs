@@ -1,0 +1,264 @@
+//! Undoes loop unrolling: a body that is so many copies of one body becomes that body, in a loop that runs so many times as
+//! often, and the rounds behind the loop that are left over become part of it.
+//!
+//! `for i in 0..n / 2 { wait b[0] i % 2; wait b[1] i % 2 } if n % 2 != 0 { wait b[0] n / 2 % 2 }` is
+//! `for i in 0..n { wait b[i % 2] i / 2 % 2 }`.
+//!
+//! What is guessed for a number of the body is put back in for each copy, and has to be the number there. So the two
+//! texts are the same program. A body that does the same several times is left as it is, unless rounds are left over:
+//! the author wrote it like that.
+
+use crate::recover::alike::every;
+use crate::recover::alike::listed;
+use crate::recover::alike::named_as;
+use crate::recover::alike::same;
+use crate::recover::alike::shape;
+use crate::recover::number::Atomic;
+use crate::recover::number::Condition;
+use crate::recover::number::Number;
+use crate::recover::rewrite::replace;
+use crate::recover::sketch::Line;
+
+/// Rolls up the loops in lines.
+pub fn roll(lines: &mut Vec<Line>) {
+    for line in lines.iter_mut() {
+        match line {
+            Line::For { body, .. } => roll(body),
+            Line::If {
+                then, otherwise, ..
+            } => {
+                roll(then);
+                roll(otherwise);
+            }
+            _ => {}
+        }
+    }
+    let mut at = 0;
+    while at < lines.len() {
+        let rolled = rolled(&lines[at]);
+        let behind = lines.get(at + 1);
+        let whole = rolled
+            .iter()
+            .map(|(_, line)| line)
+            .chain([&lines[at]])
+            .find_map(|line| with_rest(line, behind?));
+        if let Some(whole) = whole {
+            lines[at] = whole;
+            lines.remove(at + 1);
+        } else if let Some((_, line)) = rolled.into_iter().find(|(differ, _)| *differ) {
+            lines[at] = line;
+        }
+        at += 1;
+    }
+}
+
+/// Loops over one copy of what a body holds several copies of, and whether the copies differ.
+fn rolled(line: &Line) -> Vec<(bool, Line)> {
+    let Line::For {
+        index,
+        count,
+        body,
+        location,
+    } = line
+    else {
+        return Vec::new();
+    };
+    let copies = (2..=body.len())
+        .rev()
+        .filter(|copies| body.len() % copies == 0);
+    let one = |copies: usize| {
+        let parts: Vec<&[Line]> = body.chunks(body.len() / copies).collect();
+        let first = shape(parts[0]);
+        if !parts.iter().all(|part| shape(part) == first) {
+            return None;
+        }
+        let numbers: Vec<Vec<Number>> = parts
+            .iter()
+            .map(|part| listed(&named_as(part, parts[0])))
+            .collect();
+        let fitted: Option<Vec<Number>> = (0..numbers[0].len())
+            .map(|at| {
+                let each: Vec<&Number> = numbers.iter().map(|part| &part[at]).collect();
+                fit(&each, *index)
+            })
+            .collect();
+        let mut fitted = fitted?.into_iter();
+        let mut one = parts[0].to_vec();
+        every(&mut one, &mut |number| {
+            *number = fitted.next().unwrap_or_default();
+        });
+        let line = Line::For {
+            index: *index,
+            count: count.times(i128::try_from(copies).ok()?)?,
+            body: one,
+            location: location.clone(),
+        };
+        let differ = numbers.iter().any(|part| *part != numbers[0]);
+        Some((differ, line))
+    };
+    copies.filter_map(one).collect()
+}
+
+/// The number over the index of the rolled loop that is each of these in its copy.
+fn fit(each: &[&Number], index: u32) -> Option<Number> {
+    let copies = i128::try_from(each.len()).ok()?;
+    let own = Number::of(Atomic::Index(index));
+    let is = |fitted: &Number| {
+        each.iter().zip(0..).all(|(wanted, copy)| {
+            let at = own
+                .times(copies)
+                .and_then(|n| n.plus(&Number::constant(copy)));
+            at.and_then(|at| {
+                fitted.replaced(&|atomic| (*atomic == Atomic::Index(index)).then(|| at.clone()))
+            })
+            .is_some_and(|number| number == **wanted)
+        })
+    };
+    let difference = |copy: usize| each[copy].minus(each[0])?.as_constant();
+    let step = |copy: i128| difference(usize::try_from(copy).ok()?);
+    let over = own.divided(copies)?;
+    // What the first copy is, over the index of the rolled loop.
+    let first =
+        each[0].replaced(&|atomic| (*atomic == Atomic::Index(index)).then(|| over.clone()))?;
+    let mut guesses = vec![each[0].clone()];
+    if let Some(step) = step(1) {
+        let linear = each[0].parts.get(&Atomic::Index(index)).copied();
+        let rest = each[0].minus(&own.times(linear.unwrap_or(0))?)?;
+        guesses.push(rest.plus(&own.times(step)?)?);
+    }
+    guesses.push(first.clone());
+    for slow in (1..copies).filter(|slow| copies % slow == 0) {
+        for turns in (2..=copies).filter(|turns| copies % (turns * slow) == 0) {
+            if let Some(step) = step(slow) {
+                let round = own.divided(slow)?;
+                guesses.push(first.plus(&round.remainder(turns)?.times(step)?)?);
+                if turns == 2 {
+                    let other = round.plus(&Number::constant(1))?.remainder(2)?;
+                    let greater = first.plus(&Number::constant(step))?;
+                    guesses.push(greater.plus(&other.times(-step)?)?);
+                }
+            }
+        }
+    }
+    // Nothing is subtracted where that can be said otherwise.
+    let subtracts = |number: &Number| number.parts.values().any(|factor| *factor < 0);
+    guesses.sort_by_key(subtracts);
+    guesses.into_iter().find(is).or_else(|| inside(each, index))
+}
+
+/// The same of what is divided, where all are a quotient or a remainder by one number.
+fn inside(each: &[&Number], index: u32) -> Option<Number> {
+    let parts: Option<Vec<_>> = each
+        .iter()
+        .map(|number| {
+            let mut parts = number.parts.iter();
+            parts.next().filter(|_| parts.next().is_none())
+        })
+        .collect();
+    let parts = parts?;
+    let (outer, factor) = parts[0];
+    let constant = each[0].constant;
+    let alike = |number: &&Number| number.constant == constant;
+    if !each.iter().all(alike) || !parts.iter().all(|(_, other)| *other == factor) {
+        return None;
+    }
+    let of = |atomic: &Atomic| match (atomic, outer) {
+        (Atomic::Quotient(inner, divisor), Atomic::Quotient(_, wanted))
+        | (Atomic::Remainder(inner, divisor), Atomic::Remainder(_, wanted))
+            if divisor == wanted =>
+        {
+            Some((**inner).clone())
+        }
+        _ => None,
+    };
+    let inner: Option<Vec<Number>> = parts.iter().map(|(atomic, _)| of(atomic)).collect();
+    let inner = inner?;
+    let inner = fit(&inner.iter().collect::<Vec<_>>(), index)?;
+    let number = match outer {
+        Atomic::Quotient(_, divisor) => inner.divided(*divisor)?,
+        Atomic::Remainder(_, divisor) => inner.remainder(*divisor)?,
+        _ => return None,
+    };
+    number.times(*factor)?.plus(&Number::constant(constant))
+}
+
+/// A loop together with the rounds that it leaves over.
+fn with_rest(line: &Line, behind: &Line) -> Option<Line> {
+    let Line::For {
+        index,
+        count,
+        body,
+        location,
+    } = line
+    else {
+        return None;
+    };
+    let round = |at: &Number| {
+        let mut copy = body.clone();
+        replace(&mut copy, &|atomic| {
+            (*atomic == Atomic::Index(*index)).then(|| at.clone())
+        });
+        copy
+    };
+    // `count` is `d * (x / d)` and more: behind it come `x % d` rounds.
+    count.parts.iter().find_map(|(part, factor)| {
+        let Atomic::Quotient(inner, divisor) = part else {
+            return None;
+        };
+        if factor != divisor {
+            return None;
+        }
+        let left = inner.remainder(*divisor)?;
+        let rest = match behind {
+            Line::For {
+                index: own,
+                count: times,
+                body: rest,
+                ..
+            } if *times == left => {
+                let at = count.plus(&Number::of(Atomic::Index(*own)))?;
+                same(&round(&at), rest)
+            }
+            Line::If {
+                condition,
+                then,
+                otherwise,
+                ..
+            } if *divisor == 2 => {
+                let (rest, none) = if is_odd(condition, &left) {
+                    (then, otherwise)
+                } else if is_odd(&condition.clone().negated()?, &left) {
+                    (otherwise, then)
+                } else {
+                    return None;
+                };
+                none.is_empty() && same(&round(count), rest)
+            }
+            _ => false,
+        };
+        rest.then(|| {
+            let whole = count
+                .minus(&Number::of(part.clone()).times(*factor)?)?
+                .plus(inner)?;
+            Some(Line::For {
+                index: *index,
+                count: whole,
+                body: body.clone(),
+                location: location.clone(),
+            })
+        })?
+    })
+}
+
+/// Whether a condition says that a number that is 0 or 1 is 1.
+pub fn is_odd(condition: &Condition, bit: &Number) -> bool {
+    let one_less = bit.minus(&Number::constant(1));
+    match condition {
+        Condition::NotZero(number) => number == bit || bit.times(-1).as_ref() == Some(number),
+        Condition::AtLeastZero(number) => Some(number) == one_less.as_ref(),
+        Condition::Zero(number) => {
+            Some(number) == one_less.as_ref() || number.times(-1) == one_less
+        }
+        _ => false,
+    }
+}
