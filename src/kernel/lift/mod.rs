@@ -5,6 +5,7 @@ use crate::recover::Obstacle;
 use crate::recover::Roles;
 use crate::recover::Shape;
 use crate::recover::are_free;
+use crate::recover::behind_expectations;
 use crate::recover::meet_alike;
 use crate::recover::roles;
 use crate::recover::text;
@@ -26,7 +27,7 @@ pub struct Lift {
 /// Recovers the protocol of a kernel. One that differs from the kernel in a run is an obstacle, too.
 pub fn lift(kernel: &Kernel, shape: Shape) -> Result<Lift, Obstacle> {
     let Roles {
-        all: roles,
+        all: mut roles,
         inputs,
         mut arena,
     } = roles(kernel, shape)?;
@@ -38,6 +39,9 @@ pub fn lift(kernel: &Kernel, shape: Shape) -> Result<Lift, Obstacle> {
             ),
             location: difference.location(),
         })?;
+    for role in &mut roles {
+        behind_expectations(&mut role.lines);
+    }
     let checked = validation.to_string();
     let text = text(kernel, shape, &roles, &inputs, &checked)?;
     Ok(Lift {
