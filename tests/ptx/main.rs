@@ -9,6 +9,7 @@ mod counters;
 mod data;
 mod errors;
 mod frameworks;
+mod graph;
 mod grids;
 mod hand_written;
 mod instructions;

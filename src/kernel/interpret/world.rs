@@ -115,6 +115,15 @@ impl<'a> World<'a> {
             let Some((space, address)) = self.layout.address(crate::ir::VariableId(index)) else {
                 continue;
             };
+            if let Some(arrivals) = variable.arrivals {
+                let ends = address + variable.size.unwrap_or(0);
+                let places = (address..ends).step_by(8);
+                for place in places.filter_map(|place| u32::try_from(place).ok()) {
+                    for cta in 0..self.ctas {
+                        self.mbarriers.insert((cta, place), Mbarrier::new(arrivals));
+                    }
+                }
+            }
             let memory = match space {
                 Space::Constant => &mut self.constant,
                 Space::Global => &mut self.global,

@@ -50,6 +50,8 @@ pub struct Variable {
     /// What it holds at the beginning, where it is declared with values. Empty otherwise, and where a
     /// value is an address, which only the linker knows.
     pub initial: Vec<u8>,
+    /// Of mbarriers that are there from the launch on: how many arrivals complete a phase of each.
+    pub arrivals: Option<u32>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

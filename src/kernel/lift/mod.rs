@@ -8,7 +8,9 @@ use crate::recover::are_free;
 use crate::recover::behind_expectations;
 use crate::recover::meet_alike;
 use crate::recover::roles;
+use crate::recover::settle;
 use crate::recover::text;
+use crate::recover::with_phases;
 use crate::validate::Validation;
 use crate::validate::validate;
 
@@ -26,6 +28,8 @@ pub struct Lift {
 
 /// Recovers the protocol of a kernel. One that differs from the kernel in a run is an obstacle, too.
 pub fn lift(kernel: &Kernel, shape: Shape) -> Result<Lift, Obstacle> {
+    let phased = with_phases(kernel, shape)?;
+    let kernel = phased.as_ref().unwrap_or(kernel);
     let Roles {
         all: mut roles,
         inputs,
@@ -42,8 +46,9 @@ pub fn lift(kernel: &Kernel, shape: Shape) -> Result<Lift, Obstacle> {
     for role in &mut roles {
         behind_expectations(&mut role.lines);
     }
+    let registers = settle(kernel, shape, &mut roles)?;
     let checked = validation.to_string();
-    let text = text(kernel, shape, &roles, &inputs, &checked)?;
+    let text = text(kernel, shape, &roles, &inputs, registers, &checked)?;
     Ok(Lift {
         text,
         exact,

@@ -192,6 +192,7 @@ impl<'a> Lower<'_, 'a> {
             size,
             alignment,
             initial: Vec::new(),
+            arrivals: None,
         });
         let result = self.build.register(address_width(space));
         self.build.push(OperationKind::AddressOf {

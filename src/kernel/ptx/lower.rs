@@ -330,6 +330,7 @@ impl<'k, 'a> Lowering<'k, 'a> {
             size: declared.size,
             alignment: declared.alignment,
             initial: declared.initial.clone(),
+            arrivals: None,
         });
         self.variables.insert(memory, id);
         Ok(id)

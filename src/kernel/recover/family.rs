@@ -117,8 +117,11 @@ pub fn each<'l>(lines: &'l [Line], with: &mut dyn FnMut(&'l Action, &'l Location
 }
 
 /// Finds the arrays.
+///
+/// `declared` gives the arrivals of mbarriers that a variable holds from the launch on.
 pub fn families(
     roles: &[Role],
+    declared: &dyn Fn(VariableId) -> Option<u32>,
     range_in: &dyn Fn(usize, &Atomic) -> Option<Range>,
 ) -> Result<Families, Obstacle> {
     let refuse = |reason: &str, location: &Location| Obstacle {
@@ -189,9 +192,10 @@ pub fn families(
         let last = offsets.last().copied().unwrap_or(base);
         let mut counts = BTreeSet::new();
         for place in &group {
-            match inits.get(place) {
-                Some(found) => counts.extend(found.iter().copied()),
-                None => {
+            match (inits.get(place), declared(place.1)) {
+                (Some(found), None) => counts.extend(found.iter().copied()),
+                (_, Some(arrivals)) => counts.extend([i128::from(arrivals)]),
+                (None, None) => {
                     return Err(refuse(
                         "an mbarrier is used that is never initialised",
                         &location,

@@ -51,6 +51,9 @@ pub struct Roles {
     pub arena: Arena,
 }
 
+/// How often loops are rolled up and branches left out, one behind the other.
+const MOST_TURNS: usize = 8;
+
 /// A wait that a test has spared is written where it would stand, later than the test.
 const OVERTAKEN: &str =
     "a phase that a test has found complete is not overtaken before the wait that the test spares";
@@ -135,8 +138,15 @@ pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
         .map(|(input, number)| (Atomic::Input(number), input.range))
         .collect();
     for role in &mut roles {
-        roll(&mut role.lines);
-        straighten(&mut role.lines, &ranges);
+        // Each may make room for the other.
+        for _ in 0..MOST_TURNS {
+            let before = role.lines.clone();
+            roll(&mut role.lines);
+            straighten(&mut role.lines, &ranges);
+            if role.lines == before {
+                break;
+            }
+        }
     }
     // What is behind the branches and loops that are gone may have been in the way.
     quotients(&mut roles, &mut inputs);

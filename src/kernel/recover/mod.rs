@@ -18,6 +18,7 @@ mod operands;
 mod quotients;
 mod ready;
 pub mod recurrence;
+mod registers;
 mod reroll;
 mod rewrite;
 mod simplify;
@@ -27,6 +28,7 @@ pub mod term;
 pub mod tree;
 mod unrolled;
 pub mod walk;
+mod warpgroups;
 mod write;
 mod written;
 
@@ -37,7 +39,9 @@ pub use kernel::Shape;
 pub use kernel::roles;
 pub use late::behind_expectations;
 pub use meet::meet_alike;
+pub use registers::settle;
 pub use tree::Obstacle;
+pub use warpgroups::with_phases;
 pub use write::text;
 
 #[cfg(test)]

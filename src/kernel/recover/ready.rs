@@ -4,6 +4,7 @@
 //! behind a meeting that its initialisation precedes: of the CTA for its own mbarriers, of the cluster for all. A warp has
 //! met the cluster behind its wait, and everybody's initialisations precede that if they precede their arrivals.
 
+use crate::ir::VariableId;
 use crate::recover::family::each;
 use crate::recover::family::object_of;
 use crate::recover::sketch::Action;
@@ -11,24 +12,34 @@ use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
 
 /// How far a role has met others.
-#[derive(Default)]
-struct Met {
+struct Met<'a> {
+    declared: &'a dyn Fn(VariableId) -> Option<u32>,
     arrived: bool,
     cta: bool,
     cluster: bool,
 }
 
 /// Whether mbarriers are ready before they are used, where a CTA has so many threads, in whole warps.
-pub fn ready_before_use(roles: &[Role], threads: i128) -> bool {
+/// Those of variables that `declared` knows are ready from the launch on.
+pub fn ready_before_use(
+    roles: &[Role],
+    threads: i128,
+    declared: &dyn Fn(VariableId) -> Option<u32>,
+) -> bool {
     roles.iter().all(|role| {
-        let mut met = Met::default();
+        let mut met = Met {
+            declared,
+            arrived: false,
+            cta: false,
+            cluster: false,
+        };
         role.lines
             .iter()
             .all(|line| met.passes(line, role.rank, threads))
     })
 }
 
-impl Met {
+impl Met<'_> {
     fn passes(&mut self, line: &Line, rank: u32, threads: i128) -> bool {
         match line {
             Line::Action { action, .. } => match action {
@@ -51,7 +62,10 @@ impl Met {
                     self.cluster = true;
                     true
                 }
-                Action::SetMaxRegisters { .. } => true,
+                Action::SetMaxRegisters { .. }
+                | Action::Take { .. }
+                | Action::GiveBack { .. }
+                | Action::Launched => true,
                 Action::BarrierArrive { .. } => self.cta,
                 other => self.may_use(other, rank),
             },
@@ -68,12 +82,18 @@ impl Met {
         let mut fine = true;
         each(lines, &mut |action, _| {
             let initialises = matches!(action, Action::Init { .. });
-            fine &= self.cta && !initialises && self.may_use(action, rank);
+            let about = object_of(action).map(|object| object.variable);
+            let ready = self.cta || about.is_some_and(|v| (self.declared)(v).is_some());
+            fine &= ready && !initialises && self.may_use(action, rank);
         });
         fine
     }
 
     fn may_use(&self, action: &Action, rank: u32) -> bool {
-        object_of(action).is_none_or(|object| self.cluster || self.cta && object.rank == rank)
+        object_of(action).is_none_or(|object| {
+            (self.declared)(object.variable).is_some()
+                || self.cluster
+                || self.cta && object.rank == rank
+        })
     }
 }

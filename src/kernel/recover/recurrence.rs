@@ -49,6 +49,38 @@ enum Change {
 /// A way through the conditions of a change, and what it comes to.
 type Way<'c> = (Vec<bool>, &'c [(usize, TermId)]);
 
+/// Numbers the states of a cycle so that the longest distance is as short as it can be: a body that is written out three
+/// times makes three steps, not one of a cycle that leaps.
+fn shorten(states: &mut [Vec<u128>], distances: Vec<&mut usize>) {
+    let period = states.len();
+    let longest = |factor: usize| {
+        let each = distances
+            .iter()
+            .map(|distance| **distance * factor % period);
+        each.max().unwrap_or(0)
+    };
+    let coprime = |factor: &usize| {
+        let (mut a, mut b) = (*factor, period);
+        while b != 0 {
+            (a, b) = (b, a % b);
+        }
+        a == 1
+    };
+    let best = (1..period)
+        .filter(coprime)
+        .min_by_key(|factor| longest(*factor));
+    let Some(factor) = best.filter(|factor| longest(*factor) < longest(1)) else {
+        return;
+    };
+    let old = states.to_vec();
+    for (number, state) in old.into_iter().enumerate() {
+        states[number * factor % period] = state;
+    }
+    for distance in distances {
+        *distance = *distance * factor % period;
+    }
+}
+
 impl Change {
     fn ways(&self) -> Vec<Way<'_>> {
         match self {
@@ -341,7 +373,7 @@ impl Recurrences {
                 best = Some((order, tail));
             }
         }
-        let (states, tail) = best?;
+        let (mut states, tail) = best?;
         if states.len() != seen.len() {
             return None;
         }
@@ -373,6 +405,10 @@ impl Recurrences {
                 .entry(*site)
                 .or_default()
                 .insert(path.clone(), distance);
+        }
+        if tail == 0 {
+            let all = distances.values_mut().flat_map(BTreeMap::values_mut);
+            shorten(&mut states, all.collect());
         }
         let steps: BTreeMap<Site, Steps> = changes
             .iter()

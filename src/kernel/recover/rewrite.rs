@@ -138,7 +138,12 @@ pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
                     with(barrier);
                     with(threads);
                 }
-                Action::ClusterArrive | Action::ClusterWait | Action::SetMaxRegisters { .. } => {}
+                Action::ClusterArrive
+                | Action::ClusterWait
+                | Action::SetMaxRegisters { .. }
+                | Action::Take { .. }
+                | Action::GiveBack { .. }
+                | Action::Launched => {}
             },
             Line::For { count, body, .. } => {
                 with(count);

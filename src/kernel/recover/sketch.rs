@@ -64,6 +64,15 @@ pub enum Action {
         count: i128,
         increase: bool,
     },
+    /// Waits for so many registers for each of the warp's threads.
+    Take {
+        count: i128,
+    },
+    GiveBack {
+        count: i128,
+    },
+    /// Waits until every warp of the CTA has its registers.
+    Launched,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 //! `for i in 0..n { wait b[i % 2] i / 2 % 2 }`.
 //!
 //! What is guessed for a number of the body is put back in for each copy, and has to be the number there. So the two
-//! texts are the same program. A body that does the same several times is left as it is, unless rounds are left over:
+//! texts are the same program. Variables that count rounds move on with each copy then. A body that does the same several times is left as it is, unless rounds are left over:
 //! the author wrote it like that.
 
 use crate::recover::alike::every;
@@ -21,6 +21,7 @@ use crate::recover::sketch::Line;
 
 /// Rolls up the loops in lines.
 pub fn roll(lines: &mut Vec<Line>) {
+    join(lines);
     for line in lines.iter_mut() {
         match line {
             Line::For { body, .. } => roll(body),
@@ -52,6 +53,67 @@ pub fn roll(lines: &mut Vec<Line>) {
     }
 }
 
+/// Branches on one condition that follow each other become one.
+fn join(lines: &mut Vec<Line>) {
+    let mut all: Vec<Line> = Vec::new();
+    for line in std::mem::take(lines) {
+        match (all.last_mut(), line) {
+            (
+                Some(Line::If {
+                    condition,
+                    then,
+                    otherwise,
+                    ..
+                }),
+                Line::If {
+                    condition: other,
+                    then: more,
+                    otherwise: less,
+                    ..
+                },
+            ) if *condition == other && !moves(then, condition) && !moves(otherwise, condition) => {
+                then.extend(more);
+                otherwise.extend(less);
+            }
+            (_, line) => all.push(line),
+        }
+    }
+    *lines = all;
+}
+
+/// Whether lines assign what a condition looks at, or end.
+fn moves(lines: &[Line], condition: &Condition) -> bool {
+    lines.iter().any(|line| match line {
+        Line::Let { variable, .. } | Line::Assign { variable, .. } => {
+            let mut found = false;
+            condition.each(&mut |number| {
+                found |= number.mentions(&|atomic| *atomic == Atomic::Variable(*variable));
+            });
+            found
+        }
+        Line::For { body, .. } => moves(body, condition),
+        Line::If {
+            then, otherwise, ..
+        } => moves(then, condition) || moves(otherwise, condition),
+        Line::Return => true,
+        Line::Action { .. } => false,
+    })
+}
+
+/// The variables that the last lines of a body move on by constants, and how many these lines are.
+fn counted(body: &[Line]) -> Vec<(u32, i128)> {
+    let step = |line: &Line| match line {
+        Line::Assign { variable, value } => {
+            let own = Number::of(Atomic::Variable(*variable));
+            Some((*variable, value.minus(&own)?.as_constant()?))
+        }
+        _ => None,
+    };
+    let mut all: Vec<(u32, i128)> = body.iter().rev().map_while(step).collect();
+    all.reverse();
+    all
+}
+
 /// Loops over one copy of what a body holds several copies of, and whether the copies differ.
 fn rolled(line: &Line) -> Vec<(bool, Line)> {
     let Line::For {
@@ -63,18 +125,34 @@ fn rolled(line: &Line) -> Vec<(bool, Line)> {
     else {
         return Vec::new();
     };
-    let copies = (2..=body.len())
+    // Copies share what counts their rounds, behind the last of them.
+    let counted = counted(body);
+    let (copied, _) = body.split_at(body.len() - counted.len());
+    let copies = (2..=copied.len())
         .rev()
-        .filter(|copies| body.len() % copies == 0);
+        .filter(|copies| copied.len() % copies == 0);
     let one = |copies: usize| {
-        let parts: Vec<&[Line]> = body.chunks(body.len() / copies).collect();
+        let parts: Vec<&[Line]> = copied.chunks(copied.len() / copies).collect();
+        let times = i128::try_from(copies).ok()?;
+        if counted.iter().any(|(_, steps)| steps % times != 0) {
+            return None;
+        }
         let first = shape(parts[0]);
         if !parts.iter().all(|part| shape(part) == first) {
             return None;
         }
         let numbers: Vec<Vec<Number>> = parts
             .iter()
-            .map(|part| listed(&named_as(part, parts[0])))
+            .zip(0..)
+            .map(|(part, copy)| {
+                let mut part = named_as(part, parts[0]);
+                replace(&mut part, &|atomic| {
+                    let of = |(variable, _): &&(u32, i128)| *atomic == Atomic::Variable(*variable);
+                    let (_, steps) = counted.iter().find(of)?;
+                    Number::of(atomic.clone()).minus(&Number::constant(copy * (steps / times)))
+                });
+                listed(&part)
+            })
             .collect();
         let fitted: Option<Vec<Number>> = (0..numbers[0].len())
             .map(|at| {
@@ -87,13 +165,20 @@ fn rolled(line: &Line) -> Vec<(bool, Line)> {
         every(&mut one, &mut |number| {
             *number = fitted.next().unwrap_or_default();
         });
+        for (variable, steps) in &counted {
+            let own = Number::of(Atomic::Variable(*variable));
+            one.push(Line::Assign {
+                variable: *variable,
+                value: own.plus(&Number::constant(steps / times))?,
+            });
+        }
         let line = Line::For {
             index: *index,
-            count: count.times(i128::try_from(copies).ok()?)?,
+            count: count.times(times)?,
             body: one,
             location: location.clone(),
         };
-        let differ = numbers.iter().any(|part| *part != numbers[0]);
+        let differ = !counted.is_empty() || numbers.iter().any(|part| *part != numbers[0]);
         Some((differ, line))
     };
     copies.filter_map(one).collect()

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use crate::ir::Kernel;
 use crate::ir::Location;
+use crate::ir::VariableId;
 use crate::recover::family::Families;
 use crate::recover::family::count_in_units;
 use crate::recover::family::each;
@@ -15,6 +16,7 @@ use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::number::Range;
 use crate::recover::ready::ready_before_use;
+use crate::recover::registers::Registers;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
@@ -46,6 +48,7 @@ impl Names for Called<'_> {
 struct Writer<'a> {
     kernel: &'a Kernel,
     shape: Shape,
+    registers: Registers,
     names: Called<'a>,
     families: Families,
     family_names: Vec<String>,
@@ -79,6 +82,7 @@ pub fn text(
     shape: Shape,
     roles: &[Role],
     inputs: &Inputs,
+    registers: Registers,
     checked: &str,
 ) -> Result<String, Obstacle> {
     let all: Vec<_> = roles
@@ -90,13 +94,19 @@ pub fn text(
         })
         .collect();
     let mut roles = roles.to_vec();
-    let early = ready_before_use(&roles, i128::from(shape.warps()) * 32);
-    let mut families = families(&roles, &|role, atomic| inputs.range_of(atomic, &all[role]))?;
+    let declared = |variable: VariableId| {
+        let variable = kernel.variables.get(variable.0 as usize);
+        variable.and_then(|variable| variable.arrivals)
+    };
+    let early = ready_before_use(&roles, i128::from(shape.warps()) * 32, &declared);
+    let mut families = families(&roles, &declared, &|role, atomic| {
+        inputs.range_of(atomic, &all[role])
+    })?;
     count_in_units(&mut families, &roles, &|role, atomic| {
         inputs.range_of(atomic, &all[role])
     });
     for family in &mut families.all {
-        family.explicit = !early;
+        family.explicit = !early && declared(family.variable).is_none();
     }
     if early {
         for role in &mut roles {
@@ -114,6 +124,7 @@ pub fn text(
     let mut writer = Writer {
         kernel,
         shape,
+        registers,
         names: Called { inputs },
         family_names: Vec::new(),
         families,
@@ -219,21 +230,7 @@ impl Writer<'_> {
         for assumption in &inputs.assumptions {
             let _ = writeln!(self.text, "//! Assumed: {assumption}");
         }
-        let registers = {
-            let mut found = false;
-            for role in roles {
-                each(&role.lines, &mut |action, _| {
-                    found |= matches!(action, Action::SetMaxRegisters { .. })
-                });
-            }
-            found
-        };
-        if registers {
-            let _ = writeln!(
-                self.text,
-                "//! Assumed: `setmaxnreg` finds the registers that it asks for"
-            );
-        }
+        self.registers();
         let _ = writeln!(
             self.text,
             "//! Assumed: lanes of a warp that take different ways meet again behind them"
@@ -288,6 +285,56 @@ impl Writer<'_> {
         if cluster {
             let warps = self.shape.warps() * self.shape.ctas();
             let _ = writeln!(self.text, "barrier cluster_bar {{ arrivals: {warps} }}");
+        }
+        self.pools();
+    }
+
+    /// What is taken for granted of registers.
+    fn registers(&mut self) {
+        let line = match self.registers {
+            Registers::Still => return,
+            Registers::Assumed => {
+                "Assumed: `setmaxnreg` finds the registers that it asks for".to_owned()
+            }
+            Registers::Covered { launch } | Registers::Pool { launch } => {
+                let why = match self.kernel.bounds.max_registers {
+                    Some(_) => "as .maxnreg says",
+                    None => "as many as fit",
+                };
+                format!("Assumed: {launch} registers per thread at launch, {why}")
+            }
+        };
+        let _ = writeln!(self.text, "//! {line}");
+        if let Registers::Covered { .. } = self.registers {
+            self.text.push_str(
+                "//! What `setmaxnreg` takes has been given back before, and is left out.\n",
+            );
+        }
+    }
+
+    /// The pools of registers, and the barriers behind which every warp has its share.
+    fn pools(&mut self) {
+        let Registers::Pool { launch } = self.registers else {
+            return;
+        };
+        let warps = self.shape.warps();
+        for rank in 0..self.shape.ctas() {
+            let (pool, barrier) = (self.own("registers", rank), self.own("all_launched", rank));
+            let all = launch * i128::from(warps);
+            let _ = writeln!(
+                self.text,
+                "pool {pool} = {all}  // of a thread of each warp\nbarrier {barrier} {{ arrivals: {warps} }}  // every \
+                 warp has its registers at launch"
+            );
+        }
+    }
+
+    /// What each CTA has one of.
+    fn own(&self, name: &str, rank: u32) -> String {
+        if self.clustered() {
+            format!("cta{rank}_{name}")
+        } else {
+            name.to_owned()
         }
     }
 
@@ -478,6 +525,11 @@ impl Writer<'_> {
             Action::ClusterArrive => "arrive cluster_bar".to_owned(),
             Action::ClusterWait => "wait cluster_bar".to_owned(),
             Action::SetMaxRegisters { .. } => return Ok(None),
+            Action::Take { count } => format!("acquire {} {count}", self.own("registers", rank)),
+            Action::GiveBack { count } => {
+                format!("release {} {count}", self.own("registers", rank))
+            }
+            Action::Launched => format!("sync {}", self.own("all_launched", rank)),
         }))
     }
 }

@@ -211,6 +211,8 @@ impl<'a> Expander<'a> {
                 count: *count,
                 increase: *increase,
             },
+            // Written only once the comparison is done.
+            Action::Take { .. } | Action::GiveBack { .. } | Action::Launched => return None,
         })
     }
 }

@@ -218,7 +218,11 @@ fn change_action(action: &mut Action, site: &mut usize) -> bool {
             }
             false
         }
-        Action::ClusterArrive | Action::ClusterWait => false,
+        Action::ClusterArrive
+        | Action::ClusterWait
+        | Action::Take { .. }
+        | Action::GiveBack { .. }
+        | Action::Launched => false,
     }
 }
 

@@ -60,6 +60,7 @@ impl Builder {
             size: Some(size),
             alignment: 8,
             initial: Vec::new(),
+            arrivals: None,
         });
         VariableId(id)
     }

@@ -13,10 +13,14 @@ use crate::recover::recurrence::Site;
 use crate::recover::recurrence::Steps;
 use crate::recover::sketch::Line;
 use crate::recover::term::Atom;
+use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::tree::LoopId;
 use crate::recover::tree::Phi;
 use std::collections::BTreeMap;
+
+/// How many choices of a term are looked through, one inside of the other.
+const MAX_CHOICES: u32 = 4;
 
 impl Lowerer<'_> {
     /// At the entry of a loop: what its phis mean.
@@ -219,13 +223,15 @@ impl Lowerer<'_> {
         match steps {
             Steps::By(steps) => {
                 let own = Number::of(Atomic::Variable(variable));
-                let Some(from) = self.steps_of(term, machine) else {
+                let Some(from) = self.steps_on_ways(term, machine, MAX_CHOICES) else {
                     return refuse("a loop carries what a ring was before it moved on", &place);
                 };
                 let from = from.unwrap_or_else(|| own.clone());
                 let machine = &self.recurrences.machines[machine];
                 let period = i128::try_from(machine.period()).unwrap_or(1);
                 let tail = machine.tail;
+                // From the tail on, so many steps and a period more come to the same state.
+                let comes_around = *steps >= tail;
                 let steps = Number::constant(i128::try_from(*steps).unwrap_or(0));
                 let Some(to) = from.plus(&steps) else {
                     return refuse("a number is too large", &place);
@@ -237,9 +243,13 @@ impl Lowerer<'_> {
                     _ => distance == 0,
                 };
                 if !distance.is_some_and(there) {
+                    // It moves on, even where the registers are those of a round before.
+                    let ahead = distance.filter(|distance| comes_around && *distance < 0);
+                    let ahead = ahead.map(|distance| distance.rem_euclid(period));
+                    let value = ahead.and_then(|ahead| own.plus(&Number::constant(ahead)));
                     lines.push(Line::Assign {
                         variable,
-                        value: to,
+                        value: value.unwrap_or(to),
                     });
                 }
                 Ok(())
@@ -288,6 +298,57 @@ impl Lowerer<'_> {
                 Ok(())
             }
         }
+    }
+
+    /// As [`Self::steps_of`], where that is the same on both sides of what the term chooses by, as where a loop that may be
+    /// skipped moves nothing.
+    fn steps_on_ways(
+        &mut self,
+        term: TermId,
+        machine: usize,
+        choices: u32,
+    ) -> Option<Option<Number>> {
+        if let Some(steps) = self.steps_of(term, machine) {
+            return Some(steps);
+        }
+        let choice = self.first_choice(term)?;
+        let left = choices.checked_sub(1)?;
+        let condition = self.condition(choice)?;
+        let known = self.known(&condition);
+        let negated = condition.clone().negated();
+        let mut found: Option<Option<Number>> = None;
+        for truth in [true, false] {
+            if known == Some(!truth) {
+                continue;
+            }
+            let constant = self.arena.terms.constant(u128::from(truth), 1);
+            let term = self.arena.terms.replaced(term, choice, constant);
+            let (held, condition) = if truth {
+                (choice, Some(&condition))
+            } else {
+                (self.arena.terms.not(&choice), negated.as_ref())
+            };
+            let steps = self.under(held, condition, |lowerer| {
+                lowerer.steps_on_ways(term, machine, left)
+            })?;
+            if found.as_ref().is_some_and(|other| *other != steps) {
+                return None;
+            }
+            found = Some(steps);
+        }
+        found
+    }
+
+    /// What a term chooses by, the outermost choice first.
+    fn first_choice(&self, term: TermId) -> Option<TermId> {
+        let mut work = std::collections::VecDeque::from([term]);
+        while let Some(term) = work.pop_front() {
+            if let Node::Select(condition, ..) = self.arena.terms.node(term) {
+                return Some(*condition);
+            }
+            work.extend(self.arena.terms.children(term));
+        }
+        None
     }
 
     /// After how many steps of a machine the phis of a term are: `None` where they differ or one of them is no longer known,

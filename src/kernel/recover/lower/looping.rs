@@ -1,5 +1,7 @@
 //! Loops: how often they run, and what they carry.
 
+use std::collections::BTreeSet;
+
 use super::Lowerer;
 use super::Result;
 use super::refuse;
@@ -44,6 +46,7 @@ impl Lowerer<'_> {
             .copied()
             .filter(|phi| self.arena.phis[*phi as usize].in_loop == id)
             .collect();
+        let (outside, start) = (self.meanings.clone(), lines.len());
         self.begin(&own, lines)?;
         let saved_meanings = self.meanings.clone();
         let saved_facts = self.facts.len();
@@ -95,6 +98,9 @@ impl Lowerer<'_> {
             Some(count)
         };
         self.leave(&own, id, last.as_ref(), bottom && !top);
+        let mut moved = BTreeSet::new();
+        assigned(&lines[start..], &mut moved);
+        self.meanings.keep(&outside, &own, &moved);
         if !top && !bottom {
             let mut rest = self.block(shape.before)?;
             lines.append(&mut rest);
@@ -203,6 +209,25 @@ impl Lowerer<'_> {
             return Some(n);
         }
         Some(Number::maximum(Number::constant(1), n))
+    }
+}
+
+/// The variables that lines assign.
+fn assigned(lines: &[Line], found: &mut BTreeSet<u32>) {
+    for line in lines {
+        match line {
+            Line::Let { variable, .. } | Line::Assign { variable, .. } => {
+                found.insert(*variable);
+            }
+            Line::For { body, .. } => assigned(body, found),
+            Line::If {
+                then, otherwise, ..
+            } => {
+                assigned(then, found);
+                assigned(otherwise, found);
+            }
+            Line::Action { .. } | Line::Return => {}
+        }
     }
 }
 

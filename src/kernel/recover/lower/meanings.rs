@@ -5,9 +5,11 @@
 //! branch's condition. A term that uses it is an operand of a select on the same condition.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use super::Lowerer;
 use crate::meaning::Binary;
+use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::term::Node;
@@ -54,6 +56,23 @@ impl Meanings {
 
     pub fn remove(&mut self, phi: u32) {
         self.of.remove(&phi);
+    }
+
+    /// Behind a loop: states from before it, of phis that are not the loop's `own`, which are those of variables that
+    /// it has not assigned.
+    pub fn keep(&mut self, before: &Self, own: &[u32], assigned: &BTreeSet<u32>) {
+        for (phi, entry) in &before.of {
+            let Meaning::State { steps, .. } = &entry.meaning else {
+                continue;
+            };
+            let moved = steps.mentions(&|atomic| match atomic {
+                Atomic::Variable(variable) => assigned.contains(variable),
+                _ => false,
+            });
+            if !moved && !own.contains(phi) {
+                self.of.entry(*phi).or_insert_with(|| entry.clone());
+            }
+        }
     }
 
     pub fn forget_machine(&mut self, machine: usize) {

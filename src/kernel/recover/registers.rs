@@ -1,0 +1,226 @@
+//! Registers that warps give back to their CTA and take from it with `setmaxnreg`.
+//!
+//! At launch every thread has as many as `.maxnreg` says, or else as many as fit, and no warp goes on before all of its CTA
+//! have theirs. What `setmaxnreg` says is the number from then on. The registers of a CTA are a pool, counted for one thread
+//! of each warp.
+//!
+//! Waits for registers that certainly end are left out, so that proofs stay small. They are where nothing is given back
+//! behind more meetings of all warps than anything is taken behind, warps only meet before that, and what is given back
+//! suffices. Who takes has passed as many meetings as any that something is given back behind, so everybody has come to
+//! these. Whoever still has to give back has nothing before it that blocks. So everything is given back without
+//! anybody's help. In a state in which nobody can go on nobody stands before such a wait, so no verdict changes.
+//!
+//! Source: PTX ISA, "setmaxnreg".
+
+use crate::ir::Kernel;
+use crate::ir::Location;
+use crate::recover::Shape;
+use crate::recover::family::each;
+use crate::recover::sketch::Action;
+use crate::recover::sketch::Line;
+use crate::recover::sketch::Role;
+use crate::recover::tree::Obstacle;
+
+/// The registers of a multiprocessor, and the most that a thread has.
+const ALL: u32 = 1 << 16;
+const MOST: u32 = 256;
+/// They are given in steps of 8.
+const STEP: u32 = 8;
+
+/// What becomes of `setmaxnreg`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Registers {
+    /// It does not occur, or changes nothing.
+    Still,
+    /// What is taken has been given back before.
+    Covered { launch: i128 },
+    /// It is written as a pool of each CTA.
+    Pool { launch: i128 },
+    /// It stands in a loop or under a condition, and is taken to find what it asks for.
+    Assumed,
+}
+
+/// Registers per thread at launch.
+fn at_launch(kernel: &Kernel, shape: Shape) -> i128 {
+    let threads = (shape.warps() * 32).max(1) * kernel.bounds.min_ctas.unwrap_or(1).clamp(1, 64);
+    let fit = (ALL / threads).min(MOST);
+    let given = kernel.bounds.max_registers.unwrap_or(fit).min(MOST);
+    i128::from(given / STEP * STEP)
+}
+
+/// Writes `setmaxnreg` as acquiring and releasing, or leaves it out.
+pub fn settle(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<Registers, Obstacle> {
+    let launch = at_launch(kernel, shape);
+    let mut found = false;
+    let mut moves = Vec::new();
+    for role in &*roles {
+        let mut held = launch;
+        let mut own = Vec::new();
+        for line in &role.lines {
+            match line {
+                Line::Action {
+                    action: Action::SetMaxRegisters { count, increase },
+                    location,
+                } => {
+                    found = true;
+                    own.push(change(held, *count, *increase, location)?);
+                    held = *count;
+                }
+                other => {
+                    let mut nested = false;
+                    each(std::slice::from_ref(other), &mut |action, _| {
+                        if let Action::SetMaxRegisters { count, .. } = action {
+                            found = true;
+                            nested |= *count != held;
+                        }
+                    });
+                    if nested {
+                        return Ok(Registers::Assumed);
+                    }
+                }
+            }
+        }
+        moves.push(own);
+    }
+    if !found {
+        return Ok(Registers::Still);
+    }
+    let covered = (0..shape.ctas()).all(|rank| covered(roles, &moves, rank, shape));
+    for (role, moves) in roles.iter_mut().zip(moves) {
+        let mut moves = moves.into_iter();
+        replace(&mut role.lines, &mut |location| {
+            let moved = moves.next().filter(|_| !covered)?;
+            let action = match moved {
+                0 => return None,
+                1.. => Action::Take { count: moved },
+                _ => Action::GiveBack { count: -moved },
+            };
+            Some(Line::Action {
+                action,
+                location: location.clone(),
+            })
+        });
+        if !covered {
+            let location = Location::default();
+            let begin = [Action::Take { count: launch }, Action::Launched];
+            let begin = begin.map(|action| Line::Action {
+                action,
+                location: location.clone(),
+            });
+            role.lines.splice(0..0, begin);
+        }
+    }
+    Ok(if covered {
+        Registers::Covered { launch }
+    } else {
+        Registers::Pool { launch }
+    })
+}
+
+/// How many more registers a thread has behind a `setmaxnreg`.
+fn change(held: i128, count: i128, increase: bool, at: &Location) -> Result<i128, Obstacle> {
+    let more = count - held;
+    if more == 0 || (more > 0) == increase {
+        return Ok(more);
+    }
+    Err(Obstacle {
+        reason: format!(
+            "the warp has {held} registers per thread here, and `setmaxnreg` goes the other way to {count}: this is \
+             undefined"
+        ),
+        location: at.clone(),
+    })
+}
+
+/// Puts other lines in the place of `setmaxnreg`; those in loops and under conditions change nothing.
+fn replace(lines: &mut Vec<Line>, with: &mut dyn FnMut(&Location) -> Option<Line>) {
+    let mut all = Vec::new();
+    for mut line in std::mem::take(lines) {
+        match &mut line {
+            Line::Action {
+                action: Action::SetMaxRegisters { .. },
+                location,
+            } => {
+                all.extend(with(location));
+                continue;
+            }
+            Line::For { body, .. } => replace(body, &mut |_| None),
+            Line::If {
+                then, otherwise, ..
+            } => {
+                replace(then, &mut |_| None);
+                replace(otherwise, &mut |_| None);
+            }
+            _ => {}
+        }
+        all.push(line);
+    }
+    *lines = all;
+}
+
+/// Whether waits for registers in a CTA certainly end.
+fn covered(roles: &[Role], moves: &[Vec<i128>], rank: u32, shape: Shape) -> bool {
+    let threads = i128::from(shape.warps()) * 32;
+    let mut balance = 0;
+    // How many meetings come before the last that is given back, and before the first taken.
+    let (mut given, mut taken) = (0, usize::MAX);
+    // Everybody meets in the same order: whether each is one of the cluster.
+    let mut kinds: Vec<bool> = Vec::new();
+    for (role, moves) in roles
+        .iter()
+        .zip(moves)
+        .filter(|(role, _)| role.rank == rank)
+    {
+        let warps = i128::try_from(role.warps.len()).unwrap_or(i128::MAX);
+        let (mut meetings, mut took) = (0, false);
+        let mut open = moves.iter().copied();
+        let mut left = moves.iter().filter(|moved| **moved != 0).count();
+        for line in &role.lines {
+            if left == 0 {
+                break;
+            }
+            let Line::Action { action, .. } = line else {
+                return false;
+            };
+            let met = match action {
+                Action::Init { .. } | Action::ClusterArrive => None,
+                Action::ClusterWait => Some(true),
+                Action::Sync {
+                    barrier,
+                    threads: counted,
+                } if barrier.as_constant() == Some(0) && counted.as_constant() == Some(threads) => {
+                    Some(false)
+                }
+                Action::SetMaxRegisters { .. } => {
+                    let moved = open.next().unwrap_or(0);
+                    left -= usize::from(moved != 0);
+                    balance -= moved.saturating_mul(warps);
+                    if moved < 0 && took {
+                        return false;
+                    }
+                    if moved < 0 {
+                        given = given.max(meetings);
+                    }
+                    if moved > 0 {
+                        (took, taken) = (true, taken.min(meetings));
+                    }
+                    None
+                }
+                _ => return false,
+            };
+            if let Some(kind) = met {
+                if *kinds.get(meetings).unwrap_or(&kind) != kind {
+                    return false;
+                }
+                if meetings == kinds.len() {
+                    kinds.push(kind);
+                }
+                meetings += 1;
+            }
+        }
+        if left > 0 {
+            return false;
+        }
+    }
+    balance >= 0 && given <= taken
+}
