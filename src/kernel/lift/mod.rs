@@ -29,12 +29,14 @@ pub struct Lift {
 /// Recovers the protocol of a kernel. One that differs from the kernel in a run is an obstacle, too.
 pub fn lift(kernel: &Kernel, shape: Shape) -> Result<Lift, Obstacle> {
     let phased = with_phases(kernel, shape)?;
-    let kernel = phased.as_ref().unwrap_or(kernel);
+    let assumption = phased.as_ref().and_then(|phased| phased.assumption);
+    let kernel = phased.as_ref().map_or(kernel, |phased| &phased.kernel);
     let Roles {
         all: mut roles,
-        inputs,
+        mut inputs,
         mut arena,
     } = roles(kernel, shape)?;
+    inputs.assumptions.extend(assumption.map(str::to_owned));
     let exact = are_free(&roles, &inputs, &arena.terms) && meet_alike(&roles, shape.warps());
     let validation =
         validate(kernel, shape, &roles, &inputs, &mut arena).map_err(|difference| Obstacle {

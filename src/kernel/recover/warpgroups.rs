@@ -123,8 +123,18 @@ fn refused(reason: &str, operation: &Operation) -> Obstacle {
     }
 }
 
+/// What is taken for granted where multiplications stand in a loop that might make no trip.
+const FILLED: &str = "a group of multiplications that is closed holds at least one";
+
+/// A kernel with groups of multiplications as phases, and what is taken for granted.
+#[derive(Debug)]
+pub struct Phased {
+    pub kernel: Kernel,
+    pub assumption: Option<&'static str>,
+}
+
 /// The kernel with groups of multiplications as phases; none where nobody waits for one.
-pub fn with_phases(kernel: &Kernel, shape: Shape) -> Result<Option<Kernel>, Obstacle> {
+pub fn with_phases(kernel: &Kernel, shape: Shape) -> Result<Option<Phased>, Obstacle> {
     let mut waits = false;
     for operation in kernel.blocks.iter().flat_map(|block| &block.operations) {
         waits |= matches!(step(operation)?, Some(Step::Wait(_)));
@@ -134,10 +144,14 @@ pub fn with_phases(kernel: &Kernel, shape: Shape) -> Result<Option<Kernel>, Obst
     }
     let before = flights(kernel)?;
     let mut places = 1;
+    let mut assumption = None;
     for (block, flight) in kernel.blocks.iter().zip(&before) {
         let mut flight = *flight;
         for operation in &block.operations {
             check(&flight, operation)?;
+            if matches!(step(operation)?, Some(Step::Commit)) && flight.open && flight.closed {
+                assumption = Some(FILLED);
+            }
             if let Some(Step::Wait(left)) = step(operation)?
                 && left < flight.groups
             {
@@ -155,7 +169,10 @@ pub fn with_phases(kernel: &Kernel, shape: Shape) -> Result<Option<Kernel>, Obst
     }
     let mut changed = kernel.clone();
     Change::new(&mut changed, shape, places.next_power_of_two()).apply(&before)?;
-    Ok(Some(changed))
+    Ok(Some(Phased {
+        kernel: changed,
+        assumption,
+    }))
 }
 
 /// Refuses what the numbering does not hold for.
@@ -164,10 +181,6 @@ fn check(flight: &Flight, operation: &Operation) -> Result<(), Obstacle> {
         return Ok(());
     }
     match step(operation)? {
-        Some(Step::Commit) if flight.open && flight.closed => Err(refused(
-            "whether this group has multiplications depends on the way here",
-            operation,
-        )),
         Some(Step::Blocks | Step::Wait(_)) if flight.open => Err(refused(
             "a wait between multiplications and the end of their group is not followed",
             operation,
