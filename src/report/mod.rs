@@ -13,6 +13,7 @@ pub mod elements;
 pub mod expect;
 mod expression;
 pub mod finding;
+pub mod hang;
 pub mod hazard;
 pub mod input;
 pub mod json;

@@ -19,6 +19,7 @@ mod folders;
 mod formats;
 mod further;
 mod grid;
+mod hang;
 mod hazards;
 mod input;
 mod lifetimes;

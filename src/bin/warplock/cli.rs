@@ -74,6 +74,8 @@ pub enum Command {
     Certify(commands::certify::Arguments),
     /// Say at which parameter values a protocol hangs, as a formula
     Condition(commands::condition::Arguments),
+    /// Explain a hang that was seen: whether the kernel gets there, and how
+    Hang(commands::hang::Arguments),
     /// Look for the edits that make a refuted protocol a proved one
     Repair(commands::repair::Arguments),
     /// Say whether a kernel that takes turns by a lock hangs on concrete block-sparse tensors

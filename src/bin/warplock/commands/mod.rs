@@ -11,6 +11,7 @@ pub mod explain;
 pub mod explore;
 pub mod export;
 pub mod fmt;
+pub mod hang;
 mod interactive;
 pub mod lift;
 pub mod lint;
@@ -44,6 +45,7 @@ pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
         Command::Simulate(arguments) => simulate::run(arguments, session),
         Command::Explore(arguments) => explore::run(arguments, session),
         Command::Export(arguments) => export::run(arguments, session),
+        Command::Hang(arguments) => hang::run(arguments, session),
         Command::Fmt(arguments) => fmt::run(arguments, session),
         Command::Explain(arguments) => explain::run(arguments, session),
         Command::Completions(arguments) => completions::run(arguments, session),
