@@ -5,6 +5,7 @@
 //! ends in ([`stuck`]); [`text`], [`json`] and [`sarif`] only lay it out.
 
 pub mod argument;
+pub mod change;
 mod counting;
 pub mod csr;
 pub mod culprit;

@@ -5,6 +5,7 @@ mod support;
 
 mod binaries;
 mod certify;
+mod changes;
 mod check;
 mod claims;
 mod compile;

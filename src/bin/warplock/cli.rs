@@ -74,6 +74,10 @@ pub enum Command {
     Certify(commands::certify::Arguments),
     /// Say at which parameter values a protocol hangs, as a formula
     Condition(commands::condition::Arguments),
+    /// Decide every kernel below folders once, and print one table
+    Sweep(commands::sweep::Arguments),
+    /// Say what differs between the protocols of two builds, and between their verdicts
+    Diff(commands::diff::Arguments),
     /// Explain a hang that was seen: whether the kernel gets there, and how
     Hang(commands::hang::Arguments),
     /// Look for the edits that make a refuted protocol a proved one

@@ -46,13 +46,16 @@ pub struct Reading<'a> {
     pub tell: &'a (dyn Fn(&str) + Sync),
 }
 
+/// What is done with a protocol, by the name of its entry.
+pub type With<'a> = &'a mut dyn FnMut(&str, Result<Loaded, String>) -> Result<(), Failure>;
+
 /// Reads a file and does something with each of its protocols that is wanted, by the name of its entry,
 /// which is empty for a protocol that stands in the file; or with why it could not be recovered.
 pub fn each(
     input: &Input,
     reading: &Reading<'_>,
     wanted: &dyn Fn(&str, &[String]) -> bool,
-    with: &mut dyn FnMut(&str, Result<Loaded, String>) -> Result<(), Failure>,
+    with: With<'_>,
 ) -> Result<(), Failure> {
     if !input.is_kernel() {
         let bytes = input.read(MAX_SOURCE_BYTES)?;

@@ -34,6 +34,8 @@ use crate::session::Session;
 use crate::solver;
 use crate::sources;
 
+use super::check;
+
 /// The largest observation that is read, in bytes.
 const LARGEST: usize = 64 << 20;
 
@@ -236,10 +238,7 @@ fn one(
         hang::report(name, &protocol, kernel, &bound, &answer).map_err(|error| internal(&error))?;
     if recovered.is_some_and(|recovered| !recovered.exact) && report.outcome == Outcome::Reached {
         report.outcome = Outcome::Unknown;
-        report.summary = format!(
-            "parameters that the launch computes depend on each other, so this run may be one of no launch: {}",
-            report.summary
-        );
+        report.summary = format!("{}: {}", check::INEXACT, report.summary);
     }
     if let Some(finding) = &mut report.finding {
         finding.assumptions.extend(launched);

@@ -6,6 +6,7 @@ pub mod completions;
 mod concrete;
 pub mod condition;
 pub mod csr;
+pub mod diff;
 mod emission;
 pub mod explain;
 pub mod explore;
@@ -21,6 +22,7 @@ pub mod replay;
 pub mod repro;
 pub mod run;
 pub mod simulate;
+pub mod sweep;
 pub mod trace;
 
 use crate::cli::Command;
@@ -45,6 +47,8 @@ pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
         Command::Simulate(arguments) => simulate::run(arguments, session),
         Command::Explore(arguments) => explore::run(arguments, session),
         Command::Export(arguments) => export::run(arguments, session),
+        Command::Diff(arguments) => diff::run(arguments, session),
+        Command::Sweep(arguments) => sweep::run(arguments, session),
         Command::Hang(arguments) => hang::run(arguments, session),
         Command::Fmt(arguments) => fmt::run(arguments, session),
         Command::Explain(arguments) => explain::run(arguments, session),

@@ -438,7 +438,7 @@ impl Work<'_> {
 }
 
 /// Why a counterexample of a recovered protocol is none of its kernel.
-const INEXACT: &str = "the recovered protocol has a counterexample that may be one of no launch: its parameters depend on \
+pub const INEXACT: &str = "the recovered protocol has a counterexample that may be one of no launch: its parameters depend on \
     each other, or a warp waits for warps that may have ended";
 
 /// Whether a property is about what is read and written.

@@ -52,6 +52,8 @@ pub struct Emitter<'s> {
     any: bool,
     /// What is told of each result at the end, if it is.
     table: Option<Table>,
+    /// Whether that is all that is printed.
+    alone: bool,
 }
 
 impl<'s> Emitter<'s> {
@@ -71,6 +73,15 @@ impl<'s> Emitter<'s> {
             printed: false,
             any: false,
             table: None,
+            alone: false,
+        }
+    }
+
+    /// Prints nothing but a table of the results, where they are printed for people.
+    pub fn sweep(&mut self, gathered: Gathered) {
+        if self.format == Format::Text {
+            self.table = Some(Table::alone(gathered));
+            self.alone = true;
         }
     }
 
@@ -88,6 +99,9 @@ impl<'s> Emitter<'s> {
             self.exit = self.exit.max(verdict(&finding));
             if let Some(table) = &mut self.table {
                 table.add(&finding);
+            }
+            if self.alone {
+                continue;
             }
             if let Err(failure) = self.finding(finding) {
                 self.failed(&failure);
