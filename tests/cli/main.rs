@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod annotations;
 mod binaries;
 mod certify;
 mod changes;

@@ -111,6 +111,12 @@ pub enum Format {
     JsonLines,
     /// SARIF 2.1.0, for code scanning.
     Sarif,
+    /// Annotations of GitHub Actions.
+    Github,
+    /// JUnit XML.
+    Junit,
+    /// Markdown, to be pasted into an issue.
+    Markdown,
 }
 
 /// What is to be decided.

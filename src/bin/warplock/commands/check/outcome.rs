@@ -3,8 +3,12 @@
 use warplock::report::Finding;
 use warplock::report::Word;
 use warplock::report::expect;
+use warplock::report::github;
 use warplock::report::json;
+use warplock::report::junit;
+use warplock::report::markdown;
 use warplock::report::sarif;
+use warplock::report::style::Style;
 use warplock::report::text;
 use warplock::report::text::Detail;
 
@@ -47,6 +51,7 @@ pub struct Emitter<'s> {
     exit: Exit,
     /// For the formats that print one document.
     findings: Vec<Finding>,
+    failures: Vec<String>,
     printed: bool,
     /// Whether there was a result.
     any: bool,
@@ -70,6 +75,7 @@ impl<'s> Emitter<'s> {
             },
             exit: Exit::Success,
             findings: Vec::new(),
+            failures: Vec::new(),
             printed: false,
             any: false,
             table: None,
@@ -121,6 +127,11 @@ impl<'s> Emitter<'s> {
     pub fn failed(&mut self, failure: &Failure) {
         self.exit = self.exit.max(failure.exit());
         self.session.failed(failure);
+        let text = failure.rendered(Style::PLAIN);
+        if self.format == Format::Github {
+            self.session.terminal.out(&github::failure(&text));
+        }
+        self.failures.push(text);
     }
 
     fn finding(&mut self, finding: Finding) -> Result<(), Failure> {
@@ -144,28 +155,31 @@ impl<'s> Emitter<'s> {
                 let line = json::line(&finding, solver::version()).map_err(unprintable)?;
                 self.session.terminal.out(&line);
             }
-            Format::Json | Format::Sarif => self.findings.push(finding),
+            Format::Github => self.session.terminal.out(&github::line(&finding)),
+            Format::Json | Format::Sarif | Format::Junit | Format::Markdown => {
+                self.findings.push(finding);
+            }
         }
         Ok(())
     }
 
-    /// Prints what is printed as one document. Where every file was refused, that is nothing.
+    /// Prints what is printed as one document, which is never empty.
     pub fn finish(&mut self) -> Result<(), Failure> {
-        if self.findings.is_empty() && self.table.is_none() && self.exit >= Exit::Input {
-            return Ok(());
-        }
         if let Some(table) = &self.table {
             let style = self.session.terminal.out_style();
             let text = table.text(self.session.quiet, style);
             self.session.terminal.out(&text);
         }
         let z3 = solver::version();
+        let (findings, failures) = (&self.findings, &self.failures);
         let text = match self.format {
-            Format::Text | Format::JsonLines => return Ok(()),
-            Format::Json => json::document(&self.findings, z3),
-            Format::Sarif => sarif::log(&self.findings, z3),
+            Format::Text | Format::JsonLines | Format::Github => return Ok(()),
+            Format::Json => json::with_errors(findings, failures, z3).map_err(unprintable)?,
+            Format::Sarif => sarif::log(findings, failures, z3).map_err(unprintable)?,
+            Format::Junit => junit::document(findings, failures),
+            Format::Markdown => markdown::document(findings, failures, z3),
         };
-        self.session.terminal.out(&text.map_err(unprintable)?);
+        self.session.terminal.out(&text);
         Ok(())
     }
 
