@@ -105,7 +105,7 @@ fn completions_and_explanations_are_printed() {
         assert_eq!(output.status.code(), Some(0));
         assert!(!output.stdout.is_empty());
     }
-    insta::assert_snapshot!(folder.run(&["explain"]), @"
+    insta::assert_snapshot!(folder.run(&["explain"]), @r"
     exit 0
     --- stdout
     warplock explain TOPIC, where TOPIC is one of
@@ -126,6 +126,8 @@ fn completions_and_explanations_are_printed() {
       parity, phase, minimal, smallest, assumptions, assumption
       never, deadlock, early_completion, early_pass, lapped_wait, over_arrival
       tx_mismatch, uninitialized, race, stale_read, resources, assertion
+      init-in-role, use-before-barrier, never-initialised, cta-barrier-in-role, arrival-count, trip-counts
+      commit-by-warp, dealloc-without-barrier, not-together, barrier-id, barrier-count
     --- stderr
     ");
     insta::assert_snapshot!(folder.run(&["explain", "exit-codes"]), @r#"
