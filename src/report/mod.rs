@@ -31,6 +31,7 @@ pub mod style;
 pub mod text;
 pub mod trace;
 mod words;
+pub mod worksheet;
 
 pub use finding::Finding;
 pub use finding::Word;

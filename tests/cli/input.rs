@@ -21,6 +21,7 @@ fn the_top_level_help() {
       run          Run a program, and decide the properties of the kernels that it compiles
       certify      Check certificates again, without the prover
       condition    Say at which parameter values a protocol hangs, as a formula
+      worksheet    Print the roles, storage, hand-offs and lifetimes of a kernel as tables
       sweep        Decide every kernel below folders once, and print one table
       diff         Say what differs between the protocols of two builds, and between their verdicts
       hang         Explain a hang that was seen: whether the kernel gets there, and how

@@ -34,3 +34,4 @@ mod repro;
 mod repro_families;
 mod run;
 mod signals;
+mod worksheet;

@@ -24,6 +24,7 @@ pub mod run;
 pub mod simulate;
 pub mod sweep;
 pub mod trace;
+pub mod worksheet;
 
 use crate::cli::Command;
 use crate::exit::Exit;
@@ -49,6 +50,7 @@ pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
         Command::Export(arguments) => export::run(arguments, session),
         Command::Diff(arguments) => diff::run(arguments, session),
         Command::Sweep(arguments) => sweep::run(arguments, session),
+        Command::Worksheet(arguments) => worksheet::run(arguments, session),
         Command::Hang(arguments) => hang::run(arguments, session),
         Command::Fmt(arguments) => fmt::run(arguments, session),
         Command::Explain(arguments) => explain::run(arguments, session),
