@@ -1,7 +1,7 @@
 //! What was seen of a kernel that hangs: text of a debugger becomes an [`Observation`].
 //!
 //! People have pieces: a backtrace of one thread, a table of all warps cut off after a page, a word
-//! of shared memory. [`read`] takes every piece that it knows and counts the rest; nothing is needed.
+//! of shared memory. [`read()`] takes every piece that it knows and counts the rest; nothing is needed.
 //! [`bind`] finds the statements of a protocol that the pieces are about, and says of a state of its
 //! reference semantics whether that is what was seen.
 
