@@ -8,6 +8,7 @@
 //! each checked by code of its own before it becomes a [`verdict`], which [`report`] words.
 //! [`repair`] looks for an edit of a text that makes a refuted protocol a proved one.
 //! [`condition`] finds the parameter values at which it hangs, as a formula.
+//! [`observation`] reads what a debugger shows of a kernel that hangs.
 //! [`ptx`] recovers such texts from compiled kernels.
 //! [`export`] writes protocols in the languages of other verifiers.
 //! [`tensors`] reads and writes the block-sparse arrays that kernels are given.
@@ -20,6 +21,7 @@ pub mod encoding;
 pub mod export;
 mod fresh;
 pub mod hunt;
+pub mod observation;
 pub mod patience;
 pub mod proof;
 pub mod protocol;

@@ -14,6 +14,7 @@ pub mod held;
 mod ladder;
 mod least;
 mod named;
+pub mod observed;
 pub mod schedules;
 mod shorten;
 #[cfg(test)]

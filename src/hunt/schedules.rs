@@ -17,6 +17,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rustc_hash::FxHashSet;
 
+use crate::semantics::explore::Accepts;
 use crate::semantics::instance::Instance;
 use crate::semantics::instance::Op;
 use crate::semantics::instance::OpKind;
@@ -53,6 +54,8 @@ impl Watch<'_> {
 pub struct Met {
     /// A run to a stuck state.
     pub stuck: Option<Vec<Action>>,
+    /// A run to a stuck state that does not count.
+    pub elsewhere: Option<Vec<Action>>,
     /// The first operation whose effect is undefined.
     pub violation: Option<Violation>,
     /// Whether work or time ran out before all of them had been tried.
@@ -63,6 +66,14 @@ pub struct Met {
 /// result does not depend on the machine unless `watch` ends it.
 pub fn run(instance: &Instance, work: u64, watch: &Watch<'_>) -> Met {
     let mut tries = Tries::new(instance, work, watch);
+    tries.all(true);
+    tries.met
+}
+
+/// As [`run`], where only these stuck states count.
+pub fn reaching(instance: &Instance, work: u64, accepts: Accepts<'_>, watch: &Watch<'_>) -> Met {
+    let mut tries = Tries::new(instance, work, watch);
+    tries.accepts = Some(accepts);
     tries.all(true);
     tries.met
 }
@@ -142,11 +153,15 @@ struct Tries<'a> {
     /// How many stuck runs to keep, and those kept.
     keep: usize,
     kept: Vec<Vec<Action>>,
+    /// Which stuck states count; all if not given.
+    accepts: Option<Accepts<'a>>,
 }
 
 enum End {
     Finished,
     Stuck,
+    /// Stuck in a state that does not count.
+    Elsewhere,
     Violation(Violation),
     /// Out of work or time.
     Over,
@@ -161,6 +176,7 @@ impl<'a> Tries<'a> {
             met: Met::default(),
             keep: 0,
             kept: Vec::new(),
+            accepts: None,
         }
     }
 
@@ -205,6 +221,9 @@ impl<'a> Tries<'a> {
             match end {
                 End::Finished => {}
                 End::Stuck => self.stuck(trace),
+                End::Elsewhere => {
+                    self.met.elsewhere.get_or_insert(trace);
+                }
                 End::Violation(found) => {
                     self.met.violation.get_or_insert(found);
                 }
@@ -245,9 +264,11 @@ impl<'a> Tries<'a> {
             choices += 1;
             let enabled = step::enabled(self.instance, &state);
             if enabled.is_empty() {
+                let counts = |accepts: Accepts<'_>| accepts(self.instance, &state);
                 let end = match step::is_finished(self.instance, &state) {
                     true => End::Finished,
-                    false => End::Stuck,
+                    false if self.accepts.is_none_or(counts) => End::Stuck,
+                    false => End::Elsewhere,
                 };
                 return (trace, end);
             }

@@ -114,6 +114,8 @@ pub struct Kernel {
     pub file: String,
     /// What stands in the line that the verdict is about.
     pub quoted: String,
+    /// For each line of the protocol's text the line of the kernel's behind it.
+    pub lines: Vec<Option<usize>>,
 }
 
 impl Finding {
@@ -138,6 +140,7 @@ impl Finding {
         self.kernel = Some(Kernel {
             file: file.to_owned(),
             quoted: quoted.unwrap_or_default().trim().replace('\t', " "),
+            lines: lines.to_vec(),
         });
     }
 }

@@ -15,6 +15,8 @@ struct Document<'a, T> {
     version: &'static str,
     z3: &'a str,
     results: &'a [T],
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    errors: &'a [String],
 }
 
 /// One document with all findings, ending with a line end.
@@ -23,12 +25,26 @@ struct Document<'a, T> {
 ///
 /// Never for findings of this program: they hold numbers, strings and lists only.
 pub fn document<T: Serialize>(findings: &[T], z3: &str) -> Result<String, serde_json::Error> {
+    with_errors(findings, &[], z3)
+}
+
+/// The same, with what went wrong.
+///
+/// # Errors
+///
+/// As for [`document`].
+pub fn with_errors<T: Serialize>(
+    findings: &[T],
+    errors: &[String],
+    z3: &str,
+) -> Result<String, serde_json::Error> {
     let document = Document {
         schema: SCHEMA,
         tool: "warplock",
         version: env!("CARGO_PKG_VERSION"),
         z3,
         results: findings,
+        errors,
     };
     serde_json::to_string_pretty(&document).map(|text| text + "\n")
 }

@@ -5,6 +5,7 @@
 //! ends in ([`stuck`]); [`text`], [`json`] and [`sarif`] only lay it out.
 
 pub mod argument;
+pub mod change;
 mod counting;
 pub mod csr;
 pub mod culprit;
@@ -13,10 +14,15 @@ pub mod elements;
 pub mod expect;
 mod expression;
 pub mod finding;
+pub mod github;
+pub mod hang;
 pub mod hazard;
 pub mod input;
 pub mod json;
+pub mod junit;
+pub mod markdown;
 mod orders;
+mod place;
 mod ranges;
 pub mod repro;
 pub mod sarif;
@@ -25,6 +31,7 @@ pub mod style;
 pub mod text;
 pub mod trace;
 mod words;
+pub mod worksheet;
 
 pub use finding::Finding;
 pub use finding::Word;

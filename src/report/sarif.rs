@@ -5,27 +5,27 @@ use serde_json::json;
 
 use crate::protocol::Property;
 
+use super::finding::Counterexample;
 use super::finding::Finding;
 use super::finding::Word;
+use super::place::Place;
+use super::trace::Event;
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
-/// A log with one run and one result per finding, ending with a line end.
+/// A log with one run and one result per finding, ending with a line end. What went wrong is told as
+/// notifications of the run.
 ///
 /// # Errors
 ///
 /// Never for findings of this program: they hold numbers, strings and lists only.
-pub fn log(findings: &[Finding], z3: &str) -> Result<String, serde_json::Error> {
-    let rules: Vec<Value> = Property::ALL
-        .iter()
-        .map(|property| {
-            json!({
-                "id": property.name(),
-                "shortDescription": { "text": property.description() },
-            })
-        })
-        .collect();
+pub fn log(findings: &[Finding], errors: &[String], z3: &str) -> Result<String, serde_json::Error> {
+    let rules: Vec<Value> = Property::ALL.iter().map(rule).collect();
     let results: Vec<Value> = findings.iter().map(result).collect();
+    let notifications: Vec<Value> = errors
+        .iter()
+        .map(|error| json!({ "level": "error", "message": { "text": error.trim_end() } }))
+        .collect();
     let log = json!({
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -36,11 +36,27 @@ pub fn log(findings: &[Finding], z3: &str) -> Result<String, serde_json::Error> 
                 "rules": rules,
                 "properties": { "z3": z3 },
             } },
+            "invocations": [{
+                "executionSuccessful": errors.is_empty(),
+                "toolExecutionNotifications": notifications,
+            }],
             "columnKind": "unicodeCodePoints",
             "results": results,
         }],
     });
     serde_json::to_string_pretty(&log).map(|text| text + "\n")
+}
+
+fn rule(property: &Property) -> Value {
+    let (name, description) = (property.name(), property.description());
+    json!({
+        "id": name,
+        "name": name,
+        "shortDescription": { "text": description },
+        "help": { "text": format!("{description}. `warplock explain {name}` says more.") },
+        "defaultConfiguration": { "level": "error" },
+        "properties": { "tags": ["correctness", "concurrency", "gpu"], "precision": "very-high" },
+    })
 }
 
 fn result(finding: &Finding) -> Value {
@@ -53,11 +69,7 @@ fn result(finding: &Finding) -> Value {
     let rule = Property::ALL
         .iter()
         .position(|p| p.name() == finding.property);
-    let file = finding
-        .kernel
-        .as_ref()
-        .map_or(&finding.file, |kernel| &kernel.file);
-    json!({
+    let mut result = json!({
         "ruleId": finding.property,
         "ruleIndex": rule,
         "level": level,
@@ -65,10 +77,7 @@ fn result(finding: &Finding) -> Value {
         "message": {
             "text": format!("{} {}", finding.verdict.as_str(), finding.summary),
         },
-        "locations": [{ "physicalLocation": {
-            "artifactLocation": { "uri": uri(file) },
-            "region": { "startLine": finding.line.unwrap_or(1) },
-        } }],
+        "locations": [physical(&finding.place())],
         "properties": {
             "protocol": finding.protocol,
             "engine": finding.engine,
@@ -76,7 +85,85 @@ fn result(finding: &Finding) -> Value {
             "parameters": finding.parameters,
             "assumptions": finding.assumptions,
         },
-    })
+    });
+    if let Some(counterexample) = &finding.counterexample {
+        let related = related(finding, counterexample);
+        if !related.is_empty() {
+            result["relatedLocations"] = Value::Array(related);
+        }
+        let flows = flows(finding, &counterexample.trace);
+        if !flows.is_empty() {
+            result["codeFlows"] = json!([{ "threadFlows": flows }]);
+        }
+    }
+    result
+}
+
+/// Where the others wait, once for each place.
+fn related(finding: &Finding, counterexample: &Counterexample) -> Vec<Value> {
+    let mut known: Vec<Place> = Vec::new();
+    let mut all = Vec::new();
+    for blocked in &counterexample.stuck.blocked {
+        let Some(place) = finding
+            .place_of(blocked.line)
+            .filter(|p| !known.contains(p))
+        else {
+            continue;
+        };
+        let mut location = physical(&place);
+        location["id"] = json!(known.len() + 1);
+        location["message"] = json!({ "text": format!(
+            "{} waits for {} {}, found {}",
+            blocked.member, blocked.element, blocked.wants, blocked.value
+        ) });
+        all.push(location);
+        known.push(place);
+    }
+    all
+}
+
+/// The run, a flow for each role, in which every step says when it takes place.
+fn flows(finding: &Finding, trace: &[Event]) -> Vec<Value> {
+    let role = |event: &Event| {
+        event
+            .member
+            .split('[')
+            .next()
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let mut roles: Vec<String> = Vec::new();
+    for event in trace {
+        let role = role(event);
+        if !roles.contains(&role) {
+            roles.push(role);
+        }
+    }
+    let flow = |name: String| {
+        let steps = trace
+            .iter()
+            .enumerate()
+            .filter(|(_, event)| role(event) == name);
+        let steps = steps.take(STEPS).map(|(number, event)| {
+            let place = event.line.and_then(|line| finding.place_of(line));
+            let mut location = physical(&place.unwrap_or_else(|| finding.place()));
+            location["message"] = json!({ "text": format!("{} {}", event.member, event.what) });
+            json!({ "location": location, "executionOrder": number + 1 })
+        });
+        let steps: Vec<Value> = steps.collect();
+        json!({ "id": name, "locations": steps })
+    };
+    roles.into_iter().map(flow).collect()
+}
+
+/// How many steps of a role are told; viewers refuse logs that are too large.
+const STEPS: usize = 1_000;
+
+fn physical(place: &Place) -> Value {
+    json!({ "physicalLocation": {
+        "artifactLocation": { "uri": uri(&place.file) },
+        "region": { "startLine": place.line },
+    } })
 }
 
 /// A file name as a relative or absolute URI reference.

@@ -1,8 +1,8 @@
 //! Findings as text, for whoever has to fix the kernel.
 
+mod elements;
+
 use super::culprit::Cause;
-use super::elements::Element;
-use super::elements::Use;
 use super::finding::Counterexample;
 use super::finding::Finding;
 use super::finding::Further;
@@ -13,9 +13,7 @@ use super::stuck::Blocked;
 use super::stuck::Stuck;
 use super::style::Style;
 use super::trace::Event;
-
-/// The longest line of a table, in characters, where the width is not known.
-const WIDEST: usize = 160;
+use elements::elements;
 
 /// How many uses of an element are listed.
 const USES: usize = 4;
@@ -85,25 +83,60 @@ pub fn finding(finding: &Finding, detail: Detail) -> String {
     if detail.quiet {
         return style.fitted(&out);
     }
-    if let Some(line) = finding.line {
-        out.push_str(&match &finding.kernel {
-            Some(kernel) => {
-                let source = finding.source_line.as_ref();
-                let source =
-                    source.map_or_else(String::new, |place| format!("{}, ", visible(place)));
-                let file = format!("{source}{}", visible(&kernel.file));
-                quoted(&file, line, &kernel.quoted, style)
-            }
-            None => snippet(&finding.file, &finding.source, line, style),
-        });
+    out.push_str(&place(finding, style));
+    out.push_str(&details(finding, detail, out.lines().count()));
+    style.fitted(&out)
+}
+
+/// The line that a finding is about; nothing where there is none.
+pub(super) fn place(finding: &Finding, style: Style) -> String {
+    let Some(line) = finding.line else {
+        return String::new();
+    };
+    match &finding.kernel {
+        Some(kernel) => {
+            let source = finding.source_line.as_ref();
+            let source = source.map_or_else(String::new, |place| format!("{}, ", visible(place)));
+            let file = format!("{source}{}", visible(&kernel.file));
+            quoted(&file, line, &kernel.quoted, style)
+        }
+        None => snippet(&finding.file, &finding.source, line, style),
     }
+}
+
+/// What stands below the line of a finding, where so many lines are used already.
+pub(super) fn details(finding: &Finding, detail: Detail, used: usize) -> String {
     let after = after(finding, detail);
+    let mut out = String::new();
     if let Some(counterexample) = &finding.counterexample {
-        let used = out.lines().count() + after.lines().count();
-        out.push_str(&self::counterexample(counterexample, style, used));
+        let used = used + after.lines().count();
+        out.push_str(&self::counterexample(counterexample, detail.style, used));
     }
     out.push_str(&after);
-    style.fitted(&out)
+    out
+}
+
+/// Who waits for whom, and the run, of a counterexample whose waits are told already.
+pub(super) fn chain_and_trace(finding: &Finding, style: Style, used: usize) -> String {
+    let Some(counterexample) = &finding.counterexample else {
+        return String::new();
+    };
+    let most = Most::of(style);
+    let mut out = String::new();
+    let links = shortened(counterexample.stuck.chain.clone(), most.members);
+    list(&mut out, style, "who waits for whom", &links);
+    // A title, the line about the steps that are left out, and the line about the search.
+    let used = used + out.lines().count() + 3;
+    let steps = most.lines.saturating_sub(used).max(most.steps);
+    list(
+        &mut out,
+        style,
+        "trace",
+        &trace(&counterexample.trace, steps),
+    );
+    let smallest = std::slice::from_ref(&counterexample.smallest);
+    list(&mut out, style, "search", smallest);
+    out
 }
 
 /// What stands behind a counterexample.
@@ -327,136 +360,6 @@ fn trace(events: &[Event], steps: usize) -> Vec<String> {
         ));
     }
     lines
-}
-
-/// What became of every element: a table, or a list where that would be too wide.
-fn elements(stuck: &Stuck, style: Style) -> String {
-    let most = Most::of(style);
-    // Where nobody waits in vain, all is well with an element, however much is left to do there.
-    let waits = |element: &&Element| {
-        let mut names = stuck.blocked.iter().map(|b| &b.element);
-        most.all_elements || stuck.blocked.is_empty() || names.any(|n| *n == element.element)
-    };
-    let elements: Vec<&Element> = stuck.elements.iter().filter(waits).collect();
-    if elements.is_empty() {
-        return String::new();
-    }
-    let shown = &elements[..elements.len().min(most.elements)];
-    let open = if stuck.is_final { "never" } else { "not yet" };
-    let mut out = table(shown, open, style);
-    let widest = style.width.unwrap_or(WIDEST);
-    if out.lines().any(|line| line.chars().count() > widest) {
-        out = listed(shown, open, style);
-    }
-    if elements.len() > shown.len() {
-        let more = elements.len() - shown.len();
-        out.push_str(&format!("  ... and {more} more elements (-v shows them)\n"));
-    }
-    out
-}
-
-/// Who waits for what and who changes what, where something is still to happen.
-fn listed(elements: &[&Element], open: &str, style: Style) -> String {
-    let mut out = format!("  {}\n", style.bold("elements:"));
-    for element in elements {
-        let (name, value) = (&element.element, &element.value);
-        let start = element.start.filter(|start| start.to_string() != *value);
-        let start = start.map_or_else(String::new, |start| format!(" (from {start})"));
-        if element.completes {
-            out.push_str(&format!("    {name}: {value}{start}, complete\n"));
-            continue;
-        }
-        out.push_str(&format!("    {name}: {value}{start}\n"));
-        let (waits, changes) = (uses(&element.waits, open), uses(&element.changes, open));
-        out.push_str(&format!("      waited for: {waits}\n"));
-        out.push_str(&format!("      changed by: {changes}\n"));
-    }
-    out
-}
-
-fn table(elements: &[&Element], open: &str, style: Style) -> String {
-    let mut rows = vec![
-        [
-            "element",
-            "start",
-            "now",
-            "waited for",
-            "changed by",
-            "completes",
-        ]
-        .map(str::to_owned),
-    ];
-    for element in elements {
-        rows.push([
-            element.element.clone(),
-            element
-                .start
-                .map_or_else(|| "-".to_owned(), |v| v.to_string()),
-            element.value.clone(),
-            uses(&element.waits, open),
-            uses(&element.changes, open),
-            if element.completes { "yes" } else { "no" }.to_owned(),
-        ]);
-    }
-    let mut out = String::new();
-    let widths: Vec<usize> = (0..6)
-        .map(|column| {
-            rows.iter()
-                .map(|row| row[column].chars().count())
-                .max()
-                .unwrap_or(0)
-        })
-        .collect();
-    for (number, row) in rows.iter().enumerate() {
-        let cells = row
-            .iter()
-            .zip(&widths)
-            .map(|(cell, width)| format!("{cell:width$}"));
-        let line = cells.collect::<Vec<_>>().join("  ");
-        let line = line.trim_end();
-        let line = if number == 0 {
-            style.bold(line)
-        } else {
-            line.to_owned()
-        };
-        out.push_str(&format!("  {line}\n"));
-    }
-    out
-}
-
-fn uses(uses: &[Use], open: &str) -> String {
-    if uses.is_empty() {
-        return "nobody".to_owned();
-    }
-    // What has not happened is what matters, so it comes first.
-    let (done, left): (Vec<&Use>, Vec<&Use>) = uses.iter().partition(|u| u.done);
-    let left = alike(&left).into_iter().map(|u| format!("{u} ({open})"));
-    shortened(left.chain(alike(&done)).collect(), USES).join(", ")
-}
-
-/// Uses in words; those of neighbours, and of all if they are many, are one where they are the same.
-fn alike(uses: &[&Use]) -> Vec<String> {
-    if uses.len() <= USES {
-        let together = ranges::together(uses, |u| &u.member, |a, b| a.what == b.what);
-        let each = together.into_iter();
-        return each
-            .map(|(who, run)| format!("{who} {}", run[0].what))
-            .collect();
-    }
-    let mut whats: Vec<&str> = Vec::new();
-    for used in uses {
-        if !whats.contains(&used.what.as_str()) && whats.len() <= USES {
-            whats.push(&used.what);
-        }
-    }
-    let words = whats.iter().map(|what| {
-        let same = uses.iter().filter(|u| u.what == *what);
-        let mut names: Vec<&str> = same.map(|u| u.member.as_str()).collect();
-        names.dedup();
-        let who = shortened(ranges::ranges(&names), USES).join(", ");
-        format!("{who} {what}")
-    });
-    words.collect()
 }
 
 fn proof(proof: &ProofReport, style: Style) -> String {

@@ -44,7 +44,12 @@ pub struct Options<'a> {
     pub deadline: Option<Instant>,
     /// Is told the number of states so far, now and then.
     pub progress: Option<&'a dyn Fn(u64)>,
+    /// Which stuck states count; all if not given. It must not tell interchangeable members apart.
+    pub accepts: Option<Accepts<'a>>,
 }
+
+/// Says of a state of an instance whether it is one of those that are looked for.
+pub type Accepts<'a> = &'a dyn Fn(&Instance, &State) -> bool;
 
 impl Default for Options<'_> {
     fn default() -> Self {
@@ -56,6 +61,7 @@ impl Default for Options<'_> {
             cancel: None,
             deadline: None,
             progress: None,
+            accepts: None,
         }
     }
 }
@@ -117,7 +123,12 @@ pub fn explore(instance: &Instance, options: &Options<'_>) -> Explored {
         }
         let state = decode(instance, search.table.get(number), false);
         let actions = step::enabled(instance, &state);
-        if actions.is_empty() && !step::is_finished(instance, &state) {
+        let counts = |state| {
+            options
+                .accepts
+                .is_none_or(|accepts| accepts(instance, state))
+        };
+        if actions.is_empty() && !step::is_finished(instance, &state) && counts(&state) {
             stuck_states += 1;
             stuck.get_or_insert(number);
             if options.stop_at_stuck {

@@ -26,6 +26,7 @@ const COUNT_ALL: Options<'static> = Options {
     cancel: None,
     deadline: None,
     progress: None,
+    accepts: None,
 };
 
 fn run(protocol: &Protocol, input: &Input, options: &Options<'_>) -> Explored {

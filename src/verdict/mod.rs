@@ -5,6 +5,7 @@ pub mod deadlock;
 pub mod decision;
 mod exhaustive;
 mod further;
+pub mod hang;
 pub mod hazard;
 mod inputs;
 mod shared;

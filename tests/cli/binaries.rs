@@ -83,11 +83,12 @@ fn each_text_of_a_program_is_checked() {
     }
     --- stderr
     ");
-    insta::assert_snapshot!(folder.run(&["lint", "app", "--entry", "hang"]), @"
+    insta::assert_snapshot!(folder.run(&["lint", "app", "--entry", "hang"]), @r"
     exit 1
     --- stdout
     app:hang: arrival-count: line 12: barrier 1 counts 64 threads, but only 32 come to it
       hint: count the threads of the warps that use the barrier
+      PTX ISA: mbarrier.init; for named barriers: bar, barrier (warplock explain arrival-count)
     --- stderr
     ");
     insta::assert_snapshot!(folder.run(&["trace", "app", "--entry", "meet"]), @"

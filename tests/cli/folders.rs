@@ -85,6 +85,7 @@ fn a_cache_is_checked_kernel_by_kernel() {
       notes:
         stuck in the source: warp1 at line 12
         other lines are those of the protocol that `warplock lift` prints
+        lint at line 12: barrier 1 counts 64 threads, but only 32 come to it (`warplock explain arrival-count`)
       assumptions: a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       decided by adversarial schedules in [time]
 

@@ -294,6 +294,49 @@ fn sarif_has_a_rule_per_property_and_a_result_per_verdict() {
         "ruleIndex": 0
       },
       {
+        "codeFlows": [
+          {
+            "threadFlows": [
+              {
+                "id": "cta",
+                "locations": [
+                  {
+                    "executionOrder": 1,
+                    "location": {
+                      "message": {
+                        "text": "cta[0] starts and has nothing to do"
+                      },
+                      "physicalLocation": {
+                        "artifactLocation": {
+                          "uri": "lock_n_block.wlk"
+                        },
+                        "region": {
+                          "startLine": 18
+                        }
+                      }
+                    }
+                  },
+                  {
+                    "executionOrder": 2,
+                    "location": {
+                      "message": {
+                        "text": "cta[1] starts"
+                      },
+                      "physicalLocation": {
+                        "artifactLocation": {
+                          "uri": "lock_n_block.wlk"
+                        },
+                        "region": {
+                          "startLine": 18
+                        }
+                      }
+                    }
+                  }
+                ]
+              }
+            ]
+          }
+        ],
         "kind": "fail",
         "level": "error",
         "locations": [
@@ -328,6 +371,22 @@ fn sarif_has_a_rule_per_property_and_a_result_per_verdict() {
           },
           "protocol": "lock_n_block"
         },
+        "relatedLocations": [
+          {
+            "id": 1,
+            "message": {
+              "text": "cta[1] waits for dq[0] == 1, found 0"
+            },
+            "physicalLocation": {
+              "artifactLocation": {
+                "uri": "lock_n_block.wlk"
+              },
+              "region": {
+                "startLine": 18
+              }
+            }
+          }
+        ],
         "ruleId": "deadlock",
         "ruleIndex": 0
       }

@@ -3,8 +3,10 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod annotations;
 mod binaries;
 mod certify;
+mod changes;
 mod check;
 mod claims;
 mod compile;
@@ -19,6 +21,7 @@ mod folders;
 mod formats;
 mod further;
 mod grid;
+mod hang;
 mod hazards;
 mod input;
 mod lifetimes;
@@ -31,3 +34,4 @@ mod repro;
 mod repro_families;
 mod run;
 mod signals;
+mod worksheet;

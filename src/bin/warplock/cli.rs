@@ -74,6 +74,14 @@ pub enum Command {
     Certify(commands::certify::Arguments),
     /// Say at which parameter values a protocol hangs, as a formula
     Condition(commands::condition::Arguments),
+    /// Print the roles, storage, hand-offs and lifetimes of a kernel as tables
+    Worksheet(commands::worksheet::Arguments),
+    /// Decide every kernel below folders once, and print one table
+    Sweep(commands::sweep::Arguments),
+    /// Say what differs between the protocols of two builds, and between their verdicts
+    Diff(commands::diff::Arguments),
+    /// Explain a hang that was seen: whether the kernel gets there, and how
+    Hang(commands::hang::Arguments),
     /// Look for the edits that make a refuted protocol a proved one
     Repair(commands::repair::Arguments),
     /// Say whether a kernel that takes turns by a lock hangs on concrete block-sparse tensors

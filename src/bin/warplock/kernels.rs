@@ -1,9 +1,11 @@
 //! Kernels named on the command line: PTX and MLIR become protocols.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use clap::Args;
 use clap::ValueEnum;
+use warplock::patience;
 use warplock::protocol::Span;
 use warplock::ptx;
 use warplock::ptx::Function;
@@ -142,6 +144,11 @@ impl Entry<'_> {
                 kernel, kernels, ..
             } => graphs::protocol(kernel, kernels),
         }
+    }
+
+    /// Whether there are lints of what it is recovered from.
+    pub fn lintable(&self) -> bool {
+        matches!(self.form, Form::Path { .. })
     }
 
     /// What is worth looking at in it, or why its synchronization could not be recovered.
@@ -332,6 +339,36 @@ fn names(entries: &[&Function<'_>]) -> Vec<String> {
         }
     });
     name.collect()
+}
+
+/// How long the lints may take. A verdict does not wait for them longer.
+const LINTS: Duration = Duration::from_secs(5);
+
+/// How many lints are said with a verdict.
+const MOST_LINTS: usize = 3;
+
+/// What the lints find in a kernel, a sentence each.
+pub fn linted(entry: &Entry<'_>) -> Vec<String> {
+    // Where they cannot be run, the verdict says why already.
+    let Some(Ok(Ok(found))) = entry
+        .lintable()
+        .then(|| patience::until(patience::deadline(LINTS), || entry.lints()))
+    else {
+        return Vec::new();
+    };
+    let more = found.len().saturating_sub(MOST_LINTS);
+    let mut notes: Vec<String> = found
+        .iter()
+        .take(MOST_LINTS)
+        .map(|lint| {
+            let (id, source, message) = (lint.rule, &lint.source, &lint.message);
+            format!("lint at {source}: {message} (`warplock explain {id}`)")
+        })
+        .collect();
+    if more > 0 {
+        notes.push(format!("{more} more lints: `warplock lint` lists them"));
+    }
+    notes
 }
 
 /// Where members are stuck, or accesses stand, in the source that the lifted protocol names behind each line.

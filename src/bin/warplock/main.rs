@@ -16,6 +16,7 @@ mod memory;
 mod options;
 mod panics;
 mod progress;
+mod protocols;
 mod session;
 mod solver;
 mod sources;

@@ -89,6 +89,7 @@ fn search(
         cancel: Some(&interrupt::CANCEL),
         deadline: None,
         progress: Some(progress),
+        accepts: None,
     };
     let cannot_run = |error| loaded.cannot_run(&error, style);
     if loaded.patterns.is_none() {

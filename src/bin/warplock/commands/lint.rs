@@ -81,6 +81,10 @@ fn shown(name: &str, entry: &str, lints: Vec<Lint>, quiet: bool) -> String {
         text.push_str(&format!("{name}:{entry}: {rule}: {place}: {message}\n"));
         if !quiet {
             text.push_str(&format!("  hint: {}\n", lint.hint));
+            if let Some(rule) = warplock::ptx::rule(rule) {
+                let (section, id) = (rule.section, rule.id);
+                text.push_str(&format!("  PTX ISA: {section} (warplock explain {id})\n"));
+            }
         }
     }
     text

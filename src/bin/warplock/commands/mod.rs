@@ -6,11 +6,13 @@ pub mod completions;
 mod concrete;
 pub mod condition;
 pub mod csr;
+pub mod diff;
 mod emission;
 pub mod explain;
 pub mod explore;
 pub mod export;
 pub mod fmt;
+pub mod hang;
 mod interactive;
 pub mod lift;
 pub mod lint;
@@ -20,7 +22,9 @@ pub mod replay;
 pub mod repro;
 pub mod run;
 pub mod simulate;
+pub mod sweep;
 pub mod trace;
+pub mod worksheet;
 
 use crate::cli::Command;
 use crate::exit::Exit;
@@ -44,6 +48,10 @@ pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
         Command::Simulate(arguments) => simulate::run(arguments, session),
         Command::Explore(arguments) => explore::run(arguments, session),
         Command::Export(arguments) => export::run(arguments, session),
+        Command::Diff(arguments) => diff::run(arguments, session),
+        Command::Sweep(arguments) => sweep::run(arguments, session),
+        Command::Worksheet(arguments) => worksheet::run(arguments, session),
+        Command::Hang(arguments) => hang::run(arguments, session),
         Command::Fmt(arguments) => fmt::run(arguments, session),
         Command::Explain(arguments) => explain::run(arguments, session),
         Command::Completions(arguments) => completions::run(arguments, session),

@@ -1,5 +1,6 @@
 //! Decides the properties of one file.
 
+use std::cell::OnceCell;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -11,6 +12,7 @@ use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::ptx::Lifted;
 use warplock::report::Finding;
+use warplock::report::Word;
 use warplock::report::expect;
 use warplock::report::finding;
 use warplock::report::style::Style;
@@ -77,6 +79,7 @@ pub fn file(order: &Order, number: usize, input: &Input, results: &dyn Fn(Outcom
         kernel: None,
         exact: true,
         launched: &[],
+        lints: None,
         results,
     };
     let done = interrupt::guarded(|| work.file(input));
@@ -133,6 +136,8 @@ struct Work<'a> {
     exact: bool,
     /// What is taken from beside the file about the launch.
     launched: &'a [String],
+    /// What the lints find in the kernel, if it is one; said with what is not proved.
+    lints: Option<&'a dyn Fn() -> Vec<String>>,
     results: &'a dyn Fn(Outcome),
 }
 
@@ -234,9 +239,12 @@ impl Work<'_> {
         } else {
             "other lines are those of the protocol that `warplock lift` prints"
         };
+        let found = OnceCell::new();
+        let lints = || found.get_or_init(|| kernels::linted(entry)).clone();
         let reason = match protocol {
             Ok(lifted) => {
                 let work = Work {
+                    lints: Some(&lints),
                     note: Some(note),
                     kernel: Some((file, entry.source(), &lifted.lines)),
                     exact: lifted.exact,
@@ -247,6 +255,7 @@ impl Work<'_> {
             Err(reason) => reason,
         };
         let work = Work {
+            lints: Some(&lints),
             kernel: Some((file, entry.source(), &[])),
             ..*self
         };
@@ -272,6 +281,9 @@ impl Work<'_> {
             if let Some((_, source, _)) = self.kernel {
                 finding.recovered_from(file, source, &[]);
             }
+            finding
+                .notes
+                .extend(self.lints.iter().flat_map(|lints| lints()));
             outcome.findings.push(finding);
         }
         (self.results)(outcome);
@@ -405,6 +417,11 @@ impl Work<'_> {
         if let Some((file, kernel, lines)) = self.kernel {
             finding.recovered_from(file, kernel, lines);
         }
+        if matches!(finding.verdict, Word::Refuted | Word::Unknown) {
+            finding
+                .notes
+                .extend(self.lints.iter().flat_map(|lints| lints()));
+        }
         outcome.findings.push(finding);
         (self.results)(outcome);
         Ok(())
@@ -438,7 +455,7 @@ impl Work<'_> {
 }
 
 /// Why a counterexample of a recovered protocol is none of its kernel.
-const INEXACT: &str = "the recovered protocol has a counterexample that may be one of no launch: its parameters depend on \
+pub const INEXACT: &str = "the recovered protocol has a counterexample that may be one of no launch: its parameters depend on \
     each other, or a warp waits for warps that may have ended";
 
 /// Whether a property is about what is read and written.

@@ -37,6 +37,8 @@ use crate::options::Domain;
 use crate::session::Session;
 use crate::solver;
 
+pub use decide::INEXACT;
+
 use outcome::Emitter;
 use outcome::Outcome;
 
@@ -109,6 +111,12 @@ pub enum Format {
     JsonLines,
     /// SARIF 2.1.0, for code scanning.
     Sarif,
+    /// Annotations of GitHub Actions.
+    Github,
+    /// JUnit XML.
+    Junit,
+    /// Markdown, to be pasted into an issue.
+    Markdown,
 }
 
 /// What is to be decided.
@@ -146,14 +154,26 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     decide(inputs, &options, session)
 }
 
-/// Decides the properties of inputs.
+/// Decides the properties of inputs, and says what comes of each.
 pub fn decide(inputs: Inputs, arguments: &Options, session: &Session) -> Result<Exit, Failure> {
-    let Inputs {
-        all: files,
-        gathered,
-    } = inputs;
     let mut emitter = Emitter::new(arguments, session);
-    emitter.sum_up(gathered);
+    emitter.sum_up(inputs.gathered);
+    all(inputs.all, emitter, arguments, session)
+}
+
+/// Decides the properties of inputs, and says what comes of all of them together.
+pub fn sweep(inputs: Inputs, arguments: &Options, session: &Session) -> Result<Exit, Failure> {
+    let mut emitter = Emitter::new(arguments, session);
+    emitter.sweep(inputs.gathered.unwrap_or_default());
+    all(inputs.all, emitter, arguments, session)
+}
+
+fn all(
+    files: Vec<Result<Input, Failure>>,
+    mut emitter: Emitter<'_>,
+    arguments: &Options,
+    session: &Session,
+) -> Result<Exit, Failure> {
     let narrowing = arguments.domain.narrowing()?;
     let mut usable = |folder: &Option<PathBuf>| {
         let folder = folder.clone()?;

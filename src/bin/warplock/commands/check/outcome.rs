@@ -3,8 +3,12 @@
 use warplock::report::Finding;
 use warplock::report::Word;
 use warplock::report::expect;
+use warplock::report::github;
 use warplock::report::json;
+use warplock::report::junit;
+use warplock::report::markdown;
 use warplock::report::sarif;
+use warplock::report::style::Style;
 use warplock::report::text;
 use warplock::report::text::Detail;
 
@@ -47,11 +51,14 @@ pub struct Emitter<'s> {
     exit: Exit,
     /// For the formats that print one document.
     findings: Vec<Finding>,
+    failures: Vec<String>,
     printed: bool,
     /// Whether there was a result.
     any: bool,
     /// What is told of each result at the end, if it is.
     table: Option<Table>,
+    /// Whether that is all that is printed.
+    alone: bool,
 }
 
 impl<'s> Emitter<'s> {
@@ -68,9 +75,19 @@ impl<'s> Emitter<'s> {
             },
             exit: Exit::Success,
             findings: Vec::new(),
+            failures: Vec::new(),
             printed: false,
             any: false,
             table: None,
+            alone: false,
+        }
+    }
+
+    /// Prints nothing but a table of the results, where they are printed for people.
+    pub fn sweep(&mut self, gathered: Gathered) {
+        if self.format == Format::Text {
+            self.table = Some(Table::alone(gathered));
+            self.alone = true;
         }
     }
 
@@ -88,6 +105,9 @@ impl<'s> Emitter<'s> {
             self.exit = self.exit.max(verdict(&finding));
             if let Some(table) = &mut self.table {
                 table.add(&finding);
+            }
+            if self.alone {
+                continue;
             }
             if let Err(failure) = self.finding(finding) {
                 self.failed(&failure);
@@ -107,6 +127,11 @@ impl<'s> Emitter<'s> {
     pub fn failed(&mut self, failure: &Failure) {
         self.exit = self.exit.max(failure.exit());
         self.session.failed(failure);
+        let text = failure.rendered(Style::PLAIN);
+        if self.format == Format::Github {
+            self.session.terminal.out(&github::failure(&text));
+        }
+        self.failures.push(text);
     }
 
     fn finding(&mut self, finding: Finding) -> Result<(), Failure> {
@@ -130,28 +155,31 @@ impl<'s> Emitter<'s> {
                 let line = json::line(&finding, solver::version()).map_err(unprintable)?;
                 self.session.terminal.out(&line);
             }
-            Format::Json | Format::Sarif => self.findings.push(finding),
+            Format::Github => self.session.terminal.out(&github::line(&finding)),
+            Format::Json | Format::Sarif | Format::Junit | Format::Markdown => {
+                self.findings.push(finding);
+            }
         }
         Ok(())
     }
 
-    /// Prints what is printed as one document. Where every file was refused, that is nothing.
+    /// Prints what is printed as one document, which is never empty.
     pub fn finish(&mut self) -> Result<(), Failure> {
-        if self.findings.is_empty() && self.table.is_none() && self.exit >= Exit::Input {
-            return Ok(());
-        }
         if let Some(table) = &self.table {
             let style = self.session.terminal.out_style();
             let text = table.text(self.session.quiet, style);
             self.session.terminal.out(&text);
         }
         let z3 = solver::version();
+        let (findings, failures) = (&self.findings, &self.failures);
         let text = match self.format {
-            Format::Text | Format::JsonLines => return Ok(()),
-            Format::Json => json::document(&self.findings, z3),
-            Format::Sarif => sarif::log(&self.findings, z3),
+            Format::Text | Format::JsonLines | Format::Github => return Ok(()),
+            Format::Json => json::with_errors(findings, failures, z3).map_err(unprintable)?,
+            Format::Sarif => sarif::log(findings, failures, z3).map_err(unprintable)?,
+            Format::Junit => junit::document(findings, failures),
+            Format::Markdown => markdown::document(findings, failures, z3),
         };
-        self.session.terminal.out(&text.map_err(unprintable)?);
+        self.session.terminal.out(&text);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
-//! The table that ends a check of a folder or of a program's kernels.
+//! The table that ends a check of a folder or of a program's kernels, and that is all of a sweep.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -15,6 +16,8 @@ use crate::inputs::Gathered;
 pub struct Table {
     gathered: Gathered,
     rows: Vec<Row>,
+    /// Whether it says why, and which kernels have one defect, because nothing else does.
+    alone: bool,
 }
 
 struct Row {
@@ -22,7 +25,13 @@ struct Row {
     property: &'static str,
     protocol: String,
     file: String,
+    /// Where the defect is in the source, if debug information says it, and what it is.
+    place: Option<String>,
+    why: String,
 }
+
+/// How much of a reason is shown, in characters.
+const REASON: usize = 140;
 
 /// The words in the order of the table: what needs somebody first.
 const ORDER: [Word; 4] = [Word::Refuted, Word::Unknown, Word::Bounded, Word::Proved];
@@ -33,6 +42,15 @@ impl Table {
         Table {
             gathered,
             rows: Vec::new(),
+            alone: false,
+        }
+    }
+
+    /// One that stands alone.
+    pub fn alone(gathered: Gathered) -> Table {
+        Table {
+            alone: true,
+            ..Table::of(gathered)
         }
     }
 
@@ -43,6 +61,8 @@ impl Table {
             property: finding.property,
             protocol: visible(&finding.protocol),
             file: visible(&finding.file),
+            place: finding.source_line.as_deref().map(visible),
+            why: visible(finding.reason.as_deref().unwrap_or_default()),
         });
     }
 
@@ -55,7 +75,9 @@ impl Table {
                 widths.max().unwrap_or(0)
             };
             let (property, protocol) = (width(|row| row.property), width(|row| &row.protocol));
-            text.push('\n');
+            if !self.alone {
+                text.push('\n');
+            }
             for word in ORDER {
                 for row in self.rows.iter().filter(|row| row.verdict == word) {
                     let gap = " ".repeat(9_usize.saturating_sub(word.as_str().len()));
@@ -66,7 +88,15 @@ impl Table {
                         "{shown}{:<property$}  {:<protocol$}  {}",
                         row.property, row.protocol, row.file
                     );
+                    if self.alone && !row.why.is_empty() {
+                        let place = row.place.iter().map(|place| format!("{place}: "));
+                        let place: String = place.collect();
+                        let _ = writeln!(text, "         {place}{}", shortened(&row.why));
+                    }
                 }
+            }
+            if self.alone {
+                text.push_str(&self.groups());
             }
         }
         let counts = ORDER.iter().filter_map(|word| {
@@ -93,5 +123,60 @@ impl Table {
         };
         let _ = writeln!(text, "{kernels}{copies}: {counts}");
         text
+    }
+
+    /// Which kernels have one defect: the same words but for names and numbers, at the same place of the
+    /// source if one is known.
+    fn groups(&self) -> String {
+        let mut groups: BTreeMap<(Word, Option<&str>, String), Vec<&Row>> = BTreeMap::new();
+        let open = self.rows.iter().filter(|row| row.verdict != Word::Proved);
+        for row in open.filter(|row| !row.why.is_empty()) {
+            let source = row
+                .place
+                .as_deref()
+                .filter(|place| !place.starts_with("line "));
+            let key = (row.verdict, source, kind(&row.why));
+            groups.entry(key).or_default().push(row);
+        }
+        let mut text = String::new();
+        for ((word, place, _), rows) in groups {
+            let [first, _, ..] = rows.as_slice() else {
+                continue;
+            };
+            let place = place.map_or_else(String::new, |place| format!(" at {place}"));
+            let what = match word {
+                Word::Refuted => "the same defect",
+                _ => "the same reason",
+            };
+            let _ = writeln!(text, "\n{what}{place}, {} results:", rows.len());
+            let _ = writeln!(text, "  {}", shortened(&first.why));
+            for row in &rows {
+                let _ = writeln!(text, "  - {} {}", row.protocol, row.file);
+            }
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// A reason without what differs from kernel to kernel: numbers, and what stands between backquotes.
+fn kind(why: &str) -> String {
+    let mut out = String::new();
+    let mut quoted = false;
+    for c in why.chars() {
+        quoted ^= c == '`';
+        if !quoted && !c.is_ascii_digit() {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn shortened(why: &str) -> String {
+    match why.char_indices().nth(REASON) {
+        Some((end, _)) => format!("{}...", &why[..end]),
+        None => why.to_owned(),
     }
 }

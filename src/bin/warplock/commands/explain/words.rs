@@ -163,6 +163,12 @@ pub fn text(word: &str) -> Option<String> {
         let description = property.description();
         return Some(format!("{}: {description}\n", property.name()));
     }
+    if let Some(rule) = warplock::ptx::rule(&word) {
+        let (id, text, section) = (rule.id, rule.text, rule.section);
+        return Some(format!(
+            "{id}: a lint of kernels.\n{text}\nPTX ISA: {section}.\n"
+        ));
+    }
     let found = WORDS
         .iter()
         .find(|(words, _)| words.contains(&word.as_str()));
@@ -177,5 +183,6 @@ pub fn normal(word: &str) -> String {
 /// Every word.
 pub fn all() -> impl Iterator<Item = &'static str> {
     let words = WORDS.iter().flat_map(|(words, _)| words.iter().copied());
-    words.chain(Property::ALL.iter().map(|property| property.name()))
+    let words = words.chain(Property::ALL.iter().map(|property| property.name()));
+    words.chain(warplock::ptx::RULES.iter().map(|rule| rule.id))
 }

@@ -47,6 +47,7 @@ pub fn explore(
         cancel: Some(&interrupt::CANCEL),
         deadline: None,
         progress: Some(progress),
+        accepts: None,
     };
     let found = searched(arguments, loaded, &options, style)?;
     shown(loaded, property, &found, out_style, quiet)

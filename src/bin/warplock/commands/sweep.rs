@@ -1,0 +1,32 @@
+//! `warplock sweep`: every kernel of a tree or a cache once, in one table.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::inputs;
+use crate::session::Session;
+use crate::solver;
+
+use super::check;
+
+/// Options of `sweep`.
+#[derive(Debug, Clone, Args)]
+pub struct Arguments {
+    /// Folders, of which every kernel and protocol is decided once, or single files
+    #[arg(required = true, value_name = "DIR")]
+    pub files: Vec<PathBuf>,
+    /// What to decide.
+    #[command(flatten)]
+    pub options: check::Options,
+}
+
+/// Decides, and ends as the worst of them does.
+pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
+    solver::check()?;
+    let Arguments { files, options } = arguments;
+    let inputs = inputs::of(&files, &options.kernels, session)?;
+    check::sweep(inputs, &options, session)
+}

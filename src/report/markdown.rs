@@ -1,0 +1,89 @@
+//! Findings as Markdown, to be pasted into an issue or a summary: a table, then what needs somebody.
+
+use std::fmt::Write;
+
+use super::finding::Finding;
+use super::finding::Word;
+use super::style::Style;
+use super::text;
+use super::text::Detail;
+use super::text::visible;
+
+/// How much of a summary stands in the table, in characters.
+const SHORT: usize = 120;
+
+/// One document.
+pub fn document(findings: &[Finding], failures: &[String], z3: &'static str) -> String {
+    let mut out = String::new();
+    if findings.is_empty() && failures.is_empty() {
+        out.push_str("Nothing was decided.\n");
+    }
+    if !findings.is_empty() {
+        out.push_str(
+            "| verdict | property | protocol | file | |\n| --- | --- | --- | --- | --- |\n",
+        );
+    }
+    for finding in findings {
+        let place = finding.place();
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            out,
+            "| {} | {} | {} | {}:{} | {} |",
+            finding.verdict.as_str(),
+            finding.property,
+            cell(&finding.protocol),
+            cell(&place.file),
+            place.line,
+            cell(&short(&finding.summary))
+        );
+    }
+    let detail = Detail {
+        style: Style::PLAIN,
+        quiet: false,
+        argument: false,
+        z3,
+    };
+    for finding in findings.iter().filter(|f| f.verdict != Word::Proved) {
+        let title = format!(
+            "{} {} of {}",
+            finding.property,
+            finding.verdict.as_str(),
+            finding.protocol
+        );
+        let text = text::finding(finding, detail);
+        let _ = write!(out, "\n### {}\n\n{}", cell(&title), fenced(&text));
+    }
+    for failure in failures {
+        let _ = write!(out, "\n{}", fenced(failure));
+    }
+    out
+}
+
+/// Text as it is, between fences that it cannot end.
+fn fenced(text: &str) -> String {
+    let mut fence = "```".to_owned();
+    while text.contains(&fence) {
+        fence.push('`');
+    }
+    let lines: Vec<String> = text.trim_end().lines().map(visible).collect();
+    format!("{fence}text\n{}\n{fence}\n", lines.join("\n"))
+}
+
+/// Text for a cell or a heading.
+pub(super) fn cell(text: &str) -> String {
+    let mut out = String::new();
+    for c in visible(text).chars() {
+        if matches!(c, '|' | '\\' | '<' | '>' | '*' | '_' | '[' | ']' | '#') {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
+fn short(text: &str) -> String {
+    match text.char_indices().nth(SHORT) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}

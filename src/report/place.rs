@@ -1,0 +1,57 @@
+//! Where a line of a protocol stands for whoever reads a report elsewhere: in the source of the kernel, in
+//! its compiled text, or in the protocol's own file.
+
+use super::finding::Finding;
+
+/// A line of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+}
+
+impl Finding {
+    /// The place of what the finding is about; the beginning of its file where it has none.
+    pub fn place(&self) -> Place {
+        if let Some(place) = self.source_line.as_deref().and_then(parsed) {
+            return place;
+        }
+        Place {
+            file: self.own_file().to_owned(),
+            line: self.line.unwrap_or(1),
+        }
+    }
+
+    /// The place of a line of the protocol's text, if it has one.
+    pub fn place_of(&self, line: usize) -> Option<Place> {
+        let Some(kernel) = &self.kernel else {
+            let file = self.file.clone();
+            return Some(Place { file, line });
+        };
+        let text = self.source.lines().nth(line.checked_sub(1)?)?;
+        let named = text.rsplit_once("// ").and_then(|(_, place)| parsed(place));
+        named.or_else(|| {
+            let line = kernel.lines.get(line.checked_sub(1)?).copied().flatten()?;
+            let file = kernel.file.clone();
+            Some(Place { file, line })
+        })
+    }
+
+    /// The file itself, without the name of an entry.
+    pub fn own_file(&self) -> &str {
+        let kernel = self.kernel.as_ref();
+        kernel.map_or(&self.file, |kernel| &kernel.file)
+    }
+}
+
+/// `ring.cu:25`.
+fn parsed(place: &str) -> Option<Place> {
+    let (file, line) = place.trim().rsplit_once(':')?;
+    let line = line.parse().ok().filter(|line| *line > 0)?;
+    (!file.is_empty()).then(|| Place {
+        file: file.to_owned(),
+        line,
+    })
+}

@@ -1,0 +1,143 @@
+//! What became of the elements of synchronization objects: a table, or a list where that is too wide.
+
+use super::super::elements::Element;
+use super::super::elements::Use;
+use super::super::ranges;
+use super::super::stuck::Stuck;
+use super::super::style::Style;
+use super::Most;
+use super::USES;
+use super::shortened;
+
+/// The longest line of a table, in characters, where the width is not known.
+const WIDEST: usize = 160;
+
+/// What became of every element: a table, or a list where that would be too wide.
+pub(super) fn elements(stuck: &Stuck, style: Style) -> String {
+    let most = Most::of(style);
+    // Where nobody waits in vain, all is well with an element, however much is left to do there.
+    let waits = |element: &&Element| {
+        let mut names = stuck.blocked.iter().map(|b| &b.element);
+        most.all_elements || stuck.blocked.is_empty() || names.any(|n| *n == element.element)
+    };
+    let elements: Vec<&Element> = stuck.elements.iter().filter(waits).collect();
+    if elements.is_empty() {
+        return String::new();
+    }
+    let shown = &elements[..elements.len().min(most.elements)];
+    let open = if stuck.is_final { "never" } else { "not yet" };
+    let mut out = table(shown, open, style);
+    let widest = style.width.unwrap_or(WIDEST);
+    if out.lines().any(|line| line.chars().count() > widest) {
+        out = listed(shown, open, style);
+    }
+    if elements.len() > shown.len() {
+        let more = elements.len() - shown.len();
+        out.push_str(&format!("  ... and {more} more elements (-v shows them)\n"));
+    }
+    out
+}
+
+/// Who waits for what and who changes what, where something is still to happen.
+fn listed(elements: &[&Element], open: &str, style: Style) -> String {
+    let mut out = format!("  {}\n", style.bold("elements:"));
+    for element in elements {
+        let (name, value) = (&element.element, &element.value);
+        let start = element.start.filter(|start| start.to_string() != *value);
+        let start = start.map_or_else(String::new, |start| format!(" (from {start})"));
+        if element.completes {
+            out.push_str(&format!("    {name}: {value}{start}, complete\n"));
+            continue;
+        }
+        out.push_str(&format!("    {name}: {value}{start}\n"));
+        let (waits, changes) = (uses(&element.waits, open), uses(&element.changes, open));
+        out.push_str(&format!("      waited for: {waits}\n"));
+        out.push_str(&format!("      changed by: {changes}\n"));
+    }
+    out
+}
+
+fn table(elements: &[&Element], open: &str, style: Style) -> String {
+    let mut rows = vec![
+        [
+            "element",
+            "start",
+            "now",
+            "waited for",
+            "changed by",
+            "completes",
+        ]
+        .map(str::to_owned),
+    ];
+    for element in elements {
+        rows.push([
+            element.element.clone(),
+            element
+                .start
+                .map_or_else(|| "-".to_owned(), |v| v.to_string()),
+            element.value.clone(),
+            uses(&element.waits, open),
+            uses(&element.changes, open),
+            if element.completes { "yes" } else { "no" }.to_owned(),
+        ]);
+    }
+    let mut out = String::new();
+    let widths: Vec<usize> = (0..6)
+        .map(|column| {
+            rows.iter()
+                .map(|row| row[column].chars().count())
+                .max()
+                .unwrap_or(0)
+        })
+        .collect();
+    for (number, row) in rows.iter().enumerate() {
+        let cells = row
+            .iter()
+            .zip(&widths)
+            .map(|(cell, width)| format!("{cell:width$}"));
+        let line = cells.collect::<Vec<_>>().join("  ");
+        let line = line.trim_end();
+        let line = if number == 0 {
+            style.bold(line)
+        } else {
+            line.to_owned()
+        };
+        out.push_str(&format!("  {line}\n"));
+    }
+    out
+}
+
+fn uses(uses: &[Use], open: &str) -> String {
+    if uses.is_empty() {
+        return "nobody".to_owned();
+    }
+    // What has not happened is what matters, so it comes first.
+    let (done, left): (Vec<&Use>, Vec<&Use>) = uses.iter().partition(|u| u.done);
+    let left = alike(&left).into_iter().map(|u| format!("{u} ({open})"));
+    shortened(left.chain(alike(&done)).collect(), USES).join(", ")
+}
+
+/// Uses in words; those of neighbours, and of all if they are many, are one where they are the same.
+fn alike(uses: &[&Use]) -> Vec<String> {
+    if uses.len() <= USES {
+        let together = ranges::together(uses, |u| &u.member, |a, b| a.what == b.what);
+        let each = together.into_iter();
+        return each
+            .map(|(who, run)| format!("{who} {}", run[0].what))
+            .collect();
+    }
+    let mut whats: Vec<&str> = Vec::new();
+    for used in uses {
+        if !whats.contains(&used.what.as_str()) && whats.len() <= USES {
+            whats.push(&used.what);
+        }
+    }
+    let words = whats.iter().map(|what| {
+        let same = uses.iter().filter(|u| u.what == *what);
+        let mut names: Vec<&str> = same.map(|u| u.member.as_str()).collect();
+        names.dedup();
+        let who = shortened(ranges::ranges(&names), USES).join(", ");
+        format!("{who} {what}")
+    });
+    words.collect()
+}
