@@ -31,5 +31,6 @@ pub mod schemes;
 pub mod semantics;
 pub mod tensors;
 pub mod text;
+pub mod trusted;
 pub mod verdict;
 pub mod witness;
