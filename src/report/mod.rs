@@ -16,6 +16,7 @@ pub mod finding;
 pub mod hazard;
 pub mod input;
 pub mod json;
+mod kernel;
 mod orders;
 mod ranges;
 pub mod repro;

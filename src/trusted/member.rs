@@ -17,12 +17,12 @@ use super::certificate::Local;
 use super::certificate::Name;
 use super::certificate::Sum;
 use super::expression::Names;
-use super::system::Act;
 use super::system::Class;
-use super::system::Doing;
 use super::system::Loop;
 use super::system::Node;
 use super::system::System;
+use super::system::assigned;
+use super::system::counted;
 use super::term;
 use super::term::Term;
 use super::unsupported::Unsupported;
@@ -588,55 +588,5 @@ pub fn unfit() -> Unsupported {
 fn sorted(vars: &HashMap<VarId, Term>) -> Vec<VarId> {
     let mut all: Vec<VarId> = vars.keys().copied().collect();
     all.sort_unstable();
-    all
-}
-
-/// What a block assigns to.
-pub fn assigned(body: &[Node], found: &mut Vec<VarId>) {
-    for node in body {
-        match node {
-            Node::Assign(var, ..) if !found.contains(var) => found.push(*var),
-            Node::Assign(..) | Node::Act(_) => {}
-            Node::Branch(_, then, otherwise, _) => {
-                assigned(then, found);
-                assigned(otherwise, found);
-            }
-            Node::Loop(looped) => assigned(&looped.body, found),
-        }
-    }
-}
-
-/// What a block counts.
-pub fn counted(body: &[Node]) -> BTreeSet<Counter> {
-    let mut all = BTreeSet::new();
-    for node in body {
-        match node {
-            Node::Assign(..) => {}
-            Node::Branch(_, then, otherwise, _) => {
-                all.extend(counted(then));
-                all.extend(counted(otherwise));
-            }
-            Node::Loop(looped) => {
-                all.insert(Counter::Iterations(looped.number));
-                all.extend(counted(&looped.body));
-            }
-            Node::Act(Act { lane, doing, .. }) => match doing {
-                Doing::Arrive(_) | Doing::Expect(_) | Doing::Deliver(_) => all.extend([
-                    Counter::Arrived(*lane),
-                    Counter::ArrivedTurn(*lane),
-                    Counter::ArrivedAt(*lane),
-                    Counter::ArrivedLast(*lane),
-                    Counter::Expected(*lane),
-                    Counter::Owed(*lane),
-                ]),
-                Doing::Parity(..) | Doing::Own(_) | Doing::Value(..) => all.extend([
-                    Counter::Awaited(*lane),
-                    Counter::AwaitedTurn(*lane),
-                    Counter::AwaitedAt(*lane),
-                    Counter::AwaitedBit(*lane),
-                ]),
-            },
-        }
-    }
     all
 }

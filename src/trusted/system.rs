@@ -8,9 +8,11 @@
 //! that arrives and blocks becomes two acts.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::collections::HashMap;
 
 use super::certificate::Certificate;
+use super::certificate::Counter;
 use super::unsupported::Unsupported;
 use crate::protocol::BinaryOp;
 use crate::protocol::Cell;
@@ -389,7 +391,7 @@ impl Builder<'_> {
 }
 
 /// What a statement does something to.
-fn cell(kind: &StmtKind) -> Option<&Cell> {
+pub fn cell(kind: &StmtKind) -> Option<&Cell> {
     match kind {
         StmtKind::Wait { cell, .. }
         | StmtKind::Add { cell, .. }
@@ -603,4 +605,54 @@ impl Walk<'_, '_> {
         }));
         Ok(())
     }
+}
+
+/// What a block assigns to.
+pub fn assigned(body: &[Node], found: &mut Vec<VarId>) {
+    for node in body {
+        match node {
+            Node::Assign(var, ..) if !found.contains(var) => found.push(*var),
+            Node::Assign(..) | Node::Act(_) => {}
+            Node::Branch(_, then, otherwise, _) => {
+                assigned(then, found);
+                assigned(otherwise, found);
+            }
+            Node::Loop(looped) => assigned(&looped.body, found),
+        }
+    }
+}
+
+/// What a block counts.
+pub fn counted(body: &[Node]) -> BTreeSet<Counter> {
+    let mut all = BTreeSet::new();
+    for node in body {
+        match node {
+            Node::Assign(..) => {}
+            Node::Branch(_, then, otherwise, _) => {
+                all.extend(counted(then));
+                all.extend(counted(otherwise));
+            }
+            Node::Loop(looped) => {
+                all.insert(Counter::Iterations(looped.number));
+                all.extend(counted(&looped.body));
+            }
+            Node::Act(Act { lane, doing, .. }) => match doing {
+                Doing::Arrive(_) | Doing::Expect(_) | Doing::Deliver(_) => all.extend([
+                    Counter::Arrived(*lane),
+                    Counter::ArrivedTurn(*lane),
+                    Counter::ArrivedAt(*lane),
+                    Counter::ArrivedLast(*lane),
+                    Counter::Expected(*lane),
+                    Counter::Owed(*lane),
+                ]),
+                Doing::Parity(..) | Doing::Own(_) | Doing::Value(..) => all.extend([
+                    Counter::Awaited(*lane),
+                    Counter::AwaitedTurn(*lane),
+                    Counter::AwaitedAt(*lane),
+                    Counter::AwaitedBit(*lane),
+                ]),
+            },
+        }
+    }
+    all
 }

@@ -455,12 +455,15 @@ impl Strategy<'_> {
                         Checked::Proved { proof, engine } => {
                             return Ok(Ok(self.proved(proof, engine, notes.to_vec())));
                         }
+                        // The rules that follow know more, and say what is missing.
+                        Checked::Open { .. } if layer == Layer::Kernel => continue,
                         Checked::Open { reason, suspects } => {
                             failure.suspects.extend(suspects);
                             reason
                         }
                     }
                 }
+                Guess::Nothing { .. } if layer == Layer::Kernel => continue,
                 Guess::Nothing { reason, suspects } => {
                     failure.suspects.extend(suspects);
                     reason
