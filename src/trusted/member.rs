@@ -23,6 +23,7 @@ use super::system::Node;
 use super::system::System;
 use super::system::assigned;
 use super::system::counted;
+use super::system::divides;
 use super::term;
 use super::term::Term;
 use super::unsupported::Unsupported;
@@ -83,6 +84,10 @@ pub struct Member<'a, 'p> {
     /// Begins the name of every constant.
     tag: &'static str,
     constants: Vec<String>,
+    /// Whether the program divides: otherwise nothing is asked that quotients of counters are needed for.
+    divides: bool,
+    /// Products that occur in facts and ranks: all factors but the last, and the last.
+    products: BTreeSet<(Vec<Term>, Term)>,
     /// Counters that are kept as quotient and remainder, with their sizes.
     pairs: BTreeSet<[Term; 4]>,
 }
@@ -95,6 +100,8 @@ pub struct Walked {
     pub scenes: Vec<Scene>,
     /// The constants that occur.
     pub constants: Vec<String>,
+    /// Products that occur in facts and ranks: all factors but the last, and the last.
+    pub products: BTreeSet<(Vec<Term>, Term)>,
 }
 
 /// Goes through the program of a class.
@@ -118,6 +125,8 @@ pub fn walk(world: &World<'_, '_>, class: usize, tag: &'static str) -> Result<Wa
         fixed: Vec::new(),
         tag,
         constants: Vec::new(),
+        divides: divides(&world.system.classes[class].body),
+        products: BTreeSet::new(),
         pairs: BTreeSet::new(),
     };
     member.begin()?;
@@ -138,6 +147,7 @@ pub fn walk(world: &World<'_, '_>, class: usize, tag: &'static str) -> Result<Wa
         goals: member.goals,
         scenes: member.scenes,
         constants: member.constants,
+        products: member.products,
     })
 }
 
@@ -198,29 +208,33 @@ impl<'a, 'p> Member<'a, 'p> {
     }
 
     /// The value of a sum here.
-    pub(super) fn sum(&self, sum: &Sum) -> Result<Term, Unsupported> {
+    pub(super) fn sum(&mut self, sum: &Sum) -> Result<Term, Unsupported> {
         let mut parts = Vec::new();
         for product in &sum.0 {
-            let mut factors = vec![term::int(product.times)];
+            let mut factors = Vec::new();
             for name in &product.of {
                 factors.push(match name {
                     Name::Param(at) => self.names.params.get(*at).cloned().ok_or_else(unfit)?,
-                    Name::Var(at) => self
-                        .names
-                        .vars
-                        .get(&VarId(*at))
-                        .cloned()
-                        .ok_or_else(unfit)?,
+                    Name::Var(at) => {
+                        let value = self.names.vars.get(&VarId(*at));
+                        value.cloned().ok_or_else(unfit)?
+                    }
                     Name::Done(number) => self.done.get(number).cloned().ok_or_else(unfit)?,
                     Name::Counter(counter) => self.counter(*counter)?,
                 });
             }
+            if let [by @ .., last] = &factors[..]
+                && !by.is_empty()
+            {
+                self.products.insert((by.to_vec(), last.clone()));
+            }
+            factors.insert(0, term::int(product.times));
             parts.push(term::product(factors));
         }
         Ok(term::sum(parts))
     }
 
-    fn fact(&self, fact: &Fact) -> Result<Term, Unsupported> {
+    fn fact(&mut self, fact: &Fact) -> Result<Term, Unsupported> {
         let zero = term::int(0);
         Ok(match fact {
             Fact::Zero(sum) => term::eq(&zero, &self.sum(sum)?),
@@ -339,11 +353,12 @@ impl<'a, 'p> Member<'a, 'p> {
         let zero = term::int(0);
         let mut all = vec![term::le(&zero, &value), term::le(&zero, &turn)];
         if self.system().lanes[lane].moving().is_some() {
-            self.pairs
-                .insert([value.clone(), size.clone(), turn.clone(), at.clone()]);
-            let product = term::product([turn, size.clone()]);
-            all.push(term::eq(&value, &term::sum([product, at.clone()])));
             all.push(term::within(&zero, &at, &size));
+            if self.divides {
+                let product = term::product([turn.clone(), size.clone()]);
+                all.push(term::eq(&value, &term::sum([product, at.clone()])));
+                self.pairs.insert([value, size, turn, at]);
+            }
         }
         Ok(all)
     }
@@ -502,8 +517,8 @@ impl<'a, 'p> Member<'a, 'p> {
         self.fixed.pop();
         let next = term::sum([done, term::int(1)]);
         self.done.insert(looped.number, next.clone());
-        self.counters
-            .insert(iterations, term::sum([before.clone(), next]));
+        let iterated = self.define("iterations", term::sum([before.clone(), next]));
+        self.counters.insert(iterations, iterated);
         self.names.vars.retain(|var, _| outside.contains(var));
         self.kept(facts, looped, "after an iteration")?;
 
@@ -567,8 +582,8 @@ impl<'a, 'p> Member<'a, 'p> {
         }
         self.done.insert(looped.number, done.clone());
         let iterations = Counter::Iterations(looped.number);
-        self.counters
-            .insert(iterations, term::sum([before.clone(), done.clone()]));
+        let iterated = self.define("iterations", term::sum([before.clone(), done.clone()]));
+        self.counters.insert(iterations, iterated);
         let mut known = self.well_formed()?;
         known.extend(self.behind()?);
         for fact in facts {

@@ -11,7 +11,11 @@ use super::member::Walked;
 use super::member::unfit;
 use super::system::System;
 use super::term;
+use super::term::Term;
 use super::unsupported::Unsupported;
+
+/// More products than this are more of a burden than a help.
+const MOST: usize = 200;
 
 /// What has to hold of a member of `class` and one of `other`, who both have been walked under names of their own.
 ///
@@ -26,6 +30,7 @@ pub fn goals(
     others: &Walked,
 ) -> Result<Vec<Goal>, Unsupported> {
     let mut all = Vec::new();
+    let multiples = multiples(walked, others);
     for scene in &walked.scenes {
         let Some(waits) = &scene.wait else { continue };
         if !system.lanes[waits.lane].arriving.contains(&other) {
@@ -56,7 +61,7 @@ pub fn goals(
             all.push(Goal {
                 name: "progress",
                 meaning,
-                facts: facts(scene, place, missing),
+                facts: [facts(scene, place, missing), multiples.clone()].concat(),
                 goal,
             });
         }
@@ -64,8 +69,32 @@ pub fn goals(
     Ok(all)
 }
 
+/// *Theorem (multiples).* For `b >= 0` and integers `x < y`, `x * b + b <= y * b`. It is stated of the products of both
+/// members that have all factors but one in common, which solvers would have to find.
+fn multiples(walked: &Walked, others: &Walked) -> Vec<Term> {
+    let mut all = Vec::new();
+    for (by, x) in &walked.products {
+        for (_, y) in others.products.iter().filter(|(others, _)| others == by) {
+            for (x, y) in [(x, y), (y, x)] {
+                let times = |x: &Term| term::product(by.iter().chain([x]).cloned());
+                let by = term::product(by.iter().cloned());
+                let more = term::sum([times(x), by.clone()]);
+                all.push(term::or([
+                    term::lt(&by, &term::int(0)),
+                    term::le(y, x),
+                    term::le(&more, &times(y)),
+                ]));
+            }
+        }
+        if all.len() > MOST {
+            return Vec::new();
+        }
+    }
+    all
+}
+
 /// What is known of both, for an arrival that is missing; the awaited number is at least 0, or nobody would block.
-fn facts(scene: &Scene, place: &Scene, missing: term::Term) -> Vec<term::Term> {
+fn facts(scene: &Scene, place: &Scene, missing: Term) -> Vec<Term> {
     let mut all = scene.facts.clone();
     for fact in &place.facts {
         if !all.contains(fact) {

@@ -74,13 +74,18 @@ pub struct Range {
 }
 
 impl Range {
-    /// The only value.
-    pub fn only(&self) -> Option<i64> {
+    /// One past the greatest value that is known not to be exceeded.
+    fn end(&self) -> Option<i64> {
         let extent = match self.extent {
             Expr::Int(extent) => Some(extent),
             _ => None,
         };
-        let end = [self.hi, extent].into_iter().flatten().min()?;
+        [self.hi, extent].into_iter().flatten().min()
+    }
+
+    /// The only value.
+    pub fn only(&self) -> Option<i64> {
+        let end = self.end()?;
         (self.lo.checked_add(1) == Some(end)).then_some(self.lo)
     }
 }
@@ -226,6 +231,7 @@ impl<'p> System<'p> {
             let mut walk = Walk {
                 builder: &mut builder,
                 known: known(&ranges),
+                ranges: &ranges,
                 class: classes.len(),
                 loops: 0,
                 waits: 0,
@@ -436,10 +442,49 @@ fn number(expr: &Expr, known: &HashMap<VarId, i64>) -> Option<i64> {
     }
 }
 
+/// Whether a condition on indices holds of all members of a class, or of none. What is decided is compared with
+/// numbers alone, so it is defined.
+fn decided(condition: &Expr, ranges: &[Range]) -> Option<bool> {
+    match condition {
+        Expr::Not(e) => decided(e, ranges).map(|holds| !holds),
+        Expr::Binary(BinaryOp::And, a, b) => Some(decided(a, ranges)? && decided(b, ranges)?),
+        Expr::Binary(BinaryOp::Or, a, b) => Some(decided(a, ranges)? || decided(b, ranges)?),
+        Expr::Binary(op, a, b) => {
+            let (Expr::Var(var), Expr::Int(number)) = (&**a, &**b) else {
+                return None;
+            };
+            let range = ranges.iter().find(|range| range.var == *var)?;
+            let below = |bound: i64| match range.end() {
+                _ if bound <= range.lo => Some(false),
+                Some(end) if end <= bound => Some(true),
+                _ => None,
+            };
+            let next = number.checked_add(1)?;
+            match op {
+                BinaryOp::Lt => below(*number),
+                BinaryOp::Ge => below(*number).map(|holds| !holds),
+                BinaryOp::Le => below(next),
+                BinaryOp::Gt => below(next).map(|holds| !holds),
+                BinaryOp::Eq | BinaryOp::Ne => {
+                    let equal = match (below(*number), below(next)) {
+                        (Some(false), Some(true)) => true,
+                        (Some(true), _) | (_, Some(false)) => false,
+                        _ => return None,
+                    };
+                    Some(equal == (*op == BinaryOp::Eq))
+                }
+                _ => None,
+            }
+        }
+        _ => None,
+    }
+}
+
 /// The translation of one class.
 struct Walk<'b, 'p> {
     builder: &'b mut Builder<'p>,
     known: HashMap<VarId, i64>,
+    ranges: &'b [Range],
     class: usize,
     loops: usize,
     waits: usize,
@@ -469,6 +514,11 @@ impl Walk<'_, '_> {
                 then,
                 otherwise,
             } => {
+                if let Some(holds) = decided(condition, self.ranges) {
+                    let block = if holds { then } else { otherwise };
+                    nodes.extend(self.block(block)?);
+                    return Ok(());
+                }
                 let (then, otherwise) = (self.block(then)?, self.block(otherwise)?);
                 nodes.push(Node::Branch(condition.clone(), then, otherwise, span));
             }
@@ -655,4 +705,41 @@ pub fn counted(body: &[Node]) -> BTreeSet<Counter> {
         }
     }
     all
+}
+
+/// Whether a block divides anywhere.
+pub fn divides(body: &[Node]) -> bool {
+    body.iter().any(|node| match node {
+        Node::Assign(_, value, _) => has_division(value),
+        Node::Branch(condition, then, otherwise, _) => {
+            has_division(condition) || divides(then) || divides(otherwise)
+        }
+        Node::Loop(this) => has_division(&this.lo) || has_division(&this.hi) || divides(&this.body),
+        Node::Act(act) => {
+            act.index.iter().any(has_division)
+                || match &act.doing {
+                    Doing::Parity(e, _)
+                    | Doing::Value(e, _)
+                    | Doing::Expect(e)
+                    | Doing::Deliver(e)
+                    | Doing::Arrive(Amount::Given(e) | Amount::Threads(e)) => has_division(e),
+                    Doing::Arrive(Amount::One) | Doing::Own(_) => false,
+                }
+        }
+    })
+}
+
+fn has_division(expr: &Expr) -> bool {
+    match expr {
+        Expr::Int(_)
+        | Expr::Bool(_)
+        | Expr::Param(_)
+        | Expr::Var(_)
+        | Expr::Visits(..)
+        | Expr::Count { .. } => false,
+        Expr::Neg(e) | Expr::Not(e) => has_division(e),
+        Expr::Binary(BinaryOp::Div | BinaryOp::Mod, ..) => true,
+        Expr::Binary(_, a, b) => has_division(a) || has_division(b),
+        Expr::If(c, a, b) => has_division(c) || has_division(a) || has_division(b),
+    }
 }

@@ -17,8 +17,10 @@ use super::sample;
 use super::uncovered;
 use crate::certificate::manifest::Argument;
 use crate::protocol::BinaryOp;
+use crate::protocol::Domain;
 use crate::protocol::Expr;
 use crate::protocol::Iteration;
+use crate::protocol::ObjectKind;
 use crate::protocol::Protocol;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
@@ -33,14 +35,21 @@ use crate::trusted::certificate::Local;
 use crate::trusted::certificate::NotLapped;
 use crate::trusted::certificate::Split;
 use crate::trusted::certificate::Sum;
+use crate::trusted::system::Range;
 use crate::trusted::system::System;
 use loops::Sample;
 use run::Counters;
 use run::at;
 
-/// Inputs that are drawn, and how many different ones are looked at.
-const DRAWN: usize = 60;
-const SAMPLES: usize = 8;
+/// Inputs that are drawn: their values are small.
+const DRAWN_INSTANCES: usize = 60;
+
+/// Scattered points that are tried, and how far apart their values are.
+const DRAWN: i64 = 40;
+const SPREAD: i64 = 7;
+
+/// How many are looked at.
+const SAMPLES: usize = 20;
 
 /// An index with no more values than this is taken apart.
 const MAX_APART: i64 = 8;
@@ -71,6 +80,7 @@ fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String>
     if search.samples.iter().all(Vec::is_empty) {
         return Err("no member could be run".to_owned());
     }
+    search.counts()?;
     let own = |class: usize| &search.samples[class];
     certificate.classes = classes
         .iter()
@@ -113,6 +123,29 @@ impl Search<'_> {
 
     fn size(&self, lane: usize, params: &[i64]) -> i64 {
         run::size(&self.system, &self.system.lanes[lane], params).unwrap_or(1)
+    }
+
+    /// As many members arrive as are expected.
+    fn counts(&self) -> Result<(), String> {
+        for lane in &self.system.lanes {
+            let (ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals }) =
+                &self.system.protocol.objects[lane.object].kind
+            else {
+                continue;
+            };
+            for sample in self.samples.iter().flatten() {
+                let value = |expr: &Expr| run::value(expr, &sample.params, &HashMap::new());
+                let members = lane.arriving.iter().map(|class| {
+                    let ranges = self.system.classes[*class].ranges.iter();
+                    let values = |range: &Range| Some((end(range, &value)? - range.lo).max(0));
+                    ranges.map(values).product::<Option<i64>>()
+                });
+                if members.sum::<Option<i64>>() != value(arrivals) {
+                    return Err("other numbers arrive than are expected".to_owned());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Waits by parity are for what is being filled, or for what is free in the first round.
@@ -389,30 +422,65 @@ impl Search<'_> {
     }
 }
 
+/// One past the greatest value of an index.
+fn end(range: &Range, value: &dyn Fn(&Expr) -> Option<i64>) -> Option<i64> {
+    let extent = value(&range.extent)?;
+    Some(range.hi.map_or(extent, |hi| hi.min(extent)))
+}
+
+/// Some point of the domain, scattered, with values that tell sizes and numbers of iterations apart.
+fn point(protocol: &Protocol, nth: i64) -> Option<Vec<i64>> {
+    let numbered = protocol.params.iter().zip(1_u64..);
+    let values = numbered.map(|(param, at)| {
+        let mixed = (nth as u64 * 64 + at).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let step = (mixed >> 40) as i64 % SPREAD;
+        match &param.domain {
+            Domain::AtLeast(lo) => lo.checked_add(step),
+            Domain::Range(lo, hi) => Some(lo.checked_add(step)?.min(*hi)),
+            Domain::Set(values) => values.get(step as usize % values.len()).copied(),
+        }
+    });
+    let values: Vec<i64> = values.collect::<Option<_>>()?;
+    let holds = |condition: &Expr| run::value(condition, &values, &HashMap::new()) == Some(1);
+    let mut assumptions = protocol.assumptions.iter();
+    assumptions
+        .all(|assumption| holds(&assumption.condition))
+        .then_some(values)
+}
+
 /// Runs of members of each class at different values of the parameters.
 fn samples(system: &System<'_>) -> Vec<Vec<Sample>> {
-    let mut seen = BTreeSet::new();
-    let mut all: Vec<Vec<Sample>> = system.classes.iter().map(|_| Vec::new()).collect();
-    for (input, _) in sample::instances(system.protocol, DRAWN, 0) {
-        if seen.len() == SAMPLES || !seen.insert(input.params.clone()) {
-            continue;
+    let mut points: Vec<Vec<i64>> = Vec::new();
+    let mut note = |point: Vec<i64>, most: usize| {
+        if points.len() < most && !points.contains(&point) {
+            points.push(point);
         }
+    };
+    for (input, _) in sample::instances(system.protocol, DRAWN_INSTANCES, 0) {
+        note(input.params, SAMPLES / 2);
+    }
+    for nth in 0..DRAWN {
+        if let Some(point) = point(system.protocol, nth) {
+            note(point, SAMPLES);
+        }
+    }
+    let mut all: Vec<Vec<Sample>> = system.classes.iter().map(|_| Vec::new()).collect();
+    for params in points {
         for (class, samples) in system.classes.iter().zip(&mut all) {
-            let value = |expr: &Expr| run::value(expr, &input.params, &HashMap::new());
+            let value = |expr: &Expr| run::value(expr, &params, &HashMap::new());
             let last: Option<Vec<i64>> = class
                 .ranges
                 .iter()
                 .map(|range| {
-                    let extent = value(&range.extent)?;
-                    let end = range.hi.map_or(extent, |hi| hi.min(extent));
+                    let end = end(range, &value)?;
                     (range.lo < end).then(|| end - 1)
                 })
                 .collect();
             let Some(last) = last else { continue };
             let first: Vec<i64> = class.ranges.iter().map(|range| range.lo).collect();
             for indices in BTreeSet::from([first, last]) {
-                if let Some(run) = run::run(system, class, &input.params, &indices) {
-                    let params = input.params.clone();
+                if let Some(run) = run::run(system, class, &params, &indices) {
+                    let params = params.clone();
                     samples.push(Sample { params, run });
                 }
             }

@@ -13,6 +13,7 @@ use super::loops::Sample;
 use super::run::Counters;
 use super::run::at;
 use crate::fresh;
+use crate::patience;
 use crate::proof::order::multipliers;
 use crate::proof::order::multipliers::Row;
 use crate::trusted::certificate::Counter;
@@ -23,8 +24,11 @@ use crate::trusted::certificate::Sum;
 use crate::trusted::system::Node;
 use crate::trusted::system::System;
 
-/// More inequalities than this are not looked at.
-const MAX_ROWS: usize = 4_000;
+/// Inequalities that are looked at first, and at most how many more at a time.
+const FIRST: usize = 60;
+
+/// Numbers times unknowns, which have to add up to at least so much.
+type Rise = (Vec<(usize, i128)>, i128);
 
 /// What has a weight: a class and one of its loops or waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -128,14 +132,13 @@ fn over(
         let lag = lags.find(|lag| lag.class == class && lag.lane == lane);
         lag.map_or(0, |lag| lag.rounds)
     };
-    let mut rises: BTreeSet<(Vec<(usize, i128)>, i128)> = BTreeSet::new();
+    let mut rises: BTreeSet<Rise> = BTreeSet::new();
     let mut rise = |low: BTreeMap<usize, i128>, mut high: BTreeMap<usize, i128>, by: i128| {
         for (at, times) in low {
             *high.entry(at).or_default() -= times;
         }
         high.retain(|_, times| *times != 0);
         rises.insert((high.into_iter().collect(), by));
-        rises.len() <= MAX_ROWS
     };
     for (class, own) in samples.iter().enumerate() {
         for sample in own {
@@ -143,9 +146,7 @@ fn over(
             for pair in waits.windows(2) {
                 let low = rank(class, &sample.params, pair[0].0, &pair[0].3)?;
                 let high = rank(class, &sample.params, pair[1].0, &pair[1].3)?;
-                if !rise(low, high, 0) {
-                    return None;
-                }
+                rise(low, high, 0);
             }
             for (number, lane, _, counters) in waits {
                 let size = super::run::size(system, &system.lanes[*lane], &sample.params)?;
@@ -167,26 +168,14 @@ fn over(
                         };
                         let low = rank(*other, &sample.params, last.0, &last.3)?;
                         let high = rank(class, &sample.params, *number, counters)?;
-                        if !rise(low, high, 1) {
-                            return None;
-                        }
+                        rise(low, high, 1);
                     }
                 }
             }
         }
     }
-    let slack = rises.len();
-    let rows: Vec<Row> = rises
-        .into_iter()
-        .enumerate()
-        .map(|(nth, (terms, by))| {
-            let own = terms.into_iter().map(|(at, times)| (slack + at, times));
-            let terms = std::iter::once((nth, -1)).chain(own).collect();
-            Row { terms, sum: by }
-        })
-        .collect();
-    let values = multipliers::solve(&rows, slack, unknowns)?;
-    let values = multipliers::integers(values.get(slack..)?)?;
+    let rises: Vec<Rise> = rises.into_iter().collect();
+    let values = solved(&rises, unknowns)?;
     let sum = |part: Part, name: Option<Name>| {
         let mut all = Vec::new();
         for (nth, monomial) in monomials.iter().enumerate() {
@@ -216,4 +205,40 @@ fn over(
         ranks.collect()
     });
     Some(ranks.collect())
+}
+
+/// Integers for which all of these rise, begun with a few of them and then those that do not.
+fn solved(rises: &[Rise], unknowns: usize) -> Option<Vec<i64>> {
+    let mut taken: BTreeSet<usize> = (0..rises.len()).step_by(rises.len() / FIRST + 1).collect();
+    loop {
+        let chosen: Vec<&Rise> = taken.iter().map(|at| &rises[*at]).collect();
+        let slack = chosen.len();
+        let rows: Vec<Row> = chosen
+            .into_iter()
+            .enumerate()
+            .map(|(nth, (terms, by))| {
+                let own = terms.iter().map(|(at, times)| (slack + at, *times));
+                let terms = std::iter::once((nth, -1)).chain(own).collect();
+                Row { terms, sum: *by }
+            })
+            .collect();
+        let values = multipliers::solve(&rows, slack, unknowns)?;
+        let values = multipliers::integers(values.get(slack..)?)?;
+        let short = |(terms, by): &Rise| {
+            let rise: i128 = terms
+                .iter()
+                .map(|(at, times)| times * i128::from(values[*at]))
+                .sum();
+            rise < *by
+        };
+        let missing = (0..rises.len()).filter(|at| short(&rises[*at]));
+        let missing: Vec<usize> = missing.take(FIRST).collect();
+        if missing.is_empty() {
+            return Some(values);
+        }
+        if patience::over() {
+            return None;
+        }
+        taken.extend(missing);
+    }
 }
