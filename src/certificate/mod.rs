@@ -3,7 +3,8 @@
 //! A certificate names a rule and an *artefact*, the little that makes the rule applicable. This
 //! room derives every obligation of the rule from the protocol and the artefact by code of its
 //! own, as SMT-LIB text, and has them discharged. It shares nothing with [`crate::proof`], which
-//! guesses artefacts from concrete runs, nor with [`crate::encoding`], which looks for failures.
+//! guesses artefacts from concrete runs, nor with [`crate::encoding`], which looks for failures. What has moved
+//! into the kernel is in [`crate::trusted`]; the rules here decide the rest.
 
 // A number that does not fit is refused: none wraps, saturates or overflows where proofs are checked.
 #![deny(clippy::arithmetic_side_effects)]

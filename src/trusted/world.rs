@@ -255,11 +255,14 @@ impl<'a, 'p> World<'a, 'p> {
     }
 
     /// The same in elements.
+    ///
+    /// # Errors
+    ///
+    /// As for [`World::rounds`], or a lane that there is not.
     pub fn lag(&self, class: usize, lane: usize) -> Result<Term, Unsupported> {
-        Ok(term::product([
-            term::int(self.rounds(class, lane)?),
-            self.size(lane),
-        ]))
+        let size = self.sizes.get(lane).ok_or_else(unfit)?;
+        let rounds = self.rounds(class, lane)?;
+        Ok(term::product([term::int(rounds), size.clone()]))
     }
 
     /// A sum over parameters alone.

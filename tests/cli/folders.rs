@@ -55,25 +55,25 @@ fn a_cache_is_checked_kernel_by_kernel() {
     insta::assert_snapshot!(folder.run(&["check", "cache"]), @r"
     exit 1
     --- stdout
-    cache/A/meet.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    cache/A/meet.ptx: deadlock: PROVED for every schedule: all 6 obligations of the kernel hold
       notes: other lines are those of the protocol that `warplock lift` prints
       assumptions:
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
         the launch has 128 x 1 x 1 threads per CTA, as meet.json says
         the launch has no clusters, as meet.json says
-      checked by: rule order
-      decided by order rule in [time]
+      checked by: kernel
+      decided by kernel in [time]
 
-    cache/C/meet.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    cache/C/meet.ptx: deadlock: PROVED for every schedule: all 6 obligations of the kernel hold
       notes: other lines are those of the protocol that `warplock lift` prints
       assumptions:
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
         the launch has 256 x 1 x 1 threads per CTA, as meet.json says
         the launch has no clusters, as meet.json says
-      checked by: rule order
-      decided by order rule in [time]
+      checked by: kernel
+      decided by kernel in [time]
 
     cache/D/hang.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for it
         --> cache/D/hang.ptx:12
@@ -182,7 +182,7 @@ fn what_is_wrong_with_a_folder_is_said() {
     insta::assert_snapshot!(folder.run(&["check", "-q", "damaged"]), @"
     exit 2
     --- stdout
-    damaged/b.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    damaged/b.ptx: deadlock: PROVED for every schedule: all 6 obligations of the kernel hold
     1 kernel: 1 PROVED
     --- stderr
     error: cannot read damaged/a.fatbin: it is damaged or cut off: it ends too early

@@ -99,7 +99,7 @@ fn turns_are_explained() {
         T >= 1
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
-      checked by: rule cut
+      checked by: rule cut (not yet moved)
       decided by cut rule in [time]
     --- stderr
     ");
@@ -118,7 +118,7 @@ fn a_branch_for_a_cta_that_there_is_not_is_named() {
         C >= 1
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
-      checked by: rule cut
+      checked by: rule cut (not yet moved)
       decided by cut rule in [time]
     --- stderr
     ");
@@ -142,7 +142,7 @@ fn a_branch_that_no_cta_in_turn_takes_is_named() {
         T >= 1
         a resident CTA that can go on eventually does
         semaphore operations are atomic and seen in one order by everyone
-      checked by: rule cut
+      checked by: rule cut (not yet moved)
       decided by cut rule in [time]
     --- stderr
     ");

@@ -206,7 +206,7 @@ pub fn never_wrong(layer: Layer, generate: &dyn Fn(u64) -> Option<String>, seeds
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
     // It would test nothing if hardly anything was proved, or everything.
     assert!(
-        proofs * 8 >= texts && proofs * 4 < texts * 3 && searched as u64 >= proofs,
+        proofs * 16 >= texts && proofs * 4 < texts * 3 && searched as u64 >= proofs,
         "{proofs} {texts} {searched}"
     );
 }

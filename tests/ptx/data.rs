@@ -51,7 +51,7 @@ fn data_that_is_handed_on() {
     handover.ptx:relay: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 42 obligations of the cut rule hold
     handover.ptx:relay_reads_late: race: REFUTED at param_2 = 6: the read by warp2 at line 40 and the write by warp0 at line 20 of smem_tile[0] are not ordered: an arrival of warp2 after line 40 that warp0 waits for before line 20 would order them
     handover.ptx:relay_writes_late: race: REFUTED at param_2 = 1: the write by warp1 at line 31 and the read by warp2 at line 39 of smem_tile[0] are not ordered: an arrival of warp1 after line 31 that warp2 waits for before line 39 would order them
-    handover.ptx:stencil: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 40 obligations of the cut rule hold
+    handover.ptx:stencil: race: BOUNDED no violation for param_2 in 0..=10; no proof: the time was up
     handover.ptx:stencil_reads_late: race: REFUTED at param_2 = 2: the read by warps1_3[0] at line 32 and the write by warp0 at line 17 of smem_tile_0 are not ordered: an arrival of warps1_3[0] after line 32 that warp0 waits for before line 17 would order them
     handover.ptx:sum: race: PROVED for every schedule: all 109 obligations of the cut rule hold
     handover.ptx:sum_lacks_a_barrier: race: REFUTED the read by warp0 at line 18 and the write by warp1 at line 43 of smem_part[1] are not ordered: an arrival of warp0 after line 18 that warp1 waits for before line 43 would order them
@@ -65,8 +65,8 @@ fn a_pipeline_of_copies() {
     insta::assert_snapshot!(compiled("pipeline.ptx", &["--timeout", "20"]), @r"
     exit 1
     --- stdout
-    pipeline.ptx:pipeline: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 60 obligations of the cut rule hold
-    pipeline.ptx:pipeline_reads_late: race: REFUTED at param_2 = 6: the read by warps1_2[0] at line 33 and the asynchronous write that warp0 starts at line 23 of smem_mem_0[0] are not ordered: an arrival of warps1_2[0] after line 33 that warp0 waits for before line 23 would order them
+    pipeline.ptx:pipeline: race: BOUNDED no violation for param_2 in 0..=3; no proof: the time was up
+    pipeline.ptx:pipeline_reads_late: race: REFUTED at param_2 = 6: the read by warps1_2[1] at line 33 and the asynchronous write that warp0 starts at line 23 of smem_mem_0[0] are not ordered: an arrival of warps1_2[1] after line 33 that warp0 waits for before line 23 would order them
     pipeline.ptx:pipeline_one_buffer: race: REFUTED at param_2 = 2: the asynchronous read that warp3 starts at line 44 and the write by warps1_2[0] at line 34 of smem_mem_5120[0][0] are not ordered: a `wait_group` of warp3 that covers it, and an arrival after it that warps1_2[0] waits for, before line 34 would order them
     pipeline.ptx:pipeline_not_drained: race: REFUTED at param_2 = 3: the asynchronous read that warp3 starts at line 44 and the write by warps1_2[0] at line 34 of smem_mem_5120[0][0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0`, and an arrival after it that warps1_2[0] waits for, before line 34 would order them
     --- stderr
@@ -159,8 +159,8 @@ fn a_ring_with_calls() {
     insta::assert_snapshot!(kernel(name).run(&["check", "-q", name]), @"
     exit 1
     --- stdout
-    calls.ptx:calls: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
-    calls.ptx:calls_reads_late: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    calls.ptx:calls: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 56 obligations of the kernel hold
+    calls.ptx:calls_reads_late: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 56 obligations of the kernel hold
     calls.ptx:calls_same_phase: deadlock: REFUTED at param_2 = 4: warp1 waits for full_bar[0] with parity 0 twice in a row (line 205), and full_bar[0] has completed 2 times by then, so that takes one more: warp0 arrives 2 times and has ended
     --- stderr
     ");
@@ -195,9 +195,9 @@ fn rings() {
     --- stderr
     ");
     insta::assert_snapshot!(compiled("bulk_ring.ptx", &["--entry", "bulk_ring"]), @"
-    exit 0
+    exit 3
     --- stdout
-    bulk_ring.ptx: race: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    bulk_ring.ptx: race: BOUNDED no violation for param_3 in 0..=2, param_2_per_cta in 0..=2; no proof: it could not be shown that `async copy smem_memory[(j + param_3 * i) % 4] completes memory_bar[(j + param_3 * i) % 4] 4096` and `async copy smem_memory[(j + param_3 * i) % 4] completes memory_bar[(j + param_3 * i) % 4] 4096` of one member of warp0 are never under way at one element together (nothing was found that ends `async copy smem_memory[(j + param_3 * i) % 4] completes memory_bar[(j + param_3 * i) % 4] 4096` before the same member comes to `async copy smem_memory[(j + param_3 * i) % 4] completes memory_bar[(j + param_3 * i) % 4] 4096`: it has to wait for that in between, whenever it uses an element again; timeout)
     --- stderr
     ");
     insta::assert_snapshot!(compiled("matvec.ptx", &["--entry", "matvec"]), @"
@@ -404,7 +404,7 @@ fn an_address_from_memory() {
         run(&entry(64, 1, code), &["check", "-q", "--property", "deadlock,race"]), @"
     exit 4
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 6 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 44 obligations of the kernel hold
     kernel.ptx: race: UNKNOWN line 31, `st.shared.u32 [%r5], %r1`: `st.shared.u32`: an operand is read from memory
     --- stderr
     ");

@@ -152,7 +152,7 @@ fn a_count_that_nobody_waits_for() {
     insta::assert_snapshot!(run(last, &["check", "-q"]), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 0 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 0 obligations of the kernel hold
     --- stderr
     ");
 }

@@ -152,7 +152,7 @@ fn a_barrier_id_from_exclusive_or() {
     insta::assert_snapshot!(check(64, "", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 8 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 22 obligations of the kernel hold
     --- stderr
     ");
 }
@@ -167,7 +167,7 @@ fn predicated_barriers() {
     insta::assert_snapshot!(check(64, "", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 7 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 10 obligations of the kernel hold
     --- stderr
     ");
 }
@@ -202,7 +202,7 @@ fn a_step_of_four() {
     insta::assert_snapshot!(check(64, ".param .u32 n", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n_over_4_up in 0..=268435456 and schedule: all 21 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n_over_4_up in 0..=268435456 and schedule: all 9 obligations of the kernel hold
     --- stderr
     ");
 }
@@ -280,7 +280,7 @@ fn a_barrier_id_from_negation() {
     insta::assert_snapshot!(check(64, "", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 2 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 12 obligations of the kernel hold
     --- stderr
     ");
 }
@@ -296,7 +296,7 @@ fn a_warp_barrier_beside_a_cta_barrier() {
     insta::assert_snapshot!(check(64, "", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 6 obligations of the kernel hold
     --- stderr
     ");
 }
@@ -312,7 +312,7 @@ fn warps_that_leave_early() {
     insta::assert_snapshot!(check(64, "", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 2 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 19 obligations of the kernel hold
     --- stderr
     ");
 }
@@ -353,13 +353,13 @@ fn a_cta_barrier_in_a_role() {
     insta::assert_snapshot!(barrier_in_a_role(""), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 14 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 48 obligations of the kernel hold
     --- stderr
     ");
     insta::assert_snapshot!(barrier_in_a_role(&format!("bar.sync 0;\n{wait}")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 11 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 57 obligations of the kernel hold
     --- stderr
     ");
     insta::assert_snapshot!(barrier_in_a_role(&format!("{wait}bar.sync 0;\n")), @"
@@ -466,7 +466,7 @@ fn an_address_by_or_and_shift() {
         check_shared(64, "", ".shared .align 8 .b8 bars[16];", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 16 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 40 obligations of the kernel hold
     --- stderr
     ");
 }
@@ -579,7 +579,7 @@ fn an_address_that_wraps_around() {
     insta::assert_snapshot!(check_shared(32, "", shared, &code("4294967280")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 4 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 16 obligations of the kernel hold
     --- stderr
     ");
     insta::assert_snapshot!(check_shared(32, "", shared, &code("4294967288")), @"
@@ -634,7 +634,7 @@ fn calls() {
     insta::assert_snapshot!(with_functions(function, &both("3", "3")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 2 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 14 obligations of the kernel hold
     --- stderr
     ");
     insta::assert_snapshot!(with_functions(function, &both("3", "4")), @"
@@ -648,7 +648,7 @@ fn calls() {
         with_functions(function, &format!("{}\nbar.sync 0;", call("15"))), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 6 obligations of the kernel hold
     --- stderr
     ");
 }
@@ -691,7 +691,7 @@ fn the_second_predicate_of_a_combined_comparison() {
     insta::assert_snapshot!(check(64, ".param .u32 n", &code("and")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 0 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 0 obligations of the kernel hold
     --- stderr
     ");
     insta::assert_snapshot!(check(64, ".param .u32 n", &code("or")), @"
@@ -857,7 +857,7 @@ fn a_thread_count_that_the_launch_says() {
     insta::assert_snapshot!(counted("mov.u32 %r5, %r4;", &["--assume", "p_n == 1"]), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule, assuming 32 * p_n < 4294967264, p_n == 1: all 7 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule, assuming 32 * p_n < 4294967264, p_n == 1: all 16 obligations of the kernel hold
     --- stderr
     ");
     insta::assert_snapshot!(counted("add.u32 %r5, %r4, 32;", &["--assume", "p_n == 0"]), @"

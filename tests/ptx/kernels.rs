@@ -16,8 +16,8 @@ fn a_ring() {
     insta::assert_snapshot!(check("ring.ptx", &[]), @"
     exit 1
     --- stdout
-    ring.ptx:ring_of_4: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
-    ring.ptx:ring_of_3: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    ring.ptx:ring_of_4: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 56 obligations of the kernel hold
+    ring.ptx:ring_of_3: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 56 obligations of the kernel hold
     ring.ptx:ring_producer_one_round_short: deadlock: REFUTED at param_2 = 1: nobody arrives at full_bar[0], for which warps1_3[0] waits (line 808): warp0 never arrives, because `for i in 0..param_2 - 1` (line 972) makes no trip
     ring.ptx:ring_producer_starts_at_phase_0: deadlock: REFUTED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (line 1423) for warps1_3[0] to arrive at empty_bar[0], warps1_3[0] (line 1250) for warp0 to arrive at full_bar[0]: no barrier here has ever completed, so one of these first waits has to be for parity 1
     --- stderr
@@ -29,7 +29,7 @@ fn a_persistent_ring_of_bulk_copies() {
     insta::assert_snapshot!(check("bulk_ring.ptx", &[]), @r"
     exit 1
     --- stdout
-    bulk_ring.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 35 obligations of the order rule hold
+    bulk_ring.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 65 obligations of the kernel hold
     bulk_ring.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 1: memory_bar[0] expects 4112 bytes (line 568) and gets 4096 (line 584): nobody delivers the other 16; warps1_4[0] waits for it (line 443)
     bulk_ring.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] is lapped: it still waits for phase 0 of memory_bar[0] (line 742), but warp0 completed phases 0 and 1 (line 867) without waiting for warps1_4[0]
     --- stderr
@@ -41,7 +41,7 @@ fn a_ring_of_asynchronous_copies() {
     insta::assert_snapshot!(check("async_ring.ptx", &[]), @"
     exit 1
     --- stdout
-    async_ring.ptx:async_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the order rule hold
+    async_ring.ptx:async_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 93 obligations of the kernel hold
     async_ring.ptx:async_ring_counts_everybody: deadlock: REFUTED at param_2 = 3: warp0 and warps4_7[0] wait for each other: warp0 (line 698) for warps4_7[0] to arrive at empty_bar[0], warps4_7[0] (line 875) for warp0 to arrive at full_bar[0]
     async_ring.ptx:async_ring_same_phase: deadlock: REFUTED at param_2 = 3: warp0 is lapped: it still waits for phase 0 of empty_bar[0] (line 1145), but warps4_7[0..4] completed phases 0 and 1 (line 1340) without waiting for warp0
     --- stderr
@@ -53,7 +53,7 @@ fn a_matrix_vector_product() {
     insta::assert_snapshot!(check("matvec.ptx", &[]), @"
     exit 1
     --- stdout
-    matvec.ptx:matvec: deadlock: PROVED for every param_3 in 0..=1073741823 and schedule: all 42 obligations of the order rule hold
+    matvec.ptx:matvec: deadlock: PROVED for every param_3 in 0..=1073741823 and schedule: all 107 obligations of the kernel hold
     matvec.ptx:matvec_counts_everybody: deadlock: REFUTED at param_3 = 0: cta_bar[1] takes 384 threads, 256 came (warps4_11[0..8]), and nobody else comes (line 469): warp0 never comes, only at other elements; warps1_3[0..3] never come, only at other elements
     matvec.ptx:matvec_one_column_less: deadlock: REFUTED at param_3 = 1: nobody arrives at full_bar[0], for which warps4_11[0] waits (line 664): warp0 never arrives, because `for i in 0..param_3 - 1` (line 574) makes no trip; warps1_3[0..3] never arrive, because `for i in 0..param_3 - 1` (line 574) makes no trip
     --- stderr
