@@ -325,12 +325,15 @@ fn ranges(
     Ok(all)
 }
 
+/// An object, and its indices that are numbers.
+type Place = (usize, Vec<Option<i64>>);
+
 /// Which lanes there are, by object and indices that are numbers, with their numbers.
 struct Builder<'p> {
     protocol: &'p Protocol,
     /// Per object and index: whether it is not a number somewhere.
     moving: Vec<Vec<bool>>,
-    lanes: BTreeMap<(usize, Vec<Option<i64>>), (usize, Lane)>,
+    lanes: BTreeMap<Place, (usize, Lane)>,
 }
 
 impl Builder<'_> {

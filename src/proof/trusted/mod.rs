@@ -108,6 +108,12 @@ fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String>
     Ok(certificate)
 }
 
+/// Whether a chain will do, with what its classes may be behind by.
+type Fits<'f> = &'f mut dyn FnMut(&Certificate, &[Link], &[Sum]) -> bool;
+
+/// A chain, and what it needs of classes.
+type Found = (Vec<Link>, Vec<(usize, Behind)>);
+
 struct Search<'p> {
     system: System<'p>,
     /// Per class.
@@ -300,12 +306,7 @@ impl Search<'_> {
     }
 
     /// The shortest chain that fits, and what it needs of the classes on its way.
-    fn chains(
-        &self,
-        certificate: &Certificate,
-        class: usize,
-        fits: &mut dyn FnMut(&Certificate, &[Link], &[Sum]) -> bool,
-    ) -> Option<(Vec<Link>, Vec<(usize, Behind)>)> {
+    fn chains(&self, certificate: &Certificate, class: usize, fits: Fits<'_>) -> Option<Found> {
         type Tried = (Vec<Link>, Vec<Sum>, Vec<(usize, Behind)>);
         let mut tried: Vec<Tried> = vec![Default::default()];
         for _ in 0..MAX_LINKS {
