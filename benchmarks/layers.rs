@@ -61,6 +61,7 @@ fn decide(bencher: Bencher<'_, '_>, name: &str) {
         objectives: None,
         cancel: &cancel,
         tell: &|_| {},
+        kernel: false,
     };
     bencher.bench(|| deadlock::decide(&protocol, &Narrowing::default(), &settings));
 }

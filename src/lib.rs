@@ -6,6 +6,7 @@
 //! looks for a reason why there is none; [`hunt`] runs it at concrete values where no formula is
 //! made of it yet; what they find is a [`witness`] or a [`certificate`],
 //! each checked by code of its own before it becomes a [`verdict`], which [`report`] words.
+//! [`trusted`] is the kernel: the small part of the checker that checks proofs by invariants and ranks.
 //! [`repair`] looks for an edit of a text that makes a refuted protocol a proved one.
 //! [`condition`] finds the parameter values at which it hangs, as a formula.
 //! [`observation`] reads what a debugger shows of a kernel that hangs.
@@ -33,5 +34,6 @@ pub mod schemes;
 pub mod semantics;
 pub mod tensors;
 pub mod text;
+pub mod trusted;
 pub mod verdict;
 pub mod witness;

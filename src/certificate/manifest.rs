@@ -51,6 +51,8 @@ use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::text;
 use crate::text::Narrowing;
+use crate::trusted;
+use crate::trusted::certificate::Certificate as Kernel;
 
 /// The version of the certificate format.
 pub const SCHEMA: u32 = 1;
@@ -73,6 +75,8 @@ pub const MANIFEST: &str = "manifest.json";
     deny_unknown_fields
 )]
 pub enum Argument {
+    /// See [`crate::trusted`].
+    Kernel(Kernel),
     /// See [`super::ticket`].
     Ticket(Ticket),
     /// See [`super::turns`].
@@ -96,7 +100,8 @@ impl Argument {
             Argument::Ticket(ticket) => Some(ticket.residency),
             Argument::Turns(turns) => Some(turns.residency),
             // A launch, if there is one, is obliged to be of the whole grid.
-            Argument::Cut(_)
+            Argument::Kernel(_)
+            | Argument::Cut(_)
             | Argument::Counting(_)
             | Argument::Order(_)
             | Argument::Separation(_)
@@ -111,6 +116,7 @@ impl Argument {
     /// A protocol that the rule does not cover, or an artefact that does not fit it.
     pub fn obligations(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
         match self {
+            Argument::Kernel(kernel) => trusted::obligations(protocol, kernel),
             Argument::Ticket(ticket) => ticket::obligations(protocol, ticket),
             Argument::Turns(turns) => turns::obligations(protocol, turns),
             Argument::Cut(cut) => cut::obligations(protocol, cut),
@@ -129,8 +135,11 @@ impl Argument {
     ///
     /// A protocol that the rule does not cover, or an artefact that does not fit it.
     pub fn all_obligations(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
-        if let Argument::Exhaustive(_) = self {
-            return Ok(Vec::new());
+        match self {
+            Argument::Exhaustive(_) => return Ok(Vec::new()),
+            // The kernel reads the text as it stands, and says itself what has to be defined.
+            Argument::Kernel(kernel) => return trusted::obligations(protocol, kernel),
+            _ => {}
         }
         let mut all = self.obligations(&normal::normal(protocol))?;
         all.extend(self.text_defined(protocol)?);
@@ -166,6 +175,7 @@ impl Argument {
     /// The rule's name.
     pub fn rule(&self) -> &'static str {
         match self {
+            Argument::Kernel(_) => "kernel",
             Argument::Ticket(_) => "ticket",
             Argument::Turns(_) => "turn",
             Argument::Cut(_) => "cut",
@@ -176,9 +186,10 @@ impl Argument {
         }
     }
 
-    /// What checks it: a rule with its obligations, or a search.
+    /// What checks it: the kernel, a rule that has not moved there with its obligations, or a search.
     pub fn checked_by(&self) -> String {
         match self {
+            Argument::Kernel(_) => "kernel".to_owned(),
             Argument::Exhaustive(_) => "exhaustive search".to_owned(),
             _ => format!("rule {}", self.rule()),
         }

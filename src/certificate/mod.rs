@@ -3,7 +3,8 @@
 //! A certificate names a rule and an *artefact*, the little that makes the rule applicable. This
 //! room derives every obligation of the rule from the protocol and the artefact by code of its
 //! own, as SMT-LIB text, and has them discharged. It shares nothing with [`crate::proof`], which
-//! guesses artefacts from concrete runs, nor with [`crate::encoding`], which looks for failures.
+//! guesses artefacts from concrete runs, nor with [`crate::encoding`], which looks for failures. What has moved
+//! into the kernel is in [`crate::trusted`]; the rules here decide the rest.
 
 // A number that does not fit is refused: none wraps, saturates or overflows where proofs are checked.
 #![deny(clippy::arithmetic_side_effects)]
@@ -14,7 +15,6 @@ pub mod counting;
 pub mod cut;
 pub mod defined;
 pub mod discharge;
-pub mod exact;
 pub mod exhaustive;
 pub mod grid;
 mod ground;
@@ -22,16 +22,18 @@ pub mod known;
 mod linear;
 pub mod manifest;
 pub mod normal;
-pub mod obligation;
 pub mod order;
 pub mod program;
 pub mod separation;
-mod sexpr;
-pub mod term;
 pub mod ticket;
 pub mod translate;
 pub mod turns;
 mod workers;
+
+pub use crate::trusted::exact;
+pub use crate::trusted::obligation;
+pub(crate) use crate::trusted::sexpr;
+pub use crate::trusted::term;
 
 use crate::protocol::Domain;
 use crate::protocol::Place;

@@ -13,6 +13,7 @@ pub mod sample;
 mod separation;
 pub mod suspects;
 mod ticket;
+mod trusted;
 mod turns;
 pub mod vacuity;
 
@@ -70,6 +71,8 @@ impl Guess {
 /// A way of looking for an argument, from cheap to general.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Layer {
+    /// Invariants over counters, for the kernel.
+    Kernel,
     /// Ranks: nobody waits in a circle. Any number of loops and roles, mbarriers and barriers.
     Order,
     /// Closed forms and cuts: any number of loops and roles, no reset.
@@ -88,6 +91,7 @@ impl Layer {
     /// The name that reports use.
     pub fn name(self) -> &'static str {
         match self {
+            Layer::Kernel => "kernel",
             Layer::Order => "order",
             Layer::Cuts(_) => "cut",
             Layer::Ticket => "ticket",
@@ -107,7 +111,7 @@ pub fn layers(protocol: &Protocol) -> Vec<Layer> {
     let grid = protocol.roles.iter().any(|role| role.launch.is_some());
     let mut all = Vec::new();
     if protocol.patterns.is_empty() {
-        all.extend([Layer::Order, Layer::Cuts(Shows::Nothing)]);
+        all.extend([Layer::Kernel, Layer::Order, Layer::Cuts(Shows::Nothing)]);
     }
     if grid && semaphores {
         all.extend([Layer::Ticket, Layer::Turns]);
@@ -147,6 +151,10 @@ pub fn search(
     tell: &(dyn Fn(&str) + Sync),
 ) -> Guess {
     let deadline = patience::deadline(limit);
+    // The kernel reads the text as it stands.
+    if layer == Layer::Kernel {
+        return patience::until(deadline, || trusted::guess(protocol, deadline, tell));
+    }
     let protocol = &normal::normal(protocol);
     patience::until(deadline, || {
         search_until(protocol, layer, (deadline, limit), cancel, tell)
@@ -165,6 +173,7 @@ fn search_until(
         sample::instances(protocol, SAMPLES, 0)
     };
     match layer {
+        Layer::Kernel => trusted::guess(protocol, deadline, tell),
         Layer::Order => order::guess(protocol, deadline, cancel, tell),
         Layer::Cuts(shows) => cut::guess(protocol, shows, None, deadline, tell),
         Layer::Ticket => ticket::guess(protocol, &samples(), deadline, tell),

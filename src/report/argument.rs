@@ -93,8 +93,11 @@ fn has_open_rows(body: &[Stmt]) -> bool {
 
 /// The argument, one sentence per line.
 pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
+    // The kernel reads the text as it stands.
+    let kernel_text = protocol;
     let protocol = &normal::normal(protocol);
     match argument {
+        Argument::Kernel(kernel) => super::kernel::explain(kernel_text, kernel),
         Argument::Ticket(ticket) => explain_ticket(protocol, ticket),
         Argument::Turns(turns) => explain_turns(protocol, turns),
         Argument::Cut(cut) => super::cuts::explain(protocol, cut),

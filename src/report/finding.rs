@@ -314,8 +314,12 @@ fn proved(finding: &mut Finding, protocol: &Protocol, proof: &Proof) {
     finding.summary = match proof.certificate.argument.searched() {
         Some(searched) => format!("{domain}: by exhaustive search of {}", searched.extent()),
         None => format!(
-            "{domain}: all {} obligations of the {rule} rule hold",
-            proof.obligations.len()
+            "{domain}: all {} obligations of the {} hold",
+            proof.obligations.len(),
+            match rule {
+                "kernel" => "kernel".to_owned(),
+                rule => format!("{rule} rule"),
+            }
         ),
     };
     finding.proof = Some(ProofReport {

@@ -20,6 +20,7 @@ pub mod hazard;
 pub mod input;
 pub mod json;
 pub mod junit;
+mod kernel;
 pub mod markdown;
 mod orders;
 mod place;

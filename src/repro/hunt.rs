@@ -175,6 +175,7 @@ impl<'a> Hunt<'a> {
             objectives: None,
             cancel: self.settings.cancel,
             tell: self.settings.tell,
+            kernel: false,
         };
         let decision = deadlock::decide(self.protocol, narrowing, &settings)?;
         if let Verdict::Proved(_) = decision.verdict {

@@ -46,6 +46,7 @@ pub(super) fn check(
 ) -> Checked {
     tell("checking the certificate");
     let engine = match &argument {
+        Argument::Kernel(_) => "kernel",
         Argument::Ticket(_) => "ticket rule",
         Argument::Turns(_) => "turn rule",
         Argument::Cut(_) => "cut rule",

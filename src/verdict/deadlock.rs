@@ -76,6 +76,10 @@ const AFTER_PROOF: Duration = Duration::from_secs(8);
 const EVERYTHING: Duration = Duration::from_secs(20);
 const EVERYTHING_SHARE: u32 = 4;
 
+/// Time for the kernel before other rules are asked, and which part of what is left it may take, as a divisor.
+const KERNEL_TIME: Duration = Duration::from_secs(5);
+const KERNEL_SHARE: u32 = 4;
+
 /// States explored to shorten the run of a counterexample.
 const SHORTENING_STATES: u64 = 200_000;
 
@@ -93,6 +97,8 @@ pub struct Settings<'a> {
     pub cancel: &'a AtomicBool,
     /// Is told what is being done.
     pub tell: &'a (dyn Fn(&str) + Sync),
+    /// Whether the kernel is asked for a proof before the rules are.
+    pub kernel: bool,
 }
 
 /// An error of ours: two parts of the program disagree. No verdict follows.
@@ -435,15 +441,20 @@ impl Strategy<'_> {
     ) -> Result<Result<Decision, NoProof>, Internal> {
         let deadline = patience::deadline(time);
         let mut failure = NoProof::default();
-        for layer in proof::layers(self.protocol) {
-            let left = deadline.saturating_duration_since(Instant::now());
+        let wanted = |layer: &Layer| *layer != Layer::Kernel || self.settings.kernel;
+        for layer in proof::layers(self.protocol).into_iter().filter(wanted) {
+            let mut left = deadline.saturating_duration_since(Instant::now());
+            if layer == Layer::Kernel {
+                left = (left / KERNEL_SHARE).min(KERNEL_TIME);
+            }
+            let until = patience::deadline(left);
             if left.is_zero() || self.settings.cancel.load(Ordering::Relaxed) {
                 break;
             }
             (self.settings.tell)(&format!("looking for a proof by the {} rule", layer.name()));
             let (cancel, tell) = (self.settings.cancel, self.settings.tell);
             let found = self.shared.search(self.protocol, layer, left, cancel, tell);
-            let left = deadline.saturating_duration_since(Instant::now());
+            let left = until.saturating_duration_since(Instant::now());
             let each = match &found {
                 // It has been discharged once, so it only takes as long again.
                 Guess::Found(_) => self.settings.timeout.max(Duration::from_secs(10)),
@@ -451,16 +462,24 @@ impl Strategy<'_> {
             };
             let reason = match found {
                 Guess::Found(argument) | Guess::Fitting(argument) => {
-                    match self.check(argument, each) {
+                    let check = || self.check(argument, each);
+                    let checked = match layer {
+                        Layer::Kernel => patience::until(until, check),
+                        _ => check(),
+                    };
+                    match checked {
                         Checked::Proved { proof, engine } => {
                             return Ok(Ok(self.proved(proof, engine, notes.to_vec())));
                         }
+                        // The rules that follow know more, and say what is missing.
+                        Checked::Open { .. } if layer == Layer::Kernel => continue,
                         Checked::Open { reason, suspects } => {
                             failure.suspects.extend(suspects);
                             reason
                         }
                     }
                 }
+                Guess::Nothing { .. } if layer == Layer::Kernel => continue,
                 Guess::Nothing { reason, suspects } => {
                     failure.suspects.extend(suspects);
                     reason

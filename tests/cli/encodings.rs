@@ -93,6 +93,7 @@ fn decide(source: &str, narrowing: &Narrowing) -> Decision {
         objectives: None,
         cancel: &AtomicBool::new(false),
         tell: &|_| {},
+        kernel: false,
     };
     verdict::decide(&protocol, narrowing, Property::Deadlock, &settings).unwrap()
 }

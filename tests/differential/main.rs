@@ -11,6 +11,7 @@ mod data;
 mod hazards;
 mod horn;
 mod hunt;
+mod kernel;
 mod language;
 mod lifetimes;
 mod metamorphic;

@@ -38,6 +38,7 @@ fn probes_get_the_verdicts_they_expect() {
             objectives: None,
             cancel: &AtomicBool::new(false),
             tell: &|_| {},
+            kernel: false,
         };
         let decision = deadlock::decide(&protocol, &Narrowing::default(), &settings).unwrap();
         let expected = &protocol.expectations[0].verdict;

@@ -173,6 +173,7 @@ fn verdicts_agree_with_exhaustive_search() {
             objectives: None,
             cancel: &cancel,
             tell: &|_| {},
+            kernel: false,
         };
         let decision = match deadlock::decide(&protocol, &Narrowing::default(), &settings) {
             Ok(decision) => decision,

@@ -47,6 +47,7 @@ fn verdict(protocol: &Protocol) -> Result<String, String> {
         objectives: None,
         cancel: &cancel,
         tell: &|_| {},
+        kernel: false,
     };
     deadlock::decide(protocol, &Narrowing::default(), &settings)
         .map(|decision| decision.verdict.word().to_owned())

@@ -182,6 +182,7 @@ fn hangs_that_need_large_values_are_found() {
             objectives: None,
             cancel: &AtomicBool::new(false),
             tell: &|_| {},
+            kernel: false,
         };
         let narrowing = Narrowing::default();
         let found = verdict::decide(&protocol, &narrowing, Property::Deadlock, &settings).unwrap();
@@ -230,6 +231,7 @@ fn values_that_assumptions_exclude_are_cases() {
         objectives: None,
         cancel: &AtomicBool::new(false),
         tell: &|_| {},
+        kernel: false,
     };
     // There is a verdict, whatever it is.
     let found = verdict::decide(&protocol, &narrowing, Property::Deadlock, &settings).unwrap();
@@ -253,6 +255,7 @@ fn a_decision_is_made_in_time() {
         objectives: None,
         cancel: &AtomicBool::new(false),
         tell: &|_| {},
+        kernel: false,
     };
     let began = Instant::now();
     let narrowing = Narrowing::default();

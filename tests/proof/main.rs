@@ -13,6 +13,7 @@ mod counting;
 mod csr;
 mod cut;
 mod exhaustive;
+mod kernel;
 mod order;
 mod races;
 mod shared;

@@ -56,6 +56,7 @@ fn certificate(property: Property, shared: &Shared) -> Certificate {
         objectives: None,
         cancel: &AtomicBool::new(false),
         tell: &|_| {},
+        kernel: false,
     };
     let narrowing = Narrowing::default();
     let decision = verdict::decide_sharing(&protocol, &narrowing, property, &settings, shared);

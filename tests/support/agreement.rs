@@ -146,6 +146,7 @@ pub fn decide(
         objectives: None,
         cancel: &AtomicBool::new(false),
         tell: &|_| {},
+        kernel: false,
     };
     verdict::decide(protocol, narrowing, Property::Deadlock, &settings)
         .map_err(|error| format!("internal error: {error}"))

@@ -5,7 +5,7 @@
 //! rise.
 
 mod deviation;
-mod multipliers;
+pub(super) mod multipliers;
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;

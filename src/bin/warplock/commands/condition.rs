@@ -58,6 +58,7 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
             objectives: None,
             cancel: &interrupt::CANCEL,
             tell: &tell,
+            kernel: false,
         };
         let outcome = condition::condition(&protocol, &narrowing, &settings)
             .map_err(|error| Failure::Internal(format!("{name}: {error}")))?;

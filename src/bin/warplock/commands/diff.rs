@@ -292,6 +292,7 @@ impl Shown<'_> {
             objectives: None,
             cancel: &interrupt::CANCEL,
             tell: self.tell,
+            kernel: false,
         };
         let internal =
             |error: &dyn std::fmt::Display| Failure::Internal(format!("{name}: {error}"));

@@ -225,6 +225,7 @@ fn one(
         objectives: None,
         cancel: &interrupt::CANCEL,
         tell: reading.tell,
+        kernel: false,
     };
     let internal = |error: &dyn std::fmt::Display| Failure::Internal(format!("{name}: {error}"));
     let answer = verdict::hang::decide(&protocol, &narrowing, &bound, &settings)

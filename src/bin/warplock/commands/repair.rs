@@ -111,6 +111,7 @@ fn search(
         objectives: None,
         cancel: &interrupt::CANCEL,
         tell,
+        kernel: false,
     };
     repair::repair(protocol, &wanted, &settings)
         .map_err(|error| Failure::Internal(format!("{name}: {error}")))

@@ -189,6 +189,7 @@ impl Work {
             objectives,
             cancel: &interrupt::CANCEL,
             tell: &tell,
+            kernel: false,
         };
         let (decision, hang) = repro::smallest(protocol, narrowing, &settings)
             .map_err(|error| self.not_found(&error))?;

@@ -41,6 +41,8 @@ use super::outcome::Outcome;
 
 /// What to decide about every file.
 pub struct Order {
+    /// Whether the kernel is asked for proofs first.
+    pub kernel: bool,
     /// The properties; empty: `deadlock`, or with `expect` whatever the file expects.
     pub properties: Vec<Wanted>,
     /// Which inputs.
@@ -377,6 +379,7 @@ impl Work<'_> {
             objectives,
             cancel: &interrupt::CANCEL,
             tell: &tell,
+            kernel: self.order.kernel,
         };
         let internal =
             |error: &dyn std::fmt::Display| Failure::Internal(format!("{}: {error}", self.name));

@@ -95,6 +95,12 @@ pub struct Options {
     /// Spell the argument of each proof out
     #[arg(long)]
     pub explain_proof: bool,
+    /// Let the kernel check a proof where it can, before other rules are asked
+    ///
+    /// The kernel is the small checker in src/trusted. It proves freedom from deadlock where members meet at mbarriers,
+    /// barriers and counters in loops over ranges.
+    #[arg(long)]
+    pub kernel: bool,
 }
 
 /// The word for every property that applies.
@@ -188,6 +194,7 @@ fn all(
     let certificate = usable(&arguments.certificate);
     let witness = usable(&arguments.witness);
     let order = Arc::new(decide::Order {
+        kernel: arguments.kernel,
         properties: arguments.property.clone(),
         narrowing,
         kernels: arguments.kernels.clone(),

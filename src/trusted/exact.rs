@@ -1,9 +1,9 @@
 //! Arithmetic of machine numbers that is exact: what does not fit is refused, and never another number.
 //!
-//! Everywhere else in this room the lints of `certificate/mod.rs` and `clippy.toml` forbid operators
+//! Everywhere else in this room the lints of `trusted/mod.rs` and `clippy.toml` forbid operators
 //! and methods that wrap, saturate or overflow. Numbers of any size are [`num_bigint::BigInt`]s.
 
-use super::program::Unsupported;
+use super::unsupported::Unsupported;
 
 /// A sum.
 ///

@@ -130,6 +130,24 @@ pub fn sum(parts: impl IntoIterator<Item = Term>) -> Term {
     }
 }
 
+/// The product of any number of integers.
+pub fn product(parts: impl IntoIterator<Item = Term>) -> Term {
+    let mut kept = Vec::new();
+    for part in parts {
+        if part.0 == "0" {
+            return part;
+        }
+        if part.0 != "1" {
+            kept.push(part);
+        }
+    }
+    match kept.len() {
+        0 => int(1),
+        1 => kept.remove(0),
+        _ => apply("*", &kept),
+    }
+}
+
 /// `a - b`.
 pub fn sub(a: &Term, b: &Term) -> Term {
     if b.0 == "0" {

@@ -1,0 +1,289 @@
+//! Facts about loops, by the shape of programs; those that a run contradicts are left out.
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+use super::run;
+use super::run::Counters;
+use super::run::at;
+use crate::protocol::BinaryOp;
+use crate::protocol::Expr;
+use crate::protocol::VarId;
+use crate::trusted::certificate::Counter;
+use crate::trusted::certificate::Fact;
+use crate::trusted::certificate::Name;
+use crate::trusted::certificate::Product;
+use crate::trusted::certificate::Sum;
+use crate::trusted::system::Class;
+use crate::trusted::system::Doing;
+use crate::trusted::system::Loop;
+use crate::trusted::system::Node;
+
+/// A sample of a class: the parameters, and a member's run.
+pub struct Sample {
+    /// The parameters.
+    pub params: Vec<i64>,
+    /// What is seen.
+    pub run: run::Run,
+}
+
+/// A loop and what is around it.
+struct Place<'a> {
+    this: &'a Loop,
+    around: Vec<usize>,
+}
+
+/// What is counted somewhere: the counter, the loops around it from the outside, and its place in the text.
+struct Site {
+    counter: Counter,
+    around: Vec<usize>,
+    at: usize,
+}
+
+/// Facts about each loop of a class.
+pub fn facts(class: &Class, samples: &[Sample]) -> Vec<Vec<Fact>> {
+    let mut shape = Shape {
+        loops: Vec::new(),
+        begins: HashMap::new(),
+        sites: Vec::new(),
+        next: 0,
+    };
+    shape.block(&class.body, &mut Vec::new());
+    let mut all = vec![Vec::new(); class.loops];
+    for place in &shape.loops {
+        let number = place.this.number;
+        let mut facts = shape.iterations(place);
+        facts.extend(shape.counts(place));
+        facts.extend(variables(place.this, samples));
+        for counter in crate::trusted::system::counted(&place.this.body) {
+            if let Counter::Expected(_) | Counter::Owed(_) = counter {
+                facts.push(Fact::Zero(Sum(vec![product(
+                    1,
+                    vec![Name::Counter(counter)],
+                )])));
+            }
+        }
+        facts.retain(|fact| holds(fact, number, samples));
+        all[number] = facts;
+    }
+    all
+}
+
+/// How often a loop goes around, over parameters.
+pub fn trips(this: &Loop) -> Option<Sum> {
+    let mut length = polynomial(&this.hi)?;
+    for mut product in polynomial(&this.lo)?.0 {
+        product.times = product.times.checked_neg()?;
+        length.0.push(product);
+    }
+    Some(length)
+}
+
+/// An expression as a sum of products of parameters.
+pub fn polynomial(expr: &Expr) -> Option<Sum> {
+    Some(match expr {
+        Expr::Int(value) => Sum::number(*value),
+        Expr::Param(id) => Sum(vec![product(1, vec![Name::Param(id.0)])]),
+        Expr::Binary(op @ (BinaryOp::Add | BinaryOp::Sub), a, b) => {
+            let (mut a, b) = (polynomial(a)?, polynomial(b)?);
+            for mut product in b.0 {
+                if *op == BinaryOp::Sub {
+                    product.times = product.times.checked_neg()?;
+                }
+                a.0.push(product);
+            }
+            a
+        }
+        Expr::Binary(BinaryOp::Mul, a, b) => times(&polynomial(a)?, &polynomial(b)?)?,
+        _ => return None,
+    })
+}
+
+/// The product of two sums.
+pub fn times(a: &Sum, b: &Sum) -> Option<Sum> {
+    let mut all = Vec::new();
+    for x in &a.0 {
+        for y in &b.0 {
+            let of = [x.of.clone(), y.of.clone()].concat();
+            all.push(product(x.times.checked_mul(y.times)?, of));
+        }
+    }
+    Some(Sum(all))
+}
+
+/// A product.
+pub fn product(times: i64, of: Vec<Name>) -> Product {
+    Product { times, of }
+}
+
+struct Shape<'a> {
+    loops: Vec<Place<'a>>,
+    /// Where each loop begins.
+    begins: HashMap<usize, usize>,
+    sites: Vec<Site>,
+    next: usize,
+}
+
+impl<'a> Shape<'a> {
+    fn block(&mut self, body: &'a [Node], around: &mut Vec<usize>) {
+        for node in body {
+            self.next += 1;
+            match node {
+                Node::Assign(..) => {}
+                Node::Branch(_, then, otherwise, _) => {
+                    self.block(then, around);
+                    self.block(otherwise, around);
+                }
+                Node::Loop(this) => {
+                    self.begins.insert(this.number, self.next);
+                    self.loops.push(Place {
+                        this,
+                        around: around.clone(),
+                    });
+                    around.push(this.number);
+                    self.block(&this.body, around);
+                    around.pop();
+                }
+                Node::Act(act) => {
+                    let counter = match act.doing {
+                        Doing::Arrive(_) => Counter::Arrived(act.lane),
+                        Doing::Expect(_) | Doing::Deliver(_) => continue,
+                        Doing::Parity(..) | Doing::Own(_) | Doing::Value(..) => {
+                            Counter::Awaited(act.lane)
+                        }
+                    };
+                    self.sites.push(Site {
+                        counter,
+                        around: around.clone(),
+                        at: self.next,
+                    });
+                }
+            }
+        }
+    }
+
+    /// An inner loop has gone around so often per iteration of the loop around it.
+    fn iterations(&self, place: &Place<'_>) -> Vec<Fact> {
+        let mut facts = Vec::new();
+        for inner in &self.loops {
+            if !inner.around.contains(&place.this.number) {
+                continue;
+            }
+            let (Some(outer), Some(trips)) = (inner.around.last(), trips(inner.this)) else {
+                continue;
+            };
+            let of = |number: usize| vec![Name::Counter(Counter::Iterations(number))];
+            let mut sum = vec![product(1, of(inner.this.number))];
+            for mut part in trips.0 {
+                part.times = -part.times;
+                part.of.extend(of(*outer));
+                sum.push(part);
+            }
+            facts.push(Fact::Zero(Sum(sum)));
+        }
+        facts
+    }
+
+    /// Arrivals and waits have been done once in each iteration of the loop around them.
+    fn counts(&self, place: &Place<'_>) -> Vec<Fact> {
+        let changed = crate::trusted::system::counted(&place.this.body);
+        let counters: BTreeSet<Counter> = self.sites.iter().map(|site| site.counter).collect();
+        let begin = self.begins[&place.this.number];
+        let mut facts = Vec::new();
+        for counter in counters.intersection(&changed) {
+            let mut sum = vec![product(1, vec![Name::Counter(*counter)])];
+            for site in self.sites.iter().filter(|site| site.counter == *counter) {
+                let inner = site.around.last();
+                if let Some(inner) = inner {
+                    sum.push(product(
+                        -1,
+                        vec![Name::Counter(Counter::Iterations(*inner))],
+                    ));
+                }
+                // Done once more than iterations are complete.
+                let within = inner.is_none_or(|inner| place.around.contains(inner));
+                if within && site.at < begin {
+                    sum.push(product(-1, Vec::new()));
+                }
+            }
+            facts.push(Fact::Zero(Sum(sum)));
+        }
+        facts
+    }
+}
+
+/// A variable has the value of a counter.
+fn variables(this: &Loop, samples: &[Sample]) -> Vec<Fact> {
+    let mut vars: Vec<VarId> = Vec::new();
+    crate::trusted::system::assigned(&this.body, &mut vars);
+    let mut counters: BTreeSet<Counter> = BTreeSet::new();
+    for sample in samples {
+        counters.extend(sample.run.end.keys());
+    }
+    let mut facts = Vec::new();
+    for var in vars {
+        let known = |sample: &Sample| {
+            let mut heads = sample.run.heads.iter().filter(|head| head.0 == this.number);
+            heads.all(|head| head.1.contains_key(&var))
+        };
+        if !samples.iter().all(known) {
+            continue;
+        }
+        let own = || product(1, vec![Name::Var(var.0)]);
+        for counter in &counters {
+            let name = || vec![Name::Counter(*counter)];
+            match counter {
+                Counter::Expected(_) | Counter::Owed(_) => continue,
+                Counter::AwaitedBit(_) => {
+                    facts.push(Fact::Zero(Sum(vec![
+                        own(),
+                        product(1, name()),
+                        product(-1, Vec::new()),
+                    ])));
+                }
+                _ => {}
+            }
+            facts.push(Fact::Zero(Sum(vec![own(), product(-1, name())])));
+        }
+        for number in [0, 1] {
+            facts.push(Fact::Zero(Sum(vec![own(), product(-number, Vec::new())])));
+        }
+    }
+    facts
+}
+
+/// Whether a fact holds whenever the head of a loop is reached in a sample.
+fn holds(fact: &Fact, number: usize, samples: &[Sample]) -> bool {
+    samples.iter().all(|sample| {
+        let mut heads = sample.run.heads.iter().filter(|head| head.0 == number);
+        heads.all(|(_, vars, counters)| match fact {
+            Fact::Zero(sum) => value(sum, &sample.params, vars, counters) == Some(0),
+            Fact::AtLeastZero(sum) => {
+                value(sum, &sample.params, vars, counters).is_some_and(|v| v >= 0)
+            }
+        })
+    })
+}
+
+/// The value of a sum.
+pub fn value(
+    sum: &Sum,
+    params: &[i64],
+    vars: &HashMap<VarId, i64>,
+    counters: &Counters,
+) -> Option<i64> {
+    let mut all: i64 = 0;
+    for product in &sum.0 {
+        let mut value = product.times;
+        for name in &product.of {
+            value = value.checked_mul(match name {
+                Name::Param(at) => *params.get(*at)?,
+                Name::Var(at) => *vars.get(&VarId(*at))?,
+                Name::Done(_) => return None,
+                Name::Counter(counter) => at(counters, *counter),
+            })?;
+        }
+        all = all.checked_add(value)?;
+    }
+    Some(all)
+}

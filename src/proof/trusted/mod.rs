@@ -1,0 +1,602 @@
+//! Looks for certificates that the kernel ([`crate::trusted`]) accepts.
+//!
+//! Members are run one by one at small parameter values. Facts about loops follow from the shape of the programs
+//! (`loops.rs`); lags, reasons and ranks are those that fit all that was seen. Nothing here reasons for all values:
+//! that is the kernel's task.
+
+mod loops;
+mod ranks;
+mod run;
+
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+use std::time::Instant;
+
+use super::Guess;
+use super::sample;
+use super::uncovered;
+use crate::certificate::manifest::Argument;
+use crate::protocol::BinaryOp;
+use crate::protocol::Domain;
+use crate::protocol::Expr;
+use crate::protocol::Iteration;
+use crate::protocol::ObjectKind;
+use crate::protocol::Protocol;
+use crate::protocol::Stmt;
+use crate::protocol::StmtKind;
+use crate::protocol::VarId;
+use crate::trusted::certificate::Behind;
+use crate::trusted::certificate::Certificate;
+use crate::trusted::certificate::Counter;
+use crate::trusted::certificate::InTurn;
+use crate::trusted::certificate::Lag;
+use crate::trusted::certificate::Link;
+use crate::trusted::certificate::Local;
+use crate::trusted::certificate::NotLapped;
+use crate::trusted::certificate::Split;
+use crate::trusted::certificate::Sum;
+use crate::trusted::system::Range;
+use crate::trusted::system::System;
+use loops::Sample;
+use run::Counters;
+use run::at;
+
+/// Inputs that are drawn: their values are small.
+const DRAWN_INSTANCES: usize = 60;
+
+/// Scattered points that are tried, and how far apart their values are.
+const DRAWN: i64 = 40;
+const SPREAD: i64 = 7;
+
+/// How many are looked at.
+const SAMPLES: usize = 20;
+
+/// An index with no more values than this is taken apart.
+const MAX_APART: i64 = 8;
+
+/// The longest chain that is tried.
+const MAX_LINKS: usize = 4;
+
+/// Looks for a certificate that fits all samples.
+pub fn guess(protocol: &Protocol, deadline: Instant, tell: &dyn Fn(&str)) -> Guess {
+    tell("looking for invariants");
+    match search(protocol, deadline) {
+        Ok(certificate) => Guess::Fitting(Argument::Kernel(certificate)),
+        Err(reason) => Guess::nothing(reason),
+    }
+}
+
+fn search(protocol: &Protocol, deadline: Instant) -> Result<Certificate, String> {
+    let mut certificate = Certificate {
+        splits: splits(protocol),
+        ..Certificate::default()
+    };
+    let system = System::new(protocol, &certificate).map_err(uncovered)?;
+    let search = Search {
+        samples: samples(&system),
+        system,
+    };
+    let classes = &search.system.classes;
+    if search.samples.iter().all(Vec::is_empty) {
+        return Err("no member could be run".to_owned());
+    }
+    search.counts()?;
+    let own = |class: usize| &search.samples[class];
+    certificate.classes = classes
+        .iter()
+        .enumerate()
+        .map(|(number, class)| Local {
+            loops: loops::facts(class, own(number)),
+            ..Local::default()
+        })
+        .collect();
+    certificate.lags = search.lags()?;
+    for class in 0..classes.len() {
+        for lane in 0..search.system.lanes.len() {
+            search.in_turn(&mut certificate, class, lane)?;
+            search.not_lapped(&mut certificate, class, lane)?;
+        }
+    }
+    if Instant::now() >= deadline {
+        return Err("the time was up".to_owned());
+    }
+    let ranks = ranks::ranks(&search.system, &search.samples, &certificate.lags)
+        .ok_or("there are no ranks of this form")?;
+    for (local, ranks) in certificate.classes.iter_mut().zip(ranks) {
+        local.ranks = ranks;
+    }
+    Ok(certificate)
+}
+
+/// Whether a chain will do, with what its classes may be behind by.
+type Fits<'f> = &'f mut dyn FnMut(&Certificate, &[Link], &[Sum]) -> bool;
+
+/// A chain, and what it needs of classes.
+type Found = (Vec<Link>, Vec<(usize, Behind)>);
+
+struct Search<'p> {
+    system: System<'p>,
+    /// Per class.
+    samples: Vec<Vec<Sample>>,
+}
+
+impl Search<'_> {
+    fn rounds(lags: &[Lag], class: usize, lane: usize) -> i64 {
+        let mut lags = lags.iter();
+        let lag = lags.find(|lag| lag.class == class && lag.lane == lane);
+        lag.map_or(0, |lag| lag.rounds)
+    }
+
+    fn size(&self, lane: usize, params: &[i64]) -> i64 {
+        run::size(&self.system, &self.system.lanes[lane], params).unwrap_or(1)
+    }
+
+    /// As many members arrive as are expected.
+    fn counts(&self) -> Result<(), String> {
+        for lane in &self.system.lanes {
+            let (ObjectKind::Mbarrier { arrivals, .. } | ObjectKind::Barrier { arrivals }) =
+                &self.system.protocol.objects[lane.object].kind
+            else {
+                continue;
+            };
+            for sample in self.samples.iter().flatten() {
+                let value = |expr: &Expr| run::value(expr, &sample.params, &HashMap::new());
+                let members = lane.arriving.iter().map(|class| {
+                    let ranges = self.system.classes[*class].ranges.iter();
+                    let values = |range: &Range| Some((end(range, &value)? - range.lo).max(0));
+                    ranges.map(values).product::<Option<i64>>()
+                });
+                if members.sum::<Option<i64>>() != value(arrivals) {
+                    return Err("other numbers arrive than are expected".to_owned());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits by parity are for what is being filled, or for what is free in the first round.
+    fn lags(&self) -> Result<Vec<Lag>, String> {
+        let mut all = Vec::new();
+        for (class, samples) in self.samples.iter().enumerate() {
+            for lane in 0..self.system.lanes.len() {
+                let waits = samples.iter().flat_map(|sample| &sample.run.waits);
+                let parities: Vec<(i64, i64)> = waits
+                    .filter(|wait| wait.1 == lane)
+                    .filter_map(|wait| Some((wait.2?, at(&wait.3, Counter::AwaitedBit(lane)))))
+                    .collect();
+                if parities.iter().all(|(parity, bit)| parity == bit) {
+                    continue;
+                }
+                if parities.iter().any(|(parity, bit)| *parity != 1 - bit) {
+                    return Err("it is not clear what a wait is for".to_owned());
+                }
+                let rounds = 1;
+                all.push(Lag {
+                    class,
+                    lane,
+                    rounds,
+                });
+            }
+        }
+        Ok(all)
+    }
+
+    /// Why a class arrives in turn at a lane.
+    fn in_turn(
+        &self,
+        certificate: &mut Certificate,
+        class: usize,
+        lane: usize,
+    ) -> Result<(), String> {
+        let arrivals = || self.arrivals(class, lane);
+        let fits = |bound: &dyn Fn(&Sample, &Counters) -> Option<i64>| {
+            arrivals().all(|(sample, counters)| {
+                let (arrived, size) = (
+                    at(counters, Counter::Arrived(lane)),
+                    self.size(lane, &sample.params),
+                );
+                arrived < size || bound(sample, counters).is_some_and(|done| arrived < done + size)
+            })
+        };
+        if fits(&|_, _| None) {
+            return Ok(());
+        }
+        let ends = |chain: &[Link]| chain.last().is_some_and(|last| last.lane == lane);
+        let found = self.chains(certificate, class, &mut |certificate, chain, less| {
+            ends(chain)
+                && fits(&|sample, counters| {
+                    self.bound(certificate, class, chain, less, sample, counters)
+                })
+        });
+        let (chain, behind) = found.ok_or("an arrival may come too early")?;
+        self.note(certificate, behind);
+        certificate.in_turn.push(InTurn { class, lane, chain });
+        Ok(())
+    }
+
+    /// Why a class that waits by parity at a lane is not lapped.
+    fn not_lapped(
+        &self,
+        certificate: &mut Certificate,
+        class: usize,
+        lane: usize,
+    ) -> Result<(), String> {
+        let waits = self.samples[class]
+            .iter()
+            .flat_map(|sample| &sample.run.waits);
+        if !waits
+            .into_iter()
+            .any(|wait| wait.1 == lane && wait.2.is_some())
+        {
+            return Ok(());
+        }
+        let rounds = Self::rounds(&certificate.lags, class, lane);
+        for by in self.system.lanes[lane].arriving.clone() {
+            let fits = |passed: &dyn Fn(&Sample, &Counters) -> Option<i64>| {
+                self.arrivals(by, lane).all(|(sample, counters)| {
+                    let size = self.size(lane, &sample.params);
+                    let wait = at(counters, Counter::Arrived(lane)) - size + rounds * size;
+                    passed(sample, counters).is_some_and(|passed| wait < passed)
+                })
+            };
+            if by == class && fits(&|_, counters| Some(at(counters, Counter::Awaited(lane)))) {
+                let chain = Vec::new();
+                certificate.not_lapped.push(NotLapped {
+                    class,
+                    lane,
+                    by,
+                    chain,
+                });
+                return Ok(());
+            }
+            let mut last_less = None;
+            let found = self.chains(certificate, by, &mut |certificate, chain, less| {
+                let Some(last) = chain.last().filter(|last| last.class == class) else {
+                    return false;
+                };
+                let Some(behind) = self.behind(class, lane, last.lane) else {
+                    return false;
+                };
+                let fits = fits(&|sample, counters| {
+                    let bound = self.bound(certificate, by, chain, less, sample, counters)?;
+                    Some(
+                        bound
+                            - loops::value(
+                                &behind.less,
+                                &sample.params,
+                                &HashMap::new(),
+                                &Counters::new(),
+                            )?,
+                    )
+                });
+                last_less = fits.then_some((class, behind));
+                fits
+            });
+            if let Some((chain, behind)) = found {
+                self.note(certificate, behind);
+                self.note(certificate, last_less.into_iter().collect());
+                certificate.not_lapped.push(NotLapped {
+                    class,
+                    lane,
+                    by,
+                    chain,
+                });
+                return Ok(());
+            }
+        }
+        Err("a wait may be lapped".to_owned())
+    }
+
+    fn note(&self, certificate: &mut Certificate, behind: Vec<(usize, Behind)>) {
+        for (class, behind) in behind {
+            let all = &mut certificate.classes[class].behind;
+            if !all.contains(&behind) {
+                all.push(behind);
+            }
+        }
+    }
+
+    fn arrivals(&self, class: usize, lane: usize) -> impl Iterator<Item = (&Sample, &Counters)> {
+        let samples = self.samples[class].iter();
+        samples.flat_map(move |sample| {
+            let arrivals = sample.run.arrivals.iter();
+            let arrivals = arrivals.filter(move |arrival| arrival.0 == lane);
+            arrivals.map(move |arrival| (sample, &arrival.1))
+        })
+    }
+
+    /// The shortest chain that fits, and what it needs of the classes on its way.
+    fn chains(&self, certificate: &Certificate, class: usize, fits: Fits<'_>) -> Option<Found> {
+        type Tried = (Vec<Link>, Vec<Sum>, Vec<(usize, Behind)>);
+        let mut tried: Vec<Tried> = vec![Default::default()];
+        for _ in 0..MAX_LINKS {
+            let mut longer = Vec::new();
+            for (chain, less, behind) in tried {
+                let end = chain.last().map_or(class, |link: &Link| link.class);
+                for lane in self.waited(end) {
+                    let mut less = less.clone();
+                    let mut behind = behind.clone();
+                    if let Some(last) = chain.last() {
+                        let Some(found) = self.behind(end, lane, last.lane) else {
+                            continue;
+                        };
+                        less.push(found.less.clone());
+                        behind.push((end, found));
+                    }
+                    for class in &self.system.lanes[lane].arriving {
+                        let link = Link {
+                            lane,
+                            class: *class,
+                        };
+                        if chain.contains(&link) {
+                            continue;
+                        }
+                        let chain = [chain.clone(), vec![link]].concat();
+                        if fits(certificate, &chain, &less) {
+                            return Some((chain, behind));
+                        }
+                        longer.push((chain, less.clone(), behind.clone()));
+                    }
+                }
+            }
+            tried = longer;
+        }
+        None
+    }
+
+    /// Where a class waits.
+    fn waited(&self, class: usize) -> BTreeSet<usize> {
+        let counted = crate::trusted::system::counted(&self.system.classes[class].body);
+        let lane = |counter: Counter| match counter {
+            Counter::Awaited(lane) => Some(lane),
+            _ => None,
+        };
+        counted.into_iter().filter_map(lane).collect()
+    }
+
+    /// What is done at the end of a chain, as far as a member knows.
+    fn bound(
+        &self,
+        certificate: &Certificate,
+        class: usize,
+        chain: &[Link],
+        less: &[Sum],
+        sample: &Sample,
+        counters: &Counters,
+    ) -> Option<i64> {
+        let lag = |class: usize, lane: usize| {
+            Self::rounds(&certificate.lags, class, lane) * self.size(lane, &sample.params)
+        };
+        let (first, rest) = chain.split_first()?;
+        let mut bound = at(counters, Counter::Awaited(first.lane)) - lag(class, first.lane);
+        let mut last = first;
+        for (link, less) in rest.iter().zip(less) {
+            let less = loops::value(less, &sample.params, &HashMap::new(), &Counters::new())?;
+            bound -= less + lag(last.class, link.lane);
+            last = link;
+        }
+        Some(bound)
+    }
+
+    /// By how much less often a class has waited at one lane than it has arrived at another.
+    fn behind(&self, class: usize, waits: usize, arrives: usize) -> Option<Behind> {
+        let samples = &self.samples[class];
+        let most = |sample: &Sample| {
+            let run = &sample.run;
+            let seen = run.arrivals.iter().map(|arrival| &arrival.1);
+            let seen = seen
+                .chain(run.waits.iter().map(|wait| &wait.3))
+                .chain([&run.end]);
+            let behind =
+                |c: &Counters| at(c, Counter::Arrived(arrives)) - at(c, Counter::Awaited(waits));
+            seen.map(behind).max().unwrap_or(0).max(0)
+        };
+        let most: Vec<(&Sample, i64)> = samples
+            .iter()
+            .map(|sample| (sample, most(sample)))
+            .collect();
+        let mut candidates: Vec<Sum> = (0..=2).map(Sum::number).collect();
+        for lane in [waits, arrives] {
+            let of = &self.system.lanes[lane];
+            if let Some(moving) = of.moving() {
+                let size =
+                    loops::polynomial(&self.system.protocol.objects[of.object].extents[moving])?;
+                for plus in [-1, 0, 1] {
+                    let mut sum = size.clone();
+                    sum.0.extend(Sum::number(plus).0);
+                    candidates.push(sum);
+                }
+            }
+        }
+        let fits = |sum: &Sum| {
+            most.iter().all(|(sample, most)| {
+                let less = loops::value(sum, &sample.params, &HashMap::new(), &Counters::new());
+                less.is_some_and(|less| *most <= less)
+            })
+        };
+        let less = candidates.into_iter().find(fits)?;
+        Some(Behind {
+            waits,
+            arrives,
+            less,
+        })
+    }
+}
+
+/// One past the greatest value of an index.
+fn end(range: &Range, value: &dyn Fn(&Expr) -> Option<i64>) -> Option<i64> {
+    let extent = value(&range.extent)?;
+    Some(range.hi.map_or(extent, |hi| hi.min(extent)))
+}
+
+/// Some point of the domain, scattered, with values that tell sizes and numbers of iterations apart.
+fn point(protocol: &Protocol, nth: i64) -> Option<Vec<i64>> {
+    let numbered = protocol.params.iter().zip(1_u64..);
+    let values = numbered.map(|(param, at)| {
+        let mixed = (nth as u64 * 64 + at).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let step = (mixed >> 40) as i64 % SPREAD;
+        match &param.domain {
+            Domain::AtLeast(lo) => lo.checked_add(step),
+            Domain::Range(lo, hi) => Some(lo.checked_add(step)?.min(*hi)),
+            Domain::Set(values) => values.get(step as usize % values.len()).copied(),
+        }
+    });
+    let values: Vec<i64> = values.collect::<Option<_>>()?;
+    let holds = |condition: &Expr| run::value(condition, &values, &HashMap::new()) == Some(1);
+    let mut assumptions = protocol.assumptions.iter();
+    assumptions
+        .all(|assumption| holds(&assumption.condition))
+        .then_some(values)
+}
+
+/// Runs of members of each class at different values of the parameters.
+fn samples(system: &System<'_>) -> Vec<Vec<Sample>> {
+    let mut points: Vec<Vec<i64>> = Vec::new();
+    let mut note = |point: Vec<i64>, most: usize| {
+        if points.len() < most && !points.contains(&point) {
+            points.push(point);
+        }
+    };
+    for (input, _) in sample::instances(system.protocol, DRAWN_INSTANCES, 0) {
+        note(input.params, SAMPLES / 2);
+    }
+    for nth in 0..DRAWN {
+        if let Some(point) = point(system.protocol, nth) {
+            note(point, SAMPLES);
+        }
+    }
+    let mut all: Vec<Vec<Sample>> = system.classes.iter().map(|_| Vec::new()).collect();
+    for params in points {
+        for (class, samples) in system.classes.iter().zip(&mut all) {
+            let value = |expr: &Expr| run::value(expr, &params, &HashMap::new());
+            let last: Option<Vec<i64>> = class
+                .ranges
+                .iter()
+                .map(|range| {
+                    let end = end(range, &value)?;
+                    (range.lo < end).then(|| end - 1)
+                })
+                .collect();
+            let Some(last) = last else { continue };
+            let first: Vec<i64> = class.ranges.iter().map(|range| range.lo).collect();
+            for indices in BTreeSet::from([first, last]) {
+                if let Some(run) = run::run(system, class, &params, &indices) {
+                    let params = params.clone();
+                    samples.push(Sample { params, run });
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Indices with few values are taken apart, others where they are compared with numbers.
+fn splits(protocol: &Protocol) -> Vec<Split> {
+    let mut all = Vec::new();
+    for (position, role) in protocol.roles.iter().enumerate() {
+        for (at_index, index) in role.indices.iter().enumerate() {
+            let mut uses = Uses {
+                var: index.var,
+                used: false,
+                numbers: BTreeSet::new(),
+            };
+            uses.block(&role.body);
+            if !uses.used {
+                continue;
+            }
+            let at: Vec<i64> = match index.extent {
+                Expr::Int(extent) if extent <= MAX_APART => (1..extent).collect(),
+                _ => {
+                    let numbers = uses.numbers.into_iter();
+                    numbers
+                        .filter(|number| (1..=MAX_APART).contains(number))
+                        .collect()
+                }
+            };
+            if !at.is_empty() {
+                all.push(Split {
+                    role: position,
+                    index: at_index,
+                    at,
+                });
+            }
+        }
+    }
+    all
+}
+
+/// How a program uses an index.
+struct Uses {
+    var: VarId,
+    used: bool,
+    /// Where what it is compared with tells values apart.
+    numbers: BTreeSet<i64>,
+}
+
+impl Uses {
+    fn block(&mut self, body: &[Stmt]) {
+        for stmt in body {
+            match &stmt.kind {
+                StmtKind::If {
+                    condition,
+                    then,
+                    otherwise,
+                } => {
+                    self.expr(condition);
+                    self.block(then);
+                    self.block(otherwise);
+                }
+                StmtKind::For { over, body, .. } => {
+                    if let Iteration::Range { lo, hi, .. } = over {
+                        self.expr(lo);
+                        self.expr(hi);
+                    }
+                    self.block(body);
+                }
+                StmtKind::Assign { value, .. } => self.expr(value),
+                kind => {
+                    if let Some(cell) = crate::trusted::system::cell(kind) {
+                        cell.index.iter().for_each(|index| self.expr(index));
+                    }
+                    if let StmtKind::Wait { value: e, .. }
+                    | StmtKind::Add { amount: e, .. }
+                    | StmtKind::Arrive { count: e, .. }
+                    | StmtKind::WaitParity { parity: e, .. }
+                    | StmtKind::Sync { count: e, .. }
+                    | StmtKind::BarArrive { count: e, .. } = kind
+                    {
+                        self.expr(e);
+                    }
+                }
+            }
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        match expr {
+            Expr::Var(var) => self.used |= *var == self.var,
+            Expr::Neg(e) | Expr::Not(e) => self.expr(e),
+            Expr::Binary(op, a, b) => {
+                if let (Expr::Var(var), Expr::Int(number)) = (&**a, &**b)
+                    && *var == self.var
+                {
+                    let next = number.saturating_add(1);
+                    match op {
+                        BinaryOp::Eq | BinaryOp::Ne => self.numbers.extend([*number, next]),
+                        BinaryOp::Lt | BinaryOp::Ge => self.numbers.extend([*number]),
+                        BinaryOp::Le | BinaryOp::Gt => self.numbers.extend([next]),
+                        _ => {}
+                    }
+                }
+                self.expr(a);
+                self.expr(b);
+            }
+            Expr::If(c, a, b) => {
+                self.expr(c);
+                self.expr(a);
+                self.expr(b);
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! One member at concrete values: what it has counted wherever it comes.
+
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+
+use crate::protocol::BinaryOp;
+use crate::protocol::Expr;
+use crate::protocol::VarId;
+use crate::trusted::certificate::Counter;
+use crate::trusted::system::Act;
+use crate::trusted::system::Class;
+use crate::trusted::system::Doing;
+use crate::trusted::system::Lane;
+use crate::trusted::system::Node;
+use crate::trusted::system::System;
+
+/// More steps than this are not looked at.
+const MAX_STEPS: usize = 4_000;
+
+/// What a member has counted at some place.
+pub type Counters = BTreeMap<Counter, i64>;
+
+/// What is seen of a member.
+#[derive(Debug, Default)]
+pub struct Run {
+    /// Per loop, whenever its head is reached: variables, and what has been counted.
+    pub heads: Vec<(usize, HashMap<VarId, i64>, Counters)>,
+    /// Before each arrival: the lane.
+    pub arrivals: Vec<(usize, Counters)>,
+    /// Before each wait: its number in the class, the lane, and the parity if it is for one.
+    pub waits: Vec<(usize, usize, Option<i64>, Counters)>,
+    /// At the end.
+    pub end: Counters,
+}
+
+/// Lets one member go through its program; `None` if something is undefined or it takes too long.
+pub fn run(system: &System<'_>, class: &Class, params: &[i64], indices: &[i64]) -> Option<Run> {
+    let mut vars = HashMap::new();
+    for (range, value) in class.ranges.iter().zip(indices) {
+        vars.insert(range.var, *value);
+    }
+    let mut member = Member {
+        system,
+        params,
+        vars,
+        counters: Counters::new(),
+        run: Run::default(),
+        steps: 0,
+    };
+    member.block(&class.body)?;
+    let mut run = member.run;
+    run.end = member.counters;
+    Some(run)
+}
+
+/// The value of a counter.
+pub fn at(counters: &Counters, counter: Counter) -> i64 {
+    counters.get(&counter).copied().unwrap_or(0)
+}
+
+/// How many elements a lane has.
+pub fn size(system: &System<'_>, lane: &Lane, params: &[i64]) -> Option<i64> {
+    match lane.moving() {
+        None => Some(1),
+        Some(moving) => {
+            let extent = &system.protocol.objects[lane.object].extents[moving];
+            value(extent, params, &HashMap::new()).filter(|size| *size > 0)
+        }
+    }
+}
+
+struct Member<'a, 'p> {
+    system: &'a System<'p>,
+    params: &'a [i64],
+    vars: HashMap<VarId, i64>,
+    counters: Counters,
+    run: Run,
+    steps: usize,
+}
+
+impl Member<'_, '_> {
+    fn block(&mut self, body: &[Node]) -> Option<()> {
+        for node in body {
+            self.steps += 1;
+            if self.steps > MAX_STEPS {
+                return None;
+            }
+            match node {
+                Node::Assign(var, expr, _) => {
+                    let value = self.value(expr)?;
+                    self.vars.insert(*var, value);
+                }
+                Node::Branch(condition, then, otherwise, _) => {
+                    let holds = self.value(condition)? != 0;
+                    self.block(if holds { then } else { otherwise })?;
+                }
+                Node::Loop(looped) => {
+                    let (lo, hi) = (self.value(&looped.lo)?, self.value(&looped.hi)?);
+                    let values: Vec<i64> = match looped.descending {
+                        false => (lo..hi).take(MAX_STEPS).collect(),
+                        true => (lo..hi).rev().take(MAX_STEPS).collect(),
+                    };
+                    for value in values {
+                        self.head(looped.number);
+                        self.vars.insert(looped.var, value);
+                        self.block(&looped.body)?;
+                        self.add(Counter::Iterations(looped.number), 1);
+                    }
+                    self.head(looped.number);
+                }
+                Node::Act(act) => self.act(act)?,
+            }
+        }
+        Some(())
+    }
+
+    fn head(&mut self, number: usize) {
+        let (vars, counters) = (self.vars.clone(), self.counters.clone());
+        self.run.heads.push((number, vars, counters));
+    }
+
+    fn add(&mut self, counter: Counter, more: i64) {
+        *self.counters.entry(counter).or_insert(0) += more;
+    }
+
+    fn value(&self, expr: &Expr) -> Option<i64> {
+        value(expr, self.params, &self.vars)
+    }
+
+    fn act(&mut self, act: &Act) -> Option<()> {
+        let lane = act.lane;
+        let size = size(self.system, &self.system.lanes[lane], self.params)?;
+        let around = |counters: &mut Counters, all: Counter, turn: Counter, next: Counter| {
+            let count = at(counters, all);
+            counters.insert(turn, count.div_euclid(size));
+            counters.insert(next, count.rem_euclid(size));
+        };
+        let wait = |member: &mut Self, number: usize, parity: Option<i64>| {
+            let counters = member.counters.clone();
+            member.run.waits.push((number, lane, parity, counters));
+            member.add(Counter::Awaited(lane), 1);
+            let (all, turn, next) = (
+                Counter::Awaited(lane),
+                Counter::AwaitedTurn(lane),
+                Counter::AwaitedAt(lane),
+            );
+            around(&mut member.counters, all, turn, next);
+            let bit = at(&member.counters, turn) & 1;
+            member.counters.insert(Counter::AwaitedBit(lane), bit);
+        };
+        match &act.doing {
+            Doing::Arrive(_) => {
+                self.run.arrivals.push((lane, self.counters.clone()));
+                let owed = at(&self.counters, Counter::Expected(lane));
+                self.counters.insert(Counter::Owed(lane), owed);
+                self.counters.insert(Counter::Expected(lane), 0);
+                self.add(Counter::Arrived(lane), 1);
+                let (all, turn, next) = (
+                    Counter::Arrived(lane),
+                    Counter::ArrivedTurn(lane),
+                    Counter::ArrivedAt(lane),
+                );
+                around(&mut self.counters, all, turn, next);
+            }
+            Doing::Expect(bytes) => {
+                let bytes = self.value(bytes)?;
+                self.add(Counter::Expected(lane), bytes);
+            }
+            Doing::Deliver(bytes) => {
+                let bytes = self.value(bytes)?;
+                let late = at(&self.counters, Counter::Owed(lane)) > 0;
+                let from = if late {
+                    Counter::Owed(lane)
+                } else {
+                    Counter::Expected(lane)
+                };
+                self.add(from, -bytes);
+            }
+            Doing::Parity(parity, number) => {
+                let parity = self.value(parity)?;
+                wait(self, *number, Some(parity));
+            }
+            Doing::Own(number) | Doing::Value(_, number) => wait(self, *number, None),
+        }
+        Some(())
+    }
+}
+
+/// The value of an expression, with truth values as 0 and 1; `None` if it has none.
+pub fn value(expr: &Expr, params: &[i64], vars: &HashMap<VarId, i64>) -> Option<i64> {
+    let go = |e: &Expr| value(e, params, vars);
+    Some(match expr {
+        Expr::Int(value) => *value,
+        Expr::Bool(value) => i64::from(*value),
+        Expr::Param(id) => *params.get(id.0)?,
+        Expr::Var(var) => *vars.get(var)?,
+        Expr::Neg(e) => go(e)?.checked_neg()?,
+        Expr::Not(e) => 1 - go(e)?,
+        Expr::If(c, a, b) => go(if go(c)? != 0 { a } else { b })?,
+        Expr::Binary(BinaryOp::And, a, b) => match go(a)? {
+            0 => 0,
+            _ => go(b)?,
+        },
+        Expr::Binary(BinaryOp::Or, a, b) => match go(a)? {
+            0 => go(b)?,
+            _ => 1,
+        },
+        Expr::Binary(op, a, b) => {
+            let (a, b) = (go(a)?, go(b)?);
+            match op {
+                BinaryOp::Add => a.checked_add(b)?,
+                BinaryOp::Sub => a.checked_sub(b)?,
+                BinaryOp::Mul => a.checked_mul(b)?,
+                BinaryOp::Div => a.checked_div_euclid(b)?,
+                BinaryOp::Mod => a.checked_rem_euclid(b)?,
+                BinaryOp::Min => a.min(b),
+                BinaryOp::Max => a.max(b),
+                BinaryOp::Xor => a ^ b,
+                BinaryOp::Eq => i64::from(a == b),
+                BinaryOp::Ne => i64::from(a != b),
+                BinaryOp::Lt => i64::from(a < b),
+                BinaryOp::Le => i64::from(a <= b),
+                BinaryOp::Gt => i64::from(a > b),
+                BinaryOp::Ge => i64::from(a >= b),
+                BinaryOp::And | BinaryOp::Or => return None,
+            }
+        }
+        Expr::Visits(..) | Expr::Count { .. } => return None,
+    })
+}

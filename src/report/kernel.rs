@@ -1,0 +1,178 @@
+//! A proof that the kernel checked, in words.
+
+use crate::protocol::Protocol;
+use crate::protocol::Span;
+use crate::trusted::certificate::Certificate;
+use crate::trusted::certificate::Counter;
+use crate::trusted::certificate::Link;
+use crate::trusted::certificate::Name;
+use crate::trusted::certificate::Sum;
+use crate::trusted::system::Doing;
+use crate::trusted::system::Node;
+use crate::trusted::system::System;
+
+/// The argument in words, one sentence per line.
+pub fn explain(protocol: &Protocol, certificate: &Certificate) -> Vec<String> {
+    let Ok(system) = System::new(protocol, certificate) else {
+        return Vec::new();
+    };
+    let words = Words {
+        protocol,
+        system: &system,
+    };
+    let mut lines = vec![
+        "Whoever waits has a greater rank than whoever has not made the arrival that it waits for, so nobody waits \
+         in a circle. `#i` is how many iterations of the loop over `i` the member has completed over its whole run."
+            .to_owned(),
+    ];
+    for (class, local) in system.classes.iter().zip(&certificate.classes) {
+        let mut loops = vec![String::new(); class.loops];
+        let mut waits = Vec::new();
+        words.collect(&class.body, &mut loops, &mut waits);
+        for ((span, _), rank) in waits.iter().zip(&local.ranks) {
+            let rank = words.sum(rank, &loops);
+            lines.push(format!(
+                "{} of {}: rank {rank}.",
+                words.quote(*span),
+                class.name
+            ));
+        }
+        for behind in &local.behind {
+            let less = words.sum(&behind.less, &loops);
+            lines.push(format!(
+                "{} has passed at least as many waits at {} as it has made arrivals at {}, less {less}.",
+                class.name,
+                words.lane(behind.waits),
+                words.lane(behind.arrives)
+            ));
+        }
+    }
+    for lag in &certificate.lags {
+        lines.push(format!(
+            "{} waits at {} for what arrived a round before.",
+            words.class(lag.class),
+            words.lane(lag.lane)
+        ));
+    }
+    for reason in &certificate.in_turn {
+        lines.push(format!(
+            "{} arrives at {} only when the generation before has completed: {}.",
+            words.class(reason.class),
+            words.lane(reason.lane),
+            words.chain(&reason.chain)
+        ));
+    }
+    for reason in &certificate.not_lapped {
+        let why = match reason.chain.as_slice() {
+            [] => "it has passed its own wait".to_owned(),
+            chain => words.chain(chain),
+        };
+        lines.push(format!(
+            "{} is never lapped at {}, since {} arrives there: {why}.",
+            words.class(reason.class),
+            words.lane(reason.lane),
+            words.class(reason.by)
+        ));
+    }
+    lines
+}
+
+struct Words<'a> {
+    protocol: &'a Protocol,
+    system: &'a System<'a>,
+}
+
+impl Words<'_> {
+    fn quote(&self, span: Span) -> String {
+        let text = self.protocol.source.get(span.start..span.end).unwrap_or("");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        format!("`{}`", words.join(" "))
+    }
+
+    fn class(&self, class: usize) -> &str {
+        self.system
+            .classes
+            .get(class)
+            .map_or("?", |class| &class.name)
+    }
+
+    fn lane(&self, lane: usize) -> String {
+        let Some(lane) = self.system.lanes.get(lane) else {
+            return "?".to_owned();
+        };
+        let mut name = self.protocol.objects[lane.object].name.clone();
+        for at in lane.at.iter().flatten() {
+            name.push_str(&format!("[{at}]"));
+        }
+        format!("`{name}`")
+    }
+
+    fn chain(&self, chain: &[Link]) -> String {
+        let link = |link: &Link| {
+            format!(
+                "has waited at {} for {}",
+                self.lane(link.lane),
+                self.class(link.class)
+            )
+        };
+        let links: Vec<String> = chain.iter().map(link).collect();
+        format!("it {}", links.join(", who "))
+    }
+
+    /// The variables of loops, and where waits stand.
+    fn collect(&self, body: &[Node], loops: &mut [String], waits: &mut Vec<(Span, usize)>) {
+        for node in body {
+            match node {
+                Node::Assign(..) => {}
+                Node::Branch(_, then, otherwise, _) => {
+                    self.collect(then, loops, waits);
+                    self.collect(otherwise, loops, waits);
+                }
+                Node::Loop(this) => {
+                    loops[this.number].clone_from(&self.protocol.vars[this.var.0].name);
+                    self.collect(&this.body, loops, waits);
+                }
+                Node::Act(act) => {
+                    if let Doing::Parity(..) | Doing::Own(_) | Doing::Value(..) = act.doing {
+                        waits.push((act.span, act.lane));
+                    }
+                }
+            }
+        }
+    }
+
+    fn sum(&self, sum: &Sum, loops: &[String]) -> String {
+        let name = |name: &Name| match name {
+            Name::Param(at) => self
+                .protocol
+                .params
+                .get(*at)
+                .map_or("?", |p| &p.name)
+                .to_owned(),
+            Name::Counter(Counter::Iterations(number)) => {
+                format!("#{}", loops.get(*number).map_or("?", String::as_str))
+            }
+            Name::Var(_) | Name::Done(_) | Name::Counter(_) => "?".to_owned(),
+        };
+        let mut text = String::new();
+        for product in sum.0.iter().filter(|product| product.times != 0) {
+            let mut factors: Vec<String> = product.of.iter().map(name).collect();
+            let times = product.times.unsigned_abs();
+            if times != 1 || factors.is_empty() {
+                factors.insert(0, times.to_string());
+            }
+            text.push_str(match (text.is_empty(), product.times < 0) {
+                (true, true) => "-",
+                (true, false) => "",
+                (false, true) => " - ",
+                (false, false) => " + ",
+            });
+            text.push_str(&factors.join(" * "));
+        }
+        if text.is_empty() {
+            "0".to_owned()
+        } else {
+            text
+        }
+    }
+}

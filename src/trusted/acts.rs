@@ -1,0 +1,368 @@
+//! What has to hold where a member does something to an element, and what it has counted afterwards.
+
+use super::certificate::Counter;
+use super::certificate::NotLapped;
+use super::member::Awaits;
+use super::member::Member;
+use super::member::Scene;
+use super::member::unfit;
+use super::system::Act;
+use super::system::Amount;
+use super::system::Doing;
+use super::term;
+use super::term::Term;
+use super::unsupported::Unsupported;
+use crate::protocol::ObjectKind;
+use crate::protocol::Span;
+
+/// How many threads a registration at a named barrier stands for.
+const WARP: i64 = 32;
+
+impl Member<'_, '_> {
+    pub(super) fn act(&mut self, act: &Act) -> Result<(), Unsupported> {
+        let lane = act.lane;
+        match &act.doing {
+            Doing::Arrive(amount) => {
+                let next = self.counter(Counter::ArrivedAt(lane))?;
+                self.element(act, &next)?;
+                self.amount(act, amount)?;
+                self.arrive(lane, act.span)
+            }
+            Doing::Expect(bytes) => {
+                let next = self.counter(Counter::ArrivedAt(lane))?;
+                self.element(act, &next)?;
+                let bytes = self.evaluated(bytes, act.span)?;
+                let mut goals = vec![term::le(&term::int(0), &bytes)];
+                goals.extend(self.in_turn(lane)?);
+                let meaning = format!(
+                    "{} comes after the phase before has completed",
+                    self.quote(act.span)
+                );
+                self.conclude("expect", meaning, goals);
+                let expected = self.counter(Counter::Expected(lane))?;
+                self.count(Counter::Expected(lane), term::sum([expected, bytes]));
+                Ok(())
+            }
+            Doing::Deliver(bytes) => self.deliver(act, bytes),
+            Doing::Parity(parity, number) => {
+                let next = self.counter(Counter::AwaitedAt(lane))?;
+                self.element(act, &next)?;
+                let parity = self.evaluated(parity, act.span)?;
+                let bit = self.counter(Counter::AwaitedBit(lane))?;
+                let wanted = match self.world.rounds(self.class, lane)? {
+                    0 => bit,
+                    _ => term::sub(&term::int(1), &bit),
+                };
+                self.not_lapped(lane)?;
+                self.wait(act, *number, vec![term::eq(&parity, &wanted)])
+            }
+            Doing::Own(number) => {
+                let next = self.counter(Counter::AwaitedAt(lane))?;
+                self.element(act, &next)?;
+                let arrived = self.counter(Counter::Arrived(lane))?;
+                let awaited = self.counter(Counter::Awaited(lane))?;
+                let own = term::eq(&term::sum([awaited, term::int(1)]), &arrived);
+                self.exactly(lane)?;
+                self.wait(act, *number, vec![own])
+            }
+            Doing::Value(value, number) => {
+                let next = self.counter(Counter::AwaitedAt(lane))?;
+                self.element(act, &next)?;
+                let value = self.evaluated(value, act.span)?;
+                // One more round of everybody's additions.
+                let turn = self.counter(Counter::AwaitedTurn(lane))?;
+                let rounds = term::sum([turn, term::int(1)]);
+                let added = term::product([self.world.arriving(lane), rounds]);
+                let wanted = term::sum([self.world.initial(lane)?, added]);
+                self.exactly(lane)?;
+                self.wait(act, *number, vec![term::eq(&value, &wanted)])
+            }
+        }
+    }
+
+    /// A wait of this kind is for the number of the wait itself.
+    fn exactly(&self, lane: usize) -> Result<(), Unsupported> {
+        match self.world.rounds(self.class, lane)? {
+            0 => Ok(()),
+            _ => Err(unfit()),
+        }
+    }
+
+    /// A counter gets a value.
+    fn count(&mut self, counter: Counter, value: Term) {
+        let value = self.define("count", value);
+        self.counters.insert(counter, value);
+    }
+
+    /// The element that is named is the one of the lane that is next, and exists.
+    fn element(&mut self, act: &Act, next: &Term) -> Result<(), Unsupported> {
+        let goals = self.element_is(act, next)?;
+        let meaning = format!("{} is at the next element", self.quote(act.span));
+        self.conclude("element", meaning, goals);
+        Ok(())
+    }
+
+    fn element_is(&mut self, act: &Act, next: &Term) -> Result<Vec<Term>, Unsupported> {
+        let lane = &self.system().lanes[act.lane];
+        let object = &self.system().protocol.objects[lane.object];
+        let zero = term::int(0);
+        let mut goals = Vec::new();
+        for ((index, at), extent) in act.index.iter().zip(&lane.at).zip(&object.extents) {
+            let index = self.evaluated(index, act.span)?;
+            let wanted = match at {
+                Some(value) => term::int(*value),
+                None => next.clone(),
+            };
+            let extent = self.names.term(extent)?;
+            goals.push(term::eq(&index, &wanted));
+            goals.push(term::within(&zero, &index, &extent));
+        }
+        Ok(goals)
+    }
+
+    /// Arrivals count one each.
+    fn amount(&mut self, act: &Act, amount: &Amount) -> Result<(), Unsupported> {
+        let goal = match amount {
+            Amount::One => return Ok(()),
+            Amount::Given(amount) => term::eq(&self.evaluated(amount, act.span)?, &term::int(1)),
+            Amount::Threads(threads) => {
+                let threads = self.evaluated(threads, act.span)?;
+                let all = term::product([term::int(WARP), self.world.arriving(act.lane)]);
+                term::eq(&threads, &all)
+            }
+        };
+        let meaning = format!(
+            "{} counts for one of those who arrive",
+            self.quote(act.span)
+        );
+        self.conclude("amount", meaning, vec![goal]);
+        Ok(())
+    }
+
+    /// That the generation before that of the arrival to come is complete.
+    fn in_turn(&mut self, lane: usize) -> Result<Vec<Term>, Unsupported> {
+        let arrived = self.counter(Counter::Arrived(lane))?;
+        let size = self.world.size(lane);
+        let first = term::lt(&arrived, &size);
+        let mut all = self.certificate().in_turn.iter();
+        let reason = all.find(|reason| reason.class == self.class && reason.lane == lane);
+        // Without a reason there is one round at most.
+        let Some(reason) = reason else {
+            return Ok(vec![first]);
+        };
+        if reason.chain.last().is_none_or(|last| last.lane != lane) {
+            return Err(unfit());
+        }
+        let (done, mut goals) = self.world.done(self.class, &self.counters, &reason.chain)?;
+        let before = term::lt(&arrived, &term::sum([done, size]));
+        goals.push(term::or([first.clone(), before]));
+        // What a reason needs is not asked for in the first round.
+        Ok(goals
+            .into_iter()
+            .map(|goal| term::or([first.clone(), goal]))
+            .collect())
+    }
+
+    fn arrive(&mut self, lane: usize, span: Span) -> Result<(), Unsupported> {
+        let arrived = self.counter(Counter::Arrived(lane))?;
+        let size = self.world.size(lane);
+        let mut goals = self.in_turn(lane)?;
+        let owed = self.counter(Counter::Owed(lane))?;
+        goals.push(term::eq(&owed, &term::int(0)));
+        if let ObjectKind::Barrier { .. } = self.system().kind(lane) {
+            // A second arrival without a wait in between is undefined.
+            let awaited = self.counters.get(&Counter::Awaited(lane)).cloned();
+            let awaited = awaited.unwrap_or_else(|| term::int(0));
+            goals.push(term::eq(&awaited, &arrived));
+        }
+        let meaning = format!(
+            "{} comes after the generation before its own has completed",
+            self.quote(span)
+        );
+        self.conclude("in_turn", meaning, goals);
+        self.laps(lane, &arrived, &size, span)?;
+
+        let one = term::int(1);
+        let (turn, at) = (Counter::ArrivedTurn(lane), Counter::ArrivedAt(lane));
+        let this = self.counter(at)?;
+        self.count(Counter::ArrivedLast(lane), this);
+        let expected = self.counter(Counter::Expected(lane))?;
+        self.counters.insert(Counter::Owed(lane), expected);
+        self.counters.insert(Counter::Expected(lane), term::int(0));
+        self.count(Counter::Arrived(lane), term::sum([arrived, one]));
+        self.advance(lane, Counter::Arrived(lane), turn, at)?;
+
+        // What holds everywhere still does.
+        let mut goals = Vec::new();
+        let arrived = self.counter(Counter::Arrived(lane))?;
+        for behind in self
+            .local()?
+            .behind
+            .iter()
+            .filter(|behind| behind.arrives == lane)
+        {
+            let awaited = self.counter(Counter::Awaited(behind.waits))?;
+            let less = self.world.over_parameters(&behind.less)?;
+            goals.push(term::le(&arrived, &term::sum([awaited, less])));
+        }
+        let meaning = format!(
+            "{} comes after the waits that it has to follow",
+            self.quote(span)
+        );
+        self.conclude("behind", meaning, goals);
+        Ok(())
+    }
+
+    /// Whoever could be lapped by this arrival has passed the wait.
+    fn laps(
+        &mut self,
+        lane: usize,
+        arrived: &Term,
+        size: &Term,
+        span: Span,
+    ) -> Result<(), Unsupported> {
+        let mut goals = Vec::new();
+        for reason in &self.certificate().not_lapped {
+            if reason.lane != lane || reason.by != self.class {
+                continue;
+            }
+            let passed = if reason.chain.is_empty() {
+                if reason.class != self.class {
+                    return Err(unfit());
+                }
+                self.counter(Counter::Awaited(lane))?
+            } else {
+                if reason
+                    .chain
+                    .last()
+                    .is_none_or(|last| last.class != reason.class)
+                {
+                    return Err(unfit());
+                }
+                let (passed, needed) =
+                    self.world
+                        .passed(self.class, &self.counters, &reason.chain, lane)?;
+                goals.extend(needed);
+                passed
+            };
+            // The wait for the number that is `size` less is over: more waits have been passed than its number.
+            let lag = self.world.lag(reason.class, lane)?;
+            let wait = term::sum([term::sub(arrived, size), lag]);
+            goals.push(term::lt(&wait, &passed));
+        }
+        let meaning = format!("{} laps nobody who still waits", self.quote(span));
+        self.conclude("laps", meaning, goals);
+        Ok(())
+    }
+
+    /// Some class that has members, all of whom arrive, laps nobody.
+    fn not_lapped(&mut self, lane: usize) -> Result<(), Unsupported> {
+        let mut all = self.certificate().not_lapped.iter();
+        let fits = |reason: &&NotLapped| reason.class == self.class && reason.lane == lane;
+        let by = all.find(fits).ok_or_else(unfit)?.by;
+        if !self.system().lanes[lane].arriving.contains(&by) {
+            return Err(unfit());
+        }
+        let goal = self.world.inhabited(by)?;
+        let meaning = "somebody arrives who laps nobody".to_owned();
+        self.conclude("lapped_by", meaning, vec![goal]);
+        Ok(())
+    }
+
+    fn deliver(&mut self, act: &Act, bytes: &crate::protocol::Expr) -> Result<(), Unsupported> {
+        let lane = act.lane;
+        let bytes = self.evaluated(bytes, act.span)?;
+        let (expected, owed) = (
+            self.counter(Counter::Expected(lane))?,
+            self.counter(Counter::Owed(lane))?,
+        );
+        let zero = term::int(0);
+        let late = term::lt(&zero, &owed);
+        let (last, next) = (
+            self.counter(Counter::ArrivedLast(lane))?,
+            self.counter(Counter::ArrivedAt(lane))?,
+        );
+        let element = term::ite(&late, &last, &next);
+        let missing = term::ite(&late, &owed, &expected);
+        let mut goals = self.element_is(act, &element)?;
+        goals.push(term::le(&term::int(1), &bytes));
+        goals.push(term::le(&bytes, &missing));
+        let meaning = format!("{} delivers what this member expects", self.quote(act.span));
+        self.conclude("deliver", meaning, goals);
+        self.count(
+            Counter::Owed(lane),
+            term::ite(&late, &term::sub(&owed, &bytes), &owed),
+        );
+        self.count(
+            Counter::Expected(lane),
+            term::ite(&late, &expected, &term::sub(&expected, &bytes)),
+        );
+        Ok(())
+    }
+
+    /// A member stands before a wait, and then has passed it.
+    fn wait(&mut self, act: &Act, number: usize, mut goals: Vec<Term>) -> Result<(), Unsupported> {
+        let lane = act.lane;
+        goals.extend(self.settled());
+        let meaning = format!(
+            "{} is for the number that it is meant for",
+            self.quote(act.span)
+        );
+        self.conclude("awaits", meaning, goals);
+        let rank = self.local()?.ranks.get(number).ok_or_else(unfit)?;
+        let rank = self.sum(rank)?;
+        let awaited = self.counter(Counter::Awaited(lane))?;
+        let lag = self.world.lag(self.class, lane)?;
+        let number_of = term::sub(&awaited, &lag);
+        if self.scenes.len() != number {
+            return Err(unfit());
+        }
+        self.scenes.push(Scene {
+            facts: self.facts.clone(),
+            counters: self.counters.clone(),
+            wait: Some(Awaits {
+                lane,
+                number: number_of,
+                rank,
+                span: act.span,
+            }),
+        });
+        self.count(Counter::Awaited(lane), term::sum([awaited, term::int(1)]));
+        let (turn, at) = (Counter::AwaitedTurn(lane), Counter::AwaitedAt(lane));
+        let before = self.counter(turn)?;
+        let bit = self.counter(Counter::AwaitedBit(lane))?;
+        self.advance(lane, Counter::Awaited(lane), turn, at)?;
+        let after = self.counter(turn)?;
+        let other = term::sub(&term::int(1), &bit);
+        self.count(
+            Counter::AwaitedBit(lane),
+            term::ite(&term::eq(&before, &after), &bit, &other),
+        );
+        Ok(())
+    }
+
+    /// The next element of a lane, of a counter that has been raised by one.
+    fn advance(
+        &mut self,
+        lane: usize,
+        value: Counter,
+        turn: Counter,
+        at: Counter,
+    ) -> Result<(), Unsupported> {
+        if self.system().lanes[lane].moving().is_none() {
+            let value = self.counter(value)?;
+            self.counters.insert(turn, value);
+            return Ok(());
+        }
+        let one = term::int(1);
+        let (rounds, element) = (self.counter(turn)?, self.counter(at)?);
+        let next = term::sum([element, one.clone()]);
+        let around = term::eq(&next, &self.world.size(lane));
+        self.count(
+            turn,
+            term::ite(&around, &term::sum([rounds.clone(), one]), &rounds),
+        );
+        self.count(at, term::ite(&around, &term::int(0), &next));
+        self.note_pair(lane, value, turn, at)
+    }
+}

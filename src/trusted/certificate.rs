@@ -1,0 +1,179 @@
+//! What a certificate says. All of it is a suggestion: nothing holds because it stands here.
+
+use serde::Deserialize;
+use serde::Serialize;
+
+/// Invariants, reasons and ranks: see the module's argument.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Certificate {
+    /// How roles are split into classes.
+    pub splits: Vec<Split>,
+    /// Per class: what holds of its members.
+    pub classes: Vec<Local>,
+    /// Which number the waits of a class at a lane are for.
+    pub lags: Vec<Lag>,
+    /// Why arrivals at a lane come in turn.
+    pub in_turn: Vec<InTurn>,
+    /// Why no wait by parity is lapped.
+    pub not_lapped: Vec<NotLapped>,
+}
+
+/// An index of a role whose values below and from these numbers on are told apart.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Split {
+    /// The role, by position.
+    pub role: usize,
+    /// Its index, by position.
+    pub index: usize,
+    /// Where pieces begin, but for the first, which begins at 0.
+    pub at: Vec<i64>,
+}
+
+/// What holds of the members of a class.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Local {
+    /// Per loop, in text order: what holds whenever its head is reached.
+    pub loops: Vec<Vec<Fact>>,
+    /// What holds everywhere.
+    pub behind: Vec<Behind>,
+    /// Per wait, in text order: its rank.
+    pub ranks: Vec<Sum>,
+}
+
+/// Everywhere, `waits passed at the lane >= arrivals made at the other - less`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Behind {
+    /// Where the member waits.
+    pub waits: usize,
+    /// Where it arrives.
+    pub arrives: usize,
+    /// By how much it may be less; over parameters.
+    pub less: Sum,
+}
+
+/// The `n`th wait of a class at a lane, from 0, is for number `n - rounds * size`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lag {
+    /// The class.
+    pub class: usize,
+    /// The lane.
+    pub lane: usize,
+    /// 0, or 1 for who waits for a place that is free in the first round.
+    pub rounds: i64,
+}
+
+/// A class knows, when it arrives at a lane, that what was there before is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InTurn {
+    /// Who arrives.
+    pub class: usize,
+    /// Where.
+    pub lane: usize,
+    /// Why it knows: the last link is at the lane itself.
+    pub chain: Vec<Link>,
+}
+
+/// Somebody who arrives at a lane knows that a class has passed its waits there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NotLapped {
+    /// Who waits.
+    pub class: usize,
+    /// Where.
+    pub lane: usize,
+    /// Who arrives.
+    pub by: usize,
+    /// Why it knows: the last link is to the class that waits. Empty if that arrives itself.
+    pub chain: Vec<Link>,
+}
+
+/// A member has waited at a lane, hence everybody of a class that arrives there has arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    /// The lane.
+    pub lane: usize,
+    /// The class.
+    pub class: usize,
+}
+
+/// A statement about a member.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Fact {
+    /// The sum is 0.
+    Zero(Sum),
+    /// The sum is at least 0.
+    AtLeastZero(Sum),
+}
+
+/// A sum of integers times products.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Sum(pub Vec<Product>);
+
+/// An integer times names.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Product {
+    /// The integer.
+    pub times: i64,
+    /// The names.
+    pub of: Vec<Name>,
+}
+
+/// What has a value where a member stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Name {
+    /// A parameter, by position.
+    Param(usize),
+    /// A bound name of the protocol, by position.
+    Var(usize),
+    /// How many iterations of a loop around are complete, in the present run of the loop.
+    Done(usize),
+    /// Something that is counted.
+    Counter(Counter),
+}
+
+/// What is counted of a member, beside its variables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counter {
+    /// Iterations of a loop over the whole run.
+    Iterations(usize),
+    /// Arrivals at a lane.
+    Arrived(usize),
+    /// These div the size of the lane.
+    ArrivedTurn(usize),
+    /// These mod the size of the lane: the element that is next.
+    ArrivedAt(usize),
+    /// The element of the last arrival.
+    ArrivedLast(usize),
+    /// Waits passed at a lane.
+    Awaited(usize),
+    /// These div the size of the lane.
+    AwaitedTurn(usize),
+    /// These mod the size of the lane.
+    AwaitedAt(usize),
+    /// [`Counter::AwaitedTurn`] mod 2.
+    AwaitedBit(usize),
+    /// Bytes expected of the arrival to come at a lane, less those delivered.
+    Expected(usize),
+    /// Bytes expected of the last arrival, less those delivered.
+    Owed(usize),
+}
+
+impl Sum {
+    /// An integer.
+    pub fn number(times: i64) -> Sum {
+        let of = Vec::new();
+        Sum(vec![Product { times, of }])
+    }
+}

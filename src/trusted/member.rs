@@ -1,0 +1,607 @@
+//! One member by itself: what it has counted and what holds wherever it stands.
+//!
+//! The program is gone through once, with a term for every variable and counter. Where a loop begins, all that its
+//! body changes may have any value for which the certificate's facts about the loop hold; they have to hold on entry
+//! and after each iteration ([`super::acts`] says what else has to hold at each act). So everything that is assumed
+//! at a place holds of every member that comes there, in every run, whatever others do: control flow depends on
+//! nothing else.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+use super::certificate::Certificate;
+use super::certificate::Counter;
+use super::certificate::Fact;
+use super::certificate::Local;
+use super::certificate::Name;
+use super::certificate::Sum;
+use super::expression::Names;
+use super::system::Class;
+use super::system::Loop;
+use super::system::Node;
+use super::system::System;
+use super::system::assigned;
+use super::system::counted;
+use super::system::divides;
+use super::term;
+use super::term::Term;
+use super::unsupported::Unsupported;
+use super::world::World;
+use crate::protocol::Expr;
+use crate::protocol::Span;
+use crate::protocol::VarId;
+
+/// Something that has to follow.
+#[derive(Debug, Clone)]
+pub struct Goal {
+    /// What it is about.
+    pub name: &'static str,
+    /// What it says.
+    pub meaning: String,
+    /// From what.
+    pub facts: Vec<Term>,
+    /// What.
+    pub goal: Term,
+}
+
+/// A member before one of its waits, or at its end.
+#[derive(Debug, Clone)]
+pub struct Scene {
+    /// What holds there.
+    pub facts: Vec<Term>,
+    /// What it has counted.
+    pub counters: BTreeMap<Counter, Term>,
+    /// At a wait: what it is for.
+    pub wait: Option<Awaits>,
+}
+
+/// What a wait is for.
+#[derive(Debug, Clone)]
+pub struct Awaits {
+    /// The lane.
+    pub lane: usize,
+    /// The number.
+    pub number: Term,
+    /// The rank of the wait.
+    pub rank: Term,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// A member of a class.
+pub struct Member<'a, 'p> {
+    pub(super) world: &'a World<'a, 'p>,
+    pub(super) class: usize,
+    pub(super) names: Names,
+    pub(super) counters: BTreeMap<Counter, Term>,
+    pub(super) facts: Vec<Term>,
+    pub(super) goals: Vec<Goal>,
+    pub(super) scenes: Vec<Scene>,
+    done: HashMap<usize, Term>,
+    /// Names that nothing may be assigned to.
+    fixed: Vec<VarId>,
+    /// Begins the name of every constant.
+    tag: &'static str,
+    constants: Vec<String>,
+    /// Whether the program divides: otherwise nothing is asked that quotients of counters are needed for.
+    divides: bool,
+    /// Products that occur in facts and ranks: all factors but the last, and the last.
+    products: BTreeSet<(Vec<Term>, Term)>,
+    /// Counters that are kept as quotient and remainder, with their sizes.
+    pairs: BTreeSet<[Term; 4]>,
+}
+
+/// What came of going through a program.
+pub struct Walked {
+    /// What has to follow.
+    pub goals: Vec<Goal>,
+    /// The waits in text order, then the end.
+    pub scenes: Vec<Scene>,
+    /// The constants that occur.
+    pub constants: Vec<String>,
+    /// Products that occur in facts and ranks: all factors but the last, and the last.
+    pub products: BTreeSet<(Vec<Term>, Term)>,
+}
+
+/// Goes through the program of a class.
+///
+/// # Errors
+///
+/// A construct without a term, or a certificate that does not fit.
+pub fn walk(world: &World<'_, '_>, class: usize, tag: &'static str) -> Result<Walked, Unsupported> {
+    let mut member = Member {
+        world,
+        class,
+        names: Names {
+            params: world.params.clone(),
+            ..Names::default()
+        },
+        counters: BTreeMap::new(),
+        facts: Vec::new(),
+        goals: Vec::new(),
+        scenes: Vec::new(),
+        done: HashMap::new(),
+        fixed: Vec::new(),
+        tag,
+        constants: Vec::new(),
+        divides: divides(&world.system.classes[class].body),
+        products: BTreeSet::new(),
+        pairs: BTreeSet::new(),
+    };
+    member.begin()?;
+    let body = &world.system.classes[class].body;
+    member.block(body)?;
+    member.end()?;
+    let division = member.division();
+    let with = |facts: &mut Vec<Term>| facts.extend(division.iter().cloned());
+    member
+        .goals
+        .iter_mut()
+        .for_each(|goal| with(&mut goal.facts));
+    member
+        .scenes
+        .iter_mut()
+        .for_each(|scene| with(&mut scene.facts));
+    Ok(Walked {
+        goals: member.goals,
+        scenes: member.scenes,
+        constants: member.constants,
+        products: member.products,
+    })
+}
+
+impl<'a, 'p> Member<'a, 'p> {
+    pub(super) fn system(&self) -> &'a System<'p> {
+        self.world.system
+    }
+
+    pub(super) fn certificate(&self) -> &'a Certificate {
+        self.world.certificate
+    }
+
+    fn this(&self) -> &'a Class {
+        &self.world.system.classes[self.class]
+    }
+
+    pub(super) fn local(&self) -> Result<&'a Local, Unsupported> {
+        self.world.local(self.class)
+    }
+
+    fn division(&self) -> Vec<Term> {
+        let pairs: Vec<[Term; 4]> = self.pairs.iter().cloned().collect();
+        self.names.division(&pairs)
+    }
+
+    pub(super) fn conclude(&mut self, name: &'static str, meaning: String, goals: Vec<Term>) {
+        let goal = term::and(goals);
+        if goal != term::boolean(true) {
+            let facts = self.facts.clone();
+            self.goals.push(Goal {
+                name,
+                meaning,
+                facts,
+                goal,
+            });
+        }
+    }
+
+    /// A new constant.
+    pub(super) fn constant(&mut self, what: &str) -> Term {
+        let name = format!("{}_{}_{what}", self.tag, self.constants.len());
+        self.constants.push(name.clone());
+        term::name(&name)
+    }
+
+    /// A new constant with this value, or the value itself where it is a literal.
+    pub(super) fn define(&mut self, what: &str, value: Term) -> Term {
+        if value.is_literal() {
+            return value;
+        }
+        let constant = self.constant(what);
+        self.facts.push(term::eq(&constant, &value));
+        constant
+    }
+
+    pub(super) fn counter(&self, counter: Counter) -> Result<Term, Unsupported> {
+        self.counters.get(&counter).cloned().ok_or_else(unfit)
+    }
+
+    /// The value of a sum here.
+    pub(super) fn sum(&mut self, sum: &Sum) -> Result<Term, Unsupported> {
+        let mut parts = Vec::new();
+        for product in &sum.0 {
+            let mut factors = Vec::new();
+            for name in &product.of {
+                factors.push(match name {
+                    Name::Param(at) => self.names.params.get(*at).cloned().ok_or_else(unfit)?,
+                    Name::Var(at) => {
+                        let value = self.names.vars.get(&VarId(*at));
+                        value.cloned().ok_or_else(unfit)?
+                    }
+                    Name::Done(number) => self.done.get(number).cloned().ok_or_else(unfit)?,
+                    Name::Counter(counter) => self.counter(*counter)?,
+                });
+            }
+            if let [by @ .., last] = &factors[..]
+                && !by.is_empty()
+            {
+                self.products.insert((by.to_vec(), last.clone()));
+            }
+            factors.insert(0, term::int(product.times));
+            parts.push(term::product(factors));
+        }
+        Ok(term::sum(parts))
+    }
+
+    fn fact(&mut self, fact: &Fact) -> Result<Term, Unsupported> {
+        let zero = term::int(0);
+        Ok(match fact {
+            Fact::Zero(sum) => term::eq(&zero, &self.sum(sum)?),
+            Fact::AtLeastZero(sum) => term::le(&zero, &self.sum(sum)?),
+        })
+    }
+
+    /// The start: some member exists, and nothing has been counted.
+    fn begin(&mut self) -> Result<(), Unsupported> {
+        self.facts = self.world.facts.clone();
+        for range in &self.this().ranges {
+            let value = match range.only() {
+                Some(value) => term::int(value),
+                None => self.constant("index"),
+            };
+            let extent = self.names.term(&range.extent)?;
+            self.facts
+                .push(term::within(&term::int(range.lo), &value, &extent));
+            if let Some(hi) = range.hi {
+                self.facts.push(term::lt(&value, &term::int(hi)));
+            }
+            self.names.vars.insert(range.var, value);
+            self.fixed.push(range.var);
+        }
+        for counter in counted(&self.this().body) {
+            self.counters.insert(counter, term::int(0));
+        }
+        let start = self.behind()?;
+        self.conclude(
+            "start",
+            "what holds everywhere holds at the start".to_owned(),
+            start,
+        );
+        Ok(())
+    }
+
+    /// The end: everything that was expected has been delivered.
+    fn end(&mut self) -> Result<(), Unsupported> {
+        let settled = self.settled();
+        let meaning = format!("{} delivers all that it expects", self.this().name);
+        self.conclude("settled", meaning, settled);
+        let (facts, counters) = (self.facts.clone(), self.counters.clone());
+        self.scenes.push(Scene {
+            facts,
+            counters,
+            wait: None,
+        });
+        Ok(())
+    }
+
+    /// That no bytes are missing that this member expects.
+    pub(super) fn settled(&self) -> Vec<Term> {
+        let missing =
+            |counter: &Counter| matches!(counter, Counter::Expected(_) | Counter::Owed(_));
+        let missing = self.counters.iter().filter(|(counter, _)| missing(counter));
+        missing
+            .map(|(_, bytes)| term::eq(bytes, &term::int(0)))
+            .collect()
+    }
+
+    /// What the certificate says holds everywhere.
+    fn behind(&self) -> Result<Vec<Term>, Unsupported> {
+        let mut all = Vec::new();
+        for behind in &self.local()?.behind {
+            let waits = self.counter(Counter::Awaited(behind.waits))?;
+            let arrives = self.counter(Counter::Arrived(behind.arrives))?;
+            let less = self.world.over_parameters(&behind.less)?;
+            all.push(term::le(&arrives, &term::sum([waits, less])));
+        }
+        Ok(all)
+    }
+
+    /// What holds of counters whatever is done.
+    fn well_formed(&mut self) -> Result<Vec<Term>, Unsupported> {
+        let zero = term::int(0);
+        let mut all = Vec::new();
+        for counter in self.counters.keys().copied().collect::<Vec<_>>() {
+            let value = self.counter(counter)?;
+            match counter {
+                Counter::Arrived(lane) => {
+                    let (turn, at) = (Counter::ArrivedTurn(lane), Counter::ArrivedAt(lane));
+                    all.extend(self.pair(lane, value, turn, at)?);
+                }
+                Counter::Awaited(lane) => {
+                    let (turn, at) = (Counter::AwaitedTurn(lane), Counter::AwaitedAt(lane));
+                    all.extend(self.pair(lane, value, turn, at)?);
+                    let bit = self.counter(Counter::AwaitedBit(lane))?;
+                    let turn = self.counter(turn)?;
+                    all.push(term::eq(&bit, &term::apply("mod", &[turn, term::int(2)])));
+                    all.push(term::within(&zero, &bit, &term::int(2)));
+                }
+                Counter::Iterations(_) | Counter::Expected(_) | Counter::Owed(_) => {
+                    all.push(term::le(&zero, &value))
+                }
+                Counter::ArrivedTurn(_)
+                | Counter::ArrivedAt(_)
+                | Counter::ArrivedLast(_)
+                | Counter::AwaitedTurn(_)
+                | Counter::AwaitedAt(_)
+                | Counter::AwaitedBit(_) => {}
+            }
+        }
+        Ok(all)
+    }
+
+    /// `counter = turn * size + at`, with `at` in `0..size`; sizes are at least 1.
+    fn pair(
+        &mut self,
+        lane: usize,
+        value: Term,
+        turn: Counter,
+        at: Counter,
+    ) -> Result<Vec<Term>, Unsupported> {
+        let (turn, at) = (self.counter(turn)?, self.counter(at)?);
+        let size = self.world.size(lane);
+        let zero = term::int(0);
+        let mut all = vec![term::le(&zero, &value), term::le(&zero, &turn)];
+        if self.system().lanes[lane].moving().is_some() {
+            all.push(term::within(&zero, &at, &size));
+            if self.divides {
+                let product = term::product([turn.clone(), size.clone()]);
+                all.push(term::eq(&value, &term::sum([product, at.clone()])));
+                self.pairs.insert([value, size, turn, at]);
+            }
+        }
+        Ok(all)
+    }
+
+    /// Notes what the present values of a counter say of quotients.
+    pub(super) fn note_pair(
+        &mut self,
+        lane: usize,
+        value: Counter,
+        turn: Counter,
+        at: Counter,
+    ) -> Result<(), Unsupported> {
+        if self.system().lanes[lane].moving().is_some() {
+            let value = self.counter(value)?;
+            let facts = self.pair(lane, value, turn, at)?;
+            self.facts.extend(facts);
+        }
+        Ok(())
+    }
+
+    pub(super) fn block(&mut self, body: &[Node]) -> Result<(), Unsupported> {
+        for node in body {
+            Unsupported::unless_in_time()?;
+            match node {
+                Node::Assign(var, value, span) => self.assign(*var, value, *span)?,
+                Node::Branch(condition, then, otherwise, span) => {
+                    self.branch(condition, [then, otherwise], *span)?
+                }
+                Node::Loop(looped) => self.looped(looped)?,
+                Node::Act(act) => self.act(act)?,
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn quote(&self, span: Span) -> String {
+        let text = self
+            .system()
+            .protocol
+            .source
+            .get(span.start..span.end)
+            .unwrap_or("");
+        let words: Vec<&str> = text.split_whitespace().collect();
+        format!("`{}` of {}", words.join(" "), self.this().name)
+    }
+
+    /// The value of an expression that is evaluated here; it has to be defined.
+    pub(super) fn evaluated(&mut self, expr: &Expr, span: Span) -> Result<Term, Unsupported> {
+        let defined = self.names.defined(expr)?;
+        let meaning = format!("{} is defined", self.quote(span));
+        self.conclude("defined", meaning, vec![defined]);
+        self.names.term(expr)
+    }
+
+    fn assign(&mut self, var: VarId, value: &Expr, span: Span) -> Result<(), Unsupported> {
+        if self.fixed.contains(&var) {
+            return Err(Unsupported::at(span, "an assignment to an index"));
+        }
+        let value = self.evaluated(value, span)?;
+        let value = self.define("var", value);
+        self.names.vars.insert(var, value);
+        Ok(())
+    }
+
+    fn branch(
+        &mut self,
+        condition: &Expr,
+        blocks: [&[Node]; 2],
+        span: Span,
+    ) -> Result<(), Unsupported> {
+        let holds = self.evaluated(condition, span)?;
+        let (vars, counters) = (self.names.vars.clone(), self.counters.clone());
+        let mut ends = Vec::new();
+        for (block, guard) in blocks
+            .into_iter()
+            .zip([holds.clone(), term::not(holds.clone())])
+        {
+            self.names.vars.clone_from(&vars);
+            self.counters.clone_from(&counters);
+            let begin = self.facts.len();
+            self.facts.push(guard.clone());
+            self.block(block)?;
+            // What is known at the end of the block is known where the guard held.
+            for fact in &mut self.facts[begin..] {
+                *fact = term::or([term::not(guard.clone()), fact.clone()]);
+            }
+            let after = (
+                std::mem::take(&mut self.names.vars),
+                std::mem::take(&mut self.counters),
+            );
+            ends.push(after);
+        }
+        let Some((otherwise, then)) = ends.pop().zip(ends.pop()) else {
+            return Err(unfit());
+        };
+        for var in sorted(&vars) {
+            let (Some(a), Some(b)) = (then.0.get(&var), otherwise.0.get(&var)) else {
+                continue;
+            };
+            let merged = self.merged(&holds, a, b);
+            self.names.vars.insert(var, merged);
+        }
+        for counter in counters.into_keys() {
+            let (Some(a), Some(b)) = (then.1.get(&counter), otherwise.1.get(&counter)) else {
+                return Err(unfit());
+            };
+            let merged = self.merged(&holds, a, b);
+            self.counters.insert(counter, merged);
+        }
+        Ok(())
+    }
+
+    fn merged(&mut self, holds: &Term, a: &Term, b: &Term) -> Term {
+        if a == b {
+            return a.clone();
+        }
+        self.define("either", term::ite(holds, a, b))
+    }
+
+    fn looped(&mut self, looped: &Loop) -> Result<(), Unsupported> {
+        let lo = self.evaluated(&looped.lo, looped.span)?;
+        let hi = self.evaluated(&looped.hi, looped.span)?;
+        let (lo, hi) = (self.define("lo", lo), self.define("hi", hi));
+        let zero = term::int(0);
+        let length = term::sub(&hi, &lo);
+        let trips = self.define(
+            "trips",
+            term::ite(&term::le(&zero, &length), &length, &zero),
+        );
+        let facts = self.local()?.loops.get(looped.number).ok_or_else(unfit)?;
+        let iterations = Counter::Iterations(looped.number);
+        let before = self.counter(iterations)?;
+        self.done.insert(looped.number, zero.clone());
+        self.kept(facts, looped, "when it is reached")?;
+
+        let outside: Vec<VarId> = sorted(&self.names.vars);
+        let mut vars = Vec::new();
+        assigned(&looped.body, &mut vars);
+        let mut counters = counted(&looped.body);
+        counters.insert(iterations);
+        let begin = self.facts.len();
+        let (vars_before, counters_before) = (self.names.vars.clone(), self.counters.clone());
+
+        // An iteration.
+        let done = self.constant("done");
+        self.anywhere(&vars, &counters, looped, [&done, &before], facts)?;
+        self.facts.push(term::within(&zero, &done, &trips));
+        let value = if looped.descending {
+            term::sub(&hi, &term::sum([done.clone(), term::int(1)]))
+        } else {
+            term::sum([lo.clone(), done.clone()])
+        };
+        self.names.vars.insert(looped.var, value);
+        self.fixed.push(looped.var);
+        self.block(&looped.body)?;
+        self.fixed.pop();
+        let next = term::sum([done, term::int(1)]);
+        self.done.insert(looped.number, next.clone());
+        let iterated = self.define("iterations", term::sum([before.clone(), next]));
+        self.counters.insert(iterations, iterated);
+        self.names.vars.retain(|var, _| outside.contains(var));
+        self.kept(facts, looped, "after an iteration")?;
+
+        // After the last.
+        self.facts.truncate(begin);
+        self.names.vars = vars_before;
+        self.counters = counters_before;
+        self.anywhere(&vars, &counters, looped, [&trips, &before], facts)?;
+        self.done.remove(&looped.number);
+        Ok(())
+    }
+
+    /// The facts about a loop have to hold here.
+    fn kept(&mut self, facts: &[Fact], looped: &Loop, when: &str) -> Result<(), Unsupported> {
+        let goals: Result<Vec<Term>, Unsupported> =
+            facts.iter().map(|fact| self.fact(fact)).collect();
+        let meaning = format!("the facts about {} hold {when}", self.quote(looped.span));
+        self.conclude("kept", meaning, goals?);
+        Ok(())
+    }
+
+    /// Some state at the head of a loop, so many iterations of which are done.
+    fn anywhere(
+        &mut self,
+        vars: &[VarId],
+        counters: &BTreeSet<Counter>,
+        looped: &Loop,
+        [done, before]: [&Term; 2],
+        facts: &[Fact],
+    ) -> Result<(), Unsupported> {
+        for var in vars {
+            if self.names.vars.contains_key(var) {
+                let value = self.constant("var");
+                self.names.vars.insert(*var, value);
+            }
+        }
+        for counter in counters {
+            let value = self.constant("count");
+            self.counters.insert(*counter, value);
+        }
+        // An element by itself is always the next one.
+        for counter in counters {
+            let single = |lane: &usize| self.world.system.lanes[*lane].moving().is_none();
+            let same = match counter {
+                Counter::ArrivedTurn(lane) if single(lane) => {
+                    self.counter(Counter::Arrived(*lane))?
+                }
+                Counter::AwaitedTurn(lane) if single(lane) => {
+                    self.counter(Counter::Awaited(*lane))?
+                }
+                Counter::ArrivedAt(lane)
+                | Counter::AwaitedAt(lane)
+                | Counter::ArrivedLast(lane)
+                    if single(lane) =>
+                {
+                    term::int(0)
+                }
+                _ => continue,
+            };
+            self.counters.insert(*counter, same);
+        }
+        self.done.insert(looped.number, done.clone());
+        let iterations = Counter::Iterations(looped.number);
+        let iterated = self.define("iterations", term::sum([before.clone(), done.clone()]));
+        self.counters.insert(iterations, iterated);
+        let mut known = self.well_formed()?;
+        known.extend(self.behind()?);
+        for fact in facts {
+            known.push(self.fact(fact)?);
+        }
+        self.facts.push(term::le(&term::int(0), done));
+        self.facts.extend(known);
+        Ok(())
+    }
+}
+
+/// The refusal of a certificate that names what there is not.
+pub fn unfit() -> Unsupported {
+    Unsupported::whole("a certificate that does not fit the protocol")
+}
+
+fn sorted(vars: &HashMap<VarId, Term>) -> Vec<VarId> {
+    let mut all: Vec<VarId> = vars.keys().copied().collect();
+    all.sort_unstable();
+    all
+}

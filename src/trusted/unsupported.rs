@@ -1,0 +1,52 @@
+//! Refusals: why something is not shown.
+
+use crate::patience;
+use crate::protocol::Span;
+
+/// The reason that is none of the protocol.
+const LATE: &str = "the time was up";
+
+/// Why a rule does not apply to a protocol.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason}")]
+pub struct Unsupported {
+    /// A lowercase sentence fragment.
+    pub reason: String,
+    /// What it is about.
+    pub span: Option<Span>,
+}
+
+impl Unsupported {
+    /// Builds a refusal that points at the text.
+    pub fn at(span: Span, reason: impl Into<String>) -> Unsupported {
+        Unsupported {
+            reason: reason.into(),
+            span: Some(span),
+        }
+    }
+
+    /// Refuses to go on once the time is over. Whoever derives obligations asks now and then.
+    ///
+    /// # Errors
+    ///
+    /// When it is.
+    pub fn unless_in_time() -> Result<(), Unsupported> {
+        match patience::over() {
+            true => Err(Unsupported::whole(LATE)),
+            false => Ok(()),
+        }
+    }
+
+    /// Whether it was nothing but time that was missing.
+    pub fn is_late(&self) -> bool {
+        self.reason == LATE
+    }
+
+    /// Builds a refusal about the protocol as a whole.
+    pub fn whole(reason: impl Into<String>) -> Unsupported {
+        Unsupported {
+            reason: reason.into(),
+            span: None,
+        }
+    }
+}
