@@ -14,5 +14,6 @@ mod csr;
 mod cut;
 mod exhaustive;
 mod order;
+mod order_ends;
 mod races;
 mod shared;
