@@ -161,7 +161,7 @@ impl Argument {
     pub fn proves(&self, protocol: &Protocol, property: Property) -> bool {
         match self {
             Argument::Cut(cut) => cut::proves(protocol, cut.shows, property),
-            Argument::Order(_) if order::proves(protocol, property) => true,
+            Argument::Order(order) if order::proves_by(protocol, order, property) => true,
             Argument::Separation(parts) => separation::proves(protocol, parts, property),
             Argument::Exhaustive(_) => true,
             _ => match property {

@@ -18,7 +18,7 @@ use crate::protocol::VarId;
 
 /// The proof, one sentence per line.
 pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
-    let Ok(rule) = Rule::new(protocol) else {
+    let Ok(rule) = Rule::new(protocol, &order.unguarded, &order.ends) else {
         return Vec::new();
     };
     let mut lines = vec![
@@ -73,6 +73,19 @@ pub fn explain(protocol: &Protocol, order: &Order) -> Vec<String> {
         lines.push(format!(
             "The waits {}, numbered in their order, are for {which}.",
             words.join(", ")
+        ));
+    }
+    for (class, site) in &order.unguarded {
+        lines.push(format!(
+            "{} is skipped only where it would be for nothing.",
+            rule.words(*class, *site)
+        ));
+    }
+    for end in &order.ends {
+        lines.push(format!(
+            "{} has nothing but waits after it, and is for the last arrivals at its element: it passes once \
+             everybody has arrived there.",
+            rule.words(end.class, end.site)
         ));
     }
     for chain in &order.chains {

@@ -8,6 +8,7 @@ use crate::support::case_templates;
 use crate::support::cluster_templates;
 use crate::support::init_templates;
 use crate::support::length_templates;
+use crate::support::order_end_templates;
 use crate::support::ordered_templates;
 use crate::support::reset_templates;
 use crate::support::separation_templates;
@@ -121,6 +122,11 @@ fn what_is_proved_of_lengths_that_differ_never_hangs() {
 #[test]
 fn what_is_proved_of_counters_that_are_set_back_never_hangs() {
     never_hangs(CUTS, &reset_templates::KERNELS, 7_000_000, CASES / 4);
+}
+
+#[test]
+fn what_is_proved_of_members_that_take_turns_never_hangs() {
+    never_hangs(CUTS, &order_end_templates::TURNS, 10_000_000, CASES / 5);
 }
 
 #[test]

@@ -15,5 +15,6 @@ mod cut;
 mod exhaustive;
 mod kernel;
 mod order;
+mod order_ends;
 mod races;
 mod shared;

@@ -27,6 +27,7 @@ pub mod lifetime_templates;
 pub mod mutants;
 pub mod never_violated;
 pub mod order_edge_templates;
+pub mod order_end_templates;
 pub mod order_rings;
 pub mod order_templates;
 pub mod ordered_templates;

@@ -10,6 +10,7 @@
 //! | `for i in a..b { B }`, `b - a` is 1 | `i = a; B` | one iteration |
 //! | `if c { for i in a..b { B } }`, `c` holds wherever `a < b` | the loop | where `c` does not hold, no iteration |
 //! | `for i in a..b { B if c { break } }`, `c` implies `i >= b - 1` | `for i in a..b { B }` | nothing follows |
+//! | `for i in 0..b { if i % m == r { B } }`, `r` is in `0..m` | `for k in 0..(b - r + m - 1) / m { i = m * k + r; B }` | [`turns`] |
 //! | `if a < b { B } for i in a + 1..b { B }` | `for i in a..b { B }` | `B` does not mention `i` |
 //!
 //! Where lengths of loops are compared, a parameter whose domain and plain assumptions leave one value is replaced by it.
@@ -23,6 +24,10 @@
 
 #[cfg(test)]
 mod tests;
+mod turns;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 use super::cut::algebra;
 use super::cut::domain::never_negative;
@@ -38,6 +43,7 @@ use crate::protocol::ParamId;
 use crate::protocol::Protocol;
 use crate::protocol::Stmt;
 use crate::protocol::StmtKind;
+use crate::protocol::Var;
 use crate::protocol::VarId;
 use crate::protocol::Work;
 
@@ -58,11 +64,14 @@ pub fn normal(protocol: &Protocol) -> Protocol {
     let rewriter = Rewriter {
         protocol,
         single: (0..protocol.params.len()).map(single).collect(),
+        indices: turns::indices(protocol),
+        vars: RefCell::new(protocol.vars.clone()),
     };
     let mut normal = protocol.clone();
     for role in &mut normal.roles {
         role.body = rewriter.block(&role.body);
     }
+    normal.vars = rewriter.vars.into_inner();
     normal
 }
 
@@ -70,6 +79,10 @@ struct Rewriter<'p> {
     protocol: &'p Protocol,
     /// The values of parameters that have only one.
     single: Vec<Option<i64>>,
+    /// Indices of roles, and how many values they have.
+    indices: HashMap<VarId, i64>,
+    /// The variables of the protocol, and new ones.
+    vars: RefCell<Vec<Var>>,
 }
 
 /// A loop over a range.
@@ -129,6 +142,9 @@ impl Rewriter<'_> {
         }
         if let Some(only) = self.unguarded(&stmt) {
             stmt = only;
+        }
+        if let Some(own) = turns::own(&stmt, &self.indices, &mut self.vars.borrow_mut()) {
+            stmt = own;
         }
         let Some(Loop { body, .. }) = range(&stmt) else {
             return vec![stmt];

@@ -54,6 +54,14 @@ fn spellings_are_one_program() {
             "for z in 0..min(1, N - M) { arrive b } for i in M + 1..N { arrive b }",
             "for i in M..N { arrive b }",
         ),
+        (
+            "for i in 0..N { if i % 2 == 0 { arrive b } }",
+            "for k in 0..(N + 1) / 2 { x = 2 * k arrive b }",
+        ),
+        (
+            "for i in 0..N descending { if 2 == i % 3 { arrive b } }",
+            "for k in 0..(N - 2 + 2) / 3 descending { x = 3 * k + 2 arrive b }",
+        ),
     ] {
         let (program, other) = (protocol(program), protocol(other));
         let shown = |protocol: &Protocol| sketch(&normal(protocol).roles[0].body);

@@ -19,6 +19,25 @@ pub struct Order {
     pub ranks: Vec<Rank>,
     /// Per obligation, by name, the multipliers that show it.
     pub proofs: BTreeMap<String, Proof>,
+    /// Waits that count where a condition around them fails, too: class and operation.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unguarded: Vec<(usize, usize)>,
+    /// Waits at the ends of programs that need no rank.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ends: Vec<End>,
+}
+
+/// A wait after which its member only waits. The number of the arrival that it is for is what its
+/// index is a remainder of, less `rounds * size`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct End {
+    /// The class, by position.
+    pub class: usize,
+    /// The operation, by position.
+    pub site: usize,
+    /// How many rounds.
+    pub rounds: i64,
 }
 
 /// The nth wait of a class at a lane, from 0, is for arrival number `n - lag * size` of everybody

@@ -134,9 +134,14 @@ fn few<T>(mut all: Cases<T>) -> Result<Cases<T>, Unsupported> {
     }
 }
 
+/// Not if one of the facts, or two of them together, say that a number below 0 is at least 0.
 fn possible(facts: &[Polynomial]) -> bool {
     let below = |fact: &Polynomial| fact.value().is_some_and(|value| value < 0);
-    !facts.iter().any(below)
+    let contrary = |(at, fact): (usize, &Polynomial)| {
+        let mut others = facts.iter().take(at);
+        others.any(|other| fact.plus(1, other).is_ok_and(|sum| below(&sum)))
+    };
+    !facts.iter().any(below) && !facts.iter().enumerate().any(contrary)
 }
 
 /// When a condition is true, or false: in one of these cases.
@@ -227,54 +232,69 @@ pub struct Bit {
 }
 
 impl Bit {
-    /// The bit an expression is; `None` if it is none by its form.
-    pub fn of(expr: &Expr, env: &Env) -> Option<Bit> {
+    /// The bit an expression is, by cases; `None` if it is none by its form.
+    pub fn of(expr: &Expr, env: &Env) -> Option<Cases<Bit>> {
         match expr {
             Expr::Int(0 | 1) => Bit::sum(expr, env),
             Expr::Binary(BinaryOp::Mod, e, two) if **two == Expr::Int(2) => Bit::sum(e, env),
-            Expr::Binary(BinaryOp::Xor, a, b) => Bit::of(a, env)?.plus(1, &Bit::of(b, env)?),
+            Expr::Binary(BinaryOp::Xor, a, b) => both(1, &Bit::of(a, env)?, &Bit::of(b, env)?),
             Expr::Binary(BinaryOp::Sub, one, b) if **one == Expr::Int(1) => {
-                Bit::of(one, env)?.plus(-1, &Bit::of(b, env)?)
+                both(-1, &Bit::of(one, env)?, &Bit::of(b, env)?)
             }
             _ => None,
         }
     }
 
     /// The remainder by 2 of any integer.
-    fn sum(expr: &Expr, env: &Env) -> Option<Bit> {
+    fn sum(expr: &Expr, env: &Env) -> Option<Cases<Bit>> {
         match expr {
-            Expr::Binary(BinaryOp::Add, a, b) => Bit::sum(a, env)?.plus(1, &Bit::sum(b, env)?),
-            Expr::Binary(BinaryOp::Sub, a, b) => Bit::sum(a, env)?.plus(-1, &Bit::sum(b, env)?),
+            Expr::Binary(BinaryOp::Add, a, b) => both(1, &Bit::sum(a, env)?, &Bit::sum(b, env)?),
+            Expr::Binary(BinaryOp::Sub, a, b) => both(-1, &Bit::sum(a, env)?, &Bit::sum(b, env)?),
             Expr::Binary(BinaryOp::Mod, e, two) if **two == Expr::Int(2) => Bit::sum(e, env),
             Expr::Binary(BinaryOp::Xor, ..) => Bit::of(expr, env),
             Expr::Binary(BinaryOp::Div, a, b) if **b != Expr::Int(1) => {
-                let quotient = (only(value(a, env).ok()?)?, only(value(b, env).ok()?)?);
-                Some(Bit {
-                    sum: Polynomial::default(),
-                    quotient: Some(quotient).filter(|(over, _)| over.value() != Some(0)),
-                })
+                let (over, under) = (value(a, env).ok()?, value(b, env).ok()?);
+                let mut all = Vec::new();
+                for ((facts, over), (more, under)) in over.iter().cartesian_product(&under) {
+                    let quotient = Some((over.clone(), under.clone()));
+                    all.push((
+                        [facts.clone(), more.clone()].concat(),
+                        Bit {
+                            sum: Polynomial::default(),
+                            quotient: quotient.filter(|(over, _)| over.value() != Some(0)),
+                        },
+                    ));
+                }
+                few(all).ok()
             }
-            _ => Some(Bit {
-                sum: only(value(expr, env).ok()?)?,
-                quotient: None,
-            }),
+            _ => {
+                let bit = |sum| Bit {
+                    sum,
+                    quotient: None,
+                };
+                let all = value(expr, env).ok()?.into_iter();
+                Some(all.map(|(facts, sum)| (facts, bit(sum))).collect())
+            }
         }
     }
 
-    fn plus(self, times: i128, other: &Bit) -> Option<Bit> {
+    fn plus(&self, times: i128, other: &Bit) -> Option<Bit> {
         Some(Bit {
             sum: self.sum.plus(times, &other.sum).ok()?,
             // The sign of an integer does not change its remainder by 2.
-            quotient: match (self.quotient, other.quotient.clone()) {
+            quotient: match (&self.quotient, &other.quotient) {
                 (Some(_), Some(_)) => return None,
-                (a, b) => a.or(b),
+                (a, b) => a.clone().or(b.clone()),
             },
         })
     }
 }
 
-/// The one case, if there are no others.
-fn only(mut cases: Cases<Polynomial>) -> Option<Polynomial> {
-    let (facts, one) = cases.pop()?;
-    (cases.is_empty() && facts.is_empty()).then_some(one)
+/// The sum, or the difference, of two bits.
+fn both(times: i128, left: &Cases<Bit>, right: &Cases<Bit>) -> Option<Cases<Bit>> {
+    let mut all = Vec::new();
+    for ((facts, a), (more, b)) in left.iter().cartesian_product(right) {
+        all.push(([facts.clone(), more.clone()].concat(), a.plus(times, b)?));
+    }
+    few(all).ok()
 }

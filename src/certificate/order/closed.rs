@@ -4,8 +4,11 @@
 //! `x mod m + 1 = m`, `(x + 1) mod m = 0` and `(x + 1) div m = x div m + 1`, and elsewhere
 //! `(x + 1) mod m = x mod m + 1` and `(x + 1) div m = x div m`, for `m >= 1`.
 
+use itertools::Itertools;
+
 use super::cases;
 use super::cases::Bit;
+use super::cases::Cases;
 use super::cases::Env;
 use super::cases::fits;
 use super::polynomial::Polynomial;
@@ -37,11 +40,12 @@ fn equal_by(
     if a == b {
         return Ok(Vec::new());
     }
-    if let (Some(a), Some(b)) = (Bit::of(a, env), Bit::of(b, env)) {
-        return Ok(match same_bit(&a, &b)? {
-            true => Vec::new(),
-            false => vec![scene.shows(Polynomial::number(-1))],
-        });
+    let bits = Bit::of(a, env).zip(Bit::of(b, env));
+    if let Some((a, b)) = &bits
+        && a.len() == 1
+        && b.len() == 1
+    {
+        return same_bits(scene, a, b);
     }
     if let Some((wrap, wraps)) = wrap(a).or_else(|| wrap(b)).zip(wraps.checked_sub(1)) {
         let mut all = Vec::new();
@@ -50,6 +54,9 @@ fn equal_by(
             all.extend(equal_by(scene, env, &a, &b, wraps)?);
         }
         return Ok(all);
+    }
+    if let Some((a, b)) = &bits {
+        return same_bits(scene, a, b);
     }
     let difference = Expr::binary(BinaryOp::Sub, a.clone(), b.clone());
     let mut all = Vec::new();
@@ -169,29 +176,42 @@ pub fn rounds(apart: &Polynomial, size: &Polynomial) -> Result<Option<i128>, Uns
     })
 }
 
-/// Whether a parity is that of the rounds that an arrival's number makes: of `number div size`.
-pub fn has_parity(
+/// That bits are the same in every case: a case in which they are not by their form is none.
+fn same_bits(
+    scene: &Scene,
+    left: &Cases<Bit>,
+    right: &Cases<Bit>,
+) -> Result<Vec<Sequent>, Unsupported> {
+    let mut all = Vec::new();
+    for ((facts, a), (more, b)) in left.iter().cartesian_product(right) {
+        if !same_bit(a, b)? {
+            let there = scene.with([facts.clone(), more.clone()].concat());
+            all.push(there.shows(Polynomial::number(-1)));
+        }
+    }
+    Ok(all)
+}
+
+/// That a parity is that of the rounds that an arrival's number makes: of `number div size`.
+pub fn parity(
+    scene: &Scene,
     parity: &Expr,
     env: &Env,
     number: &Polynomial,
     size: &Polynomial,
-) -> Result<bool, Unsupported> {
-    let Some(bit) = Bit::of(parity, env) else {
-        return Ok(false);
+) -> Result<Vec<Sequent>, Unsupported> {
+    let Some(bits) = Bit::of(parity, env) else {
+        return Ok(vec![scene.shows(Polynomial::number(-1))]);
     };
-    let quotient = match size.value() {
-        Some(1) => None,
-        _ => Some((number.clone(), size.clone())),
-    };
-    let wanted = match quotient {
-        Some(_) => Bit {
-            sum: Polynomial::default(),
-            quotient,
-        },
-        None => Bit {
+    let wanted = match size.value() {
+        Some(1) => Bit {
             sum: number.clone(),
-            quotient,
+            quotient: None,
+        },
+        _ => Bit {
+            sum: Polynomial::default(),
+            quotient: Some((number.clone(), size.clone())),
         },
     };
-    same_bit(&bit, &wanted)
+    same_bits(scene, &bits, &vec![(Vec::new(), wanted)])
 }

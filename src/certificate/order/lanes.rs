@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::bytes;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::flow::Kind;
 use crate::certificate::program::Unsupported;
@@ -25,6 +26,11 @@ pub struct Lane {
     pub arrivals: Vec<(usize, usize)>,
     /// The waits.
     pub waits: Vec<(usize, usize)>,
+    /// The deliveries of bytes.
+    pub deliveries: Vec<(usize, usize)>,
+    /// The classes that deliver bytes and do not arrive. What such a member delivers in the same breath is
+    /// among the arrivals, by the last of it.
+    pub bringing: Vec<usize>,
 }
 
 impl Lane {
@@ -38,7 +44,17 @@ impl Lane {
         of(&self.waits, class)
     }
 
-    /// The classes that arrive.
+    /// Whether a class delivers bytes without arriving.
+    pub fn brings(&self, class: usize) -> bool {
+        self.bringing.contains(&class)
+    }
+
+    /// Whether some do.
+    pub fn mixed(&self) -> bool {
+        !self.bringing.is_empty()
+    }
+
+    /// The classes that arrive, or bring bytes.
     pub fn arriving(&self) -> Vec<usize> {
         let mut all: Vec<usize> = self.arrivals.iter().map(|(class, _)| *class).collect();
         all.dedup();
@@ -93,6 +109,8 @@ pub fn lanes(protocol: &Protocol, classes: &[Class]) -> Result<Vec<Lane>, Unsupp
                 size: moves.map_or(Expr::Int(1), |at| object.extents[at].clone()),
                 arrivals: Vec::new(),
                 waits: Vec::new(),
+                deliveries: Vec::new(),
+                bringing: Vec::new(),
             });
         match (&this.kind, &object.kind) {
             (
@@ -115,11 +133,27 @@ pub fn lanes(protocol: &Protocol, classes: &[Class]) -> Result<Vec<Lane>, Unsupp
             | (Kind::Await, ObjectKind::Named | ObjectKind::Barrier { .. }) => {
                 lane.waits.push((class, site));
             }
-            (Kind::Expect { .. } | Kind::Deliver { .. }, ObjectKind::Mbarrier { .. }) => {}
+            (Kind::Deliver { .. }, ObjectKind::Mbarrier { .. }) => {
+                lane.deliveries.push((class, site));
+            }
+            (Kind::Expect { .. }, ObjectKind::Mbarrier { .. }) => {}
             _ => return Err(Unsupported::at(this.span, "this operation")),
         }
     }
-    Ok(lanes.into_values().collect())
+    let mut lanes: Vec<Lane> = lanes.into_values().collect();
+    for lane in &mut lanes {
+        let arriving = lane.arriving();
+        let mut brought = lane.deliveries.clone();
+        brought.retain(|(class, _)| !arriving.contains(class));
+        lane.bringing = brought.iter().map(|(class, _)| *class).collect();
+        lane.bringing.dedup();
+        brought.retain(|(class, site)| {
+            bytes::together(&classes[*class].flow.sites, *site).last() == Some(site)
+        });
+        lane.arrivals.extend(brought);
+        lane.arrivals.sort_unstable();
+    }
+    Ok(lanes)
 }
 
 /// Every operation, with its class and position.

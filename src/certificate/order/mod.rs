@@ -15,12 +15,13 @@
 //!    ([`Rule::counts`](rule::Rule::counts));
 //! 3. *(turn)* arrival `v` of a member is at element `v mod size`, so that it belongs to generation
 //!    `v div size + 1` of that element; bytes are expected by a member in the same breath as it
-//!    arrives, before, and then delivered, at least one by each delivery
+//!    arrives, before, and then delivered, at least one by each delivery; or others bring them ([`bytes`])
 //!    ([`Rule::arrivals`](rule::Rule::arrivals));
 //! 4. *(wait)* a class's `n`th wait at a lane, from 0, is at element `j mod size` and has the parity
 //!    of generation `j div size + 1`, for `j = n - lag * size` with a number `lag`
 //!    ([`artefact::Lag`]); `j >= -size`; whoever arrives at the lane makes arrival `j` if `j >= 0`
-//!    ([`Rule::waits`](rule::Rule::waits));
+//!    ([`Rule::waits`](rule::Rule::waits)). Waits for arrivals below 0 may be skipped ([`guards`]), and waits that
+//!    end programs may be looked at alone ([`ends`]);
 //! 5. *(not behind)* a member that comes to such a wait by parity with `j >= size` knows that
 //!    arrival `j - size` has been awaited;
 //! 6. *(in turn)* a member that makes arrival `v >= size` knows that arrival `v - size` has been
@@ -73,14 +74,17 @@
 //! # Side conditions
 //!
 //! Refused with the construct named: semaphores, pools, explicit initialisation, patterns, grids
-//! that need not fit, arrivals of more than one, two indices that move, bytes that others deliver.
+//! that need not fit, arrivals of more than one, two indices that move.
 //! Everything is stated as inequalities between polynomials ([`polynomial`]) over parameters and
 //! iteration numbers, and shown by multipliers ([`positivity`]).
 
 pub mod artefact;
+mod bytes;
 pub mod cases;
 mod chains;
 mod closed;
+pub mod ends;
+pub mod guards;
 pub mod lanes;
 pub mod polynomial;
 pub mod positivity;
@@ -110,7 +114,19 @@ use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::semantics::hazards;
 
-/// Whether the obligations of the rule prove a property of a protocol.
+/// Whether the obligations of this argument prove a property of a protocol.
+pub fn proves_by(protocol: &Protocol, order: &Order, property: Property) -> bool {
+    let of_arrivals = matches!(
+        property,
+        Property::Deadlock
+            | Property::EarlyCompletion
+            | Property::OverArrival
+            | Property::TxMismatch
+    );
+    proves(protocol, property) && (order.ends.is_empty() || of_arrivals)
+}
+
+/// Whether an argument by the rule may prove a property of a protocol.
 pub fn proves(protocol: &Protocol, property: Property) -> bool {
     let mut objects = protocol.objects.iter();
     match property {
@@ -144,7 +160,7 @@ pub fn proves(protocol: &Protocol, property: Property) -> bool {
 ///
 /// Names the first construct that the rule does not cover, or what does not fit in the artefact.
 pub fn claims(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Unsupported> {
-    let rule = Rule::new(protocol)?;
+    let rule = Rule::new(protocol, &order.unguarded, &order.ends)?;
     let lags = |class, lane| {
         let mut lags = order.lags.iter();
         let lag = lags.find(|lag| lag.class == class && lag.lane == lane);
@@ -163,6 +179,7 @@ pub fn claims(protocol: &Protocol, order: &Order) -> Result<Vec<Claim>, Unsuppor
             all.extend(rule.waits(nth, class, lag)?);
         }
     }
+    all.extend(rule.last()?);
     for about in rule.ordered() {
         let chain = order.chains.iter().find(|chain| chain.about == about);
         let links = chain.map_or(&[][..], |chain| &chain.links);

@@ -1,9 +1,12 @@
 //! The obligations of the order rule.
 
+use super::artefact::End;
 use super::cases::Bit;
 use super::cases::Env;
 use super::cases::fits;
 use super::closed;
+use super::guards;
+use super::guards::Guards;
 use super::lanes;
 use super::lanes::Lane;
 use super::polynomial::Polynomial;
@@ -50,15 +53,24 @@ pub struct Rule<'p> {
     pub lanes: Vec<Lane>,
     /// What is known of the parameters.
     pub(super) scene: Scene,
+    /// Conditions that are left out: see [`guards`].
+    pub(super) guards: Guards,
+    /// Waits that end programs, with their lanes: see [`super::ends`].
+    pub ends: Vec<(usize, End)>,
 }
 
 impl<'p> Rule<'p> {
-    /// Splits a protocol into classes and lanes.
+    /// Splits a protocol into classes and lanes, with these waits counted under any condition, and these
+    /// at the ends of programs looked at alone.
     ///
     /// # Errors
     ///
     /// Names the first construct that the rule does not cover.
-    pub fn new(protocol: &'p Protocol) -> Result<Rule<'p>, Unsupported> {
+    pub fn new(
+        protocol: &'p Protocol,
+        unguarded: &[(usize, usize)],
+        ends: &[End],
+    ) -> Result<Rule<'p>, Unsupported> {
         if let Some(pattern) = protocol.patterns.first() {
             return Err(Unsupported::at(pattern.span, "a block-sparse pattern"));
         }
@@ -73,19 +85,24 @@ impl<'p> Rule<'p> {
         if copies.shares {
             return Err(Unsupported::whole("copies that share objects"));
         }
-        let classes = class::classes(protocol, &[])?;
+        let mut classes = class::classes(protocol, &[])?;
+        let guards = guards::unguard(&mut classes, unguarded)?;
         let lanes = lanes::lanes(protocol, &classes)?;
         let mut scene = Scene::new(protocol)?;
         if let Some(extent) = copies.extent {
             // Without a copy there is nobody, and nothing to show.
             scene.assume(&Expr::binary(BinaryOp::Ge, extent, Expr::Int(1)));
         }
-        Ok(Rule {
+        let mut rule = Rule {
             protocol,
             classes,
             lanes,
             scene,
-        })
+            guards,
+            ends: Vec::new(),
+        };
+        rule.leave_out(ends)?;
+        Ok(rule)
     }
 
     pub(super) fn site(&self, class: usize, site: usize) -> &Site {
@@ -289,6 +306,9 @@ impl<'p> Rule<'p> {
             let what = format!("as many arrive at `{}` as it expects", object.name);
             let mut sum = Expr::Int(0);
             for class in lane.arriving() {
+                if lane.brings(class) {
+                    continue;
+                }
                 sum = Expr::binary(BinaryOp::Add, sum, self.classes[class].size.clone());
             }
             match &object.kind {
@@ -358,7 +378,7 @@ impl<'p> Rule<'p> {
     }
 
     /// An operation is at the element with this number, counted modulo the lane's size.
-    fn element(
+    pub(super) fn element(
         &self,
         lane: &Lane,
         at: &At<'_>,
@@ -397,79 +417,6 @@ impl<'p> Rule<'p> {
                             &at.scene,
                             Polynomial::number(-1),
                         );
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Where a phase expects bytes, whoever makes it expect them delivers them with its own arrival.
-    fn bytes(&self, all: &mut Vec<Claim>) -> Result<(), Unsupported> {
-        for (class, this) in self.classes.iter().enumerate() {
-            let sites = &this.flow.sites;
-            for (at, site) in sites.iter().enumerate() {
-                let (Kind::Expect { bytes } | Kind::Deliver { bytes }) = &site.kind else {
-                    continue;
-                };
-                // Nothing waits for a delivery of no bytes, so that it may land at any later time.
-                let least = i128::from(matches!(site.kind, Kind::Deliver { .. }));
-                let what = format!("{} is of a number of bytes", self.words(class, at));
-                for place in self.scene.at(this, at)? {
-                    for (place, bytes) in place.value(bytes)? {
-                        let bytes = fits(bytes.less(least))?;
-                        push(
-                            all,
-                            &format!("bytes_c{class}_s{at}"),
-                            what.clone(),
-                            &place.scene,
-                            bytes,
-                        );
-                    }
-                }
-                let run = run(sites, at);
-                let same = |other: &&Site| other.object == site.object && other.index == site.index;
-                let run: Vec<&Site> = sites[run].iter().filter(same).collect();
-                let refuse = || {
-                    Err(Unsupported::at(
-                        site.span,
-                        "bytes that are not delivered by whoever expects and arrives, at once",
-                    ))
-                };
-                let is = |test: fn(&Kind) -> bool| {
-                    let run = run.iter().enumerate();
-                    run.filter(move |(_, s)| test(&s.kind)).map(|(at, _)| at)
-                };
-                let arrivals: Vec<usize> = is(|k| matches!(k, Kind::Arrive { .. })).collect();
-                let expects = is(|k| matches!(k, Kind::Expect { .. }));
-                let delivers = is(|k| matches!(k, Kind::Deliver { .. }));
-                let [arrival] = arrivals[..] else {
-                    return refuse();
-                };
-                let Some(last) = expects.max() else {
-                    return refuse();
-                };
-                if last > arrival || delivers.min().is_some_and(|first| first < last) {
-                    return refuse();
-                }
-                let mut open = Expr::Int(0);
-                for site in &run {
-                    open = match &site.kind {
-                        Kind::Expect { bytes } => Expr::binary(BinaryOp::Add, open, bytes.clone()),
-                        Kind::Deliver { bytes } => Expr::binary(BinaryOp::Sub, open, bytes.clone()),
-                        _ => open,
-                    };
-                }
-                let what = format!("the bytes of {} are delivered", self.words(class, at));
-                for place in self.scene.at(this, at)? {
-                    for (place, open) in place.value(&open)? {
-                        equal(
-                            all,
-                            &format!("bytes_c{class}_s{at}"),
-                            &what,
-                            &place.scene,
-                            &open,
-                        )?;
                     }
                 }
             }
@@ -526,15 +473,12 @@ impl<'p> Rule<'p> {
                         // At the beginning, generation 0 has completed, and no earlier one.
                         let least = fits(number.plus(1, &size))?;
                         push(&mut all, &name, what.clone(), &at.scene, least);
-                        if !closed::has_parity(parity, &at.env, &number, &size)? {
-                            push(
-                                &mut all,
-                                &name,
-                                what.clone(),
-                                &at.scene,
-                                Polynomial::number(-1),
-                            );
-                        }
+                        let sequents = closed::parity(&at.scene, parity, &at.env, &number, &size)?;
+                        all.extend(sequents.into_iter().map(|sequent| Claim {
+                            name: name.clone(),
+                            meaning: what.clone(),
+                            sequent,
+                        }));
                     }
                 }
             }
@@ -560,22 +504,13 @@ impl<'p> Rule<'p> {
                 }
             }
         }
+        all.extend(self.skipped(lane, class, lag)?);
         Ok(all)
     }
 }
 
-/// The operations around one that a member does without waiting, under the same conditions.
-fn run(sites: &[Site], at: usize) -> std::ops::Range<usize> {
-    let waits = |site: &Site| matches!(site.kind, Kind::WaitParity { .. } | Kind::Await);
-    let together = |other: &Site| other.path == sites[at].path && !waits(other);
-    let before = sites[..at].iter().rev().take_while(|s| together(s)).count();
-    let after = sites[at..].iter().take_while(|s| together(s)).count();
-    let first = at.checked_sub(before).unwrap_or(at);
-    first..exact::together(at, after)
-}
-
 /// That something is 0.
-fn equal(
+pub(super) fn equal(
     all: &mut Vec<Claim>,
     name: &str,
     what: &str,

@@ -97,8 +97,8 @@ impl Scene {
         }
     }
 
-    /// The cases in which all of these hold as well.
-    fn with(&self, facts: Facts) -> Scene {
+    /// The same where all of these hold as well.
+    pub(super) fn with(&self, facts: Facts) -> Scene {
         let mut scene = self.clone();
         facts.into_iter().for_each(|fact| scene.know(fact));
         scene

@@ -21,6 +21,7 @@ use crate::certificate::manifest::Argument;
 use crate::certificate::order;
 use crate::certificate::order::artefact::About;
 use crate::certificate::order::artefact::Chain;
+use crate::certificate::order::artefact::End;
 use crate::certificate::order::artefact::Lag;
 use crate::certificate::order::artefact::Link;
 use crate::certificate::order::artefact::Order;
@@ -29,6 +30,8 @@ use crate::certificate::order::artefact::Rank;
 use crate::certificate::order::artefact::Weight;
 use crate::certificate::order::cases;
 use crate::certificate::order::cases::Env;
+use crate::certificate::order::ends;
+use crate::certificate::order::guards;
 use crate::certificate::order::polynomial::Monomial;
 use crate::certificate::order::polynomial::Polynomial;
 use crate::certificate::order::polynomial::Unknown;
@@ -58,16 +61,45 @@ pub fn guess(
     if let Some(reason) = deviation::deviates(protocol) {
         return Guess::nothing(reason);
     }
-    let search = || {
-        let search = Search {
-            rule: Rule::new(protocol).map_err(uncovered)?,
+    let plain = |unguarded: &[(usize, usize)]| {
+        let rule = Rule::new(protocol, unguarded, &[]).map_err(uncovered)?;
+        Ok::<_, String>(Search {
+            rule,
             protocol,
             deadline,
             cancel,
             tell,
             shown: RefCell::default(),
+        })
+    };
+    // As it is written, with waits that are skipped counted, and without those that end programs.
+    let search = || {
+        let search = plain(&[])?;
+        let first = match search.run(&[], &[]) {
+            Ok(order) => return Ok(order),
+            Err(reason) => reason,
         };
-        search.run()
+        let guarded = guards::guarded(&search.rule.classes);
+        let mut ways = vec![&[][..]];
+        if !guarded.is_empty() {
+            ways.insert(0, &guarded);
+        }
+        for unguarded in ways {
+            let mut search = plain(unguarded)?;
+            if !unguarded.is_empty()
+                && let Ok(order) = search.run(unguarded, &[])
+            {
+                return Ok(order);
+            }
+            let ends = search.ends(unguarded)?;
+            if !ends.is_empty() {
+                search.rule = Rule::new(protocol, unguarded, &ends).map_err(uncovered)?;
+                if let Ok(order) = search.run(unguarded, &ends) {
+                    return Ok(order);
+                }
+            }
+        }
+        Err(first)
     };
     match fresh::context(search) {
         Ok(order) => Guess::Fitting(Argument::Order(order)),
@@ -88,7 +120,42 @@ struct Search<'p> {
 type Lags = BTreeMap<(usize, usize), i64>;
 
 impl Search<'_> {
-    fn run(&self) -> Result<Order, String> {
+    /// The waits that end programs, of those classes of which each is shown to pass.
+    fn ends(&self, unguarded: &[(usize, usize)]) -> Result<Vec<End>, String> {
+        let mut all = Vec::new();
+        for (class, this) in self.rule.classes.iter().enumerate() {
+            let sites = ends::trailing(&this.flow);
+            // Together they end the program.
+            let with = |rounds: i64| {
+                let end = |site: &usize| End {
+                    class,
+                    site: *site,
+                    rounds,
+                };
+                sites.iter().map(end).collect::<Vec<End>>()
+            };
+            let mut shown = BTreeMap::new();
+            for rounds in LAGS {
+                let ends = with(rounds);
+                let Ok(rule) = Rule::new(self.protocol, unguarded, &ends) else {
+                    break;
+                };
+                for (lane, end) in &rule.ends {
+                    let claims = rule.passes(*lane, *end);
+                    if claims.is_ok_and(|claims| self.all_shown(&claims).is_ok()) {
+                        shown.entry(end.site).or_insert(*end);
+                    }
+                }
+                self.stop()?;
+            }
+            if shown.len() == sites.len() {
+                all.extend(shown.into_values());
+            }
+        }
+        Ok(all)
+    }
+
+    fn run(&self, unguarded: &[(usize, usize)], ends: &[End]) -> Result<Order, String> {
         let rule = &self.rule;
         (self.tell)("looking for multipliers");
         for claims in [
@@ -96,6 +163,7 @@ impl Search<'_> {
             rule.programs(),
             rule.counts(),
             rule.arrivals(),
+            rule.last(),
         ] {
             self.all_shown(&claims.map_err(uncovered)?)?;
         }
@@ -110,6 +178,8 @@ impl Search<'_> {
                     rounds,
                 })
                 .collect(),
+            unguarded: unguarded.to_vec(),
+            ends: ends.to_vec(),
             ..Order::default()
         };
         for about in rule.ordered() {

@@ -1,0 +1,172 @@
+//! Bytes that mbarriers expect.
+//!
+//! Where a lane's bytes are delivered by whoever expects them, with the same arrival, nothing is left of each
+//! such arrival. Otherwise, as with a multicast copy, a class may *bring* bytes to a lane without arriving there. What
+//! one of its members delivers without waiting in between is numbered, ordered and ranked like an arrival
+//! ([`super::lanes`]), so that all of it lands in the generation that it is meant for. It only does not count as one.
+//! Then every member expects or delivers the same each time, and the sum over all members is 0.
+
+use super::cases::Env;
+use super::cases::fits;
+use super::lanes::Lane;
+use super::rule::Claim;
+use super::rule::Rule;
+use super::rule::equal;
+use super::rule::push;
+use crate::certificate::cut::flow::Kind;
+use crate::certificate::cut::flow::Site;
+use crate::certificate::exact;
+use crate::certificate::program::Unsupported;
+use crate::protocol::BinaryOp;
+use crate::protocol::Expr;
+
+impl Rule<'_> {
+    /// Bytes are expected with an arrival, and delivered for the same generation.
+    pub(super) fn bytes(&self, all: &mut Vec<Claim>) -> Result<(), Unsupported> {
+        for (class, this) in self.classes.iter().enumerate() {
+            let sites = &this.flow.sites;
+            for (at, site) in sites.iter().enumerate() {
+                let (Kind::Expect { bytes } | Kind::Deliver { bytes }) = &site.kind else {
+                    continue;
+                };
+                // Nothing waits for a delivery of no bytes, so that it may land at any later time.
+                let least = i128::from(matches!(site.kind, Kind::Deliver { .. }));
+                let what = format!("{} is of a number of bytes", self.words(class, at));
+                for place in self.scene.at(this, at)? {
+                    for (place, bytes) in place.value(bytes)? {
+                        let bytes = fits(bytes.less(least))?;
+                        push(
+                            all,
+                            &format!("bytes_c{class}_s{at}"),
+                            what.clone(),
+                            &place.scene,
+                            bytes,
+                        );
+                    }
+                }
+                let around = together(sites, at);
+                let run: Vec<&Site> = around.iter().map(|at| &sites[*at]).collect();
+                let refuse = || {
+                    Err(Unsupported::at(
+                        site.span,
+                        "bytes that are not delivered by whoever expects and arrives, at once",
+                    ))
+                };
+                let is = |test: fn(&Kind) -> bool| {
+                    let run = run.iter().enumerate();
+                    run.filter(move |(_, s)| test(&s.kind)).map(|(at, _)| at)
+                };
+                // Others expect them: see `balance`.
+                let of =
+                    |lane: &&Lane| lane.brings(class) && lane.deliveries.contains(&(class, at));
+                if self.lanes.iter().any(|lane| of(&lane)) {
+                    continue;
+                }
+                let arrivals: Vec<usize> = is(|k| matches!(k, Kind::Arrive { .. })).collect();
+                let expects = is(|k| matches!(k, Kind::Expect { .. }));
+                let delivers = is(|k| matches!(k, Kind::Deliver { .. }));
+                let [arrival] = arrivals[..] else {
+                    return refuse();
+                };
+                let Some(last) = expects.max() else {
+                    return refuse();
+                };
+                let arrived = around[arrival];
+                if last > arrival || delivers.min().is_some_and(|first| first < last) {
+                    return refuse();
+                }
+                let mut lanes = self.lanes.iter();
+                if lanes.any(|lane| lane.mixed() && lane.arrivals.contains(&(class, arrived))) {
+                    continue;
+                }
+                let open = open(&run);
+                let what = format!("the bytes of {} are delivered", self.words(class, at));
+                for place in self.scene.at(this, at)? {
+                    for (place, open) in place.value(&open)? {
+                        equal(
+                            all,
+                            &format!("bytes_c{class}_s{at}"),
+                            &what,
+                            &place.scene,
+                            &open,
+                        )?;
+                    }
+                }
+            }
+        }
+        for (nth, lane) in self.lanes.iter().enumerate() {
+            if lane.mixed() {
+                self.balance(nth, lane, all)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// As many bytes are brought for a generation as are expected: the same by every member of a class each
+    /// time, and nothing is left of the sum over all.
+    fn balance(&self, nth: usize, lane: &Lane, all: &mut Vec<Claim>) -> Result<(), Unsupported> {
+        let object = &self.protocol.objects[lane.object];
+        let name = format!("balance_l{nth}");
+        let what = format!(
+            "as many bytes are delivered to `{}` as it expects",
+            object.name
+        );
+        let none = Env::new();
+        let mut sum = Expr::Int(0);
+        for class in lane.arriving() {
+            let this = &self.classes[class];
+            let of = |site| {
+                let run = together(&this.flow.sites, site);
+                let run: Vec<&Site> = run.iter().map(|at| &this.flow.sites[*at]).collect();
+                open(&run)
+            };
+            let mut sites = lane.arrivals_of(class);
+            let Some(first) = sites.next() else { continue };
+            for site in sites {
+                let apart = Expr::binary(BinaryOp::Sub, of(site), of(first));
+                for (scene, apart) in self.scene.value(&apart, &none)? {
+                    equal(all, &name, &what, &scene, &apart)?;
+                }
+            }
+            let own = Expr::binary(BinaryOp::Mul, this.size.clone(), of(first));
+            sum = Expr::binary(BinaryOp::Add, sum, own);
+        }
+        for (scene, sum) in self.scene.value(&sum, &none)? {
+            equal(all, &name, &what, &scene, &sum)?;
+        }
+        Ok(())
+    }
+}
+
+/// How many bytes more are expected than delivered.
+fn open(run: &[&Site]) -> Expr {
+    let mut open = Expr::Int(0);
+    for site in run {
+        open = match &site.kind {
+            Kind::Expect { bytes } => Expr::binary(BinaryOp::Add, open, bytes.clone()),
+            Kind::Deliver { bytes } => Expr::binary(BinaryOp::Sub, open, bytes.clone()),
+            _ => open,
+        };
+    }
+    open
+}
+
+/// The operations at the same element that a member does without waiting in between, under the same conditions.
+pub(super) fn together(sites: &[Site], at: usize) -> Vec<usize> {
+    let this = &sites[at];
+    let same = |other: &usize| {
+        let other = &sites[*other];
+        other.object == this.object && other.index == this.index
+    };
+    run(sites, at).filter(same).collect()
+}
+
+/// The operations around one that a member does without waiting, under the same conditions.
+fn run(sites: &[Site], at: usize) -> std::ops::Range<usize> {
+    let waits = |site: &Site| matches!(site.kind, Kind::WaitParity { .. } | Kind::Await);
+    let together = |other: &Site| other.path == sites[at].path && !waits(other);
+    let before = sites[..at].iter().rev().take_while(|s| together(s)).count();
+    let after = sites[at..].iter().take_while(|s| together(s)).count();
+    let first = at.checked_sub(before).unwrap_or(at);
+    first..exact::together(at, after)
+}

@@ -1,0 +1,153 @@
+//! The order rule where a ring is drained, waits are skipped or bytes come from elsewhere: what is proved, what is not,
+//! and that the parts of an argument that say so are needed.
+
+use std::time::Duration;
+
+use warplock::certificate::discharge::Solver;
+use warplock::certificate::manifest;
+use warplock::certificate::manifest::Argument;
+use warplock::certificate::manifest::Rejection;
+use warplock::certificate::order::artefact::End;
+use warplock::certificate::order::artefact::Order;
+use warplock::proof;
+use warplock::proof::Guess;
+use warplock::proof::Layer;
+use warplock::text;
+use warplock::text::Narrowing;
+
+const LIMIT: Duration = Duration::from_secs(240);
+
+fn proposal(source: &str) -> Option<Order> {
+    let protocol = text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{e:?}\n{source}"));
+    match proof::search(&protocol, Layer::Order, LIMIT, None, &|_| {}) {
+        Guess::Fitting(Argument::Order(order)) => Some(order),
+        _ => None,
+    }
+}
+
+fn accepted(source: &str, property: &str, order: &Order) -> Result<usize, Rejection> {
+    let argument = Argument::Order(order.clone());
+    let (certificate, _) = manifest::issue(source, &Narrowing::default(), property, argument)?;
+    manifest::check(&certificate, &Solver::BuiltIn, LIMIT, &|_| {}).map(|c| c.obligations)
+}
+
+/// A persistent ring whose producer skips waits under a guard and drains stages from one number to another.
+fn drained(guard: &str, drain: &str, after: &str) -> String {
+    format!(
+        "protocol drained param S in 1.. param K in 1.. param N in 0..
+         mbarrier full[S] {{ arrivals: 1 }} mbarrier empty[S] {{ arrivals: 1 }}
+         role load {{ var n = 0 for tile in 0..N {{ for k in 0..K {{
+             if {guard} {{ wait empty[n % S] (n / S + 1) % 2 }} arrive full[n % S] n = n + 1 }} }}
+             for m in {drain} {{ wait empty[m % S] m / S % 2 }} {after} }}
+         role math {{ var n = 0 for tile in 0..N {{ for k in 0..K {{
+             wait full[n % S] n / S % 2 arrive empty[n % S] n = n + 1 }} }} }}"
+    )
+}
+
+const GUARD: &str = "n >= S";
+const DRAIN: &str = "max(0, n - S)..n";
+
+#[test]
+fn a_ring_that_is_drained_is_proved() {
+    let source = drained(GUARD, DRAIN, "");
+    let order = proposal(&source).unwrap();
+    assert_eq!((order.unguarded.len(), order.ends.len()), (1, 1));
+    accepted(&source, "deadlock", &order).unwrap();
+    accepted(&source, "over_arrival", &order).unwrap();
+    // When the last waits pass in other runs is not shown.
+    let refused = accepted(&source, "early_pass", &order).unwrap_err();
+    insta::assert_snapshot!(refused, @"this argument by the order rule does not prove `early_pass`");
+    accepted(&source, "lapped_wait", &order).unwrap_err();
+    // Without a guard the first waits pass by themselves.
+    let plain = proposal(&drained("0 == 0", DRAIN, "")).unwrap();
+    assert_eq!((plain.unguarded.len(), plain.ends.len()), (0, 1));
+}
+
+/// What is skipped must be for nothing, and what is waited for last must be the last at its element.
+#[test]
+fn a_guard_or_a_drain_that_is_off_is_not_proved() {
+    for source in [
+        drained("n > S", DRAIN, ""),
+        drained("n >= S + 1", DRAIN, ""),
+        drained("tile > 0", DRAIN, ""),
+        drained("n >= 2 * S", DRAIN, ""),
+        drained("n < S", DRAIN, ""),
+        drained(GUARD, "max(0, n - S)..n + 1", ""),
+        drained(GUARD, "max(0, n - S - 1)..n", ""),
+        drained(GUARD, "0..n", ""),
+        drained(GUARD, "n..n + S", ""),
+        // The waits do not end the program.
+        drained(GUARD, "max(0, n - S)..n + 1", "arrive full[0]"),
+    ] {
+        assert_eq!(proposal(&source), None, "{source}");
+    }
+}
+
+#[test]
+fn an_altered_end_is_not_accepted() {
+    let source = drained(GUARD, DRAIN, "");
+    let good = proposal(&source).unwrap();
+    let mut altered = Vec::new();
+    let mut with = |change: &dyn Fn(&mut Order)| {
+        let mut order = good.clone();
+        change(&mut order);
+        altered.push(order);
+    };
+    for rounds in [-2, -1, 1, 2, i64::MAX, i64::MIN] {
+        with(&|order| order.ends[0].rounds = rounds);
+    }
+    let end = good.ends[0];
+    with(&|order| order.ends.clear());
+    with(&|order| order.ends.push(end));
+    with(&|order| order.ends[0].class = 1);
+    with(&|order| order.ends[0].class = 9);
+    // A wait that is followed by an arrival.
+    for site in 0..end.site {
+        with(&|order| order.ends.push(End { site, ..end }));
+        with(&|order| order.ends[0].site = site);
+    }
+    with(&|order| order.unguarded.clear());
+    with(&|order| order.unguarded.push((1, 0)));
+    with(&|order| order.unguarded[0] = (9, 9));
+    for order in altered {
+        accepted(&source, "deadlock", &order).unwrap_err();
+    }
+}
+
+/// Two CTAs load one half each for both of their barriers, or so it should be.
+fn multicast(first: &str, second: &str, expected: &str, order: [&str; 2]) -> String {
+    let [before, after] = order;
+    format!(
+        "protocol multicast param S in 1..=4 param N in 0.. param B in 1..
+         mbarrier full[2, S] {{ arrivals: 1 }} mbarrier empty[2, S] {{ arrivals: 2 }}
+         role load[c in 0..2] {{ var p = producer(S) repeat N {{
+             {before} wait empty[c, p.index] p.phase {after}
+             arrive_expect_tx full[c, p.index] {expected}
+             async copy a completes full[0, p.index] {first}
+             async copy b completes full[1, p.index] {second} advance p }} }}
+         role math[c in 0..2] {{ var q = consumer(S) repeat N {{ wait full[c, q.index] q.phase
+             arrive empty[0, q.index] arrive empty[1, q.index] advance q }} }}"
+    )
+}
+
+#[test]
+fn bytes_from_two_ctas_are_proved_where_they_add_up() {
+    let source = multicast("B", "B", "2 * B", ["", ""]);
+    let order = proposal(&source).unwrap();
+    for property in ["deadlock", "tx_mismatch", "early_completion"] {
+        accepted(&source, property, &order).unwrap();
+    }
+    let early = "async copy e completes full[1 - c, p.index] 1";
+    for (first, second, expected, order) in [
+        ("B", "B + 1", "2 * B", ["", ""]),
+        ("B", "B", "B", ["", ""]),
+        ("B", "B", "2 * B + 1", ["", ""]),
+        ("B - 1", "B - 1", "2 * B - 2", ["", ""]),
+        ("B * (c + 1)", "B", "2 * B", ["", ""]),
+        // Before there is a place.
+        ("B", "B", "2 * B + 1", [early, ""]),
+    ] {
+        let source = multicast(first, second, expected, order);
+        assert_eq!(proposal(&source), None, "{source}");
+    }
+}
