@@ -235,6 +235,35 @@ fn dynamic_shared_memory() {
     ");
 }
 
+/// The text has every load in its round. The compiler moves it ahead: with more rounds than stages the warp waits for itself.
+#[test]
+fn loads_that_the_compiler_issues_ahead() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mlir/pipelined.mlir");
+    let right = std::fs::read_to_string(path).unwrap();
+    let folder = Folder::new();
+    folder.file("right.mlir", &right);
+    folder.file(
+        "ahead.mlir",
+        right.replace("pipelining = 2", "pipelining = 4"),
+    );
+    let mixed = right.replace(
+        "%at2 = cute.make_int_tuple(%t)",
+        "%at2 = cute.make_int_tuple(%s)",
+    );
+    folder.file("mixed.mlir", mixed);
+    let checked = folder.run(&["check", "-q", "right.mlir", "ahead.mlir", "mixed.mlir"]);
+    insta::assert_snapshot!(checked, @r"
+    exit 1
+    --- stdout
+    right.mlir: deadlock: PROVED for every rounds in 0..=1073741823 and schedule: all 75 obligations of the cut rule hold
+    ahead.mlir: deadlock: REFUTED at rounds = 4: nobody arrives at smem_1_24[0], for which warp0 waits: only warp0 itself would, after that wait
+    mixed.mlir: deadlock: UNKNOWN line 32: `scf.for`: cutlass.pipelining: the loads of this loop are not apart from their uses
+    --- stderr
+    ");
+    let lifted = folder.run(&["lift", "right.mlir"]);
+    assert!(lifted.contains("//! Assumed: the compiler issues the tensor loads of the loop at line 32, which it pipelines, 2 rounds ahead"), "{lifted}");
+}
+
 /// The MLIR of a ring that goes on from tile to tile, and with a producer that waits for the wrong phase first.
 #[test]
 fn a_ring_in_mlir() {

@@ -97,6 +97,9 @@ pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
         .collect();
     simplify(&mut arena, &mut all);
     let mut inputs = Inputs::default();
+    inputs
+        .assumptions
+        .extend(kernel.assumptions.iter().cloned());
     for (_, _, statements) in &trees {
         register(kernel, &mut arena, &mut inputs, statements);
     }

@@ -16,6 +16,11 @@ use crate::recover::tree::Event;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::Statement;
 
+/// Where a warp initialises an mbarrier without choosing a lane. The lanes write the same at once; what PTX says of
+/// several initialisations is for one after another.
+const INITIALISED_TOGETHER: &str =
+    "lanes of a warp that initialise one mbarrier at once initialise it once";
+
 impl Lowerer<'_> {
     /// Up to which of the events that follow one depends on the same choice.
     pub(super) fn decided_alike(&self, choice: TermId, behind: &[Statement]) -> usize {
@@ -110,13 +115,12 @@ impl Lowerer<'_> {
         };
         let lanes = i128::from(event.lanes);
         match &event.kind {
-            EventKind::Init { .. } if event.lanes > 1 => {
-                return refuse(
-                    "several lanes initialise one mbarrier: this is undefined",
-                    location,
-                );
-            }
             EventKind::Init { object, count } => {
+                if event.lanes > 1 {
+                    self.inputs
+                        .assumptions
+                        .insert(INITIALISED_TOGETHER.to_owned());
+                }
                 let object = self.object(*object, location)?;
                 let Some(count) = self.constant(*count) else {
                     return refuse(
