@@ -9,6 +9,7 @@ use crate::recover::lower::Inputs;
 use crate::recover::lower::lower;
 use crate::recover::lower::register;
 use crate::recover::reroll::reroll;
+use crate::recover::responses::Responses;
 use crate::recover::rewrite::renumber;
 use crate::recover::rewrite::trim;
 use crate::recover::simplify::simplify;
@@ -103,9 +104,11 @@ pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
     for (_, _, statements) in &trees {
         register(kernel, &mut arena, &mut inputs, statements);
     }
+    let mut responses = Responses::default();
     let mut roles: Vec<Role> = Vec::new();
     for (rank, warp, statements) in &trees {
-        let mut lines = lower(kernel, &mut arena, &mut inputs, threads, statements)?;
+        let mut lines = lower(kernel, &mut arena, &mut inputs, shape, statements)?;
+        responses.settle(&mut lines)?;
         if bytes::fill(&mut lines)? {
             inputs.assumptions.insert(bytes::ASSUMPTION.to_owned());
         }
@@ -125,6 +128,9 @@ pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
                 lines,
             }),
         }
+    }
+    if let Some(assumption) = responses.check(ctas)? {
+        inputs.assumptions.insert(assumption.to_owned());
     }
     if arena.looked_ahead {
         inputs.assumptions.insert(OVERTAKEN.to_owned());

@@ -15,6 +15,7 @@ mod operands;
 mod ready;
 pub mod recurrence;
 mod reroll;
+mod responses;
 mod rewrite;
 mod simplify;
 pub mod sketch;

@@ -106,7 +106,11 @@ pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
     for line in lines {
         match line {
             Line::Action { action, .. } => match action {
-                Action::Init { object, .. } | Action::Commit { object } => with(&mut object.offset),
+                Action::Init { object, .. }
+                | Action::Commit { object }
+                | Action::Tried { object } => {
+                    with(&mut object.offset);
+                }
                 Action::Wait {
                     object,
                     parity: number,
@@ -138,7 +142,10 @@ pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
                     with(barrier);
                     with(threads);
                 }
-                Action::ClusterArrive | Action::ClusterWait | Action::SetMaxRegisters { .. } => {}
+                Action::ClusterArrive
+                | Action::ClusterWait
+                | Action::Asked
+                | Action::SetMaxRegisters { .. } => {}
             },
             Line::For { count, body, .. } => {
                 with(count);

@@ -477,7 +477,9 @@ impl Writer<'_> {
             }
             Action::ClusterArrive => "arrive cluster_bar".to_owned(),
             Action::ClusterWait => "wait cluster_bar".to_owned(),
-            Action::SetMaxRegisters { .. } => return Ok(None),
+            Action::SetMaxRegisters { .. } | Action::Tried { .. } | Action::Asked => {
+                return Ok(None);
+            }
         }))
     }
 }

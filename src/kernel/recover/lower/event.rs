@@ -9,6 +9,7 @@ use crate::recover::launch::is_launch;
 use crate::recover::number::Number;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
+use crate::recover::sketch::Object;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -20,6 +21,9 @@ use crate::recover::tree::Statement;
 /// several initialisations is for one after another.
 const INITIALISED_TOGETHER: &str =
     "lanes of a warp that initialise one mbarrier at once initialise it once";
+
+/// What a response of cluster launch control writes. Source: PTX ISA, "clusterlaunchcontrol.try_cancel".
+const RESPONSE_BYTES: i128 = 16;
 
 impl Lowerer<'_> {
     /// Up to which of the events that follow one depends on the same choice.
@@ -243,6 +247,28 @@ impl Lowerer<'_> {
                 let threads = self.operand(*threads, location)?;
                 push(Action::BarrierArrive { barrier, threads });
             }
+            EventKind::TryCancel { object, multicast } => {
+                let object = self.object(*object, location)?;
+                let ranks = if *multicast {
+                    0..self.ctas
+                } else {
+                    object.rank..object.rank.saturating_add(1)
+                };
+                for rank in ranks {
+                    let object = Object {
+                        rank,
+                        ..object.clone()
+                    };
+                    push(Action::Tried {
+                        object: object.clone(),
+                    });
+                    push(Action::Copy {
+                        object,
+                        bytes: Some(Number::constant(RESPONSE_BYTES)),
+                    });
+                }
+            }
+            EventKind::Query => push(Action::Asked),
             EventKind::ClusterArrive => push(Action::ClusterArrive),
             EventKind::ClusterWait => push(Action::ClusterWait),
             EventKind::SetMaxRegisters { count, increase } => {

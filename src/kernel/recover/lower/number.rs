@@ -28,6 +28,24 @@ use crate::recover::term::TermId;
 /// The largest step of a loop's counter that is tried as one that does not wrap around.
 const MOST_STEP: i128 = 1 << 16;
 
+impl Inputs {
+    /// The number of clusters that are taken over.
+    pub(super) fn taken(&mut self) -> u32 {
+        if let Some(number) = self.taken {
+            return number;
+        }
+        let number = self.add(
+            "taken".to_owned(),
+            "clusters that cluster launch control lets this one take over".to_owned(),
+            BTreeSet::new(),
+            (0, MOST),
+            Origin::Taken,
+        );
+        self.taken = Some(number);
+        number
+    }
+}
+
 impl Lowerer<'_> {
     /// A term as an integer, also where it depends on the state of a machine.
     pub(super) fn number_or_state(&mut self, term: TermId) -> Option<Number> {

@@ -116,6 +116,7 @@ struct Walker<'a> {
     tests: &'a mut Vec<Test>,
     loops: &'a mut LoopId,
     opaque: &'a mut u32,
+    responses: &'a mut u32,
     /// How many events there were, and whether a test spares a wait that comes behind others.
     events: &'a mut u64,
     looked_ahead: &'a mut bool,
@@ -147,6 +148,7 @@ pub fn walk(
         tests: &mut arena.tests,
         loops: &mut arena.loops,
         opaque: &mut arena.opaque,
+        responses: &mut arena.responses,
         events: &mut arena.events,
         looked_ahead: &mut arena.looked_ahead,
         place,
