@@ -218,7 +218,7 @@ fn change_action(action: &mut Action, site: &mut usize) -> bool {
             }
             false
         }
-        Action::ClusterArrive | Action::ClusterWait => false,
+        Action::ClusterArrive | Action::ClusterWait | Action::Tried { .. } | Action::Asked => false,
     }
 }
 

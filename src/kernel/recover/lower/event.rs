@@ -2,6 +2,7 @@
 
 use super::Lowerer;
 use super::Result;
+use super::meanings::Meaning;
 use super::refuse;
 use crate::ir::Location;
 use crate::meaning::Domain;
@@ -90,23 +91,46 @@ impl Lowerer<'_> {
             .is_some_and(|number| !self.is_computed(&number))
     }
 
-    /// A condition of the launch in an operand that has no form.
+    /// A condition in an operand that has no form: of the launch if there is one, else of counters.
     pub(super) fn choice_in(&mut self, kind: &EventKind) -> Option<TermId> {
         for term in kind.terms() {
             if self.has_form(term) {
                 continue;
             }
-            for part in self.arena.terms.parts(term) {
-                let decides = self.arena.terms.width_of(part) == 1
-                    && part != term
-                    && self.arena.terms.truth(part).is_none()
-                    && is_launch(part, &self.arena.terms);
-                if decides && self.condition(part).is_some() {
+            let parts: Vec<TermId> = self
+                .arena
+                .terms
+                .parts(term)
+                .into_iter()
+                .filter(|part| {
+                    self.arena.terms.width_of(*part) == 1
+                        && *part != term
+                        && self.arena.terms.truth(*part).is_none()
+                })
+                .collect();
+            let (launch, others): (Vec<_>, Vec<_>) = parts
+                .into_iter()
+                .partition(|part| is_launch(*part, &self.arena.terms));
+            for part in launch {
+                if self.condition(part).is_some() {
+                    return Some(part);
+                }
+            }
+            for part in others {
+                if !self.is_of_state(part) && self.condition(part).is_some() {
                     return Some(part);
                 }
             }
         }
         None
+    }
+
+    /// Whether a term depends on the state of a machine.
+    fn is_of_state(&self, term: TermId) -> bool {
+        self.arena.terms.atoms(term).iter().any(|atom| match atom {
+            Atom::Phi(phi) => !matches!(self.meaning(*phi), Some(Meaning::Number(_))),
+            _ => false,
+        })
     }
 
     pub(super) fn event(&mut self, event: &Event, lines: &mut Vec<Line>) -> Result<()> {

@@ -245,7 +245,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// A number without quotients and remainders that are known at this point.
+    /// A number without quotients, remainders and choices that are known at this point.
     fn simpler(&self, number: Number) -> Number {
         let simple = number.replaced(&|atomic| match atomic {
             Atomic::Quotient(inner, divisor) => {
@@ -265,6 +265,20 @@ impl Lowerer<'_> {
                     Some(inner)
                 } else {
                     inner.remainder(*divisor)
+                }
+            }
+            Atomic::Minimum(a, b) | Atomic::Maximum(a, b) => {
+                let (a, b) = (self.simpler((**a).clone()), self.simpler((**b).clone()));
+                let smaller = matches!(atomic, Atomic::Minimum(..));
+                let more = b.minus(&a)?;
+                if self.is_natural(&more) {
+                    Some(if smaller { a } else { b })
+                } else if self.is_natural(&more.times(-1)?) {
+                    Some(if smaller { b } else { a })
+                } else if smaller {
+                    Some(Number::minimum(a, b))
+                } else {
+                    Some(Number::maximum(a, b))
                 }
             }
             _ => None,

@@ -10,6 +10,7 @@
 //! or is refused.
 
 mod events;
+mod once;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -950,8 +951,10 @@ impl Walker<'_> {
                 );
             }
             let Some(end) = self.gathered(frame.continues) else {
-                // The body is executed at most once.
-                return refuse("a loop is never repeated", location);
+                return match self.once(natural, &path, out, depth)? {
+                    Some(left) => Ok(left),
+                    None => refuse("a loop is never repeated", location),
+                };
             };
             let mut again = false;
             for (register, numbers) in &phis {
@@ -977,6 +980,11 @@ impl Walker<'_> {
             }
             if again {
                 continue;
+            }
+            if self.ends_when_repeated(&body, &phis)
+                && let Ok(Some(left)) = self.once(natural, &path, out, depth)
+            {
+                return Ok(left);
             }
             let left = self.gathered(frame.breaks);
             out.push(Statement::Loop {
