@@ -268,7 +268,7 @@ fn loads_that_the_compiler_issues_ahead() {
 /// the same ones.
 #[test]
 fn clusters_that_are_taken_over() {
-    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mlir/taken.mlir");
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mlir/granted.mlir");
     let right = std::fs::read_to_string(path).unwrap();
     let changed = |from: &str, to: &str| {
         let (before, after) = right.rsplit_once(from).unwrap();
@@ -305,8 +305,8 @@ fn clusters_that_are_taken_over() {
     insta::assert_snapshot!(folder.run(&[&["check", "-q"], names.as_slice()].concat()), @r"
     exit 1
     --- stdout
-    right.mlir: deadlock: PROVED for every taken in 0..=1073741823 and schedule: all 30 obligations of the order rule hold
-    silent.mlir: deadlock: REFUTED at taken = 1: smem_0_8 takes 2 arrivals, 1 came (warp0), and warp0 waits for the rest: only warp0 itself would, after that wait
+    right.mlir: deadlock: PROVED for every granted in 0..=1073741823 and schedule: all 30 obligations of the order rule hold
+    silent.mlir: deadlock: REFUTED at granted = 1: smem_0_8 takes 2 arrivals, 1 came (warp0), and warp0 waits for the rest: only warp0 itself would, after that wait
     stale.mlir: deadlock: UNKNOWN line 58: a response of cluster launch control is read without a wait for the round that it is of
     early.mlir: deadlock: UNKNOWN line 58: a response of cluster launch control is read without a wait for the round that it is of
     two.mlir: deadlock: UNKNOWN line 42: not one warp takes over clusters for all CTAs of its own: their responses may differ

@@ -292,11 +292,14 @@ impl Warp {
             }
             Synchronization::ClusterLaunchQuery { result, .. } => {
                 let unknown = world.origin(at);
-                let origin = match world.launch.taken {
+                let origin = match world.launch.granted {
                     Some(_) => control,
                     None => world.sets.union(control, unknown),
                 };
-                let more = world.launch.taken.is_some_and(|taken| self.asked < taken);
+                let more = world
+                    .launch
+                    .granted
+                    .is_some_and(|granted| self.asked < granted);
                 self.asked = self.asked.saturating_add(1);
                 let taint = Taint::new(lanes, origin);
                 self.write(*result, Value::Uniform(more.into()), taint, lanes, world);

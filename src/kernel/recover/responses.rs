@@ -1,11 +1,11 @@
 //! Responses of cluster launch control: whether every warp that asks for them reads the same ones.
 //!
 //! A warp tries again and again to take over a cluster that has not begun. Each response comes by an mbarrier of a ring; the
-//! warps that read it wait for that phase first. How many clusters are taken over is one unknown, `taken`, of all warps:
+//! warps that read it wait for that phase first. How many clusters are taken over is one unknown, `granted`, of all warps:
 //!
 //! ```text
-//! warp 0: for i in 0..taken + 1 { try, told of full[i % S] }
-//! warp 1: for i in 0..taken + 1 { wait full[i % S] (i / S % 2); asks }
+//! warp 0: for i in 0..granted + 1 { try, told of full[i % S] }
+//! warp 1: for i in 0..granted + 1 { wait full[i % S] (i / S % 2); asks }
 //! ```
 //!
 //! That this is so is checked in the lowered lines: one warp tries, for all CTAs of the cluster, once in each iteration of one

@@ -46,7 +46,7 @@ pub struct Inputs {
     /// Loops over what the launch fixes, by the condition of their first iteration.
     trips: BTreeMap<TermId, u32>,
     /// How many clusters are taken over.
-    taken: Option<u32>,
+    granted: Option<u32>,
     /// What is taken for granted, in words.
     pub assumptions: BTreeSet<String>,
     /// The parameter words behind each input.
@@ -87,7 +87,7 @@ pub enum Origin {
     /// A number over other inputs.
     Number(Number),
     /// How many clusters cluster launch control lets this one take over.
-    Taken,
+    Granted,
 }
 
 pub struct Lowerer<'a> {

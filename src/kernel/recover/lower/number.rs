@@ -30,18 +30,18 @@ const MOST_STEP: i128 = 1 << 16;
 
 impl Inputs {
     /// The number of clusters that are taken over.
-    pub(super) fn taken(&mut self) -> u32 {
-        if let Some(number) = self.taken {
+    pub(super) fn granted(&mut self) -> u32 {
+        if let Some(number) = self.granted {
             return number;
         }
         let number = self.add(
-            "taken".to_owned(),
+            "granted".to_owned(),
             "clusters that cluster launch control lets this one take over".to_owned(),
             BTreeSet::new(),
             (0, MOST),
-            Origin::Taken,
+            Origin::Granted,
         );
-        self.taken = Some(number);
+        self.granted = Some(number);
         number
     }
 }

@@ -119,8 +119,8 @@ impl Lowerer<'_> {
             }
             1
         };
-        let taken = Number::of(Atomic::Input(self.inputs.taken()));
-        taken.plus(&Number::constant(more))
+        let granted = Number::of(Atomic::Input(self.inputs.granted()));
+        granted.plus(&Number::constant(more))
     }
 
     pub(super) fn clipped(&self, number: Number) -> Number {

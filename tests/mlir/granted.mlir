@@ -1,6 +1,6 @@
 // A warp takes over clusters that have not begun; it and another warp read each answer before the next one.
 gpu.module @kernels {
-  cuda.kernel @taken() attributes {nvvm.reqntid = array<i32: 64, 1, 1>} {
+  cuda.kernel @granted() attributes {nvvm.reqntid = array<i32: 64, 1, 1>} {
     %c0 = arith.constant 0 : i32
     %c1 = arith.constant 1 : i32
     %c2 = arith.constant 2 : i32
