@@ -235,6 +235,96 @@ fn dynamic_shared_memory() {
     ");
 }
 
+/// The text has every load in its round. The compiler moves it ahead: with more rounds than stages the warp waits for itself.
+#[test]
+fn loads_that_the_compiler_issues_ahead() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mlir/pipelined.mlir");
+    let right = std::fs::read_to_string(path).unwrap();
+    let folder = Folder::new();
+    folder.file("right.mlir", &right);
+    folder.file(
+        "ahead.mlir",
+        right.replace("pipelining = 2", "pipelining = 4"),
+    );
+    let mixed = right.replace(
+        "%at2 = cute.make_int_tuple(%t)",
+        "%at2 = cute.make_int_tuple(%s)",
+    );
+    folder.file("mixed.mlir", mixed);
+    let checked = folder.run(&["check", "-q", "right.mlir", "ahead.mlir", "mixed.mlir"]);
+    insta::assert_snapshot!(checked, @r"
+    exit 1
+    --- stdout
+    right.mlir: deadlock: PROVED for every rounds in 0..=1073741823 and schedule: all 75 obligations of the cut rule hold
+    ahead.mlir: deadlock: REFUTED at rounds = 4: nobody arrives at smem_1_24[0], for which warp0 waits: only warp0 itself would, after that wait
+    mixed.mlir: deadlock: UNKNOWN line 32: `scf.for`: cutlass.pipelining: the loads of this loop are not apart from their uses
+    --- stderr
+    ");
+    let lifted = folder.run(&["lift", "right.mlir"]);
+    assert!(lifted.contains("//! Assumed: the compiler issues the tensor loads of the loop at line 32, which it pipelines, 2 rounds ahead"), "{lifted}");
+}
+
+/// Cluster launch control: how many clusters are taken over is one unknown of all warps that read the answers, if they read
+/// the same ones.
+#[test]
+fn clusters_that_are_taken_over() {
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/mlir/granted.mlir");
+    let right = std::fs::read_to_string(path).unwrap();
+    let changed = |from: &str, to: &str| {
+        let (before, after) = right.rsplit_once(from).unwrap();
+        format!("{before}{to}{after}")
+    };
+    let folder = Folder::new();
+    folder.file("right.mlir", &right);
+    folder.file(
+        "silent.mlir",
+        changed(
+            "%u = nvvm.mbarrier.arrive %empty, %c1 : !llvm.ptr<3> -> i64",
+            "",
+        ),
+    );
+    folder.file("stale.mlir", changed("%h = %c0)", "%h = %c1)"));
+    folder.file(
+        "early.mlir",
+        changed(
+            "nvvm.mbarrier.try_wait.parity %full, %h, %ticks : !llvm.ptr<3>, i32, i32",
+            "",
+        ),
+    );
+    folder.file(
+        "two.mlir",
+        right.replace("arith.cmpi eq, %warp, %c0", "arith.cmpi eq, %warp, %warp"),
+    );
+    let names = [
+        "right.mlir",
+        "silent.mlir",
+        "stale.mlir",
+        "early.mlir",
+        "two.mlir",
+    ];
+    insta::assert_snapshot!(folder.run(&[&["check", "-q"], names.as_slice()].concat()), @r"
+    exit 1
+    --- stdout
+    right.mlir: deadlock: PROVED for every granted in 0..=1073741823 and schedule: all 30 obligations of the order rule hold
+    silent.mlir: deadlock: REFUTED at granted = 1: smem_0_8 takes 2 arrivals, 1 came (warp0), and warp0 waits for the rest: only warp0 itself would, after that wait
+    stale.mlir: deadlock: UNKNOWN line 58: a response of cluster launch control is read without a wait for the round that it is of
+    early.mlir: deadlock: UNKNOWN line 58: a response of cluster launch control is read without a wait for the round that it is of
+    two.mlir: deadlock: UNKNOWN line 42: not one warp takes over clusters for all CTAs of its own: their responses may differ
+    --- stderr
+    ");
+    let lifted = folder.run(&["lift", "right.mlir"]);
+    // Each CTA of a cluster for itself: their answers need not be the same.
+    let pair = folder.run(&["check", "-q", "--cluster", "2", "right.mlir"]);
+    assert!(
+        pair.starts_with("exit 4") && pair.contains("not one warp takes over clusters"),
+        "{pair}"
+    );
+    assert!(
+        lifted.contains("//! Assumed: a response of cluster launch control stays"),
+        "{lifted}"
+    );
+}
+
 /// The MLIR of a ring that goes on from tile to tile, and with a producer that waits for the wrong phase first.
 #[test]
 fn a_ring_in_mlir() {

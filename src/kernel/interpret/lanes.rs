@@ -290,6 +290,20 @@ impl Warp {
                 let value = self.cut(*result, Value::Uniform(lanes.into()), world);
                 self.write(*result, value, all, lanes, world);
             }
+            Synchronization::ClusterLaunchQuery { result, .. } => {
+                let unknown = world.origin(at);
+                let origin = match world.launch.granted {
+                    Some(_) => control,
+                    None => world.sets.union(control, unknown),
+                };
+                let more = world
+                    .launch
+                    .granted
+                    .is_some_and(|granted| self.asked < granted);
+                self.asked = self.asked.saturating_add(1);
+                let taint = Taint::new(lanes, origin);
+                self.write(*result, Value::Uniform(more.into()), taint, lanes, world);
+            }
             Synchronization::WarpSync { .. } => {}
             _ => return Ok(false),
         }

@@ -41,6 +41,9 @@ pub struct Launch {
     pub loop_headers: bool,
     /// What global memory holds at the beginning: addresses and bytes.
     pub memory: Vec<(u64, Vec<u8>)>,
+    /// How many times cluster launch control answers each warp that a cluster was taken over, before it answers that none is
+    /// left; `None` where that is not known.
+    pub granted: Option<u32>,
     /// How many operations all warps may execute together.
     pub max_steps: u64,
     /// How many events there may be.
@@ -81,6 +84,7 @@ impl Launch {
             look: false,
             loop_headers: false,
             memory: Vec::new(),
+            granted: None,
             max_steps: 100_000_000,
             max_events: 4_000_000,
             parameters: vec![0; size],

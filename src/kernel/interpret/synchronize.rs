@@ -411,6 +411,7 @@ impl Warp {
             | Synchronization::Vote { .. }
             | Synchronization::Match { .. }
             | Synchronization::Reduce { .. }
+            | Synchronization::ClusterLaunchQuery { .. }
             | Synchronization::ActiveMask { .. } => {}
         }
         Ok(Flow::Next)

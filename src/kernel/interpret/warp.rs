@@ -42,6 +42,8 @@ pub struct Warp {
     pub trace: WarpTrace,
     /// Counts results that are another value at every look.
     pub looks: u64,
+    /// How many answers of cluster launch control it has read.
+    pub asked: u32,
 }
 
 /// What an operation does to the lanes that executed it.
@@ -84,6 +86,7 @@ impl Warp {
             splits: Splits::new(start, existing),
             trace: WarpTrace::default(),
             looks: 0,
+            asked: 0,
         }
     }
 

@@ -68,6 +68,7 @@ impl Synchronization {
             | Self::MbarrierPending { result, .. }
             | Self::Vote { result, .. }
             | Self::Reduce { result, .. }
+            | Self::ClusterLaunchQuery { result, .. }
             | Self::ActiveMask { result } => vec![*result],
             Self::Elect {
                 leader, elected, ..
@@ -157,6 +158,7 @@ impl Synchronization {
                 ..
             } => vec![*destination, *address],
             Self::WaitGroup { pending, .. } => vec![*pending],
+            Self::ClusterLaunchQuery { response, .. } => vec![*response],
             Self::TensorCommit {
                 address, multicast, ..
             } => std::iter::once(*address).chain(*multicast).collect(),

@@ -25,6 +25,8 @@ pub struct Kernel {
     /// The first is where a thread begins.
     pub blocks: Vec<Block>,
     pub bounds: LaunchBounds,
+    /// What the reader took for granted, in words.
+    pub assumptions: Vec<String>,
 }
 
 /// A kernel parameter: bytes of the parameter space.

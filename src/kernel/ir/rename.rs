@@ -287,6 +287,10 @@ fn synchronization(event: &mut Synchronization, change: Change<'_>) {
             operands([value, mask], change);
         }
         Synchronization::ActiveMask { result } => change(result),
+        Synchronization::ClusterLaunchQuery { result, response } => {
+            change(result);
+            operand(response, change);
+        }
         Synchronization::ClusterArrive { .. }
         | Synchronization::ClusterWait { .. }
         | Synchronization::CommitGroup(_)

@@ -241,6 +241,11 @@ pub enum Synchronization {
     GridDependencyLaunch,
 
     // The machine.
+    /// `clusterlaunchcontrol.query_cancel.is_canceled`: whether a response says that a cluster was taken over.
+    ClusterLaunchQuery {
+        result: RegisterId,
+        response: Operand,
+    },
     SetMaxRegisters {
         count: Operand,
         increase: bool,

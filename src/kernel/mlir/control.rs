@@ -1,6 +1,7 @@
 //! Structured and unstructured control flow: scf, cf, returns.
 
 use super::lower::Lower;
+use super::pipelined::Head;
 use super::syntax::Argument;
 use super::syntax::Block;
 use super::syntax::Item;
@@ -102,7 +103,7 @@ impl<'a> Lower<'_, 'a> {
     }
 
     /// Assigns the parts of values to registers of the same types.
-    fn pass(&mut self, targets: &[Value], sources: &[Value]) {
+    pub fn pass(&mut self, targets: &[Value], sources: &[Value]) {
         let mut registers = Vec::new();
         let mut operands = Vec::new();
         for (target, source) in targets.iter().zip(sources) {
@@ -239,14 +240,6 @@ impl<'a> Lower<'_, 'a> {
         let [index, low, high, step] = header.as_slice() else {
             return None;
         };
-        // Here the compiler moves the copies of later rounds ahead; the text has them in their place.
-        if operation.attribute("cutlass.pipelining").is_some() {
-            self.build.unsupported(
-                operation.name,
-                "cutlass.pipelining: the compiler rearranges the rounds of this loop",
-                &[],
-            );
-        }
         let signed = !operation.has_word("unsigned");
         let low = self.value(*low);
         let (high, step) = (self.value(*high), self.value(*step));
@@ -258,6 +251,32 @@ impl<'a> Lower<'_, 'a> {
             return None;
         };
         let width = low.ty.scalar_width()?;
+        if operation.attribute("cutlass.pipelining").is_some() {
+            let results = self.results(operation);
+            let (names, initial): (Vec<_>, Vec<_>) = carried
+                .chunks_exact(2)
+                .map(|pair| (pair[0].value, pair[1].value))
+                .unzip();
+            self.pass(&results, &self.values_of(&initial));
+            let head = Head {
+                index: *index,
+                low: low.clone(),
+                high: *high,
+                step: *step,
+                width,
+                signed,
+                names,
+                carried: results,
+            };
+            if self.pipelined(operation, &head).is_none() {
+                self.build.unsupported(
+                    operation.name,
+                    "cutlass.pipelining: the loads of this loop are not apart from their uses",
+                    &[],
+                );
+            }
+            return Some(());
+        }
 
         self.call(*index);
         let counter = self.build.register(width);
@@ -457,7 +476,7 @@ impl<'a> Lower<'_, 'a> {
 }
 
 /// Operations that end a region and hand values to the operation around it.
-fn is_yield(name: &str) -> bool {
+pub fn is_yield(name: &str) -> bool {
     matches!(
         name,
         "scf.yield" | "scf.condition" | "ttg.warp_yield" | "ttg.warp_return"

@@ -67,7 +67,7 @@ fn walk<'t, 'a>(
             out.push(function);
             continue;
         }
-        if let (Some(result), Some([Item::Number(count)])) = (
+        if let (Some(result), Some([Item::Number(count), ..])) = (
             operation.results.first(),
             operation.attribute("num_multicast"),
         ) {

@@ -23,6 +23,7 @@ mod parse;
 mod parse_location;
 mod parse_type;
 mod partition;
+mod pipelined;
 mod pointers;
 mod special;
 mod synchronization;

@@ -185,6 +185,14 @@ impl<'a> Lower<'_, 'a> {
                 Synchronization::GridDependencyLaunch
             }
             "nanosleep" => Synchronization::Sleep,
+            "clusterlaunchcontrol.query.cancel" if operation.has_word("is_canceled") => {
+                let response = self.scalar(operation, 0)?;
+                let id = *operation.results.first()?;
+                let result = self.build.register(1);
+                let ty = self.result_type(operation, 0)?;
+                self.define(id, Value::new(ty, vec![Operand::Register(result)]));
+                Synchronization::ClusterLaunchQuery { result, response }
+            }
             "clusterlaunchcontrol.try.cancel" => {
                 let values = self.operand_values(operation);
                 let [destination, barrier] = values.as_slice() else {

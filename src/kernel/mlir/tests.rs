@@ -218,6 +218,12 @@ fn a_multicast_load_brings_a_share_if_the_launch_says_which() {
     %r = cuda.launch_ex @m::@k<> (%a, %t) : (!load, !map) -> i32
     return
   }";
+    // Properties need no commas between them.
+    let format = host.replace("= 2}", "= 2 tma_format = #cute_nvgpu.tma_data_format<U16>}");
+    assert_eq!(
+        copies(&mode.replace("HOST", &format)),
+        copies(&mode.replace("HOST", host))
+    );
     insta::assert_debug_snapshot!(copies(&mode.replace("HOST", host)), @r##"
     [
         "Elect { leader: None, elected: Some(%g#3), mask: 4294967295 }",

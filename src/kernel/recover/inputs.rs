@@ -52,6 +52,7 @@ fn takes_all(origin: &Origin, inputs: &Inputs, terms: &Terms) -> bool {
     let is_word = |term: TermId| matches!(terms.node(term), Node::Atom(Atom::Parameter { .. }));
     match origin {
         Origin::Term(term) => is_word(*term),
+        Origin::Granted => true,
         Origin::Number(number) => {
             let [Atomic::Quotient(inner, _)] = number.parts.keys().collect::<Vec<_>>()[..] else {
                 return false;

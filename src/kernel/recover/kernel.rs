@@ -11,6 +11,7 @@ use crate::recover::lower::register;
 use crate::recover::number::Atomic;
 use crate::recover::quotients::quotients;
 use crate::recover::reroll::reroll;
+use crate::recover::responses::Responses;
 use crate::recover::rewrite::renumber;
 use crate::recover::rewrite::trim;
 use crate::recover::simplify::simplify;
@@ -103,12 +104,17 @@ pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
         .collect();
     simplify(&mut arena, &mut all);
     let mut inputs = Inputs::default();
+    inputs
+        .assumptions
+        .extend(kernel.assumptions.iter().cloned());
     for (_, _, statements) in &trees {
         register(kernel, &mut arena, &mut inputs, statements);
     }
+    let mut responses = Responses::default();
     let mut roles: Vec<Role> = Vec::new();
     for (rank, warp, statements) in &trees {
-        let mut lines = lower(kernel, &mut arena, &mut inputs, threads, statements)?;
+        let mut lines = lower(kernel, &mut arena, &mut inputs, shape, statements)?;
+        responses.settle(&mut lines)?;
         if bytes::fill(&mut lines)? {
             inputs.assumptions.insert(bytes::ASSUMPTION.to_owned());
         }
@@ -128,6 +134,9 @@ pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
                 lines,
             }),
         }
+    }
+    if let Some(assumption) = responses.check(ctas)? {
+        inputs.assumptions.insert(assumption.to_owned());
     }
     if arena.looked_ahead {
         inputs.assumptions.insert(OVERTAKEN.to_owned());

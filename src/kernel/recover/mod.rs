@@ -20,6 +20,7 @@ mod ready;
 pub mod recurrence;
 mod registers;
 mod reroll;
+mod responses;
 mod rewrite;
 mod simplify;
 pub mod sketch;

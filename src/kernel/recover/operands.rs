@@ -24,7 +24,8 @@ pub fn read(operation: &Operation) -> Vec<RegisterId> {
 
 fn without_data(synchronization: &Synchronization) -> Vec<Operand> {
     match synchronization {
-        Synchronization::Copy { .. } => Vec::new(),
+        // Which response is read is seen from the waits before.
+        Synchronization::Copy { .. } | Synchronization::ClusterLaunchQuery { .. } => Vec::new(),
         Synchronization::BulkCopy {
             bytes, completion, ..
         } => {

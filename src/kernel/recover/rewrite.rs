@@ -106,7 +106,11 @@ pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
     for line in lines {
         match line {
             Line::Action { action, .. } => match action {
-                Action::Init { object, .. } | Action::Commit { object } => with(&mut object.offset),
+                Action::Init { object, .. }
+                | Action::Commit { object }
+                | Action::Tried { object } => {
+                    with(&mut object.offset);
+                }
                 Action::Wait {
                     object,
                     parity: number,
@@ -140,6 +144,7 @@ pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
                 }
                 Action::ClusterArrive
                 | Action::ClusterWait
+                | Action::Asked
                 | Action::SetMaxRegisters { .. }
                 | Action::Take { .. }
                 | Action::GiveBack { .. }

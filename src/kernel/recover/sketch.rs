@@ -60,6 +60,12 @@ pub enum Action {
     },
     ClusterArrive,
     ClusterWait,
+    /// A mark: cluster launch control is told to answer by this mbarrier. It is taken out when all roles are known.
+    Tried {
+        object: Object,
+    },
+    /// A mark: an answer is read.
+    Asked,
     SetMaxRegisters {
         count: i128,
         increase: bool,

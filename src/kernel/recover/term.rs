@@ -37,6 +37,8 @@ pub enum Atom {
     Phi(u32),
     /// Whether a test of an mbarrier passes. The number is that of the test.
     Test(u32),
+    /// What cluster launch control has answered. The number is that of the question.
+    Response(u32),
     /// A result that nothing is known of.
     Opaque(u32),
 }

@@ -96,6 +96,13 @@ pub enum EventKind {
     },
     ClusterArrive,
     ClusterWait,
+    /// Asks cluster launch control for a cluster that has not begun, for this CTA or all of its cluster.
+    TryCancel {
+        object: TermId,
+        multicast: bool,
+    },
+    /// Looks whether the answer was yes.
+    Query,
     SetMaxRegisters {
         count: TermId,
         increase: bool,
@@ -122,7 +129,9 @@ impl EventKind {
     pub fn terms_mut(&mut self) -> Vec<&mut TermId> {
         match self {
             Self::Init { object, count } => vec![object, count],
-            Self::Invalidate { object } | Self::CopyArrive { object, .. } => vec![object],
+            Self::Invalidate { object }
+            | Self::CopyArrive { object, .. }
+            | Self::TryCancel { object, .. } => vec![object],
             Self::Arrive {
                 object,
                 count,
@@ -150,7 +159,7 @@ impl EventKind {
             Self::BarrierArrive { barrier, threads } => vec![barrier, threads],
             Self::SetMaxRegisters { count, .. } => vec![count],
             Self::TensorAllocate { columns } | Self::TensorDeallocate { columns } => vec![columns],
-            Self::ClusterArrive | Self::ClusterWait => Vec::new(),
+            Self::ClusterArrive | Self::ClusterWait | Self::Query => Vec::new(),
         }
     }
 }
@@ -184,6 +193,8 @@ pub struct Arena {
     /// How many loops and unknowns have been numbered.
     pub loops: LoopId,
     pub opaque: u32,
+    /// How many answers of cluster launch control have been numbered.
+    pub responses: u32,
     /// How many events there were.
     pub events: u64,
     /// Whether a test spares a wait that comes behind other events.

@@ -524,7 +524,9 @@ impl Writer<'_> {
             }
             Action::ClusterArrive => "arrive cluster_bar".to_owned(),
             Action::ClusterWait => "wait cluster_bar".to_owned(),
-            Action::SetMaxRegisters { .. } => return Ok(None),
+            Action::SetMaxRegisters { .. } | Action::Tried { .. } | Action::Asked => {
+                return Ok(None);
+            }
             Action::Take { count } => format!("acquire {} {count}", self.own("registers", rank)),
             Action::GiveBack { count } => {
                 format!("release {} {count}", self.own("registers", rank))

@@ -205,6 +205,8 @@ impl<'a> Expander<'a> {
                 barrier: self.value(barrier)?,
                 threads: self.value(threads)?,
             },
+            // Marks, which are gone by now.
+            Action::Tried { .. } | Action::Asked => return None,
             Action::ClusterArrive => Kind::ClusterArrive,
             Action::ClusterWait => Kind::ClusterWait,
             Action::SetMaxRegisters { count, increase } => Kind::SetMaxRegisters {

@@ -24,10 +24,11 @@ pub fn observe(kernel: &Kernel, launch: &Launch, warp: &WarpTrace) -> Result<Vec
         .iter()
         .try_fold(1_u32, |product, each| product.checked_mul(*each))
         .unwrap_or(u32::MAX);
+    let ctas = launch.cluster.iter().product();
     let mut acts = Vec::new();
     let mut kinds = Vec::new();
     for event in &warp.events {
-        if !kinds_of(event, threads, &mut kinds) {
+        if !kinds_of(event, (threads, ctas), &mut kinds) {
             return Err(format!(
                 "an event at line {} is not followed",
                 line(event.place)
@@ -78,7 +79,7 @@ fn targets(target: Target, mask: Option<u16>, pair: bool) -> Vec<Target> {
 }
 
 /// What an event is; `false` where it cannot be compared.
-fn kinds_of(event: &Event, threads: u32, out: &mut Vec<Kind>) -> bool {
+fn kinds_of(event: &Event, (threads, ctas): (u32, u32), out: &mut Vec<Kind>) -> bool {
     let lanes = i128::from(event.lanes.count_ones());
     let each = 0..event.lanes.count_ones();
     match event.kind {
@@ -117,7 +118,18 @@ fn kinds_of(event: &Event, threads: u32, out: &mut Vec<Kind>) -> bool {
         | EventKind::Invalidate
         | EventKind::Copy { group: true, .. } => {}
         EventKind::Copy { .. } if event.object.is_none() => {}
-        EventKind::Unsupported | EventKind::ClusterLaunchTryCancel { .. } => return false,
+        EventKind::Unsupported => return false,
+        EventKind::ClusterLaunchTryCancel { multicast } => {
+            let Some(at) = target(event) else {
+                return false;
+            };
+            let ranks = if multicast {
+                0..ctas
+            } else {
+                at.rank..at.rank + 1
+            };
+            out.extend(ranks.map(|rank| Kind::Copy(Target { rank, ..at }, Some(16))));
+        }
         EventKind::Wait { .. }
         | EventKind::Init { .. }
         | EventKind::Arrive { .. }

@@ -220,6 +220,8 @@ fn change_action(action: &mut Action, site: &mut usize) -> bool {
         }
         Action::ClusterArrive
         | Action::ClusterWait
+        | Action::Tried { .. }
+        | Action::Asked
         | Action::Take { .. }
         | Action::GiveBack { .. }
         | Action::Launched => false,

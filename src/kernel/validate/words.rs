@@ -114,6 +114,7 @@ pub fn values(
                 first,
                 step,
             } => trips((*relation, *phi, *first, *step), launch, terms)?,
+            Origin::Granted => launch.granted?.into(),
             Origin::Number(number) => number.value(&|atomic| match atomic {
                 Atomic::Input(input) => values.get(*input as usize).copied().flatten(),
                 _ => None,

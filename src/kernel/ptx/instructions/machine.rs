@@ -52,6 +52,10 @@ pub const FORMS: &[(&str, Lower)] = &[
          {.multicast::cluster::all}.b128 [addr], [mbar]",
         try_cancel,
     ),
+    (
+        "clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 p, response",
+        query,
+    ),
 ];
 
 fn fence<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
@@ -117,6 +121,13 @@ fn registers<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
         count,
         increase: m.has("inc"),
     });
+    Ok(())
+}
+
+fn query<'a>(l: &mut Lowering<'_, 'a>, m: &Matched<'_, 'a>) -> Lowered {
+    let result = l.exact(m.operand("p")?, 1)?;
+    let response = l.value(m.operand("response")?, 128)?;
+    l.synchronize(Synchronization::ClusterLaunchQuery { result, response });
     Ok(())
 }
 

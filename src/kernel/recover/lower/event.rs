@@ -2,6 +2,7 @@
 
 use super::Lowerer;
 use super::Result;
+use super::meanings::Meaning;
 use super::refuse;
 use crate::ir::Location;
 use crate::meaning::Domain;
@@ -9,12 +10,21 @@ use crate::recover::launch::is_launch;
 use crate::recover::number::Number;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
+use crate::recover::sketch::Object;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::tree::Event;
 use crate::recover::tree::EventKind;
 use crate::recover::tree::Statement;
+
+/// Where a warp initialises an mbarrier without choosing a lane. The lanes write the same at once; what PTX says of
+/// several initialisations is for one after another.
+const INITIALISED_TOGETHER: &str =
+    "lanes of a warp that initialise one mbarrier at once initialise it once";
+
+/// What a response of cluster launch control writes. Source: PTX ISA, "clusterlaunchcontrol.try_cancel".
+const RESPONSE_BYTES: i128 = 16;
 
 impl Lowerer<'_> {
     /// Up to which of the events that follow one depends on the same choice.
@@ -81,23 +91,46 @@ impl Lowerer<'_> {
             .is_some_and(|number| !self.is_computed(&number))
     }
 
-    /// A condition of the launch in an operand that has no form.
+    /// A condition in an operand that has no form: of the launch if there is one, else of counters.
     pub(super) fn choice_in(&mut self, kind: &EventKind) -> Option<TermId> {
         for term in kind.terms() {
             if self.has_form(term) {
                 continue;
             }
-            for part in self.arena.terms.parts(term) {
-                let decides = self.arena.terms.width_of(part) == 1
-                    && part != term
-                    && self.arena.terms.truth(part).is_none()
-                    && is_launch(part, &self.arena.terms);
-                if decides && self.condition(part).is_some() {
+            let parts: Vec<TermId> = self
+                .arena
+                .terms
+                .parts(term)
+                .into_iter()
+                .filter(|part| {
+                    self.arena.terms.width_of(*part) == 1
+                        && *part != term
+                        && self.arena.terms.truth(*part).is_none()
+                })
+                .collect();
+            let (launch, others): (Vec<_>, Vec<_>) = parts
+                .into_iter()
+                .partition(|part| is_launch(*part, &self.arena.terms));
+            for part in launch {
+                if self.condition(part).is_some() {
+                    return Some(part);
+                }
+            }
+            for part in others {
+                if !self.is_of_state(part) && self.condition(part).is_some() {
                     return Some(part);
                 }
             }
         }
         None
+    }
+
+    /// Whether a term depends on the state of a machine.
+    fn is_of_state(&self, term: TermId) -> bool {
+        self.arena.terms.atoms(term).iter().any(|atom| match atom {
+            Atom::Phi(phi) => !matches!(self.meaning(*phi), Some(Meaning::Number(_))),
+            _ => false,
+        })
     }
 
     pub(super) fn event(&mut self, event: &Event, lines: &mut Vec<Line>) -> Result<()> {
@@ -110,13 +143,12 @@ impl Lowerer<'_> {
         };
         let lanes = i128::from(event.lanes);
         match &event.kind {
-            EventKind::Init { .. } if event.lanes > 1 => {
-                return refuse(
-                    "several lanes initialise one mbarrier: this is undefined",
-                    location,
-                );
-            }
             EventKind::Init { object, count } => {
+                if event.lanes > 1 {
+                    self.inputs
+                        .assumptions
+                        .insert(INITIALISED_TOGETHER.to_owned());
+                }
                 let object = self.object(*object, location)?;
                 let Some(count) = self.constant(*count) else {
                     return refuse(
@@ -239,6 +271,28 @@ impl Lowerer<'_> {
                 let threads = self.operand(*threads, location)?;
                 push(Action::BarrierArrive { barrier, threads });
             }
+            EventKind::TryCancel { object, multicast } => {
+                let object = self.object(*object, location)?;
+                let ranks = if *multicast {
+                    0..self.ctas
+                } else {
+                    object.rank..object.rank.saturating_add(1)
+                };
+                for rank in ranks {
+                    let object = Object {
+                        rank,
+                        ..object.clone()
+                    };
+                    push(Action::Tried {
+                        object: object.clone(),
+                    });
+                    push(Action::Copy {
+                        object,
+                        bytes: Some(Number::constant(RESPONSE_BYTES)),
+                    });
+                }
+            }
+            EventKind::Query => push(Action::Asked),
             EventKind::ClusterArrive => push(Action::ClusterArrive),
             EventKind::ClusterWait => push(Action::ClusterWait),
             EventKind::SetMaxRegisters { count, increase } => {

@@ -19,6 +19,7 @@ use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::meaning::Binary;
 use crate::meaning::Domain;
+use crate::recover::kernel::Shape;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
@@ -44,6 +45,8 @@ pub struct Inputs {
     of_term: BTreeMap<TermId, u32>,
     /// Loops over what the launch fixes, by the condition of their first iteration.
     trips: BTreeMap<TermId, u32>,
+    /// How many clusters are taken over.
+    granted: Option<u32>,
     /// What is taken for granted, in words.
     pub assumptions: BTreeSet<String>,
     /// The parameter words behind each input.
@@ -83,13 +86,17 @@ pub enum Origin {
     },
     /// A number over other inputs.
     Number(Number),
+    /// How many clusters cluster launch control lets this one take over.
+    Granted,
 }
 
 pub struct Lowerer<'a> {
     kernel: &'a Kernel,
     arena: &'a mut Arena,
     pub inputs: &'a mut Inputs,
+    /// Threads per CTA, and CTAs per cluster.
     threads: u32,
+    ctas: u32,
     recurrences: Recurrences,
     meanings: Meanings,
     counts: BTreeMap<u32, Number>,
@@ -127,18 +134,23 @@ pub fn lower(
     kernel: &Kernel,
     arena: &mut Arena,
     inputs: &mut Inputs,
-    threads: u32,
+    shape: Shape,
     statements: &[Statement],
 ) -> Result<Vec<Line>> {
     let mut used = BTreeSet::new();
     needed(statements, arena, &mut used);
     let recurrences = Recurrences::new(&arena.phis, &used, &mut arena.terms);
-    Lowerer::new(kernel, arena, inputs, threads, recurrences).block(statements)
+    Lowerer {
+        threads: shape.threads.iter().product(),
+        ctas: shape.ctas(),
+        ..Lowerer::new(kernel, arena, inputs, recurrences)
+    }
+    .block(statements)
 }
 
 /// Registers the loops of a warp that run on in steps of the grid.
 pub fn register(kernel: &Kernel, arena: &mut Arena, inputs: &mut Inputs, statements: &[Statement]) {
-    Lowerer::new(kernel, arena, inputs, 0, Recurrences::default()).register_loops(statements);
+    Lowerer::new(kernel, arena, inputs, Recurrences::default()).register_loops(statements);
 }
 
 /// The phis that statements need, and those that these need.
@@ -195,14 +207,14 @@ impl<'a> Lowerer<'a> {
         kernel: &'a Kernel,
         arena: &'a mut Arena,
         inputs: &'a mut Inputs,
-        threads: u32,
         recurrences: Recurrences,
     ) -> Self {
         Self {
             kernel,
             arena,
             inputs,
-            threads,
+            threads: 0,
+            ctas: 1,
             recurrences,
             meanings: Meanings::default(),
             counts: BTreeMap::new(),
@@ -346,6 +358,7 @@ impl Lowerer<'_> {
                 Atom::Opaque(_) => {
                     return "a value that is read from memory or not followed".to_owned();
                 }
+                Atom::Response(_) => return "what cluster launch control answers".to_owned(),
                 Atom::Test(_) => return "whether a test of an mbarrier passes".to_owned(),
                 Atom::Phi(phi) if self.meaning(*phi).is_none() => {
                     return "what a loop carries, for which no form was found".to_owned();

@@ -28,6 +28,24 @@ use crate::recover::term::TermId;
 /// The largest step of a loop's counter that is tried as one that does not wrap around.
 const MOST_STEP: i128 = 1 << 16;
 
+impl Inputs {
+    /// The number of clusters that are taken over.
+    pub(super) fn granted(&mut self) -> u32 {
+        if let Some(number) = self.granted {
+            return number;
+        }
+        let number = self.add(
+            "granted".to_owned(),
+            "clusters that cluster launch control lets this one take over".to_owned(),
+            BTreeSet::new(),
+            (0, MOST),
+            Origin::Granted,
+        );
+        self.granted = Some(number);
+        number
+    }
+}
+
 impl Lowerer<'_> {
     /// A term as an integer, also where it depends on the state of a machine.
     pub(super) fn number_or_state(&mut self, term: TermId) -> Option<Number> {
@@ -227,7 +245,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// A number without quotients and remainders that are known at this point.
+    /// A number without quotients, remainders and choices that are known at this point.
     fn simpler(&self, number: Number) -> Number {
         let simple = number.replaced(&|atomic| match atomic {
             Atomic::Quotient(inner, divisor) => {
@@ -247,6 +265,20 @@ impl Lowerer<'_> {
                     Some(inner)
                 } else {
                     inner.remainder(*divisor)
+                }
+            }
+            Atomic::Minimum(a, b) | Atomic::Maximum(a, b) => {
+                let (a, b) = (self.simpler((**a).clone()), self.simpler((**b).clone()));
+                let smaller = matches!(atomic, Atomic::Minimum(..));
+                let more = b.minus(&a)?;
+                if self.is_natural(&more) {
+                    Some(if smaller { a } else { b })
+                } else if self.is_natural(&more.times(-1)?) {
+                    Some(if smaller { b } else { a })
+                } else if smaller {
+                    Some(Number::minimum(a, b))
+                } else {
+                    Some(Number::maximum(a, b))
                 }
             }
             _ => None,

@@ -38,6 +38,9 @@ impl Lowerer<'_> {
         if let Some(truth) = self.arena.terms.truth(goes_on) {
             return (!truth).then(Number::default);
         }
+        if let Some(trips) = self.by_responses(goes_on, id) {
+            return Some(trips);
+        }
         if let Some(Condition::AtLeastZero(left)) = self.by_trips(goes_on) {
             // `trips - index - ahead - 1 >= 0`.
             let all = left
@@ -86,6 +89,38 @@ impl Lowerer<'_> {
                 self.holds_for(&condition, id)
             }
         }
+    }
+
+    /// A loop that goes on while cluster launch control answers yes: on the answer of this iteration, or of the one before.
+    fn by_responses(&mut self, goes_on: TermId, id: LoopId) -> Option<Number> {
+        let is_answer = |lowerer: &Self, term: TermId| {
+            matches!(
+                lowerer.arena.terms.node(term),
+                Node::Atom(Atom::Response(_))
+            )
+        };
+        let more = if is_answer(self, goes_on) {
+            0
+        } else {
+            let atoms = self.arena.terms.atoms(goes_on);
+            let [Atom::Phi(phi)] = *atoms else {
+                return None;
+            };
+            let record = self.arena.phis[phi as usize].clone();
+            if record.in_loop != id {
+                return None;
+            }
+            let terms = &mut self.arena.terms;
+            let [first, next] = [record.first, record.next].map(|value| {
+                terms.substitute(goes_on, &|atom| (atom == Atom::Phi(phi)).then_some(value))
+            });
+            if self.arena.terms.truth(first) != Some(true) || !is_answer(self, next) {
+                return None;
+            }
+            1
+        };
+        let granted = Number::of(Atomic::Input(self.inputs.granted()));
+        granted.plus(&Number::constant(more))
     }
 
     pub(super) fn clipped(&self, number: Number) -> Number {

@@ -245,11 +245,26 @@ impl Walker<'_> {
                     EventKind::TensorDeallocate { columns: terms[0] }
                 });
             }
-            Synchronization::ClusterLaunchTryCancel { .. } => {
-                return refuse(
-                    "work that is taken over from later clusters is not followed",
-                    location,
-                );
+            Synchronization::ClusterLaunchTryCancel {
+                address, multicast, ..
+            } => {
+                if mask.count_ones() != 1 {
+                    return refuse("several lanes try to take over a cluster", location);
+                }
+                let multicast = *multicast;
+                self.emit(&[*address], mask, path, out, location, |terms| {
+                    EventKind::TryCancel {
+                        object: terms[0],
+                        multicast,
+                    }
+                });
+            }
+            Synchronization::ClusterLaunchQuery { result, .. } => {
+                self.whole(mask, path, "a response of cluster launch control", location)?;
+                *self.responses += 1;
+                let term = self.terms.atom(Atom::Response(*self.responses), 1);
+                self.set(*result, Value::Uniform(term), mask, path);
+                self.emit(&[], mask, path, out, location, |_| EventKind::Query);
             }
             Synchronization::SetMaxRegisters { count, increase } => {
                 self.whole(mask, path, "setmaxnreg", location)?;

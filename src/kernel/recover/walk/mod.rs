@@ -10,6 +10,7 @@
 //! or is refused.
 
 mod events;
+mod once;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -116,6 +117,7 @@ struct Walker<'a> {
     tests: &'a mut Vec<Test>,
     loops: &'a mut LoopId,
     opaque: &'a mut u32,
+    responses: &'a mut u32,
     /// How many events there were, and whether a test spares a wait that comes behind others.
     events: &'a mut u64,
     looked_ahead: &'a mut bool,
@@ -147,6 +149,7 @@ pub fn walk(
         tests: &mut arena.tests,
         loops: &mut arena.loops,
         opaque: &mut arena.opaque,
+        responses: &mut arena.responses,
         events: &mut arena.events,
         looked_ahead: &mut arena.looked_ahead,
         place,
@@ -948,8 +951,10 @@ impl Walker<'_> {
                 );
             }
             let Some(end) = self.gathered(frame.continues) else {
-                // The body is executed at most once.
-                return refuse("a loop is never repeated", location);
+                return match self.once(natural, &path, out, depth)? {
+                    Some(left) => Ok(left),
+                    None => refuse("a loop is never repeated", location),
+                };
             };
             let mut again = false;
             for (register, numbers) in &phis {
@@ -975,6 +980,11 @@ impl Walker<'_> {
             }
             if again {
                 continue;
+            }
+            if self.ends_when_repeated(&body, &phis)
+                && let Ok(Some(left)) = self.once(natural, &path, out, depth)
+            {
+                return Ok(left);
             }
             let left = self.gathered(frame.breaks);
             out.push(Statement::Loop {

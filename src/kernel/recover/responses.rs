@@ -1,0 +1,198 @@
+//! Responses of cluster launch control: whether every warp that asks for them reads the same ones.
+//!
+//! A warp tries again and again to take over a cluster that has not begun. Each response comes by an mbarrier of a ring; the
+//! warps that read it wait for that phase first. How many clusters are taken over is one unknown, `granted`, of all warps:
+//!
+//! ```text
+//! warp 0: for i in 0..granted + 1 { try, told of full[i % S] }
+//! warp 1: for i in 0..granted + 1 { wait full[i % S] (i / S % 2); asks }
+//! ```
+//!
+//! That this is so is checked in the lowered lines: one warp tries, for all CTAs of the cluster, once in each iteration of one
+//! loop; the others ask once in each iteration of one loop, behind a wait for the phase of that iteration.
+
+use std::collections::BTreeSet;
+
+use crate::ir::Location;
+use crate::ir::VariableId;
+use crate::recover::number::Atomic;
+use crate::recover::number::Number;
+use crate::recover::sketch::Action;
+use crate::recover::sketch::Line;
+use crate::recover::sketch::Object;
+use crate::recover::tree::Obstacle;
+
+/// What is taken for granted.
+const ASSUMPTION: &str = "a response of cluster launch control stays in shared memory until every warp that waits for it has read it";
+
+/// Mbarriers at equal distances, which rounds take in turn.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Ring {
+    variable: VariableId,
+    first: i128,
+    distance: i128,
+    stages: i128,
+}
+
+/// What the roles of a kernel do with responses.
+#[derive(Debug, Default)]
+pub struct Responses {
+    tried: BTreeSet<Ring>,
+    /// The CTAs that are told, and how many roles try.
+    told: BTreeSet<u32>,
+    trying: u32,
+    /// The rings that are waited for before a warp asks, any of which may be the right one.
+    asked: Vec<(BTreeSet<Ring>, Location)>,
+}
+
+impl Responses {
+    /// Takes note of what a role does with responses, and takes the marks of that out of its lines.
+    pub fn settle(&mut self, lines: &mut Vec<Line>) -> Result<(), Obstacle> {
+        let mut loops = 0;
+        self.block(lines, None, 0, &mut loops)
+    }
+
+    /// Whether what all roles do fits together; the assumption if there are responses.
+    pub fn check(&self, ctas: u32) -> Result<Option<&'static str>, Obstacle> {
+        if self.tried.is_empty() && self.asked.is_empty() {
+            return Ok(None);
+        }
+        let place = self
+            .asked
+            .first()
+            .map(|(_, location)| location.clone())
+            .unwrap_or_default();
+        if self.trying != 1 || self.told.len() != ctas as usize {
+            return refuse(
+                "not one warp takes over clusters for all CTAs of its own: their responses may differ",
+                &place,
+            );
+        }
+        match self
+            .asked
+            .iter()
+            .find(|(rings, _)| rings.is_disjoint(&self.tried))
+        {
+            Some((_, location)) => refuse(
+                "a response of cluster launch control is read without a wait for the round that it is of",
+                location,
+            ),
+            None => Ok(Some(ASSUMPTION)),
+        }
+    }
+
+    fn block(
+        &mut self,
+        lines: &mut Vec<Line>,
+        index: Option<u32>,
+        depth: u32,
+        loops: &mut u32,
+    ) -> Result<(), Obstacle> {
+        let mut waited = BTreeSet::new();
+        let (mut asks, mut tries) = (false, BTreeSet::new());
+        for line in &mut *lines {
+            match line {
+                Line::Action { action, location } => match (action, index) {
+                    (Action::Wait { object, parity }, Some(index)) => {
+                        waited.extend(
+                            ring(object, index).filter(|ring| is_round(ring, parity, index)),
+                        );
+                    }
+                    (Action::Asked, Some(_)) if depth == 1 && !asks => {
+                        asks = true;
+                        self.asked.push((waited.clone(), location.clone()));
+                    }
+                    (Action::Tried { object }, Some(index))
+                        if depth == 1 && tries.insert(object.rank) =>
+                    {
+                        let Some(ring) = ring(object, index) else {
+                            return refuse(
+                                "the mbarriers of responses of cluster launch control are not used in turn",
+                                location,
+                            );
+                        };
+                        self.tried.insert(ring);
+                    }
+                    (Action::Asked | Action::Tried { .. }, _) => {
+                        return refuse(
+                            "cluster launch control is used elsewhere than once in each iteration of a loop",
+                            location,
+                        );
+                    }
+                    _ => {}
+                },
+                Line::For { index, body, .. } => {
+                    self.block(body, Some(*index), depth + 1, loops)?;
+                }
+                Line::If {
+                    then, otherwise, ..
+                } => {
+                    // Inside of a loop, what is done under a condition is not done in every iteration.
+                    let inside = if index.is_some() { depth + 1 } else { depth };
+                    for side in [then, otherwise] {
+                        self.block(side, None, inside, loops)?;
+                    }
+                }
+                Line::Let { .. } | Line::Assign { .. } | Line::Return => {}
+            }
+        }
+        if asks || !tries.is_empty() {
+            *loops += 1;
+            if *loops > 1 {
+                return refuse(
+                    "a warp uses cluster launch control in several loops",
+                    &Location::default(),
+                );
+            }
+        }
+        if !tries.is_empty() {
+            self.trying += 1;
+            self.told.extend(tries);
+        }
+        lines.retain(|line| {
+            !matches!(
+                line,
+                Line::Action {
+                    action: Action::Asked | Action::Tried { .. },
+                    ..
+                }
+            )
+        });
+        Ok(())
+    }
+}
+
+/// The ring of which an object is the one of round `index`.
+fn ring(object: &Object, index: u32) -> Option<Ring> {
+    let mut parts = object.offset.parts.iter();
+    let (distance, stages) = match (parts.next(), parts.next()) {
+        (None, _) => (0, 1),
+        (Some((Atomic::Remainder(inner, stages), distance)), None)
+            if **inner == Number::of(Atomic::Index(index)) =>
+        {
+            (*distance, *stages)
+        }
+        _ => return None,
+    };
+    Some(Ring {
+        variable: object.variable,
+        first: object.offset.constant,
+        distance,
+        stages,
+    })
+}
+
+/// Whether a wait is for the phase of round `index`.
+fn is_round(ring: &Ring, parity: &Number, index: u32) -> bool {
+    let expected = Number::of(Atomic::Index(index))
+        .divided(ring.stages)
+        .and_then(|round| round.remainder(2));
+    expected.as_ref() == Some(parity)
+}
+
+fn refuse<T>(reason: &str, location: &Location) -> Result<T, Obstacle> {
+    Err(Obstacle {
+        reason: reason.to_owned(),
+        location: location.clone(),
+    })
+}
