@@ -17,6 +17,7 @@ pub mod recurrence;
 mod reroll;
 mod responses;
 mod rewrite;
+mod scope;
 mod simplify;
 pub mod sketch;
 pub mod slice;
