@@ -372,3 +372,65 @@ fn a_phase_that_begins_to_flip_in_the_second_round() {
     }
     ");
 }
+
+/// The ring of the one tile goes on behind it, where its count has to be known still.
+#[test]
+fn a_count_of_rounds_is_declared_before_what_goes_on_with_it() {
+    let kernel = "gpu.module @m {
+  cuda.kernel @k(%n: i32, %m: i32) attributes {nvvm.reqntid = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %no = arith.constant false
+    %ticks = arith.constant 10000000 : i32
+    %smem = cute.memref.alloca() : !cute.memref<i64, smem, align<8>, \"1:1\">
+    %at = cute.get_iter(%smem) : !cute.memref<i64, smem, align<8>, \"1:1\">
+    %p = builtin.unrealized_conversion_cast %at : !cute.ptr<i64, smem, align<8>> to !llvm.ptr<3>
+    %tid = nvvm.read.ptx.sreg.tid.x : i32
+    %first = arith.cmpi eq, %tid, %c0 : i32
+    scf.if %first {
+      nvvm.mbarrier.init %p, %c1 : !llvm.ptr<3>, i32
+    }
+    nvvm.barrier
+    %any = arith.cmpi slt, %c0, %n : i32
+    %r:2 = scf.while (%h = %c0, %valid = %any) : (i32, i1) -> (i32, i1) {
+      scf.condition(%valid) %h, %valid : i32, i1
+    } do {
+    ^bb0(%h: i32, %v: i1):
+      %e = scf.for %i = %c0 to %m step %c1 iter_args(%g = %h) -> (i32)  : i32 {
+        %x = scf.for %k = %c0 to %n step %c1 iter_args(%f = %g) -> (i32)  : i32 {
+          nvvm.mbarrier.try_wait.parity %p, %f, %ticks : !llvm.ptr<3>, i32, i32
+          %y = arith.xori %f, %c1 : i32
+          scf.yield %y : i32
+        }
+        scf.yield %x : i32
+      }
+      scf.yield %e, %no : i32, i1
+    }
+    nvvm.mbarrier.try_wait.parity %p, %r#0, %ticks : !llvm.ptr<3>, i32, i32
+    return
+  }
+}
+";
+    let found = text(kernel);
+    let role = found.split("role ").nth(1);
+    insta::assert_snapshot!(role.unwrap_or(&found), @r"
+    warp0 warp {
+        sync cta_bar[0] 64  // line 15
+        var rounds0 = 0
+        if n >= 1 {  // line 18
+            rounds0 = 0
+            for i in 0..m {  // line 21
+                for j in 0..n {  // line 22
+                    wait smem_0 (rounds0 % 2)  // line 23
+                    rounds0 = rounds0 + 1
+                }
+            }
+        }
+        if n >= 1 {  // line 31
+            wait smem_0 (rounds0 % 2)  // line 31
+        } else {
+            wait smem_0 0  // line 31
+        }
+    }
+    ");
+}

@@ -14,6 +14,7 @@ use crate::recover::reroll::reroll;
 use crate::recover::responses::Responses;
 use crate::recover::rewrite::renumber;
 use crate::recover::rewrite::trim;
+use crate::recover::scope::declare;
 use crate::recover::simplify::simplify;
 use crate::recover::sketch::Role;
 use crate::recover::slice::Slice;
@@ -122,6 +123,7 @@ pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
         // Numbers of loops that no tree has.
         let mut next = arena.loops;
         reroll(&mut lines, &mut next);
+        declare(&mut lines);
         renumber(&mut lines);
         match roles
             .iter_mut()

@@ -22,6 +22,7 @@ mod registers;
 mod reroll;
 mod responses;
 mod rewrite;
+mod scope;
 mod simplify;
 pub mod sketch;
 pub mod slice;

@@ -1,0 +1,110 @@
+//! Variables that are used behind the block that declares them: they are declared before it.
+//!
+//! A loop below a condition declares the count of its rounds. What comes behind, below the same condition, may go on with it.
+//! On the other ways the variable is 0 and nobody looks at it.
+
+use std::collections::BTreeSet;
+
+use crate::recover::number::Atomic;
+use crate::recover::number::Number;
+use crate::recover::rewrite::numbers;
+use crate::recover::sketch::Line;
+
+/// Declares variables where all of their uses see them.
+pub fn declare(lines: &mut Vec<Line>) {
+    let mut free = BTreeSet::new();
+    collect(lines, &mut BTreeSet::new(), &mut free);
+    for variable in free {
+        let place = lines
+            .iter()
+            .position(|line| declares(line, variable))
+            .unwrap_or(0);
+        assign(lines, variable);
+        let value = Number::constant(0);
+        lines.insert(place, Line::Let { variable, value });
+    }
+}
+
+/// The variables that are used where they are not declared.
+fn collect(lines: &[Line], scope: &mut BTreeSet<u32>, free: &mut BTreeSet<u32>) {
+    for line in lines {
+        let mut used = BTreeSet::new();
+        match line {
+            Line::Action { .. } => {
+                let mut copy = [line.clone()];
+                numbers(&mut copy, &mut |number| uses(number, &mut used));
+            }
+            Line::For { count, body, .. } => {
+                uses(count, &mut used);
+                collect(body, &mut scope.clone(), free);
+            }
+            Line::If {
+                condition,
+                then,
+                otherwise,
+                ..
+            } => {
+                condition.each(&mut |number| uses(number, &mut used));
+                collect(then, &mut scope.clone(), free);
+                collect(otherwise, &mut scope.clone(), free);
+            }
+            Line::Let { variable, value } => {
+                uses(value, &mut used);
+                free.extend(used.difference(scope));
+                scope.insert(*variable);
+                continue;
+            }
+            Line::Assign { variable, value } => {
+                uses(value, &mut used);
+                used.insert(*variable);
+            }
+            Line::Return => {}
+        }
+        free.extend(used.difference(scope));
+    }
+}
+
+fn uses(number: &Number, used: &mut BTreeSet<u32>) {
+    number.each(&mut |atomic| {
+        if let Atomic::Variable(variable) = atomic {
+            used.insert(*variable);
+        }
+    });
+}
+
+/// Whether a variable is declared in a line or below it.
+fn declares(line: &Line, wanted: u32) -> bool {
+    match line {
+        Line::Let { variable, .. } => *variable == wanted,
+        Line::For { body, .. } => body.iter().any(|line| declares(line, wanted)),
+        Line::If {
+            then, otherwise, ..
+        } => then
+            .iter()
+            .chain(otherwise)
+            .any(|line| declares(line, wanted)),
+        _ => false,
+    }
+}
+
+/// Makes declarations of a variable assignments.
+fn assign(lines: &mut [Line], wanted: u32) {
+    for line in lines {
+        match line {
+            Line::Let { variable, value } if *variable == wanted => {
+                *line = Line::Assign {
+                    variable: wanted,
+                    value: value.clone(),
+                };
+            }
+            Line::For { body, .. } => assign(body, wanted),
+            Line::If {
+                then, otherwise, ..
+            } => {
+                assign(then, wanted);
+                assign(otherwise, wanted);
+            }
+            _ => {}
+        }
+    }
+}
