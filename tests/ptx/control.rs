@@ -112,10 +112,10 @@ fn counting_up_from_a_negative_number() {
         @%p2 bra ROUND;
         DONE:
         bar.sync 1, 64;";
-    insta::assert_snapshot!(hand_written(64, code), @"
+    insta::assert_snapshot!(hand_written(64, code), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823, p_m in 0..=1073741823 and schedule: all 7 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823, p_m in 0..=1073741823 and schedule: all 47 obligations of the order rule hold
     --- stderr
     ");
 }
@@ -336,10 +336,10 @@ fn arrives_ahead(arrival: &str, left: u32) -> String {
 #[test]
 fn a_predicate_of_one_lane_and_of_the_launch() {
     let without = "mbarrier.arrive.shared::cta.b64 _, [%r2];";
-    insta::assert_snapshot!(arrives_ahead(without, 1), @"
+    insta::assert_snapshot!(arrives_ahead(without, 1), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 237 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 212 obligations of the order rule hold
     --- stderr
     ");
     insta::assert_snapshot!(arrives_ahead(without, 2), @"
@@ -350,10 +350,10 @@ fn a_predicate_of_one_lane_and_of_the_launch() {
     ");
     // What the arrival gives is not used.
     let with = "mbarrier.arrive.shared.b64 %rd1, [%r2];";
-    insta::assert_snapshot!(arrives_ahead(with, 1), @"
+    insta::assert_snapshot!(arrives_ahead(with, 1), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 237 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 212 obligations of the order rule hold
     --- stderr
     ");
     insta::assert_snapshot!(arrives_ahead(with, 2), @"

@@ -199,10 +199,10 @@ fn a_step_of_four() {
         add.u32 %r3, %r3, 4;
         setp.lt.u32 %p1, %r3, %r1;
         @%p1 bra L;";
-    insta::assert_snapshot!(check(64, ".param .u32 n", code), @"
+    insta::assert_snapshot!(check(64, ".param .u32 n", code), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n_over_4_up in 0..=268435456 and schedule: all 21 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n_over_4_up in 0..=268435456 and schedule: all 10 obligations of the order rule hold
     --- stderr
     ");
 }

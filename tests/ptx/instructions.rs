@@ -235,10 +235,10 @@ fn copies_to_several_ctas() {
     }
     --- stderr
     ");
-    insta::assert_snapshot!(run(multicast(3), &["check", "-q"]), @"
+    insta::assert_snapshot!(run(multicast(3), &["check", "-q"]), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 36 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 18 obligations of the order rule hold
     --- stderr
     ");
     insta::assert_snapshot!(run(multicast(1), &["check", "-q"]), @"
@@ -309,10 +309,10 @@ fn copies_with_unequal_shares() {
     }
     --- stderr
     ");
-    insta::assert_snapshot!(run(kernel(1), &["check", "-q"]), @"
+    insta::assert_snapshot!(run(kernel(1), &["check", "-q"]), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 41 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all 18 obligations of the order rule hold
     --- stderr
     ");
     insta::assert_snapshot!(run(kernel(2), &["check", "-q"]), @"

@@ -50,11 +50,12 @@ fn nothing_to_say() {
 fn initialised_in_a_role() {
     let code = "bar.sync 0;\n@!%p2 bra E;\nsetp.ne.u32 %p4, %r1, 32;\n@%p4 bra E;\n\
                 mbarrier.init.shared.b64 [b], 64;\nE:\nbar.sync 0;\n";
-    insta::assert_snapshot!(lint(&format!("{code}{ARRIVE}{WAIT}")), @"
+    insta::assert_snapshot!(lint(&format!("{code}{ARRIVE}{WAIT}")), @r"
     exit 1
     --- stdout
     kernel.ptx:kernel: init-in-role: line 20: `b_bar` is initialised in a branch, or after the first barrier of all threads
       hint: initialise at top level in one thread, before a barrier of all threads
+      PTX ISA: mbarrier.init (warplock explain init-in-role)
     --- stderr
     ");
 }
@@ -77,11 +78,12 @@ fn never_initialised() {
 
 #[test]
 fn a_cta_barrier_in_a_role() {
-    insta::assert_snapshot!(lint("@%p2 bra E;\nbar.sync 0;\nE:\n"), @"
+    insta::assert_snapshot!(lint("@%p2 bra E;\nbar.sync 0;\nE:\n"), @r"
     exit 1
     --- stdout
     kernel.ptx:kernel: cta-barrier-in-role: line 17: not every warp comes to this barrier of all threads equally often: warp 1 otherwise than warp 0
       hint: inside a role, use a named barrier with the role's thread count
+      PTX ISA: bar, barrier (warplock explain cta-barrier-in-role)
     --- stderr
     ");
     assert_eq!(
@@ -93,11 +95,12 @@ fn a_cta_barrier_in_a_role() {
 #[test]
 fn more_arrivals_expected_than_threads() {
     let few = INIT.replace("64;", "128;");
-    insta::assert_snapshot!(lint(&format!("{few}bar.sync 0;\n{ARRIVE}{WAIT}")), @"
+    insta::assert_snapshot!(lint(&format!("{few}bar.sync 0;\n{ARRIVE}{WAIT}")), @r"
     exit 1
     --- stdout
     kernel.ptx:kernel: arrival-count: line 20: `b_bar` expects 128 arrivals, but 64 threads arrive
       hint: initialise it with the number of threads that arrive in each phase
+      PTX ISA: mbarrier.init; for named barriers: bar, barrier (warplock explain arrival-count)
     --- stderr
     ");
     assert_eq!(
@@ -120,11 +123,12 @@ fn a_commit_outside_an_elected_lane() {
              bra X;\nR:\n{WAIT}X:\n"
         )
     };
-    insta::assert_snapshot!(lint(&commit(32, "")), @"
+    insta::assert_snapshot!(lint(&commit(32, "")), @r"
     exit 1
     --- stdout
     kernel.ptx:kernel: commit-by-warp: line 21: 32 lanes commit, and each arrives once for it
       hint: commit in the one thread that has issued the multiplications: `elect.sync`
+      PTX ISA: tcgen05.commit (warplock explain commit-by-warp)
     --- stderr
     ");
     assert_eq!(
@@ -142,11 +146,12 @@ fn freed_without_a_barrier() {
              tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r2, 64;\nD:\n"
         )
     };
-    insta::assert_snapshot!(lint(&kernel("")), @"
+    insta::assert_snapshot!(lint(&kernel("")), @r"
     exit 1
     --- stdout
     kernel.ptx:kernel: dealloc-without-barrier: line 22: tensor memory is freed with no barrier between it and those who read it
       hint: put a barrier of everybody who uses it before the deallocation
+      PTX ISA: tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit (warplock explain dealloc-without-barrier)
     --- stderr
     ");
     assert_eq!(rules(&kernel("bar.sync 0;\n")), ["nothing found"]);
@@ -154,11 +159,12 @@ fn freed_without_a_barrier() {
 
 #[test]
 fn barriers_that_the_hardware_does_not_have() {
-    insta::assert_snapshot!(lint("bar.sync 16, 64;\n"), @"
+    insta::assert_snapshot!(lint("bar.sync 16, 64;\n"), @r"
     exit 1
     --- stdout
     kernel.ptx:kernel: barrier-id: line 16: `bar.sync`: the barrier may be other than 0 to 15
       hint: a CTA has 16 named barriers
+      PTX ISA: bar, barrier (warplock explain barrier-id)
     --- stderr
     ");
     assert_eq!(rules("bar.sync 1, 48;\n"), ["barrier-count"]);
@@ -170,13 +176,15 @@ fn roles_with_different_trip_counts() {
     let folder = Folder::new();
     folder.file("kernel.ptx", kernel("hopper_gemm.ptx"));
     let lint = |entry: &str| folder.run(&["lint", "kernel.ptx", "--entry", entry]);
-    insta::assert_snapshot!(lint("hopper_gemm_multiplies_half_the_steps"), @"
+    insta::assert_snapshot!(lint("hopper_gemm_multiplies_half_the_steps"), @r"
     exit 1
     --- stdout
     kernel.ptx:hopper_gemm_multiplies_half_the_steps: trip-counts: hopper_gemm.cu:74 (line 1080): the loops around this wait for `full_bar` do not run as often as those around the arrivals at hopper_gemm.cu:56
       hint: let both roles compute their trip counts from the same bounds
+      PTX ISA: Phase of the mbarrier object (warplock explain trip-counts)
     kernel.ptx:hopper_gemm_multiplies_half_the_steps: trip-counts: hopper_gemm.cu:55 (line 1298): the loops around this wait for `empty_bar` do not run as often as those around the arrivals at hopper_gemm.cu:80
       hint: let both roles compute their trip counts from the same bounds
+      PTX ISA: Phase of the mbarrier object (warplock explain trip-counts)
     --- stderr
     ");
     assert_eq!(named(&lint("hopper_gemm")), ["nothing found"]);
@@ -237,11 +245,12 @@ fn barriers_to_which_too_many_come() {
 
 #[test]
 fn a_barrier_that_part_of_a_warp_skips() {
-    insta::assert_snapshot!(lint("@%p1 bra E;\nbar.sync 0;\nE:\nst.shared.u32 [t], %r1;\n"), @"
+    insta::assert_snapshot!(lint("@%p1 bra E;\nbar.sync 0;\nE:\nst.shared.u32 [t], %r1;\n"), @r"
     exit 1
     --- stdout
     kernel.ptx:kernel: not-together: line 17: `bar.sync`: only some lanes of the warp come to this barrier, which is `.aligned`: that is undefined
       hint: where lanes or warps are missing that have to carry an instruction out with the others, what happens is undefined
+      PTX ISA: the `.aligned` forms: wgmma, setmaxnreg, tcgen05, barrier (warplock explain not-together)
     --- stderr
     ");
 }

@@ -48,7 +48,7 @@ fn loops_that_end_in_other_ways() {
     exits.ptx:breaks_later: deadlock: REFUTED at param_2 = 2, param_3 = 0: nobody arrives at full_bar[1], for which warps1_2[0] waits (line 517): warp0 never arrives, only at other elements
     exits.ptx:returns_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all 28 obligations of the cut rule hold
     exits.ptx:returns_later: deadlock: REFUTED at param_2 = 1, param_3 = 0: nobody arrives at full_bar[0], for which warps1_2[0] waits (line 1073): warp0 never arrives, because `if 0 < param_2 && !(param_3 == 0)` (line 958) does not hold for it
-    exits.ptx:least_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all 490 obligations of the order rule hold
+    exits.ptx:least_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all 482 obligations of the order rule hold
     exits.ptx:least_or_most: deadlock: REFUTED at param_2 = 0, param_3 = 1: nobody arrives at full_bar[0], for which warps1_2[0] waits (line 1602): warp0 never arrives, because `if 0 < param_2 && 0 < param_3` (line 1494) does not hold for it
     exits.ptx:down_: deadlock: PROVED for every param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, pattern at_param_0 and schedule, assuming ctaid_x < nctaid_x, param_3 * nctaid_x < param_3 + 4294967296: all 21 obligations of the cut rule hold
     exits.ptx:down_where_not: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {}: nobody arrives at full_bar[0], for which warps1_2[0] waits (line 2193): warp0 never arrives, because `for i in row(at_param_0, ctaid_x) descending` (line 2081) makes no trip
@@ -381,16 +381,16 @@ fn a_wait_where_another_loop_begins() {
             ),
         )
     };
-    insta::assert_snapshot!(turns("xor.b32 %r3, %r3, 1;", ""), @"
+    insta::assert_snapshot!(turns("xor.b32 %r3, %r3, 1;", ""), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 154 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 106 obligations of the order rule hold
     --- stderr
     ");
-    insta::assert_snapshot!(turns("xor.b32 %r3, %r3, 1;", "nanosleep.u32 20;"), @"
+    insta::assert_snapshot!(turns("xor.b32 %r3, %r3, 1;", "nanosleep.u32 20;"), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 154 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 106 obligations of the order rule hold
     --- stderr
     ");
     insta::assert_snapshot!(turns("bar.sync 0;", ""), @"

@@ -649,10 +649,10 @@ fn two_tests_of_one_mbarrier() {
 
 #[test]
 fn tiles_that_are_loaded_one_ahead() {
-    insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead"), @"
+    insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead"), @r"
     exit 0
     --- stdout
-    persistent.ptx: deadlock: PROVED for every param_1_per_cta in 0..=1073741823 and schedule: all 146 obligations of the order rule hold
+    persistent.ptx: deadlock: PROVED for every param_1_per_cta in 0..=1073741823 and schedule: all 116 obligations of the order rule hold
     --- stderr
     ");
     insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead_no_first"), @"
@@ -671,10 +671,10 @@ fn tiles_that_are_loaded_one_ahead() {
 
 #[test]
 fn rows_that_are_handed_on() {
-    insta::assert_snapshot!(check("persistent.ptx", "rows_handed_on"), @"
+    insta::assert_snapshot!(check("persistent.ptx", "rows_handed_on"), @r"
     exit 0
     --- stdout
-    persistent.ptx: deadlock: PROVED for every param_2_per_cta in 0..=1073741823 and schedule: all 259 obligations of the order rule hold
+    persistent.ptx: deadlock: PROVED for every param_2_per_cta in 0..=1073741823 and schedule: all 183 obligations of the order rule hold
     --- stderr
     ");
     insta::assert_snapshot!(check("persistent.ptx", "rows_handed_on_one_more"), @"

@@ -211,17 +211,17 @@ fn turns(asked: &str, last: &str) -> String {
 #[test]
 fn disjunctions_of_what_moves() {
     let nested = "or.b32 %r9, %r2, 0;\nor.b32 %r10, %r9, %r5;\nsetp.eq.s32 %p5, %r10, 0;";
-    insta::assert_snapshot!(turns(nested, "lt"), @"
+    insta::assert_snapshot!(turns(nested, "lt"), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 261 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 185 obligations of the order rule hold
     --- stderr
     ");
     let sign = "sub.s32 %r9, 0, %r5;\nneg.s32 %r11, %r2;\nor.b32 %r10, %r9, %r11;\nsetp.ge.s32 %p5, %r10, 0;";
-    insta::assert_snapshot!(turns(sign, "lt"), @"
+    insta::assert_snapshot!(turns(sign, "lt"), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 97 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 73 obligations of the order rule hold
     --- stderr
     ");
     // The other way round, the first warp waits in its first round.

@@ -362,11 +362,9 @@ fn a_phase_that_begins_to_flip_in_the_second_round() {
         for i in 0..n {  // line 15
             if i >= 1 {  // line 22
                 wait smem_0 ((rounds0 + 1) % 2)  // line 22
+                rounds0 = rounds0 + 1
             } else {
                 wait smem_0 (rounds0 % 2)  // line 22
-            }
-            if i >= 1 {
-                rounds0 = rounds0 + 1
             }
         }
     }
@@ -425,8 +423,6 @@ fn a_count_of_rounds_is_declared_before_what_goes_on_with_it() {
                     rounds0 = rounds0 + 1
                 }
             }
-        }
-        if n >= 1 {  // line 31
             wait smem_0 (rounds0 % 2)  // line 31
         } else {
             wait smem_0 0  // line 31

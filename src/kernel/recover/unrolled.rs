@@ -5,8 +5,8 @@
 //! `for i in 0..n { wait b[i % 2] i / 2 % 2 }`.
 //!
 //! What is guessed for a number of the body is put back in for each copy, and has to be the number there. So the two
-//! texts are the same program. Variables that count rounds move on with each copy then. A body that does the same several times is left as it is, unless rounds are left over:
-//! the author wrote it like that.
+//! texts are the same program. Variables that count rounds move on with each copy then. A body that does the same several
+//! times, or the same to several barriers, is left as it is unless rounds are left over: the author wrote it like that.
 
 use crate::recover::alike::every;
 use crate::recover::alike::listed;
@@ -114,7 +114,8 @@ fn counted(body: &[Line]) -> Vec<(u32, i128)> {
     all
 }
 
-/// Loops over one copy of what a body holds several copies of, and whether the copies differ.
+/// Loops over one copy of what a body holds several copies of, and whether the copies differ by the index of the loop. Where
+/// they do not, as where a body does the same to two barriers, only rounds that are left over show that it was unrolled.
 fn rolled(line: &Line) -> Vec<(bool, Line)> {
     let Line::For {
         index,
@@ -178,7 +179,14 @@ fn rolled(line: &Line) -> Vec<(bool, Line)> {
             body: one,
             location: location.clone(),
         };
-        let differ = !counted.is_empty() || numbers.iter().any(|part| *part != numbers[0]);
+        let moves = |(number, other): (&Number, &Number)| {
+            let index = |atomic: &Atomic| *atomic == Atomic::Index(*index);
+            number != other && number.mentions(&index)
+        };
+        let differ = !counted.is_empty()
+            || numbers
+                .iter()
+                .any(|part| part.iter().zip(&numbers[0]).any(moves));
         Some((differ, line))
     };
     copies.filter_map(one).collect()
@@ -212,7 +220,9 @@ fn fit(each: &[&Number], index: u32) -> Option<Number> {
         guesses.push(rest.plus(&own.times(step)?)?);
     }
     guesses.push(first.clone());
-    for slow in (1..copies).filter(|slow| copies % slow == 0) {
+    // What goes on with the index and differs beside that is not one thing in turn, as two barriers of one ring each.
+    let still = first == *each[0];
+    for slow in (1..copies).filter(|slow| still && copies % slow == 0) {
         for turns in (2..=copies).filter(|turns| copies % (turns * slow) == 0) {
             if let Some(step) = step(slow) {
                 let round = own.divided(slow)?;
