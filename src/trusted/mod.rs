@@ -22,10 +22,10 @@
 //!
 //! 1. *(declarations)* Sizes are at least 1, and a generation takes one arrival of each member that arrives at the
 //!    lane: the number that an mbarrier or a split-phase barrier declares, that each use of a named barrier gives, and
-//!    that the value awaited of a semaphore is made of ([`world`]).
+//!    that the value awaited of a semaphore is made of (`world.rs`).
 //! 2. *(a member by itself)* Every expression is defined where it is evaluated. The facts about a loop hold when it
 //!    is reached and after each iteration. `w >= a - less` for the pairs of lanes that the certificate lists, at the
-//!    start and after every arrival ([`member`], [`acts`]).
+//!    start and after every arrival (`member.rs`, `acts.rs`).
 //! 3. *(numbers)* Arrival `a` is at element `a mod S`; wait `w` is at element `w mod S`, and its parity is that of
 //!    generation `(w - lag * S) div S + 1`. A wait for the own last arrival is for number `a - 1`.
 //! 4. *(bytes)* A member expects bytes of a number before its own arrival of that number, and delivers them itself,
@@ -37,7 +37,7 @@
 //!    each member has passed its own wait.
 //! 7. *(progress)* Take a member before a wait for number `j >= 0`, and one of a class that arrives there and has made
 //!    at most `j` arrivals. The latter is not at its end, and before whatever wait it stands, its rank is less than
-//!    that of the former's wait ([`progress`]).
+//!    that of the former's wait (`progress.rs`).
 //!
 //! *Knows* is a chain of links. The first is a lane where the member itself has waited: all numbers below `w - lag * S`
 //! are done there, so everybody of a class that arrives has made as many arrivals. Each of these has, by 2, passed at

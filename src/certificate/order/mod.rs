@@ -15,7 +15,7 @@
 //!    ([`Rule::counts`](rule::Rule::counts));
 //! 3. *(turn)* arrival `v` of a member is at element `v mod size`, so that it belongs to generation
 //!    `v div size + 1` of that element; bytes are expected by a member in the same breath as it
-//!    arrives, before, and then delivered, at least one by each delivery; or others bring them ([`bytes`])
+//!    arrives, before, and then delivered, at least one by each delivery; or others bring them (`bytes.rs`)
 //!    ([`Rule::arrivals`](rule::Rule::arrivals));
 //! 4. *(wait)* a class's `n`th wait at a lane, from 0, is at element `j mod size` and has the parity
 //!    of generation `j div size + 1`, for `j = n - lag * size` with a number `lag`
