@@ -186,11 +186,24 @@ impl Argument {
         }
     }
 
-    /// What checks it: the kernel, a rule that has not moved there with its obligations, or a search.
+    /// What checks it, as words that fit after "the".
+    pub fn checker(&self) -> &'static str {
+        match self {
+            Argument::Kernel(_) => "kernel",
+            Argument::Ticket(_) => "ticket rule",
+            Argument::Turns(_) => "turn rule",
+            Argument::Cut(_) => "cut rule",
+            Argument::Counting(_) => "counting rule",
+            Argument::Order(_) => "order rule",
+            Argument::Separation(_) => "separation rule",
+            Argument::Exhaustive(_) => "exhaustive search",
+        }
+    }
+
+    /// What checks it: the kernel, a rule with its obligations, or a search.
     pub fn checked_by(&self) -> String {
         match self {
-            Argument::Kernel(_) => "kernel".to_owned(),
-            Argument::Exhaustive(_) => "exhaustive search".to_owned(),
+            Argument::Kernel(_) | Argument::Exhaustive(_) => self.checker().to_owned(),
             _ => format!("rule {}", self.rule()),
         }
     }
@@ -284,6 +297,8 @@ pub struct Checked {
     pub property: String,
     /// The rule.
     pub rule: &'static str,
+    /// What checked it, as words that fit after "the".
+    pub checker: &'static str,
     /// What was searched, where that is the argument.
     pub searched: Option<Exhaustive>,
     /// What the proof rests on.
@@ -389,6 +404,7 @@ fn accept(
         protocol: certificate.protocol.clone(),
         property: certificate.property.clone(),
         rule: certificate.argument.rule(),
+        checker: certificate.argument.checker(),
         searched: certificate.argument.searched(),
         assumptions: certificate.assumptions.clone(),
     })
@@ -492,8 +508,8 @@ fn verify(certificate: &Certificate) -> Result<(Protocol, Property, Vec<Obligati
     let proves = |p: &Property| certificate.argument.proves(&protocol, *p);
     let Some(property) = property.filter(proves) else {
         return mismatch(format!(
-            "this argument by the {} rule does not prove `{}`",
-            certificate.argument.rule(),
+            "this argument by the {} does not prove `{}`",
+            certificate.argument.checker(),
             certificate.property
         ));
     };

@@ -17,6 +17,7 @@ mod trusted;
 mod turns;
 pub mod vacuity;
 
+use std::borrow::Cow;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use std::time::Instant;
@@ -102,7 +103,8 @@ impl Layer {
     }
 }
 
-/// The layers that may apply to a protocol, in the order in which they are worth trying.
+/// The layers that may apply to a protocol, in the order in which they are worth trying. The kernel is not among them: it is
+/// asked where somebody asks for it.
 pub fn layers(protocol: &Protocol) -> Vec<Layer> {
     let semaphores = protocol
         .objects
@@ -111,7 +113,7 @@ pub fn layers(protocol: &Protocol) -> Vec<Layer> {
     let grid = protocol.roles.iter().any(|role| role.launch.is_some());
     let mut all = Vec::new();
     if protocol.patterns.is_empty() {
-        all.extend([Layer::Kernel, Layer::Order, Layer::Cuts(Shows::Nothing)]);
+        all.extend([Layer::Order, Layer::Cuts(Shows::Nothing)]);
     }
     if grid && semaphores {
         all.extend([Layer::Ticket, Layer::Turns]);
@@ -151,13 +153,13 @@ pub fn search(
     tell: &(dyn Fn(&str) + Sync),
 ) -> Guess {
     let deadline = patience::deadline(limit);
-    // The kernel reads the text as it stands.
-    if layer == Layer::Kernel {
-        return patience::until(deadline, || trusted::guess(protocol, deadline, tell));
-    }
-    let protocol = &normal::normal(protocol);
+    let normal = match layer {
+        // The kernel reads the text as it stands.
+        Layer::Kernel => Cow::Borrowed(protocol),
+        _ => Cow::Owned(normal::normal(protocol)),
+    };
     patience::until(deadline, || {
-        search_until(protocol, layer, (deadline, limit), cancel, tell)
+        search_until(&normal, layer, (deadline, limit), cancel, tell)
     })
 }
 

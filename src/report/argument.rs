@@ -129,7 +129,7 @@ fn explain_separation(protocol: &Protocol, separation: &Separation) -> Vec<Strin
         ("What CTAs share", &parts.shared, &separation.shared),
         ("What each CTA has of its own", &parts.own, &separation.own),
     ] {
-        lines.push(format!("{what}, by the {} rule:", argument.rule()));
+        lines.push(format!("{what}, by the {}:", argument.checker()));
         lines.extend(explain(part, argument));
     }
     lines

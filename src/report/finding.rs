@@ -316,10 +316,7 @@ fn proved(finding: &mut Finding, protocol: &Protocol, proof: &Proof) {
         None => format!(
             "{domain}: all {} obligations of the {} hold",
             proof.obligations.len(),
-            match rule {
-                "kernel" => "kernel".to_owned(),
-                rule => format!("{rule} rule"),
-            }
+            proof.certificate.argument.checker()
         ),
     };
     finding.proof = Some(ProofReport {

@@ -45,16 +45,7 @@ pub(super) fn check(
     tell: &(dyn Fn(&str) + Sync),
 ) -> Checked {
     tell("checking the certificate");
-    let engine = match &argument {
-        Argument::Kernel(_) => "kernel",
-        Argument::Ticket(_) => "ticket rule",
-        Argument::Turns(_) => "turn rule",
-        Argument::Cut(_) => "cut rule",
-        Argument::Counting(_) => "counting rule",
-        Argument::Order(_) => "order rule",
-        Argument::Separation(_) => "separation rule",
-        Argument::Exhaustive(_) => "exhaustive search",
-    };
+    let engine = argument.checker();
     let issued = manifest::issue(&protocol.source, narrowing, property.name(), argument);
     let (certificate, obligations) = match issued {
         Ok(issued) => issued,

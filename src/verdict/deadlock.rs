@@ -427,8 +427,8 @@ impl Strategy<'_> {
         let time = self.remaining().min(Duration::from_secs(10));
         if let Guess::Found(argument) = proof::guess(&whole, time, self.settings.tell) {
             notes.push(format!(
-                "with the whole grid resident at once it cannot hang (by the {} rule)",
-                argument.rule()
+                "with the whole grid resident at once it cannot hang (by the {})",
+                argument.checker()
             ));
         }
     }
@@ -441,20 +441,20 @@ impl Strategy<'_> {
     ) -> Result<Result<Decision, NoProof>, Internal> {
         let deadline = patience::deadline(time);
         let mut failure = NoProof::default();
-        let wanted = |layer: &Layer| *layer != Layer::Kernel || self.settings.kernel;
-        for layer in proof::layers(self.protocol).into_iter().filter(wanted) {
-            let mut left = deadline.saturating_duration_since(Instant::now());
-            if layer == Layer::Kernel {
-                left = (left / KERNEL_SHARE).min(KERNEL_TIME);
-            }
-            let until = patience::deadline(left);
+        if self.settings.kernel
+            && let Some((proof, engine)) = self.by_kernel(time)
+        {
+            return Ok(Ok(self.proved(proof, engine, notes.to_vec())));
+        }
+        for layer in proof::layers(self.protocol) {
+            let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() || self.settings.cancel.load(Ordering::Relaxed) {
                 break;
             }
             (self.settings.tell)(&format!("looking for a proof by the {} rule", layer.name()));
             let (cancel, tell) = (self.settings.cancel, self.settings.tell);
             let found = self.shared.search(self.protocol, layer, left, cancel, tell);
-            let left = until.saturating_duration_since(Instant::now());
+            let left = deadline.saturating_duration_since(Instant::now());
             let each = match &found {
                 // It has been discharged once, so it only takes as long again.
                 Guess::Found(_) => self.settings.timeout.max(Duration::from_secs(10)),
@@ -462,24 +462,16 @@ impl Strategy<'_> {
             };
             let reason = match found {
                 Guess::Found(argument) | Guess::Fitting(argument) => {
-                    let check = || self.check(argument, each);
-                    let checked = match layer {
-                        Layer::Kernel => patience::until(until, check),
-                        _ => check(),
-                    };
-                    match checked {
+                    match self.check(argument, each) {
                         Checked::Proved { proof, engine } => {
                             return Ok(Ok(self.proved(proof, engine, notes.to_vec())));
                         }
-                        // The rules that follow know more, and say what is missing.
-                        Checked::Open { .. } if layer == Layer::Kernel => continue,
                         Checked::Open { reason, suspects } => {
                             failure.suspects.extend(suspects);
                             reason
                         }
                     }
                 }
-                Guess::Nothing { .. } if layer == Layer::Kernel => continue,
                 Guess::Nothing { reason, suspects } => {
                     failure.suspects.extend(suspects);
                     reason
@@ -488,6 +480,26 @@ impl Strategy<'_> {
             failure.tried.push((layer, reason));
         }
         Ok(Err(failure))
+    }
+
+    /// A proof that the kernel accepts. Why there is none is not said: the rules that follow know more, and say what is
+    /// missing.
+    fn by_kernel(&self, time: Duration) -> Option<(Box<Proof>, &'static str)> {
+        let time = (time / KERNEL_SHARE).min(KERNEL_TIME);
+        let deadline = patience::deadline(time);
+        let (cancel, tell) = (self.settings.cancel, self.settings.tell);
+        tell("looking for a proof by the kernel");
+        let found = self
+            .shared
+            .search(self.protocol, Layer::Kernel, time, cancel, tell);
+        let (Guess::Found(argument) | Guess::Fitting(argument)) = found else {
+            return None;
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        match patience::until(deadline, || self.check(argument, left)) {
+            Checked::Proved { proof, engine } => Some((proof, engine)),
+            Checked::Open { .. } => None,
+        }
     }
 
     fn check(&self, argument: Argument, each: Duration) -> Checked {

@@ -154,3 +154,40 @@ fn a_certificate_that_is_not_there_and_a_solver_that_does_not_answer() {
         "{shown}"
     );
 }
+
+/// The kernel is asked for a proof where it is asked for, and accepts it again.
+#[test]
+fn the_kernel_is_asked_on_demand() {
+    let folder = Folder::new();
+    folder.file(
+        "ring.wlk",
+        include_str!("../../encodings/pipeline/ring.wlk"),
+    );
+    insta::assert_snapshot!(folder.run(&["check", "-q", "ring.wlk"]), @r"
+    exit 0
+    --- stdout
+    ring.wlk: deadlock: PROVED for every S in 1..=16, C >= 1, N >= 0 and schedule: all 41 obligations of the order rule hold
+    --- stderr
+    ");
+    let kernel = ["check", "-q", "ring.wlk", "--kernel", "--certificate", "c"];
+    insta::assert_snapshot!(folder.run(&kernel), @r"
+    exit 0
+    --- stdout
+    ring.wlk: deadlock: PROVED for every S in 1..=16, C >= 1, N >= 0 and schedule: all 34 obligations of the kernel hold
+    --- stderr
+    ");
+    let certificate = folder.only("c");
+    let again = folder.run(&["certify", &certificate]);
+    insta::assert_snapshot!(again.replace(&certificate, "[certificate]"), @r"
+    exit 0
+    --- stdout
+    c/ring-deadlock-[digest]: CERTIFIED deadlock of `ring` by the kernel: 34 obligations hold
+      assumptions:
+        1 <= S <= 16
+        C >= 1
+        N >= 0
+        a resident CTA that can go on eventually does
+        semaphore operations are atomic and seen in one order by everyone
+    --- stderr
+    ");
+}

@@ -141,8 +141,8 @@ fn shown(
             let how = match checked.searched {
                 Some(searched) => format!("exhaustive search of {}", searched.extent()),
                 None => format!(
-                    "the {} rule: {} obligations hold",
-                    checked.rule, checked.obligations
+                    "the {}: {} obligations hold",
+                    checked.checker, checked.obligations
                 ),
             };
             let mut text = format!(
