@@ -25,18 +25,18 @@ fn check(name: &str, entry: &str, property: &str) -> String {
 #[test]
 fn a_multiplication_in_flight() {
     let name = "flight_gemm.ptx";
-    insta::assert_snapshot!(check(name, "flight_gemm", "deadlock,race"), @"
+    insta::assert_snapshot!(check(name, "flight_gemm", "deadlock,race"), @r"
     exit 0
     --- stdout
-    flight_gemm.ptx: deadlock: PROVED for every param_3_over_64 in 0..=16777215 and schedule: all 218 obligations of the order rule hold
+    flight_gemm.ptx: deadlock: PROVED for every param_3_over_64 in 0..=16777215 and schedule: all 212 obligations of the order rule hold
     flight_gemm.ptx: race: PROVED for every param_3_over_64 in 0..=16777215 and schedule: all 90 obligations of the cut rule hold
     --- stderr
     ");
     // One thread gives a stage back for its warpgroup: it knows how far the other three warps are.
-    insta::assert_snapshot!(check(name, "flight_gemm_by_group", "deadlock"), @"
+    insta::assert_snapshot!(check(name, "flight_gemm_by_group", "deadlock"), @r"
     exit 0
     --- stdout
-    flight_gemm.ptx: deadlock: PROVED for every param_3_over_64 in 0..=16777215 and schedule: all 644 obligations of the order rule hold
+    flight_gemm.ptx: deadlock: PROVED for every param_3_over_64 in 0..=16777215 and schedule: all 530 obligations of the order rule hold
     --- stderr
     ");
 }
