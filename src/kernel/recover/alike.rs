@@ -4,19 +4,20 @@ use std::collections::BTreeMap;
 
 use crate::ir::Location;
 use crate::recover::number::Atomic;
-use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::rewrite::conditions;
 use crate::recover::rewrite::numbers;
 use crate::recover::rewrite::replace;
 use crate::recover::sketch::Line;
+use crate::recover::sketch::every_line;
+use crate::recover::sketch::every_line_mut;
 
 /// What is left of lines without numbers and places.
 pub fn shape(lines: &[Line]) -> Vec<Line> {
     let mut bare = lines.to_vec();
     misplace(&mut bare);
     every(&mut bare, &mut |number| *number = Number::default());
-    index(&mut bare, &mut (0..));
+    index(&mut bare, 0..);
     bare
 }
 
@@ -35,98 +36,52 @@ pub fn listed(lines: &[Line]) -> Vec<Number> {
 /// Does something with every number, also of conditions.
 pub fn every(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
     numbers(lines, with);
-    conditions(lines, &mut |condition| each(condition, with));
-}
-
-fn each(condition: &mut Condition, with: &mut dyn FnMut(&mut Number)) {
-    match condition {
-        Condition::Constant(_) => {}
-        Condition::AtLeastZero(number) | Condition::Zero(number) | Condition::NotZero(number) => {
-            with(number);
-        }
-        Condition::And(a, b) | Condition::Or(a, b) => {
-            each(a, with);
-            each(b, with);
-        }
-    }
+    conditions(lines, &mut |condition| condition.each_mut(with));
 }
 
 /// Lines of the same shape as others, with the names of their loops.
 pub fn named_as(lines: &[Line], others: &[Line]) -> Vec<Line> {
-    let (mut own, mut wanted) = (Vec::new(), Vec::new());
     let mut named = lines.to_vec();
-    loops(&named, &mut own);
-    loops(others, &mut wanted);
-    let names: BTreeMap<u32, u32> = own.into_iter().zip(wanted.iter().copied()).collect();
+    let wanted = loops(others);
+    let names: BTreeMap<u32, u32> = loops(lines)
+        .into_iter()
+        .zip(wanted.iter().copied())
+        .collect();
     replace(&mut named, &|atomic| match atomic {
         Atomic::Index(index) => names
             .get(index)
             .map(|index| Number::of(Atomic::Index(*index))),
         _ => None,
     });
-    index(&mut named, &mut wanted.into_iter());
+    index(&mut named, wanted.into_iter());
     named
 }
 
 /// The numbers of the loops in lines, the outer ones first.
-fn loops(lines: &[Line], found: &mut Vec<u32>) {
-    for line in lines {
-        match line {
-            Line::For { index, body, .. } => {
-                found.push(*index);
-                loops(body, found);
-            }
-            Line::If {
-                then, otherwise, ..
-            } => {
-                loops(then, found);
-                loops(otherwise, found);
-            }
-            _ => {}
+fn loops(lines: &[Line]) -> Vec<u32> {
+    let mut found = Vec::new();
+    every_line(lines, &mut |line| {
+        if let Line::For { index, .. } = line {
+            found.push(*index);
         }
-    }
+    });
+    found
 }
 
 /// Numbers the loops in lines, the outer ones first.
-fn index(lines: &mut [Line], names: &mut dyn Iterator<Item = u32>) {
-    for line in lines {
-        match line {
-            Line::For {
-                index: own, body, ..
-            } => {
-                *own = names.next().unwrap_or(*own);
-                index(body, names);
-            }
-            Line::If {
-                then, otherwise, ..
-            } => {
-                index(then, names);
-                index(otherwise, names);
-            }
-            _ => {}
+fn index(lines: &mut [Line], mut names: impl Iterator<Item = u32>) {
+    every_line_mut(lines, &mut |line| {
+        if let Line::For { index, .. } = line {
+            *index = names.next().unwrap_or(*index);
         }
-    }
+    });
 }
 
 fn misplace(lines: &mut [Line]) {
-    for line in lines {
-        match line {
-            Line::Action { location, .. } => *location = Location::default(),
-            Line::For { location, body, .. } => {
-                *location = Location::default();
-                misplace(body);
-            }
-            Line::If {
-                location,
-                then,
-                otherwise,
-                ..
-            } => {
-                *location = Location::default();
-                misplace(then);
-                misplace(otherwise);
-            }
-            Line::Let { .. } | Line::Assign { .. } | Line::Return => {}
+    every_line_mut(lines, &mut |line| match line {
+        Line::Action { location, .. } | Line::For { location, .. } | Line::If { location, .. } => {
+            *location = Location::default();
         }
-    }
+        Line::Let { .. } | Line::Assign { .. } | Line::Return => {}
+    });
 }

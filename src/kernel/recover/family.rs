@@ -8,10 +8,12 @@ use crate::ir::VariableId;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::number::Range;
+use crate::recover::number::greatest_divisor;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
+use crate::recover::sketch::every_line;
 use crate::recover::tree::Obstacle;
 
 /// Places that one statement may mean.
@@ -101,19 +103,11 @@ pub fn object_of(action: &Action) -> Option<&Object> {
 
 /// Does something with every action.
 pub fn each<'l>(lines: &'l [Line], with: &mut dyn FnMut(&'l Action, &'l Location)) {
-    for line in lines {
-        match line {
-            Line::Action { action, location } => with(action, location),
-            Line::For { body, .. } => each(body, with),
-            Line::If {
-                then, otherwise, ..
-            } => {
-                each(then, with);
-                each(otherwise, with);
-            }
-            Line::Let { .. } | Line::Assign { .. } | Line::Return => {}
+    every_line(lines, &mut |line| {
+        if let Line::Action { action, location } = line {
+            with(action, location);
         }
-    }
+    });
 }
 
 /// Finds the arrays.
@@ -187,7 +181,7 @@ pub fn families(
         let stride = offsets
             .windows(2)
             .map(|pair| pair[1] - pair[0])
-            .reduce(common)
+            .reduce(greatest_divisor)
             .unwrap_or(8);
         let last = offsets.last().copied().unwrap_or(base);
         let mut counts = BTreeSet::new();
@@ -247,18 +241,10 @@ pub fn count_in_units(
                 Action::ArriveExpect { .. } | Action::Commit { .. } => 1,
                 _ => return,
             };
-            units[family] = common(units[family], arrives);
+            units[family] = greatest_divisor(units[family], arrives);
         });
     }
     for (family, unit) in families.all.iter_mut().zip(units) {
         family.unit = unit.max(1);
     }
-}
-
-fn common(a: i128, b: i128) -> i128 {
-    let (mut a, mut b) = (a, b);
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a.max(1)
 }

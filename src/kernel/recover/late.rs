@@ -15,17 +15,8 @@ use crate::recover::sketch::Object;
 
 /// Moves copies behind their expectations.
 pub fn behind_expectations(lines: &mut [Line]) {
-    for line in lines.iter_mut() {
-        match line {
-            Line::For { body, .. } => behind_expectations(body),
-            Line::If {
-                then, otherwise, ..
-            } => {
-                behind_expectations(then);
-                behind_expectations(otherwise);
-            }
-            _ => {}
-        }
+    for block in lines.iter_mut().flat_map(Line::blocks_mut) {
+        behind_expectations(block);
     }
     // The last copies first, so that those of one phase stay in their order.
     for at in (0..lines.len()).rev() {

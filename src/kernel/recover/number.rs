@@ -348,6 +348,18 @@ impl Condition {
         }
     }
 
+    /// Does something with every number.
+    pub fn each_mut(&mut self, with: &mut dyn FnMut(&mut Number)) {
+        match self {
+            Self::Constant(_) => {}
+            Self::AtLeastZero(number) | Self::Zero(number) | Self::NotZero(number) => with(number),
+            Self::And(a, b) | Self::Or(a, b) => {
+                a.each_mut(with);
+                b.each_mut(with);
+            }
+        }
+    }
+
     pub fn replaced(&self, by: &dyn Fn(&Atomic) -> Option<Number>) -> Option<Self> {
         Some(match self {
             Self::Constant(truth) => Self::Constant(*truth),

@@ -15,6 +15,7 @@ use std::collections::BTreeSet;
 
 use crate::recover::copies;
 use crate::recover::launch::is_launch;
+use crate::recover::number::greatest_divisor;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -59,13 +60,8 @@ fn shorten(states: &mut [Vec<u128>], distances: Vec<&mut usize>) {
             .map(|distance| **distance * factor % period);
         each.max().unwrap_or(0)
     };
-    let coprime = |factor: &usize| {
-        let (mut a, mut b) = (*factor, period);
-        while b != 0 {
-            (a, b) = (b, a % b);
-        }
-        a == 1
-    };
+    let word = |n: usize| i128::try_from(n).unwrap_or(0);
+    let coprime = |factor: &usize| greatest_divisor(word(*factor), word(period)) == 1;
     let best = (1..period)
         .filter(coprime)
         .min_by_key(|factor| longest(*factor));

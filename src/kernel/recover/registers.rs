@@ -144,14 +144,11 @@ fn replace(lines: &mut Vec<Line>, with: &mut dyn FnMut(&Location) -> Option<Line
                 all.extend(with(location));
                 continue;
             }
-            Line::For { body, .. } => replace(body, &mut |_| None),
-            Line::If {
-                then, otherwise, ..
-            } => {
-                replace(then, &mut |_| None);
-                replace(otherwise, &mut |_| None);
+            other => {
+                for block in other.blocks_mut() {
+                    replace(block, &mut |_| None);
+                }
             }
-            _ => {}
         }
         all.push(line);
     }

@@ -17,17 +17,8 @@ const FEWEST: usize = 3;
 
 /// Rolls up the runs in lines; `next` numbers new loops.
 pub fn reroll(lines: &mut Vec<Line>, next: &mut u32) {
-    for line in lines.iter_mut() {
-        match line {
-            Line::For { body, .. } => reroll(body, next),
-            Line::If {
-                then, otherwise, ..
-            } => {
-                reroll(then, next);
-                reroll(otherwise, next);
-            }
-            _ => {}
-        }
+    for block in lines.iter_mut().flat_map(Line::blocks_mut) {
+        reroll(block, next);
     }
     let mut done = Vec::new();
     let mut at = 0;

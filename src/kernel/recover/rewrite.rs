@@ -7,6 +7,8 @@ use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
+use crate::recover::sketch::every_line;
+use crate::recover::sketch::every_line_mut;
 
 /// A `return` at the end says nothing.
 pub fn trim(lines: &mut Vec<Line>) {
@@ -44,47 +46,29 @@ pub fn renumber(lines: &mut [Line]) {
 }
 
 fn number(lines: &[Line], indices: &mut BTreeMap<u32, u32>, variables: &mut BTreeMap<u32, u32>) {
-    for line in lines {
-        match line {
-            Line::For { index, body, .. } => {
-                let next = u32::try_from(indices.len()).unwrap_or(u32::MAX);
-                indices.entry(*index).or_insert(next);
-                number(body, indices, variables);
-            }
-            Line::If {
-                then, otherwise, ..
-            } => {
-                number(then, indices, variables);
-                number(otherwise, indices, variables);
-            }
+    every_line(lines, &mut |line| {
+        let (names, name) = match line {
+            Line::For { index, .. } => (&mut *indices, index),
             Line::Let { variable, .. } | Line::Assign { variable, .. } => {
-                let next = u32::try_from(variables.len()).unwrap_or(u32::MAX);
-                variables.entry(*variable).or_insert(next);
+                (&mut *variables, variable)
             }
-            _ => {}
-        }
-    }
+            _ => return,
+        };
+        let next = u32::try_from(names.len()).unwrap_or(u32::MAX);
+        names.entry(*name).or_insert(next);
+    });
 }
 
 fn rename(lines: &mut [Line], indices: &BTreeMap<u32, u32>, variables: &BTreeMap<u32, u32>) {
-    for line in lines {
-        match line {
-            Line::For { index, body, .. } => {
-                *index = indices.get(index).copied().unwrap_or(*index);
-                rename(body, indices, variables);
-            }
-            Line::If {
-                then, otherwise, ..
-            } => {
-                rename(then, indices, variables);
-                rename(otherwise, indices, variables);
-            }
-            Line::Let { variable, .. } | Line::Assign { variable, .. } => {
-                *variable = variables.get(variable).copied().unwrap_or(*variable);
-            }
-            _ => {}
+    every_line_mut(lines, &mut |line| match line {
+        Line::For { index, .. } => {
+            *index = indices.get(index).copied().unwrap_or(*index);
         }
-    }
+        Line::Let { variable, .. } | Line::Assign { variable, .. } => {
+            *variable = variables.get(variable).copied().unwrap_or(*variable);
+        }
+        _ => {}
+    });
 }
 
 /// Replaces parts of all numbers.
@@ -103,85 +87,61 @@ pub fn replace(lines: &mut [Line], by: &dyn Fn(&Atomic) -> Option<Number>) {
 
 /// Does something with every number outside of conditions.
 pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
-    for line in lines {
-        match line {
-            Line::Action { action, .. } => match action {
-                Action::Init { object, .. }
-                | Action::Commit { object }
-                | Action::Tried { object } => {
-                    with(&mut object.offset);
-                }
-                Action::Wait {
-                    object,
-                    parity: number,
-                }
-                | Action::Arrive {
-                    object,
-                    count: number,
-                }
-                | Action::ArriveExpect {
-                    object,
-                    bytes: number,
-                }
-                | Action::Expect {
-                    object,
-                    bytes: number,
-                }
-                | Action::Complete {
-                    object,
-                    bytes: number,
-                } => {
-                    with(&mut object.offset);
-                    with(number);
-                }
-                Action::Copy { object, bytes } => {
-                    with(&mut object.offset);
-                    bytes.iter_mut().for_each(&mut *with);
-                }
-                Action::Sync { barrier, threads } | Action::BarrierArrive { barrier, threads } => {
-                    with(barrier);
-                    with(threads);
-                }
-                Action::ClusterArrive
-                | Action::ClusterWait
-                | Action::Asked
-                | Action::SetMaxRegisters { .. }
-                | Action::Take { .. }
-                | Action::GiveBack { .. }
-                | Action::Launched => {}
-            },
-            Line::For { count, body, .. } => {
-                with(count);
-                numbers(body, with);
+    every_line_mut(lines, &mut |line| match line {
+        Line::Action { action, .. } => match action {
+            Action::Init { object, .. } | Action::Commit { object } | Action::Tried { object } => {
+                with(&mut object.offset);
             }
-            Line::If {
-                then, otherwise, ..
+            Action::Wait {
+                object,
+                parity: number,
+            }
+            | Action::Arrive {
+                object,
+                count: number,
+            }
+            | Action::ArriveExpect {
+                object,
+                bytes: number,
+            }
+            | Action::Expect {
+                object,
+                bytes: number,
+            }
+            | Action::Complete {
+                object,
+                bytes: number,
             } => {
-                numbers(then, with);
-                numbers(otherwise, with);
+                with(&mut object.offset);
+                with(number);
             }
-            Line::Let { value, .. } | Line::Assign { value, .. } => with(value),
-            Line::Return => {}
-        }
-    }
+            Action::Copy { object, bytes } => {
+                with(&mut object.offset);
+                bytes.iter_mut().for_each(&mut *with);
+            }
+            Action::Sync { barrier, threads } | Action::BarrierArrive { barrier, threads } => {
+                with(barrier);
+                with(threads);
+            }
+            Action::ClusterArrive
+            | Action::ClusterWait
+            | Action::Asked
+            | Action::SetMaxRegisters { .. }
+            | Action::Take { .. }
+            | Action::GiveBack { .. }
+            | Action::Launched => {}
+        },
+        Line::For { count, .. } => with(count),
+        Line::Let { value, .. } | Line::Assign { value, .. } => with(value),
+        Line::If { .. } | Line::Return => {}
+    });
 }
 
 /// Does something with every condition.
 pub fn conditions(lines: &mut [Line], with: &mut dyn FnMut(&mut Condition)) {
-    for line in lines {
-        match line {
-            Line::For { body, .. } => conditions(body, with),
-            Line::If {
-                condition,
-                then,
-                otherwise,
-                ..
-            } => {
-                with(condition);
-                conditions(then, with);
-                conditions(otherwise, with);
-            }
-            _ => {}
+    every_line_mut(lines, &mut |line| {
+        if let Line::If { condition, .. } = line {
+            with(condition);
         }
-    }
+    });
 }

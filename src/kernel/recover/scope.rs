@@ -9,6 +9,8 @@ use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::rewrite::numbers;
 use crate::recover::sketch::Line;
+use crate::recover::sketch::every_line;
+use crate::recover::sketch::every_line_mut;
 
 /// Declares variables where all of their uses see them.
 pub fn declare(lines: &mut Vec<Line>) {
@@ -74,37 +76,23 @@ fn uses(number: &Number, used: &mut BTreeSet<u32>) {
 
 /// Whether a variable is declared in a line or below it.
 fn declares(line: &Line, wanted: u32) -> bool {
-    match line {
-        Line::Let { variable, .. } => *variable == wanted,
-        Line::For { body, .. } => body.iter().any(|line| declares(line, wanted)),
-        Line::If {
-            then, otherwise, ..
-        } => then
-            .iter()
-            .chain(otherwise)
-            .any(|line| declares(line, wanted)),
-        _ => false,
-    }
+    let mut found = false;
+    every_line(std::slice::from_ref(line), &mut |line| {
+        found |= matches!(line, Line::Let { variable, .. } if *variable == wanted);
+    });
+    found
 }
 
 /// Makes declarations of a variable assignments.
 fn assign(lines: &mut [Line], wanted: u32) {
-    for line in lines {
-        match line {
-            Line::Let { variable, value } if *variable == wanted => {
-                *line = Line::Assign {
-                    variable: wanted,
-                    value: value.clone(),
-                };
-            }
-            Line::For { body, .. } => assign(body, wanted),
-            Line::If {
-                then, otherwise, ..
-            } => {
-                assign(then, wanted);
-                assign(otherwise, wanted);
-            }
-            _ => {}
+    every_line_mut(lines, &mut |line| {
+        if let Line::Let { variable, value } = line
+            && *variable == wanted
+        {
+            *line = Line::Assign {
+                variable: wanted,
+                value: value.clone(),
+            };
         }
-    }
+    });
 }

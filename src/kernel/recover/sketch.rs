@@ -111,6 +111,52 @@ pub enum Line {
     Return,
 }
 
+impl Line {
+    /// The blocks inside: the body of a loop, the sides of a branch.
+    pub fn blocks(&self) -> impl Iterator<Item = &Vec<Line>> {
+        let blocks = match self {
+            Self::For { body, .. } => [Some(body), None],
+            Self::If {
+                then, otherwise, ..
+            } => [Some(then), Some(otherwise)],
+            _ => [None, None],
+        };
+        blocks.into_iter().flatten()
+    }
+
+    /// As [`Self::blocks`].
+    pub fn blocks_mut(&mut self) -> impl Iterator<Item = &mut Vec<Line>> {
+        let blocks = match self {
+            Self::For { body, .. } => [Some(body), None],
+            Self::If {
+                then, otherwise, ..
+            } => [Some(then), Some(otherwise)],
+            _ => [None, None],
+        };
+        blocks.into_iter().flatten()
+    }
+}
+
+/// Does something with every line, the outer ones first.
+pub fn every_line<'l>(lines: &'l [Line], with: &mut dyn FnMut(&'l Line)) {
+    for line in lines {
+        with(line);
+        for block in line.blocks() {
+            every_line(block, with);
+        }
+    }
+}
+
+/// As [`every_line`].
+pub fn every_line_mut(lines: &mut [Line], with: &mut dyn FnMut(&mut Line)) {
+    for line in lines {
+        with(line);
+        for block in line.blocks_mut() {
+            every_line_mut(block, with);
+        }
+    }
+}
+
 /// A number that the launch fixes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Input {

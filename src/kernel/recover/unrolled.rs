@@ -18,22 +18,12 @@ use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::rewrite::replace;
 use crate::recover::sketch::Line;
+use crate::recover::sketch::every_line;
 
 /// Rolls up the loops in lines.
 pub fn roll(lines: &mut Vec<Line>) {
     join(lines);
-    for line in lines.iter_mut() {
-        match line {
-            Line::For { body, .. } => roll(body),
-            Line::If {
-                then, otherwise, ..
-            } => {
-                roll(then);
-                roll(otherwise);
-            }
-            _ => {}
-        }
-    }
+    lines.iter_mut().flat_map(Line::blocks_mut).for_each(roll);
     let mut at = 0;
     while at < lines.len() {
         let rolled = rolled(&lines[at]);
@@ -83,21 +73,16 @@ fn join(lines: &mut Vec<Line>) {
 
 /// Whether lines assign what a condition looks at, or end.
 fn moves(lines: &[Line], condition: &Condition) -> bool {
-    lines.iter().any(|line| match line {
+    let mut found = false;
+    every_line(lines, &mut |line| match line {
         Line::Let { variable, .. } | Line::Assign { variable, .. } => {
-            let mut found = false;
-            condition.each(&mut |number| {
-                found |= number.mentions(&|atomic| *atomic == Atomic::Variable(*variable));
-            });
-            found
+            let own = |atomic: &Atomic| *atomic == Atomic::Variable(*variable);
+            condition.each(&mut |number| found |= number.mentions(&own));
         }
-        Line::For { body, .. } => moves(body, condition),
-        Line::If {
-            then, otherwise, ..
-        } => moves(then, condition) || moves(otherwise, condition),
-        Line::Return => true,
-        Line::Action { .. } => false,
-    })
+        Line::Return => found = true,
+        _ => {}
+    });
+    found
 }
 
 /// The variables that the last lines of a body move on by constants, and how many these lines are.

@@ -13,7 +13,8 @@
 //!
 //! Source: PTX ISA, "wgmma.mma_async", "wgmma.commit_group", "wgmma.wait_group".
 
-use crate::ir::Block;
+use crate::cfg::Graph;
+use crate::ir::BlockId;
 use crate::ir::Compare;
 use crate::ir::Compute;
 use crate::ir::GroupKind;
@@ -30,7 +31,6 @@ use crate::ir::Scope;
 use crate::ir::Space;
 use crate::ir::Special;
 use crate::ir::Synchronization;
-use crate::ir::Terminator;
 use crate::ir::Token;
 use crate::ir::Variable;
 use crate::ir::VariableId;
@@ -210,36 +210,45 @@ fn flights(kernel: &Kernel) -> Result<Vec<Flight>, Obstacle> {
     if let Some(first) = before.first_mut() {
         (first.reached, first.closed) = (true, true);
     }
-    let mut open: Vec<usize> = vec![0];
+    let graph = Graph::new(kernel);
+    let mut open = vec![BlockId(0)];
     while let Some(at) = open.pop() {
-        let Some(block) = kernel.blocks.get(at) else {
+        let Some(block) = kernel.blocks.get(at.0 as usize) else {
             continue;
         };
-        let mut flight = before[at];
+        let mut flight = before[at.0 as usize];
         for operation in &block.operations {
             after(&mut flight, operation)?;
         }
-        for next in successors(block) {
-            let joined = before[next].joined(flight);
-            if joined != before[next] {
-                before[next] = joined;
-                open.push(next);
+        for next in graph.successors(at) {
+            let there = &mut before[next.0 as usize];
+            let joined = there.joined(flight);
+            if joined != *there {
+                *there = joined;
+                open.push(*next);
             }
         }
     }
     Ok(before)
 }
 
-fn successors(block: &Block) -> Vec<usize> {
-    let all = match &block.end {
-        Terminator::Jump(to) => vec![*to],
-        Terminator::Branch {
-            then, otherwise, ..
-        } => vec![*then, *otherwise],
-        Terminator::Switch { targets, .. } => targets.clone(),
-        Terminator::Exit | Terminator::Trap => Vec::new(),
-    };
-    all.into_iter().map(|block| block.0 as usize).collect()
+/// An operation on two words of 32 bits.
+fn computed(
+    result: RegisterId,
+    compute: Compute,
+    operands: [Operand; 2],
+    location: &Location,
+) -> Operation {
+    Operation {
+        guard: None,
+        kind: OperationKind::Compute {
+            compute,
+            width: 32,
+            result,
+            operands: operands.to_vec(),
+        },
+        location: location.clone(),
+    }
 }
 
 /// Registers that are new, and the ring.
@@ -328,16 +337,7 @@ impl<'a> Change<'a> {
             32
         };
         let result = self.register(width);
-        out.push(Operation {
-            guard: None,
-            kind: OperationKind::Compute {
-                compute,
-                width: 32,
-                result,
-                operands: operands.to_vec(),
-            },
-            location: location.clone(),
-        });
+        out.push(computed(result, compute, operands, location));
         Operand::Register(result)
     }
 
@@ -388,16 +388,7 @@ impl<'a> Change<'a> {
             (self.closed, Compute::Add, constant(0), constant(0)),
         ];
         for (result, compute, a, b) in computes {
-            out.push(Operation {
-                guard: None,
-                kind: OperationKind::Compute {
-                    compute,
-                    width: 32,
-                    result,
-                    operands: vec![a, b],
-                },
-                location: none.clone(),
-            });
+            out.push(computed(result, compute, [a, b], &none));
         }
     }
 
@@ -441,16 +432,7 @@ impl<'a> Change<'a> {
         // that is written out several times are still told apart.
         let next = self.compute(Compute::Add, [closed, Operand::Constant(1)], at, out);
         let mask = Operand::Constant(u128::from(AROUND * 2 * self.places - 1));
-        out.push(Operation {
-            guard: None,
-            kind: OperationKind::Compute {
-                compute: Compute::And,
-                width: 32,
-                result: self.closed,
-                operands: vec![next, mask],
-            },
-            location: at.clone(),
-        });
+        out.push(computed(self.closed, Compute::And, [next, mask], at));
     }
 
     /// All groups but the last so many are waited for.

@@ -1,5 +1,6 @@
 //! The recovered protocol as text of the protocol language.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use crate::ir::Kernel;
@@ -21,6 +22,7 @@ use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
+use crate::recover::sketch::every_line;
 use crate::recover::tree::Obstacle;
 use crate::recover::written::Names;
 use crate::recover::written::written;
@@ -56,24 +58,14 @@ struct Writer<'a> {
 }
 
 /// The counts of the loops of a role, by index.
-fn counts(lines: &[Line], into: &mut std::collections::BTreeMap<u32, Number>) {
-    for line in lines {
-        match line {
-            Line::For {
-                index, count, body, ..
-            } => {
-                into.insert(*index, count.clone());
-                counts(body, into);
-            }
-            Line::If {
-                then, otherwise, ..
-            } => {
-                counts(then, into);
-                counts(otherwise, into);
-            }
-            _ => {}
+fn counts(lines: &[Line]) -> BTreeMap<u32, Number> {
+    let mut found = BTreeMap::new();
+    every_line(lines, &mut |line| {
+        if let Line::For { index, count, .. } = line {
+            found.insert(*index, count.clone());
         }
-    }
+    });
+    found
 }
 
 /// Writes a protocol. `checked` says in a line how far it was compared with the kernel.
@@ -85,14 +77,7 @@ pub fn text(
     registers: Registers,
     checked: &str,
 ) -> Result<String, Obstacle> {
-    let all: Vec<_> = roles
-        .iter()
-        .map(|role| {
-            let mut found = std::collections::BTreeMap::new();
-            counts(&role.lines, &mut found);
-            found
-        })
-        .collect();
+    let all: Vec<_> = roles.iter().map(|role| counts(&role.lines)).collect();
     let mut roles = roles.to_vec();
     let declared = |variable: VariableId| {
         let variable = kernel.variables.get(variable.0 as usize);

@@ -14,6 +14,7 @@ use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
+use crate::recover::sketch::every_line;
 
 /// How many lines a role may have when it is expanded, iterations included.
 pub const MOST_LINES: usize = 20_000;
@@ -52,14 +53,9 @@ pub fn ways(role: &Role, values: &[Option<i128>]) -> Option<(BTreeSet<Way>, usiz
 
 /// How many lines there are, inner ones included.
 fn size(lines: &[Line]) -> usize {
-    let inner = |line: &Line| match line {
-        Line::For { body, .. } => size(body),
-        Line::If {
-            then, otherwise, ..
-        } => size(then) + size(otherwise),
-        _ => 0,
-    };
-    lines.iter().map(|line| 1 + inner(line)).sum()
+    let mut count = 0;
+    every_line(lines, &mut |_| count += 1);
+    count
 }
 
 impl<'a> Expander<'a> {
@@ -232,22 +228,11 @@ fn rounds(count: i128) -> i128 {
 
 /// Values near which conditions change: those of `x` where a part of one is `a * x + b`, one less and one more.
 pub fn borders(lines: &[Line], found: &mut BTreeSet<u32>) {
-    for line in lines {
-        match line {
-            Line::For { body, .. } => borders(body, found),
-            Line::If {
-                condition,
-                then,
-                otherwise,
-                ..
-            } => {
-                borders_of(condition, found);
-                borders(then, found);
-                borders(otherwise, found);
-            }
-            _ => {}
+    every_line(lines, &mut |line| {
+        if let Line::If { condition, .. } = line {
+            borders_of(condition, found);
         }
-    }
+    });
 }
 
 fn borders_of(condition: &Condition, found: &mut BTreeSet<u32>) {

@@ -6,21 +6,16 @@ use super::Result;
 use super::meanings::Meaning;
 use super::refuse;
 use crate::ir::Location;
-use crate::meaning::Domain;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::recurrence::Site;
 use crate::recover::recurrence::Steps;
 use crate::recover::sketch::Line;
 use crate::recover::term::Atom;
-use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::tree::LoopId;
 use crate::recover::tree::Phi;
 use std::collections::BTreeMap;
-
-/// How many choices of a term are looked through, one inside of the other.
-const MAX_CHOICES: u32 = 4;
 
 impl Lowerer<'_> {
     /// At the entry of a loop: what its phis mean.
@@ -183,194 +178,6 @@ impl Lowerer<'_> {
             })
             .map(|phi| term(&self.arena.phis[*phi as usize]))
             .collect()
-    }
-
-    /// Moves the counter of a machine's steps on: every variable of the machine says by how much.
-    pub(super) fn advance_all(
-        &mut self,
-        terms: &[TermId],
-        machine: usize,
-        variable: u32,
-        steps: &Steps,
-        lines: &mut Vec<Line>,
-    ) -> Result<()> {
-        let mut all: Option<Vec<Line>> = None;
-        for term in terms {
-            let mut own = Vec::new();
-            self.advance(*term, machine, variable, steps, &mut own)?;
-            if all.as_ref().is_some_and(|other| *other != own) {
-                return refuse(
-                    "the registers of a ring move on from different rounds",
-                    &Location::default(),
-                );
-            }
-            all = Some(own);
-        }
-        lines.append(&mut all.unwrap_or_default());
-        Ok(())
-    }
-
-    /// Moves the counter of a machine's steps on, from where the phis of a term are.
-    pub(super) fn advance(
-        &mut self,
-        term: TermId,
-        machine: usize,
-        variable: u32,
-        steps: &Steps,
-        lines: &mut Vec<Line>,
-    ) -> Result<()> {
-        let place = Location::default();
-        match steps {
-            Steps::By(steps) => {
-                let own = Number::of(Atomic::Variable(variable));
-                let Some(from) = self.steps_on_ways(term, machine, MAX_CHOICES) else {
-                    return refuse("a loop carries what a ring was before it moved on", &place);
-                };
-                let from = from.unwrap_or_else(|| own.clone());
-                let machine = &self.recurrences.machines[machine];
-                let period = i128::try_from(machine.period()).unwrap_or(1);
-                let tail = machine.tail;
-                // From the tail on, so many steps and a period more come to the same state.
-                let comes_around = *steps >= tail;
-                let steps = Number::constant(i128::try_from(*steps).unwrap_or(0));
-                let Some(to) = from.plus(&steps) else {
-                    return refuse("a number is too large", &place);
-                };
-                // It may already be there; modulo the period, if every state comes around.
-                let distance = to.minus(&own).and_then(|distance| distance.as_constant());
-                let there = |distance: i128| match tail {
-                    0 => distance.rem_euclid(period) == 0,
-                    _ => distance == 0,
-                };
-                if !distance.is_some_and(there) {
-                    // It moves on, even where the registers are those of a round before.
-                    let ahead = distance.filter(|distance| comes_around && *distance < 0);
-                    let ahead = ahead.map(|distance| distance.rem_euclid(period));
-                    let value = ahead.and_then(|ahead| own.plus(&Number::constant(ahead)));
-                    lines.push(Line::Assign {
-                        variable,
-                        value: value.unwrap_or(to),
-                    });
-                }
-                Ok(())
-            }
-            Steps::If(choice, yes, no) => {
-                let Some(condition) = self.condition(*choice) else {
-                    let what = self.unknown_in(*choice);
-                    return refuse(format!("whether a ring moves on depends on {what}"), &place);
-                };
-                let known = self.known(&condition);
-                let negated = condition.clone().negated();
-                let mut sides = [Vec::new(), Vec::new()];
-                for (side, (truth, steps)) in sides.iter_mut().zip([(true, yes), (false, no)]) {
-                    if known == Some(!truth) {
-                        continue;
-                    }
-                    let constant = self.arena.terms.constant(u128::from(truth), 1);
-                    let term = self.arena.terms.replaced(term, *choice, constant);
-                    let (held, condition) = if truth {
-                        (*choice, Some(&condition))
-                    } else {
-                        (self.arena.terms.not(choice), negated.as_ref())
-                    };
-                    self.under(held, condition, |lowerer| {
-                        lowerer.advance(term, machine, variable, steps, side)
-                    })?;
-                }
-                let [mut then, mut otherwise] = sides;
-                match known {
-                    Some(true) => lines.append(&mut then),
-                    Some(false) => lines.append(&mut otherwise),
-                    None if then == otherwise => lines.append(&mut then),
-                    None => {
-                        let (condition, then, otherwise) = match negated {
-                            Some(negated) if then.is_empty() => (negated, otherwise, then),
-                            _ => (condition, then, otherwise),
-                        };
-                        lines.push(Line::If {
-                            condition,
-                            then,
-                            otherwise,
-                            location: place,
-                        });
-                    }
-                }
-                Ok(())
-            }
-        }
-    }
-
-    /// As [`Self::steps_of`], where that is the same on both sides of what the term chooses by, as where a loop that may be
-    /// skipped moves nothing.
-    fn steps_on_ways(
-        &mut self,
-        term: TermId,
-        machine: usize,
-        choices: u32,
-    ) -> Option<Option<Number>> {
-        if let Some(steps) = self.steps_of(term, machine) {
-            return Some(steps);
-        }
-        let choice = self.first_choice(term)?;
-        let left = choices.checked_sub(1)?;
-        let condition = self.condition(choice)?;
-        let known = self.known(&condition);
-        let negated = condition.clone().negated();
-        let mut found: Option<Option<Number>> = None;
-        for truth in [true, false] {
-            if known == Some(!truth) {
-                continue;
-            }
-            let constant = self.arena.terms.constant(u128::from(truth), 1);
-            let term = self.arena.terms.replaced(term, choice, constant);
-            let (held, condition) = if truth {
-                (choice, Some(&condition))
-            } else {
-                (self.arena.terms.not(&choice), negated.as_ref())
-            };
-            let steps = self.under(held, condition, |lowerer| {
-                lowerer.steps_on_ways(term, machine, left)
-            })?;
-            if found.as_ref().is_some_and(|other| *other != steps) {
-                return None;
-            }
-            found = Some(steps);
-        }
-        found
-    }
-
-    /// What a term chooses by, the outermost choice first.
-    fn first_choice(&self, term: TermId) -> Option<TermId> {
-        let mut work = std::collections::VecDeque::from([term]);
-        while let Some(term) = work.pop_front() {
-            if let Node::Select(condition, ..) = self.arena.terms.node(term) {
-                return Some(*condition);
-            }
-            work.extend(self.arena.terms.children(term));
-        }
-        None
-    }
-
-    /// After how many steps of a machine the phis of a term are: `None` where they differ or one of them is no longer known,
-    /// and nothing where none of them is the machine's.
-    pub(super) fn steps_of(&self, term: TermId, machine: usize) -> Option<Option<Number>> {
-        let mut found: Option<Number> = None;
-        for atom in self.arena.terms.atoms(term).iter() {
-            let Atom::Phi(phi) = atom else { continue };
-            let of_phi = self.recurrences.of_phi.get(phi);
-            let own = of_phi.and_then(|variable| self.recurrences.machine_of.get(variable));
-            if own != Some(&machine) {
-                continue;
-            }
-            let Some(Meaning::State { steps, .. }) = self.meaning(*phi) else {
-                return None;
-            };
-            if found.as_ref().is_some_and(|other| other != steps) {
-                return None;
-            }
-            found = Some(steps.clone());
-        }
-        Some(found)
     }
 
     /// At the end of an iteration: what moves on.

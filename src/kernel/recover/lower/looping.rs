@@ -11,6 +11,7 @@ use crate::meaning::Domain;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::sketch::Line;
+use crate::recover::sketch::every_line;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -98,8 +99,7 @@ impl Lowerer<'_> {
             Some(count)
         };
         self.leave(&own, id, last.as_ref(), bottom && !top);
-        let mut moved = BTreeSet::new();
-        assigned(&lines[start..], &mut moved);
+        let moved = assigned(&lines[start..]);
         self.meanings.keep(&outside, &own, &moved);
         if !top && !bottom {
             let mut rest = self.block(shape.before)?;
@@ -213,22 +213,14 @@ impl Lowerer<'_> {
 }
 
 /// The variables that lines assign.
-fn assigned(lines: &[Line], found: &mut BTreeSet<u32>) {
-    for line in lines {
-        match line {
-            Line::Let { variable, .. } | Line::Assign { variable, .. } => {
-                found.insert(*variable);
-            }
-            Line::For { body, .. } => assigned(body, found),
-            Line::If {
-                then, otherwise, ..
-            } => {
-                assigned(then, found);
-                assigned(otherwise, found);
-            }
-            Line::Action { .. } | Line::Return => {}
+fn assigned(lines: &[Line]) -> BTreeSet<u32> {
+    let mut found = BTreeSet::new();
+    every_line(lines, &mut |line| {
+        if let Line::Let { variable, .. } | Line::Assign { variable, .. } = line {
+            found.insert(*variable);
         }
-    }
+    });
+    found
 }
 
 /// Whether a statement leaves the innermost loop or the program.
