@@ -7,6 +7,7 @@ use super::finding::Word;
 use super::style::Style;
 use super::text;
 use super::text::Detail;
+use super::text::abridged;
 use super::text::visible;
 
 /// How much of a summary stands in the table, in characters.
@@ -34,7 +35,7 @@ pub fn document(findings: &[Finding], failures: &[String], z3: &'static str) -> 
             cell(&finding.protocol),
             cell(&place.file),
             place.line,
-            cell(&short(&finding.summary))
+            cell(&abridged(&finding.summary, SHORT))
         );
     }
     let detail = Detail {
@@ -79,11 +80,4 @@ pub(super) fn cell(text: &str) -> String {
         out.push(c);
     }
     out
-}
-
-fn short(text: &str) -> String {
-    match text.char_indices().nth(SHORT) {
-        Some((end, _)) => format!("{}...", &text[..end]),
-        None => text.to_owned(),
-    }
 }

@@ -393,6 +393,14 @@ fn list(out: &mut String, style: Style, title: &str, lines: &[String]) {
     }
 }
 
+/// So many characters of a text, and dots where there are more.
+pub fn abridged(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}...", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
 /// Text that cannot disturb a terminal, whatever it was.
 pub fn visible(text: &str) -> String {
     text.chars()

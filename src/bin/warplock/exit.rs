@@ -1,5 +1,7 @@
 //! Exit codes: what scripts may rely on.
 
+use warplock::report::Word;
+
 /// Every property is proved, or the command did what it was asked to.
 pub const SUCCESS: u8 = 0;
 /// At least one property is refuted, or an expectation is not met.
@@ -33,6 +35,17 @@ pub enum Exit {
     Internal,
     /// See [`INTERRUPTED`].
     Interrupted,
+}
+
+impl From<Word> for Exit {
+    fn from(word: Word) -> Exit {
+        match word {
+            Word::Proved => Exit::Success,
+            Word::Bounded => Exit::Bounded,
+            Word::Unknown => Exit::Unknown,
+            Word::Refuted => Exit::Refuted,
+        }
+    }
 }
 
 impl Exit {

@@ -15,7 +15,6 @@ use warplock::report::style::Style;
 use warplock::report::text::visible;
 use warplock::verdict;
 use warplock::verdict::deadlock::Settings;
-use warplock::verdict::decision::Verdict;
 use warplock::verdict::hazard;
 
 use crate::exit::Exit;
@@ -263,12 +262,7 @@ impl Shown<'_> {
             Ok(loaded) => self.decide(name, loaded)?,
         };
         for finding in findings.iter().filter(|_| which == 1) {
-            self.exit = self.exit.max(match finding.verdict {
-                Word::Proved => Exit::Success,
-                Word::Bounded => Exit::Bounded,
-                Word::Unknown => Exit::Unknown,
-                Word::Refuted => Exit::Refuted,
-            });
+            self.exit = self.exit.max(finding.verdict.into());
         }
         Ok(findings)
     }
@@ -277,16 +271,7 @@ impl Shown<'_> {
         let mut protocol = loaded.protocol.clone();
         let narrowing = self.arguments.domain.narrowing()?;
         sources::narrow(&mut protocol, &narrowing, name, self.error_style)?;
-        let mut properties: Vec<Property> = Vec::new();
-        for wanted in &self.arguments.property {
-            match wanted {
-                Wanted::All => properties.extend(hazard::applicable(&protocol)),
-                Wanted::One(property) => properties.push(*property),
-            }
-        }
-        if properties.is_empty() {
-            properties.push(Property::Deadlock);
-        }
+        let properties = check::listed(&self.arguments.property, || hazard::applicable(&protocol));
         let settings = Settings {
             timeout: self.arguments.timeout,
             objectives: None,
@@ -300,12 +285,8 @@ impl Shown<'_> {
         for property in properties {
             let mut decision = verdict::decide(&protocol, &narrowing, property, &settings)
                 .map_err(|error| internal(&error))?;
-            let inexact = loaded.recovered.as_ref().is_some_and(|r| !r.exact);
-            if inexact && matches!(decision.verdict, Verdict::Refuted(_)) {
-                decision.verdict = Verdict::Unknown {
-                    reason: check::INEXACT.to_owned(),
-                    span: None,
-                };
+            if loaded.recovered.as_ref().is_some_and(|r| !r.exact) {
+                check::doubt(&mut decision);
             }
             let mut finding =
                 finding::finding(name, &protocol, &decision).map_err(|error| internal(&error))?;

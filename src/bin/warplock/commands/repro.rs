@@ -315,12 +315,7 @@ impl Work {
         Ok(Answer {
             written,
             report,
-            exit: match found.word {
-                Word::Proved => Exit::Success,
-                Word::Refuted => Exit::Refuted,
-                Word::Bounded => Exit::Bounded,
-                Word::Unknown => Exit::Unknown,
-            },
+            exit: found.word.into(),
         })
     }
 

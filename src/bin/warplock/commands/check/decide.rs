@@ -36,6 +36,7 @@ use crate::progress::Progress;
 use crate::sources;
 
 use super::Wanted;
+use super::listed;
 use super::minimize;
 use super::outcome::Outcome;
 
@@ -267,18 +268,8 @@ impl Work<'_> {
 
     /// Says that nothing is known of a kernel.
     fn unknown(&self, file: &str, entry: &str, reason: &str, wanted: &[Wanted]) {
-        let mut properties: Vec<Property> = Vec::new();
-        for wanted in wanted {
-            match wanted {
-                Wanted::All => properties.extend(Property::ALL),
-                Wanted::One(property) => properties.push(*property),
-            }
-        }
-        if properties.is_empty() {
-            properties.push(Property::Deadlock);
-        }
         let mut outcome = Outcome::default();
-        for property in properties {
+        for property in listed(wanted, || Property::ALL.to_vec()) {
             let mut finding = finding::unrecovered(self.name, entry, property, reason);
             if let Some((_, source, _)) = self.kernel {
                 finding.recovered_from(file, source, &[]);
@@ -296,18 +287,8 @@ impl Work<'_> {
         if self.order.expect {
             return self.expectations(bytes, &protocol);
         }
-        let mut properties: Vec<Property> = Vec::new();
-        for wanted in wanted {
-            match wanted {
-                Wanted::All => properties.extend(hazard::applicable(&protocol)),
-                Wanted::One(property) => properties.push(*property),
-            }
-        }
-        if properties.is_empty() {
-            properties.push(Property::Deadlock);
-        }
         let shared = Shared::default();
-        for property in properties {
+        for property in listed(wanted, || hazard::applicable(&protocol)) {
             let narrowing = &self.order.narrowing;
             let done = self.property(bytes, property, narrowing, &shared, None);
             self.kept_going(done)?;
@@ -386,11 +367,8 @@ impl Work<'_> {
         let mut decision =
             verdict::decide_sharing(&protocol, narrowing, property, &settings, shared)
                 .map_err(|error| internal(&error))?;
-        if !self.exact && matches!(decision.verdict, Verdict::Refuted(_)) {
-            decision.verdict = Verdict::Unknown {
-                reason: INEXACT.to_owned(),
-                span: None,
-            };
+        if !self.exact {
+            doubt(&mut decision);
         }
         let mut finding =
             finding::finding(self.name, &protocol, &decision).map_err(|error| internal(&error))?;
@@ -460,6 +438,16 @@ impl Work<'_> {
 /// Why a counterexample of a recovered protocol is none of its kernel.
 pub const INEXACT: &str = "the recovered protocol has a counterexample that may be one of no launch: its parameters depend on \
     each other, or a warp waits for warps that may have ended";
+
+/// A counterexample of a recovered protocol that may be one of no launch refutes nothing.
+pub fn doubt(decision: &mut Decision) {
+    if let Verdict::Refuted(_) = decision.verdict {
+        decision.verdict = Verdict::Unknown {
+            reason: INEXACT.to_owned(),
+            span: None,
+        };
+    }
+}
 
 /// Whether a property is about what is read and written.
 fn about_data(wanted: Wanted) -> bool {

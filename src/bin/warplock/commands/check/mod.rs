@@ -38,6 +38,7 @@ use crate::session::Session;
 use crate::solver;
 
 pub use decide::INEXACT;
+pub use decide::doubt;
 
 use outcome::Emitter;
 use outcome::Outcome;
@@ -132,6 +133,19 @@ pub enum Wanted {
     All,
     /// This one.
     One(Property),
+}
+
+/// The properties that are wanted, `deadlock` if none is; `all` says which `all` stands for.
+pub fn listed(wanted: &[Wanted], all: impl Fn() -> Vec<Property>) -> Vec<Property> {
+    let of = |wanted: &Wanted| match wanted {
+        Wanted::All => all(),
+        Wanted::One(property) => vec![*property],
+    };
+    let mut properties: Vec<Property> = wanted.iter().flat_map(of).collect();
+    if properties.is_empty() {
+        properties.push(Property::Deadlock);
+    }
+    properties
 }
 
 /// Names of properties, and the word for all of them.

@@ -1,7 +1,6 @@
 //! What came of a file, and how it is printed.
 
 use warplock::report::Finding;
-use warplock::report::Word;
 use warplock::report::expect;
 use warplock::report::github;
 use warplock::report::json;
@@ -199,11 +198,9 @@ fn unprintable(error: serde_json::Error) -> Failure {
 }
 
 fn verdict(finding: &Finding) -> Exit {
-    match (&finding.expectation, finding.verdict) {
-        (Some(comparison), _) if comparison.met => Exit::Success,
-        (Some(_), _) | (None, Word::Refuted) => Exit::Refuted,
-        (None, Word::Proved) => Exit::Success,
-        (None, Word::Bounded) => Exit::Bounded,
-        (None, Word::Unknown) => Exit::Unknown,
+    match &finding.expectation {
+        Some(comparison) if comparison.met => Exit::Success,
+        Some(_) => Exit::Refuted,
+        None => finding.verdict.into(),
     }
 }

@@ -8,6 +8,7 @@ use itertools::Itertools;
 use warplock::report::Finding;
 use warplock::report::Word;
 use warplock::report::style::Style;
+use warplock::report::text::abridged;
 use warplock::report::text::visible;
 
 use crate::inputs::Gathered;
@@ -91,7 +92,7 @@ impl Table {
                     if self.alone && !row.why.is_empty() {
                         let place = row.place.iter().map(|place| format!("{place}: "));
                         let place: String = place.collect();
-                        let _ = writeln!(text, "         {place}{}", shortened(&row.why));
+                        let _ = writeln!(text, "         {place}{}", abridged(&row.why, REASON));
                     }
                 }
             }
@@ -149,7 +150,7 @@ impl Table {
                 _ => "the same reason",
             };
             let _ = writeln!(text, "\n{what}{place}, {} results:", rows.len());
-            let _ = writeln!(text, "  {}", shortened(&first.why));
+            let _ = writeln!(text, "  {}", abridged(&first.why, REASON));
             for row in &rows {
                 let _ = writeln!(text, "  - {} {}", row.protocol, row.file);
             }
@@ -172,11 +173,4 @@ fn kind(why: &str) -> String {
         }
     }
     out
-}
-
-fn shortened(why: &str) -> String {
-    match why.char_indices().nth(REASON) {
-        Some((end, _)) => format!("{}...", &why[..end]),
-        None => why.to_owned(),
-    }
 }
