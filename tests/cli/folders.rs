@@ -55,7 +55,7 @@ fn a_cache_is_checked_kernel_by_kernel() {
     insta::assert_snapshot!(folder.run(&["check", "cache"]), @r"
     exit 1
     --- stdout
-    cache/A/meet.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    cache/A/meet.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
       notes: other lines are those of the protocol that `warplock lift` prints
       assumptions:
         a resident CTA that can go on eventually does
@@ -65,7 +65,7 @@ fn a_cache_is_checked_kernel_by_kernel() {
       checked by: rule order
       decided by order rule in [time]
 
-    cache/C/meet.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    cache/C/meet.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
       notes: other lines are those of the protocol that `warplock lift` prints
       assumptions:
         a resident CTA that can go on eventually does
@@ -183,7 +183,7 @@ fn what_is_wrong_with_a_folder_is_said() {
     insta::assert_snapshot!(folder.run(&["check", "-q", "damaged"]), @"
     exit 2
     --- stdout
-    damaged/b.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    damaged/b.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     1 kernel: 1 PROVED
     --- stderr
     error: cannot read damaged/a.fatbin: it is damaged or cut off: it ends too early

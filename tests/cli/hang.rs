@@ -237,7 +237,7 @@ fn a_kernel_that_never_hangs_is_acquitted() {
     insta::assert_snapshot!(ring("ring_of_4", ("#0", "#0")), @r"
     exit 0
     --- stdout
-    ring.ptx: hang: EXCLUDED no run of this kernel gets stuck: freedom from deadlock is proved for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    ring.ptx: hang: EXCLUDED no run of this kernel gets stuck: freedom from deadlock is proved for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
       seen:
         thread (0,0,0) of block (0,0,0) at ring.cu:25, parity 0: waits there
         thread (0,0,0) of block (0,0,0) and 31 more at ring.cu:25: waits there

@@ -46,7 +46,7 @@ fn heads_in_groups() {
     insta::assert_snapshot!(heads(""), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all 9 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(heads("sub.u32 %r21, 3, %r21;"), @"
@@ -59,7 +59,7 @@ fn heads_in_groups() {
     insta::assert_snapshot!(check(&format!("{X}and.b32 %r20, %r2, -4;\nand.b32 %r21, %r2, 3;"), &[]), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all 9 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // Heads along y, with a row of tiles for each group.
@@ -67,7 +67,7 @@ fn heads_in_groups() {
     insta::assert_snapshot!(check(&format!("{BOTH}{tiles}"), &[]), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, nctaid_y in 1..=65535, R >= 1 and schedule, assuming nctaid_x * ((nctaid_y + 3) / 4) < 2147483649: all 11 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, nctaid_y in 1..=65535, R >= 1 and schedule, assuming nctaid_x * ((nctaid_y + 3) / 4) < 2147483649: all obligations of [rule] hold
     --- stderr
     ");
     // The groups are as large as an argument says.
@@ -75,7 +75,7 @@ fn heads_in_groups() {
     insta::assert_snapshot!(check(&format!("{X}{sized}"), &["--assume", "p_n <= 8"]), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule, assuming 0 < p_n, p_n <= 8: all 13 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule, assuming 0 < p_n, p_n <= 8: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -87,7 +87,7 @@ fn ascending_along_two_axes() {
     insta::assert_snapshot!(turn("mad.lo.u32 %r21, %r3, %r4, %r2;"), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, nctaid_y in 1..=65535, R >= 1 and schedule: all 4 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, nctaid_y in 1..=65535, R >= 1 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(turn("mad.lo.u32 %r21, %r2, %r5, %r3;"), @"
@@ -104,7 +104,7 @@ fn a_counter_before_its_pointer() {
     insta::assert_snapshot!(last("mov.u32 %r21, %r2;"), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule, assuming 0 < p_n: all 5 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule, assuming 0 < p_n: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(last("add.u32 %r21, %r2, 1;"), @"
@@ -154,7 +154,7 @@ fn ranks_that_are_counted_in_a_mask() {
     insta::assert_snapshot!(ranks(guarded, "lt"), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, pattern at_p_mask and schedule: all 6 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, pattern at_p_mask and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // It counts itself, too.
@@ -196,7 +196,7 @@ fn quotients_of_negative_numbers() {
     insta::assert_snapshot!(near("3"), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule: all 7 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(near("2"), @"

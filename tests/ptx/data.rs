@@ -48,12 +48,12 @@ fn data_that_is_handed_on() {
     insta::assert_snapshot!(compiled("handover.ptx", &["--timeout", "20"]), @"
     exit 1
     --- stdout
-    handover.ptx:relay: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 42 obligations of the cut rule hold
+    handover.ptx:relay: race: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     handover.ptx:relay_reads_late: race: REFUTED at param_2 = 6: the read by warp2 at line 40 and the write by warp0 at line 20 of smem_tile[0] are not ordered: an arrival of warp2 after line 40 that warp0 waits for before line 20 would order them
     handover.ptx:relay_writes_late: race: REFUTED at param_2 = 1: the write by warp1 at line 31 and the read by warp2 at line 39 of smem_tile[0] are not ordered: an arrival of warp1 after line 31 that warp2 waits for before line 39 would order them
-    handover.ptx:stencil: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 40 obligations of the cut rule hold
+    handover.ptx:stencil: race: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     handover.ptx:stencil_reads_late: race: REFUTED at param_2 = 2: the read by warps1_3[0] at line 32 and the write by warp0 at line 17 of smem_tile_0 are not ordered: an arrival of warps1_3[0] after line 32 that warp0 waits for before line 17 would order them
-    handover.ptx:sum: race: PROVED for every schedule: all 109 obligations of the cut rule hold
+    handover.ptx:sum: race: PROVED for every schedule: all obligations of [rule] hold
     handover.ptx:sum_lacks_a_barrier: race: REFUTED the read by warp0 at line 18 and the write by warp1 at line 43 of smem_part[1] are not ordered: an arrival of warp0 after line 18 that warp1 waits for before line 43 would order them
     --- stderr
     ");
@@ -65,7 +65,7 @@ fn a_pipeline_of_copies() {
     insta::assert_snapshot!(compiled("pipeline.ptx", &["--timeout", "20"]), @r"
     exit 1
     --- stdout
-    pipeline.ptx:pipeline: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 60 obligations of the cut rule hold
+    pipeline.ptx:pipeline: race: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     pipeline.ptx:pipeline_reads_late: race: REFUTED at param_2 = 6: the read by warps1_2[0] at line 33 and the asynchronous write that warp0 starts at line 23 of smem_mem_0[0] are not ordered: an arrival of warps1_2[0] after line 33 that warp0 waits for before line 23 would order them
     pipeline.ptx:pipeline_one_buffer: race: REFUTED at param_2 = 2: the asynchronous read that warp3 starts at line 44 and the write by warps1_2[0] at line 34 of smem_mem_5120[0][0] are not ordered: a `wait_group` of warp3 that covers it, and an arrival after it that warps1_2[0] waits for, before line 34 would order them
     pipeline.ptx:pipeline_not_drained: race: REFUTED at param_2 = 3: the asynchronous read that warp3 starts at line 44 and the write by warps1_2[0] at line 34 of smem_mem_5120[0][0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0`, and an arrival after it that warps1_2[0] waits for, before line 34 would order them
@@ -143,11 +143,11 @@ fn all_properties() {
     insta::assert_snapshot!(kernel("stencil.ptx").run(&arguments), @"
     exit 0
     --- stdout
-    stencil.ptx: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 50 obligations of the order rule hold
-    stencil.ptx: early_completion: PROVED for every param_2 in 0..=1073741823 and schedule: all 50 obligations of the order rule hold
-    stencil.ptx: over_arrival: PROVED for every param_2 in 0..=1073741823 and schedule: all 50 obligations of the order rule hold
-    stencil.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 40 obligations of the cut rule hold
-    stencil.ptx: stale_read: PROVED for every param_2 in 0..=1073741823 and schedule: all 40 obligations of the cut rule hold
+    stencil.ptx: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
+    stencil.ptx: early_completion: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
+    stencil.ptx: over_arrival: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
+    stencil.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
+    stencil.ptx: stale_read: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -159,8 +159,8 @@ fn a_ring_with_calls() {
     insta::assert_snapshot!(kernel(name).run(&["check", "-q", name]), @"
     exit 1
     --- stdout
-    calls.ptx:calls: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
-    calls.ptx:calls_reads_late: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    calls.ptx:calls: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
+    calls.ptx:calls_reads_late: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     calls.ptx:calls_same_phase: deadlock: REFUTED at param_2 = 4: warp1 waits for full_bar[0] with parity 0 twice in a row (line 205), and full_bar[0] has completed 2 times by then, so that takes one more: warp0 arrives 2 times and has ended
     --- stderr
     ");
@@ -168,7 +168,7 @@ fn a_ring_with_calls() {
     insta::assert_snapshot!(compiled(name, &entries), @"
     exit 0
     --- stdout
-    calls.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 25 obligations of the cut rule hold
+    calls.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     let entries = ["--entry", "calls_reads_late"];
@@ -185,25 +185,25 @@ fn rings() {
     insta::assert_snapshot!(compiled("ring.ptx", &["--entry", "ring_of_3"]), @"
     exit 0
     --- stdout
-    ring.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 25 obligations of the cut rule hold
+    ring.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(compiled("stencil.ptx", &["--entry", "stencil"]), @"
     exit 0
     --- stdout
-    stencil.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 40 obligations of the cut rule hold
+    stencil.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(compiled("bulk_ring.ptx", &["--entry", "bulk_ring"]), @"
     exit 0
     --- stdout
-    bulk_ring.ptx: race: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    bulk_ring.ptx: race: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(compiled("matvec.ptx", &["--entry", "matvec"]), @"
     exit 0
     --- stdout
-    matvec.ptx: race: PROVED for every param_3 in 0..=1073741823 and schedule: all 45 obligations of the cut rule hold
+    matvec.ptx: race: PROVED for every param_3 in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -359,7 +359,7 @@ fn accesses_of_different_widths() {
     insta::assert_snapshot!(race(64, 1, &widths(512)), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 8 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -387,7 +387,7 @@ fn a_predicated_store() {
     insta::assert_snapshot!(race(64, 1, &code(5)), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 8 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -404,7 +404,7 @@ fn an_address_from_memory() {
         run(&entry(64, 1, code), &["check", "-q", "--property", "deadlock,race"]), @"
     exit 4
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 6 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     kernel.ptx: race: UNKNOWN line 31, `st.shared.u32 [%r5], %r1`: `st.shared.u32`: an operand is read from memory
     --- stderr
     ");
@@ -482,7 +482,7 @@ fn lanes_that_are_behind() {
     insta::assert_snapshot!(race(64, 1, &code("bar.warp.sync -1;")), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 11 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -514,7 +514,7 @@ fn lanes_that_are_ahead() {
     insta::assert_snapshot!(race(64, 1, &code("bar.warp.sync -1;")), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 8 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -538,7 +538,7 @@ fn groups_of_copies() {
     insta::assert_snapshot!(race(64, 1, &code("cp.async.wait_group 0;")), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 18 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(race(64, 1, &code("cp.async.wait_group 1;")), @"
@@ -550,7 +550,7 @@ fn groups_of_copies() {
     insta::assert_snapshot!(race(64, 1, &code("cp.async.wait_all;")), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 18 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -591,8 +591,8 @@ fn a_tile_that_is_stored() {
     insta::assert_snapshot!(stored("race,stale_read", fence, wait), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every p_n in 0..=1073741823 and schedule: all 29 obligations of the cut rule hold
-    kernel.ptx: stale_read: PROVED for every p_n in 0..=1073741823 and schedule: all 31 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
+    kernel.ptx: stale_read: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(stored("race", fence, ""), @"
@@ -604,7 +604,7 @@ fn a_tile_that_is_stored() {
     insta::assert_snapshot!(stored("race,stale_read", "", wait), @"
     exit 1
     --- stdout
-    kernel.ptx: race: PROVED for every p_n in 0..=1073741823 and schedule: all 29 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     kernel.ptx: stale_read: REFUTED at p_n = 1: the asynchronous read that warp0 starts at line 18 of smem_tile[0] comes after the write by warp0 at line 16 and need not see it: the read goes through the async proxy, and no proxy fence stands on the way; a `fence.proxy.async` between lines 16 and 18 would make it visible
     --- stderr
     ");
@@ -733,7 +733,7 @@ fn addresses_that_wrap_around() {
     insta::assert_snapshot!(back(256, "bar.sync 0;"), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 16 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(back(256, ""), @"

@@ -68,7 +68,7 @@ fn a_pipeline_of_predicated_copies() {
     insta::assert_snapshot!(check("deadlock", entry(PIPELINE)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 55 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // The parity turns one round late.
@@ -145,7 +145,7 @@ fn swizzled_addresses() {
     insta::assert_snapshot!(check("race", entry(SWIZZLE)), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every p_n in 0..=1073741823 and schedule: all 28 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     let lacking = SWIZZLE.replace("bar.sync 0;", "");
@@ -193,7 +193,7 @@ fn dynamic_shared_memory() {
     insta::assert_snapshot!(check("race", multiplies("")), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 10 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     let folder = Folder::new();
@@ -255,7 +255,7 @@ fn loads_that_the_compiler_issues_ahead() {
     insta::assert_snapshot!(checked, @r"
     exit 1
     --- stdout
-    right.mlir: deadlock: PROVED for every rounds in 0..=1073741823 and schedule: all 75 obligations of the cut rule hold
+    right.mlir: deadlock: PROVED for every rounds in 0..=1073741823 and schedule: all obligations of [rule] hold
     ahead.mlir: deadlock: REFUTED at rounds = 4: nobody arrives at smem_1_24[0], for which warp0 waits: only warp0 itself would, after that wait
     mixed.mlir: deadlock: UNKNOWN line 32: `scf.for`: cutlass.pipelining: the loads of this loop are not apart from their uses
     --- stderr
@@ -305,7 +305,7 @@ fn clusters_that_are_taken_over() {
     insta::assert_snapshot!(folder.run(&[&["check", "-q"], names.as_slice()].concat()), @r"
     exit 1
     --- stdout
-    right.mlir: deadlock: PROVED for every granted in 0..=1073741823 and schedule: all 30 obligations of the order rule hold
+    right.mlir: deadlock: PROVED for every granted in 0..=1073741823 and schedule: all obligations of [rule] hold
     silent.mlir: deadlock: REFUTED at granted = 1: smem_0_8 takes 2 arrivals, 1 came (warp0), and warp0 waits for the rest: only warp0 itself would, after that wait
     stale.mlir: deadlock: UNKNOWN line 58: a response of cluster launch control is read without a wait for the round that it is of
     early.mlir: deadlock: UNKNOWN line 58: a response of cluster launch control is read without a wait for the round that it is of

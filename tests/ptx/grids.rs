@@ -73,14 +73,14 @@ fn the_last_one_lets_the_others_go_on() {
     insta::assert_snapshot!(BARRIER.check(), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 4 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
     --- stderr
     ");
     let set = "add.u32 %r9, %r5, 1;\nst.volatile.global.u32 [%rd2+4], %r9;";
     insta::assert_snapshot!(Barrier { go: set, ..BARRIER }.check(), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 4 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
     --- stderr
     ");
     // An acquiring look comes before what is behind it, and a release behind what is before it.
@@ -94,7 +94,7 @@ fn the_last_one_lets_the_others_go_on() {
     insta::assert_snapshot!(acquire.check(), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 4 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -114,7 +114,7 @@ fn the_last_one_waits_with_the_others() {
     insta::assert_snapshot!(all("%r4", &go, ""), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 4 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(all("%r2", &go, ""), @"
@@ -152,7 +152,7 @@ fn a_count_that_nobody_waits_for() {
     insta::assert_snapshot!(run(last, &["check", "-q"]), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 0 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -321,7 +321,7 @@ fn memory_behind_another_parameter_is_written_where_data_says() {
     insta::assert_snapshot!(beside(&format!("{index}\nadd.s64 %rd8, %rd4, %rd7;\n{add}")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 3 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
     --- stderr
     ");
     // In a branch that data decides.
@@ -331,7 +331,7 @@ fn memory_behind_another_parameter_is_written_where_data_says() {
         @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 3 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
     --- stderr
     ");
     // The same memory that is waited for.
@@ -433,13 +433,13 @@ fn a_vote_ends_the_looks_of_one_thread() {
     insta::assert_snapshot!(POLL.check(), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all 4 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(Poll { first: "", ..POLL }.check(), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all 4 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     let or = Poll {
@@ -450,7 +450,7 @@ fn a_vote_ends_the_looks_of_one_thread() {
     insta::assert_snapshot!(or.check(), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all 4 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // A turn that nobody passes on, and one that is passed on too far.
@@ -550,7 +550,7 @@ fn a_word_is_passed_on_by_a_store() {
     insta::assert_snapshot!(check("%r2", "add.u32 %r7, %r4, 1;"), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, nctaid_z in 1..=65535, R >= 1 and schedule: all 6 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, nctaid_z in 1..=65535, R >= 1 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // The last one clears it.
@@ -558,7 +558,7 @@ fn a_word_is_passed_on_by_a_store() {
     insta::assert_snapshot!(check("%r2", last), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, nctaid_z in 1..=65535, R >= 1 and schedule: all 6 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, nctaid_z in 1..=65535, R >= 1 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // The first one does.
@@ -615,7 +615,7 @@ fn stores_that_reach_another_array() {
         @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 3 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
     --- stderr
     "
     );
@@ -674,7 +674,7 @@ fn the_kernel_never_looks_at_the_grid() {
     insta::assert_snapshot!(of_four(add, "4", &enough), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x, nctaid_x >= 4: all 3 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x, nctaid_x >= 4: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(of_four(add, "5", &enough), @"

@@ -64,7 +64,7 @@ fn a_barrier_used_twice() {
     insta::assert_snapshot!(check(128, "", &warps(&["a2 a0", "s0 s3 s2", "s1 a3 a2", "s2 a1"])), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 33 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -152,7 +152,7 @@ fn a_barrier_id_from_exclusive_or() {
     insta::assert_snapshot!(check(64, "", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 8 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -167,7 +167,7 @@ fn predicated_barriers() {
     insta::assert_snapshot!(check(64, "", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 7 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -202,7 +202,7 @@ fn a_step_of_four() {
     insta::assert_snapshot!(check(64, ".param .u32 n", code), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n_over_4_up in 0..=268435456 and schedule: all 10 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n_over_4_up in 0..=268435456 and schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -263,7 +263,7 @@ fn a_masked_barrier_id_from_the_launch() {
     insta::assert_snapshot!(check(64, ".param .u32 n", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 6 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -280,7 +280,7 @@ fn a_barrier_id_from_negation() {
     insta::assert_snapshot!(check(64, "", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 2 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -296,7 +296,7 @@ fn a_warp_barrier_beside_a_cta_barrier() {
     insta::assert_snapshot!(check(64, "", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -312,7 +312,7 @@ fn warps_that_leave_early() {
     insta::assert_snapshot!(check(64, "", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 2 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -353,13 +353,13 @@ fn a_cta_barrier_in_a_role() {
     insta::assert_snapshot!(barrier_in_a_role(""), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 14 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(barrier_in_a_role(&format!("bar.sync 0;\n{wait}")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 11 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(barrier_in_a_role(&format!("{wait}bar.sync 0;\n")), @"
@@ -378,7 +378,7 @@ fn a_cta_barrier_in_a_loop_of_a_role() {
     insta::assert_snapshot!(barrier_in_a_role(rounds), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 20 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // Two barriers of all threads, each in one role.
@@ -466,7 +466,7 @@ fn an_address_by_or_and_shift() {
         check_shared(64, "", ".shared .align 8 .b8 bars[16];", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 16 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -526,7 +526,7 @@ fn a_last_warp_with_few_lanes() {
         check_shared(48, "", ".shared .align 8 .b64 b;", code), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 12 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -579,7 +579,7 @@ fn an_address_that_wraps_around() {
     insta::assert_snapshot!(check_shared(32, "", shared, &code("4294967280")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 4 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check_shared(32, "", shared, &code("4294967288")), @"
@@ -634,7 +634,7 @@ fn calls() {
     insta::assert_snapshot!(with_functions(function, &both("3", "3")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 2 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(with_functions(function, &both("3", "4")), @"
@@ -648,7 +648,7 @@ fn calls() {
         with_functions(function, &format!("{}\nbar.sync 0;", call("15"))), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -691,7 +691,7 @@ fn the_second_predicate_of_a_combined_comparison() {
     insta::assert_snapshot!(check(64, ".param .u32 n", &code("and")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 0 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check(64, ".param .u32 n", &code("or")), @"
@@ -823,7 +823,7 @@ fn an_axis_that_the_counters_do_not_know() {
     insta::assert_snapshot!(folder.run(&check), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, nctaid_y >= 1, R >= 1 and schedule, assuming nctaid_y == 1: all 4 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, nctaid_y >= 1, R >= 1 and schedule, assuming nctaid_y == 1: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -857,7 +857,7 @@ fn a_thread_count_that_the_launch_says() {
     insta::assert_snapshot!(counted("mov.u32 %r5, %r4;", &["--assume", "p_n == 1"]), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule, assuming 32 * p_n < 4294967264, p_n == 1: all 7 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule, assuming 32 * p_n < 4294967264, p_n == 1: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(counted("add.u32 %r5, %r4, 32;", &["--assume", "p_n == 0"]), @"

@@ -16,8 +16,8 @@ fn a_ring() {
     insta::assert_snapshot!(check("ring.ptx", &[]), @"
     exit 1
     --- stdout
-    ring.ptx:ring_of_4: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
-    ring.ptx:ring_of_3: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    ring.ptx:ring_of_4: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
+    ring.ptx:ring_of_3: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     ring.ptx:ring_producer_one_round_short: deadlock: REFUTED at param_2 = 1: nobody arrives at full_bar[0], for which warps1_3[0] waits (line 808): warp0 never arrives, because `for i in 0..param_2 - 1` (line 972) makes no trip
     ring.ptx:ring_producer_starts_at_phase_0: deadlock: REFUTED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (line 1423) for warps1_3[0] to arrive at empty_bar[0], warps1_3[0] (line 1250) for warp0 to arrive at full_bar[0]: no barrier here has ever completed, so one of these first waits has to be for parity 1
     --- stderr
@@ -29,7 +29,7 @@ fn a_persistent_ring_of_bulk_copies() {
     insta::assert_snapshot!(check("bulk_ring.ptx", &[]), @r"
     exit 1
     --- stdout
-    bulk_ring.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 35 obligations of the order rule hold
+    bulk_ring.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all obligations of [rule] hold
     bulk_ring.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 1: memory_bar[0] expects 4112 bytes (line 568) and gets 4096 (line 584): nobody delivers the other 16; warps1_4[0] waits for it (line 443)
     bulk_ring.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] is lapped: it still waits for phase 0 of memory_bar[0] (line 742), but warp0 completed phases 0 and 1 (line 867) without waiting for warps1_4[0]
     --- stderr
@@ -41,7 +41,7 @@ fn a_ring_of_asynchronous_copies() {
     insta::assert_snapshot!(check("async_ring.ptx", &[]), @"
     exit 1
     --- stdout
-    async_ring.ptx:async_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the order rule hold
+    async_ring.ptx:async_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     async_ring.ptx:async_ring_counts_everybody: deadlock: REFUTED at param_2 = 3: warp0 and warps4_7[0] wait for each other: warp0 (line 698) for warps4_7[0] to arrive at empty_bar[0], warps4_7[0] (line 875) for warp0 to arrive at full_bar[0]
     async_ring.ptx:async_ring_same_phase: deadlock: REFUTED at param_2 = 3: warp0 is lapped: it still waits for phase 0 of empty_bar[0] (line 1145), but warps4_7[0..4] completed phases 0 and 1 (line 1340) without waiting for warp0
     --- stderr
@@ -53,7 +53,7 @@ fn a_matrix_vector_product() {
     insta::assert_snapshot!(check("matvec.ptx", &[]), @"
     exit 1
     --- stdout
-    matvec.ptx:matvec: deadlock: PROVED for every param_3 in 0..=1073741823 and schedule: all 42 obligations of the order rule hold
+    matvec.ptx:matvec: deadlock: PROVED for every param_3 in 0..=1073741823 and schedule: all obligations of [rule] hold
     matvec.ptx:matvec_counts_everybody: deadlock: REFUTED at param_3 = 0: cta_bar[1] takes 384 threads, 256 came (warps4_11[0..8]), and nobody else comes (line 469): warp0 never comes, only at other elements; warps1_3[0..3] never come, only at other elements
     matvec.ptx:matvec_one_column_less: deadlock: REFUTED at param_3 = 1: nobody arrives at full_bar[0], for which warps4_11[0] waits (line 664): warp0 never arrives, because `for i in 0..param_3 - 1` (line 574) makes no trip; warps1_3[0..3] never arrive, because `for i in 0..param_3 - 1` (line 574) makes no trip
     --- stderr
@@ -65,7 +65,7 @@ fn a_stencil_with_named_barriers() {
     insta::assert_snapshot!(check("stencil.ptx", &[]), @r"
     exit 1
     --- stdout
-    stencil.ptx:stencil: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 50 obligations of the order rule hold
+    stencil.ptx:stencil: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     stencil.ptx:stencil_without_first_arrival: deadlock: REFUTED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (line 419) for warps1_3[0] to come to cta_bar[1], warps1_3[0] (line 343) for warp0 to come to cta_bar[3]
     stencil.ptx:stencil_counts_consumers_only: deadlock: REFUTED at param_2 = 1: cta_bar[3] takes 96 threads, 32 came (warps1_3[2]), and nobody else comes (line 619): 4 warps come in all, 3 for each completion, and warp0, warps1_3[0] and warps1_3[1] completed one before
     --- stderr
@@ -84,7 +84,7 @@ fn two_ctas_of_a_cluster() {
     insta::assert_snapshot!(shown.replace(who, "[who]"), @r"
     exit 1
     --- stdout
-    jacobi.ptx:jacobi: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all 29 obligations of the cut rule hold
+    jacobi.ptx:jacobi: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all obligations of [rule] hold
     jacobi.ptx:jacobi_fixed_phase: deadlock: REFUTED at param_1 = 2: [who]
     jacobi.ptx:jacobi_one_way: deadlock: REFUTED at param_1 = 1: bar_bar[0] takes 8 arrivals, 4 came (cta0_warp0 and cta0_warps1_3[0..3]), and cta0_warp0 waits for the rest (line 377): cta1_warp0 never arrives, only at other elements; cta1_warps1_3[0..3] never arrive, only at other elements
     --- stderr
@@ -99,7 +99,7 @@ fn ctas_with_rings_that_take_turns() {
     insta::assert_snapshot!(decided("backward_dense", "deadlock"), @"
     exit 0
     --- stdout
-    backward.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule, assuming R >= nctaid_x: all 68 obligations of the cut rule hold
+    backward.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(decided("backward_off_by_one", "deadlock"), @"
@@ -117,7 +117,7 @@ fn ctas_with_rings_that_take_turns() {
     insta::assert_snapshot!(decided("backward_dense", "race"), @"
     exit 0
     --- stdout
-    backward.ptx: race: PROVED for every param_4 in 0..=1073741823 and schedule: all 72 obligations of the cut rule hold
+    backward.ptx: race: PROVED for every param_4 in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(decided("backward_reads_late", "race"), @"
@@ -134,7 +134,7 @@ fn rings_that_the_compiler_wrote_out() {
     insta::assert_snapshot!(check("bulk_ring_unrolled.ptx", &[]), @r"
     exit 1
     --- stdout
-    bulk_ring_unrolled.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 35 obligations of the order rule hold
+    bulk_ring_unrolled.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all obligations of [rule] hold
     bulk_ring_unrolled.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 1: memory_bar[0] expects 4112 bytes (line 1377) and gets 4096 (line 1395): nobody delivers the other 16; warps1_4[0] waits for it (line 987)
     bulk_ring_unrolled.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] is lapped: it still waits for phase 0 of memory_bar[0] (line 1827), but warp0 completed phases 0 and 1 (line 2210) without waiting for warps1_4[0]
     --- stderr
@@ -142,7 +142,7 @@ fn rings_that_the_compiler_wrote_out() {
     insta::assert_snapshot!(check("lookahead_unrolled.ptx", &[]), @"
     exit 4
     --- stdout
-    lookahead_unrolled.ptx:lookahead: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the order rule hold
+    lookahead_unrolled.ptx:lookahead: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     lookahead_unrolled.ptx:lookahead_at_this_stage: deadlock: UNKNOWN line 1271, `@%p11 bra $L__BB1_26`: a branch depends on a single test of an mbarrier
     --- stderr
     ");
@@ -154,11 +154,11 @@ fn loops_that_the_compiler_wrote_out() {
     insta::assert_snapshot!(check("unrolled.ptx", &[]), @r"
     exit 1
     --- stdout
-    unrolled.ptx:unrolled_meet: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all 29 obligations of the cut rule hold
+    unrolled.ptx:unrolled_meet: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all obligations of [rule] hold
     unrolled.ptx:unrolled_meet_fixed_phase: deadlock: REFUTED at param_1 = 2: cta0_warp0 waits for bar_bar[0] with parity 0 twice in a row (line 2592), and bar_bar[0] has completed 2 times by then, so that takes one more: cta0_warp1 arrives 2 times and not again; cta1_warp0 arrives 2 times and not again; cta1_warp1 arrives 2 times and not again
-    unrolled.ptx:unrolled_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    unrolled.ptx:unrolled_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     unrolled.ptx:unrolled_ring_fixed_phase: deadlock: REFUTED at param_2 = 3: warp1 waits for full_bar[0] with parity 0 twice in a row (line 3506), and full_bar[0] has completed 2 times by then, so that takes one more: warp0 arrives 2 times and has ended
-    unrolled.ptx:late: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all 301 obligations of the order rule hold
+    unrolled.ptx:late: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all obligations of [rule] hold
     unrolled.ptx:late_keeps_the_last: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 4: nobody arrives at empty_bar[0], for which warp0 waits (line 4510): warp1 never arrives, because `if !(j == 0)` (line 4579) does not hold for it
     unrolled.ptx:late_gives_twice: deadlock: REFUTED at param_3 = 3, param_2_per_cta = 2: warp0 is lapped: it still waits for phase 0 of empty_bar[1] (line 5263), but warp1 completed phases 0 and 1 (line 5832) without waiting for warp0
     --- stderr
@@ -167,7 +167,7 @@ fn loops_that_the_compiler_wrote_out() {
     insta::assert_snapshot!(check("unrolled.ptx", &race), @"
     exit 0
     --- stdout
-    unrolled.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all 25 obligations of the cut rule hold
+    unrolled.ptx: race: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -189,7 +189,7 @@ fn a_grid_barrier_with_all_ctas() {
     insta::assert_snapshot!(check("grid_barrier.ptx", &["--assume", "R >= nctaid_x"]), @"
     exit 1
     --- stdout
-    grid_barrier.ptx:grid_barrier: deadlock: PROVED for every param_2 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 3 obligations of the cut rule hold
+    grid_barrier.ptx:grid_barrier: deadlock: PROVED for every param_2 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
     grid_barrier.ptx:grid_barrier_exact: deadlock: REFUTED at param_2 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_0 == 2 (line 154), but cta[0] has already added 2 (line 143) and cta[1] itself has already added 1 (line 143), and at_param_0 never goes down
     grid_barrier.ptx:grid_barrier_reset: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 2: cta[1] waits for at_param_0 == 2 (line 232), but at_param_0 stays 0 and no more is added to it: cta[0] adds to it once and has ended
     --- stderr
@@ -201,7 +201,7 @@ fn a_hopper_gemm() {
     insta::assert_snapshot!(check("hopper_gemm.ptx", &["--entry", "hopper_gemm", "--timeout", "300"]), @r"
     exit 0
     --- stdout
-    hopper_gemm.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, param_3_per_cta in 0..=1073741823 and schedule: all 83 obligations of the cut rule hold
+    hopper_gemm.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, param_3_per_cta in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -230,7 +230,7 @@ fn a_blackwell_gemm_on_two_ctas() {
     insta::assert_snapshot!(check("blackwell_gemm.ptx", &["--entry", "blackwell_gemm", "--timeout", "300"]), @"
     exit 0
     --- stdout
-    blackwell_gemm.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, param_3_per_cta in 0..=1073741823 and schedule: all 99 obligations of the cut rule hold
+    blackwell_gemm.ptx: deadlock: PROVED for every param_4 in 0..=1073741823, param_3_per_cta in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -259,7 +259,7 @@ fn a_block_sparse_reduction() {
     insta::assert_snapshot!(check("block_sparse.ptx", &["--assume", "R >= nctaid_x"]), @"
     exit 1
     --- stdout
-    block_sparse.ptx:every_block_takes_its_turn: deadlock: PROVED for every param_3 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 8 obligations of the ticket rule hold
+    block_sparse.ptx:every_block_takes_its_turn: deadlock: PROVED for every param_3 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
     block_sparse.ptx:blocks_skip_what_they_do_not_visit: deadlock: REFUTED at param_3 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: cta[1] waits for at_param_1[0] == 1 (line 182), but at_param_1[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `if at_param_0[ctaid_x, i]` (line 167) does not hold for it
     block_sparse.ptx:blocks_add_twice: deadlock: REFUTED at param_3 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_1[1] == 1 (line 281), but cta[0] has already added 2 (line 319), and at_param_1[1] never goes down
     block_sparse.ptx:rows_take_turns_by_block: deadlock: REFUTED at nctaid_x = 2, columns_param_1 = 1, R = 2, rows_param_0_param_1 = {(1, 0)}: cta[1] waits for at_param_3[0] == 1 (line 391), but at_param_3[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for i in row(rows_param_0_param_1, ctaid_x)` (line 375) makes no trip
@@ -275,7 +275,7 @@ fn a_reduction_in_the_order_of_launch() {
         check("block_sparse.ptx", &[&entry[..], &["--launch", "ascending"]].concat()), @"
     exit 0
     --- stdout
-    block_sparse.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule: all 7 obligations of the ticket rule hold
+    block_sparse.ptx: deadlock: PROVED for every param_3 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(

@@ -89,7 +89,7 @@ fn constant_memory_is_like_a_parameter() {
     insta::assert_snapshot!(rounds(one, "ld.const.u32 %r2, [rounds];", 0), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823 and schedule: all 3 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_rounds in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(rounds(one, "ld.const.u32 %r2, [rounds];", 1), @"
@@ -103,7 +103,7 @@ fn constant_memory_is_like_a_parameter() {
     insta::assert_snapshot!(rounds(structure, address, 0), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_given_4 in 0..=4611686018427387904 and schedule, assuming p_given_4 < 2147483648: all 4 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_given_4 in 0..=4611686018427387904 and schedule, assuming p_given_4 < 2147483648: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -140,7 +140,7 @@ fn a_shape_that_matters_has_to_be_given() {
     insta::assert_snapshot!(checked(&["--threads", "32,4"], "", ".maxntid 128", SOME_ROWS), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(checked(&["--threads", "16,8"], "", ".maxntid 128", SOME_ROWS), @"
@@ -152,7 +152,7 @@ fn a_shape_that_matters_has_to_be_given() {
     insta::assert_snapshot!(checked(&[], "", ".maxntid 32, 4, 1", SOME_ROWS), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -277,7 +277,7 @@ fn arithmetic_that_no_synchronization_needs_restricts_nothing() {
     assert_eq!(
         verdicts(&[], &decides),
         "kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule, assuming 268435456 * p_n < 2147483648: \
-         all 2 obligations of the order rule hold"
+         all obligations of [rule] hold"
     );
     assert_eq!(
         verdicts(&["--set", "p_n=4096"], &decides),
@@ -341,10 +341,10 @@ fn names_of_entries() {
     insta::assert_snapshot!(folder.run(&["check", "-q", "kernel.ptx"]), @"
     exit 0
     --- stdout
-    kernel.ptx:hopp::gemm<4>: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
-    kernel.ptx:reduce<4>: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
-    kernel.ptx:reduce<8>: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
-    kernel.ptx:plain: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    kernel.ptx:hopp::gemm<4>: deadlock: PROVED for every schedule: all obligations of [rule] hold
+    kernel.ptx:reduce<4>: deadlock: PROVED for every schedule: all obligations of [rule] hold
+    kernel.ptx:reduce<8>: deadlock: PROVED for every schedule: all obligations of [rule] hold
+    kernel.ptx:plain: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     for name in [

@@ -31,7 +31,7 @@ fn places_in_a_ring_that_are_given_by_reference() {
     insta::assert_snapshot!(check("references.ptx", "deadlock"), @"
     exit 1
     --- stdout
-    references.ptx:references: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    references.ptx:references: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     references.ptx:references_advances_twice: deadlock: REFUTED at param_2 = 2: nobody arrives at full_bar[2], for which warps1_2[0] waits (line 173): warp0 never arrives, only at other elements
     references.ptx:references_keeps_the_phase: deadlock: REFUTED at param_2 = 6: warps1_2[1] is lapped: it still waits for phase 0 of full_bar[0] (line 264), but warp0 completed phases 0 and 1 (line 987) without waiting for warps1_2[1]
     --- stderr
@@ -44,13 +44,13 @@ fn loops_that_end_in_other_ways() {
     insta::assert_snapshot!(check("exits.ptx", "deadlock"), @r"
     exit 1
     --- stdout
-    exits.ptx:breaks_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all 482 obligations of the order rule hold
+    exits.ptx:breaks_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all obligations of [rule] hold
     exits.ptx:breaks_later: deadlock: REFUTED at param_2 = 2, param_3 = 0: nobody arrives at full_bar[1], for which warps1_2[0] waits (line 517): warp0 never arrives, only at other elements
-    exits.ptx:returns_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all 28 obligations of the cut rule hold
+    exits.ptx:returns_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all obligations of [rule] hold
     exits.ptx:returns_later: deadlock: REFUTED at param_2 = 1, param_3 = 0: nobody arrives at full_bar[0], for which warps1_2[0] waits (line 1073): warp0 never arrives, because `if 0 < param_2 && !(param_3 == 0)` (line 958) does not hold for it
-    exits.ptx:least_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all 482 obligations of the order rule hold
+    exits.ptx:least_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all obligations of [rule] hold
     exits.ptx:least_or_most: deadlock: REFUTED at param_2 = 0, param_3 = 1: nobody arrives at full_bar[0], for which warps1_2[0] waits (line 1602): warp0 never arrives, because `if 0 < param_2 && 0 < param_3` (line 1494) does not hold for it
-    exits.ptx:down_: deadlock: PROVED for every param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, pattern at_param_0 and schedule, assuming ctaid_x < nctaid_x, param_3 * nctaid_x < param_3 + 4294967296: all 21 obligations of the cut rule hold
+    exits.ptx:down_: deadlock: PROVED for every param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, pattern at_param_0 and schedule, assuming ctaid_x < nctaid_x, param_3 * nctaid_x < param_3 + 4294967296: all obligations of [rule] hold
     exits.ptx:down_where_not: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {}: nobody arrives at full_bar[0], for which warps1_2[0] waits (line 2193): warp0 never arrives, because `for i in row(at_param_0, ctaid_x) descending` (line 2081) makes no trip
     --- stderr
     ");
@@ -62,13 +62,13 @@ fn rings_that_go_on_in_visited_iterations() {
     insta::assert_snapshot!(check("visited.ptx", "deadlock"), @r"
     exit 1
     --- stdout
-    visited.ptx:visited: deadlock: PROVED for every param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, pattern at_param_0 and schedule, assuming ctaid_x < nctaid_x, param_3 * nctaid_x < param_3 + 4294967296: all 30 obligations of the cut rule hold
+    visited.ptx:visited: deadlock: PROVED for every param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, pattern at_param_0 and schedule, assuming ctaid_x < nctaid_x, param_3 * nctaid_x < param_3 + 4294967296: all obligations of [rule] hold
     visited.ptx:visited_waits_for_all: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {}: nobody arrives at full_bar[0], for which warp0 waits (line 520): warp3 never arrives, because `for i in row(at_param_0, ctaid_x) ascending` (line 408) makes no trip
     visited.ptx:visited_keeps_the_phase: deadlock: REFUTED at param_3 = 3, ctaid_x = 0, nctaid_x = 1, at_param_0 = {(0, 0), (0, 1), (0, 2)}: warps1_2[0] waits for full_bar[0] with parity 0 twice in a row (line 793), and full_bar[0] has completed 2 times by then, so that takes one more: warp3 arrives 2 times and has ended
     visited.ptx:visited_other_row: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {(1, 0)}: nobody arrives at full_bar[0], for which warp0 waits (line 1069): warp3 never arrives, because `for i in row(at_param_0, ctaid_x) ascending` (line 945) makes no trip
-    visited.ptx:listed: deadlock: PROVED for every ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, columns_param_0 in 0..=1073741823, pattern rows_param_0, row order and schedule, assuming ctaid_x < nctaid_x: all 30 obligations of the cut rule hold
+    visited.ptx:listed: deadlock: PROVED for every ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, columns_param_0 in 0..=1073741823, pattern rows_param_0, row order and schedule, assuming ctaid_x < nctaid_x: all obligations of [rule] hold
     visited.ptx:listed_arrives_at_another: deadlock: REFUTED at ctaid_x = 0, nctaid_x = 1, columns_param_0 = 1, rows_param_0 = {(0, 0)}: nobody arrives at full_bar[0], for which warp0 waits (line 1595): warp3 never arrives, only at other elements
-    visited.ptx:in_turns: deadlock: PROVED for every param_4 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, pattern at_param_0 and schedule, assuming R >= nctaid_x, param_4 * nctaid_x < param_4 + 4294967296: all 61 obligations of the separation rule hold
+    visited.ptx:in_turns: deadlock: PROVED for every param_4 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, pattern at_param_0 and schedule, assuming R >= nctaid_x, param_4 * nctaid_x < param_4 + 4294967296: all obligations of [rule] hold
     visited.ptx:in_turns_skips_a_turn: deadlock: REFUTED at param_4 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: warp0[1] waits for at_param_2[0] == 1 (line 2192), but at_param_2[0] stays 0 and nobody adds to it: warp0[0] never adds to it, because `if at_param_0[ctaid_x, i]` (line 2179) does not hold for it
     --- stderr
     ");
@@ -119,7 +119,7 @@ fn local_memory_of_narrow_types() {
     insta::assert_snapshot!(all[0], @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(found("300", "u8", "u8", "300"), @"
@@ -144,7 +144,7 @@ fn local_memory_that_is_not_followed() {
     insta::assert_snapshot!(hand_written(64, &code("", load)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 2 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     let anywhere = "cvt.u64.u32 %rd2, %r61;\nadd.u64 %rd3, %rd1, %rd2;\nst.local.u32 [%rd3], %r1;";
@@ -295,7 +295,7 @@ fn rows_that_are_read_in_two_ways() {
     insta::assert_snapshot!(code(words, words, 4, ""), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, columns_p_p in 0..=1073741823, pattern rows_p_p, row order and schedule, assuming ctaid_x < nctaid_x: all 4 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, columns_p_p in 0..=1073741823, pattern rows_p_p, row order and schedule, assuming ctaid_x < nctaid_x: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(code(words, ["u32", "u8"], 4, ""), @"
@@ -331,7 +331,7 @@ fn loops_that_are_left_in_two_places() {
     insta::assert_snapshot!(hand_written(96, &code(known, "bar.sync 3;")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823, p_m in 0..=1073741823 and schedule: all 22 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823, p_m in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(hand_written(96, &code(known, "bar.sync 3, 128;")), @"
@@ -384,13 +384,13 @@ fn a_wait_where_another_loop_begins() {
     insta::assert_snapshot!(turns("xor.b32 %r3, %r3, 1;", ""), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 106 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(turns("xor.b32 %r3, %r3, 1;", "nanosleep.u32 20;"), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 106 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(turns("bar.sync 0;", ""), @"
@@ -408,7 +408,7 @@ fn a_hundred_barriers_in_a_row() {
     insta::assert_snapshot!(hand_written(1024, &many), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 3 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     let ring = "mbarrier.arrive.shared.b64 _, [%r2];\n\
@@ -427,7 +427,7 @@ fn a_hundred_barriers_in_a_row() {
     insta::assert_snapshot!(hand_written(64, &rings(30)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 54 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(hand_written(96, &rings(30)), @"
@@ -480,7 +480,7 @@ fn phases_in_a_field_of_bits() {
     insta::assert_snapshot!(ring(4, begin, place, &right, &right), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(ring(4, begin, place, &right, &wrong), @"
@@ -506,7 +506,7 @@ fn a_place_of_a_signed_number() {
     insta::assert_snapshot!(ring(4, begin, place, &moved(0), &moved(0)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(ring(4, begin, place, &moved(0), &moved(1)), @r"
@@ -534,7 +534,7 @@ fn a_place_in_a_byte() {
     insta::assert_snapshot!(ring(3, begin, place, &moved(3), &moved(3)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(ring(3, begin, place, &moved(3), &moved(2)), @"
@@ -558,7 +558,7 @@ fn a_place_by_division_by_seven() {
     insta::assert_snapshot!(ring(7, "", &place(2), "", ""), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(ring(7, "", &place(2), "", "add.u32 %r9, %r9, 6;"), @"

@@ -36,7 +36,7 @@ fn a_gemm_with_tensor_copies() {
     insta::assert_snapshot!(check("tensor_gemm.ptx", "tensor_gemm"), @"
     exit 0
     --- stdout
-    tensor_gemm.ptx: deadlock: PROVED for every param_3_over_64 in 0..=16777215 and schedule: all 84 obligations of the order rule hold
+    tensor_gemm.ptx: deadlock: PROVED for every param_3_over_64 in 0..=16777215 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check("tensor_gemm.ptx", "tensor_gemm_counts_threads"), @"
@@ -71,7 +71,7 @@ fn tiles_of_two_sizes() {
     insta::assert_snapshot!(race("tiles_of_two_sizes"), @"
     exit 0
     --- stdout
-    tensor_gemm.ptx: race: PROVED for every param_3 in 0..=1073741823 and schedule: all 60 obligations of the cut rule hold
+    tensor_gemm.ptx: race: PROVED for every param_3 in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(race("tiles_read_late"), @"
@@ -87,7 +87,7 @@ fn attention_in_turns() {
     insta::assert_snapshot!(check("tensor_gemm.ptx", "turns"), @"
     exit 0
     --- stdout
-    tensor_gemm.ptx: deadlock: PROVED for every param_4 in 0..=1073741823 and schedule: all 257 obligations of the order rule hold
+    tensor_gemm.ptx: deadlock: PROVED for every param_4 in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check("tensor_gemm.ptx", "turns_without_a_first"), @"
@@ -103,7 +103,7 @@ fn looking_ahead() {
     insta::assert_snapshot!(check("lookahead.ptx", "lookahead"), @"
     exit 0
     --- stdout
-    lookahead.ptx: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 41 obligations of the order rule hold
+    lookahead.ptx: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check("lookahead.ptx", "lookahead_at_this_stage"), @"
@@ -119,7 +119,7 @@ fn work_taken_over() {
     insta::assert_snapshot!(check("takeover.ptx", "takeover_kernel"), @"
     exit 0
     --- stdout
-    takeover.ptx: deadlock: PROVED for every granted in 0..=1073741823 and schedule: all 30 obligations of the order rule hold
+    takeover.ptx: deadlock: PROVED for every granted in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check("takeover.ptx", "takeover_counts_one_more"), @"
@@ -135,7 +135,7 @@ fn steps_with_an_accumulator() {
     insta::assert_snapshot!(check("takeover.ptx", "steps_kernel"), @"
     exit 0
     --- stdout
-    takeover.ptx: deadlock: PROVED for every param_3_over_64 in 0..=16777215 and schedule: all 57 obligations of the cut rule hold
+    takeover.ptx: deadlock: PROVED for every param_3_over_64 in 0..=16777215 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check("takeover.ptx", "steps_never_released"), @"
@@ -376,7 +376,7 @@ fn a_test_that_is_not_fresh() {
     insta::assert_snapshot!(hand_written(&race, 64, shared, &late), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 26 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(hand_written(&race, 64, shared, &early), @"
@@ -453,7 +453,7 @@ bar.sync 0;
     insta::assert_snapshot!(hand_written(&[], 64, shared, &code(0)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every granted in 0..=1073741823 and schedule: all 41 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every granted in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(hand_written(&[], 64, shared, &code(16)), @"
@@ -490,7 +490,7 @@ bar.sync 0;"
     insta::assert_snapshot!(hand_written(&[], 64, shared, &code("setp.lt.u32 %p2, %r4, %r2;")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(hand_written(&[], 64, shared, &code("setp.ne.u32 %p2, %r7, 0;")), @"
@@ -553,7 +553,7 @@ fn a_warpgroup_multiplies_together() {
     insta::assert_snapshot!(hand_written(&[], 160, shared, &done), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 47 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(hand_written(&[], 160, shared, &in_flight), @"
@@ -608,7 +608,7 @@ fn a_phase_that_turns_by_the_next_stage() {
     insta::assert_snapshot!(hand_written(&[], 64, shared, &code(0)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(hand_written(&[], 64, shared, &code(1)), @"
@@ -642,7 +642,7 @@ fn two_tests_of_one_mbarrier() {
     insta::assert_snapshot!(hand_written(&[], 64, shared, &code("mov.pred %p3, %p2;")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 2 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -652,7 +652,7 @@ fn tiles_that_are_loaded_one_ahead() {
     insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead"), @r"
     exit 0
     --- stdout
-    persistent.ptx: deadlock: PROVED for every param_1_per_cta in 0..=1073741823 and schedule: all 116 obligations of the order rule hold
+    persistent.ptx: deadlock: PROVED for every param_1_per_cta in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead_no_first"), @"
@@ -674,7 +674,7 @@ fn rows_that_are_handed_on() {
     insta::assert_snapshot!(check("persistent.ptx", "rows_handed_on"), @r"
     exit 0
     --- stdout
-    persistent.ptx: deadlock: PROVED for every param_2_per_cta in 0..=1073741823 and schedule: all 183 obligations of the order rule hold
+    persistent.ptx: deadlock: PROVED for every param_2_per_cta in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check("persistent.ptx", "rows_handed_on_one_more"), @"
@@ -690,7 +690,7 @@ fn lines_in_two_buffers_written_out() {
     insta::assert_snapshot!(check("persistent.ptx", "lines_in_turn"), @"
     exit 0
     --- stdout
-    persistent.ptx: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all 39 obligations of the cut rule hold
+    persistent.ptx: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check("persistent.ptx", "lines_in_turn_no_first"), @"
@@ -720,7 +720,7 @@ fn a_barrier_of_the_grid_that_one_thread_keeps() {
     insta::assert_snapshot!(resident("stages_of_the_grid"), @"
     exit 0
     --- stdout
-    persistent.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 5 obligations of the cut rule hold
+    persistent.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(resident("stages_of_the_grid_one_more"), @"
@@ -767,7 +767,7 @@ fn numbers_of_one_lane() {
     insta::assert_snapshot!(looks("32"), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 22 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(looks("33"), @"
@@ -796,7 +796,7 @@ fn the_first_thread_of_the_first_block() {
     insta::assert_snapshot!(first("mov.u32 %r3, %tid.x;"), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 5 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
     --- stderr
     ");
     // The second thread of each block is the first of none.
@@ -834,7 +834,7 @@ fn a_target_that_one_thread_counts_up() {
     insta::assert_snapshot!(meets("%r2", ""), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all 3 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(meets("2", ""), @"

@@ -88,19 +88,19 @@ fn slots_that_wrap_around_before_they_are_widened() {
     insta::assert_snapshot!(copied(3, 128, whole, true), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every p_n in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(copied(5, 128, apart, true), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every p_n in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(copied(3, 128, signed, true), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every p_n in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(copied(3, 128, whole, false), @"
@@ -173,19 +173,19 @@ fn rings_of_seven() {
     insta::assert_snapshot!(of_seven(7, 2, right), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(of_seven(7, 4, right), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(of_seven(14, 4, right), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 21 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(of_seven(7, 4, "not.b32 %r24, %r23;\n"), @r"
@@ -214,14 +214,14 @@ fn disjunctions_of_what_moves() {
     insta::assert_snapshot!(turns(nested, "lt"), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 185 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     let sign = "sub.s32 %r9, 0, %r5;\nneg.s32 %r11, %r2;\nor.b32 %r10, %r9, %r11;\nsetp.ge.s32 %p5, %r10, 0;";
     insta::assert_snapshot!(turns(sign, "lt"), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 73 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // The other way round, the first warp waits in its first round.
@@ -261,7 +261,7 @@ fn comparisons_that_write_numbers() {
     insta::assert_snapshot!(met("set.lt.u32.u32 %r2, %r1, 64;\nadd.u32 %r3, %r2, 4;"), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 2 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(met("set.lt.u32.u32 %r2, %r1, 32;\nadd.u32 %r3, %r2, 4;"), @"
@@ -273,7 +273,7 @@ fn comparisons_that_write_numbers() {
     insta::assert_snapshot!(met("sub.s32 %r2, %r1, 64;\nslct.b32.s32 %r3, 2, 9, %r2;"), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 2 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(met("sub.s32 %r2, %r1, 32;\nslct.b32.s32 %r3, 2, 9, %r2;"), @"
@@ -329,7 +329,7 @@ fn rings_that_come_around_after_some_rounds() {
     insta::assert_snapshot!(ahead(2, 6, 3), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 26 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(ahead(2, 1, 3), @"
@@ -377,7 +377,7 @@ fn rounds_that_are_left_out() {
     insta::assert_snapshot!(rounds(&first, &second), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 228 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(rounds(&first, &skipped("SECOND", &[4, 5])), @r"
@@ -440,7 +440,7 @@ fn what_is_waited_for_after_half_as_many_rounds() {
     insta::assert_snapshot!(drained(0, "not.b32 %r9, %r6;"), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n_over_2_up in 0..=536870912 and schedule: all 47 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n_over_2_up in 0..=536870912 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(drained(1, "not.b32 %r9, %r6;"), @"

@@ -36,13 +36,13 @@ fn a_pause_between_looks() {
     insta::assert_snapshot!(turns("atom.global.add.u32 %r4, [%rd2], 0;", "eq", "nanosleep.u32 64;", ADD), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all 4 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(turns("ld.volatile.global.s32 %r4, [%rd2];", "ge", "membar.gl;", ADD), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all 4 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(turns("ld.acquire.gpu.global.s32 %r4, [%rd2];", "eq", "nanosleep.u32 64;", ""), @"
@@ -68,7 +68,7 @@ fn a_look_by_compare_and_swap() {
     insta::assert_snapshot!(turns("atom.global.cas.b32 %r4, [%rd2], %r2, %r2;", "eq", "", ADD), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all 4 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(turns("atom.global.cas.b32 %r4, [%rd2], %r2, %r3;", "eq", "", ADD), @"
@@ -95,7 +95,7 @@ fn a_first_look_that_is_not_the_wait() {
     insta::assert_snapshot!(code("", "eq.s32", ""), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all 4 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(code("+4", "eq.s32", ""), @"
@@ -134,7 +134,7 @@ fn a_flag_set_by_an_exchange() {
     insta::assert_snapshot!(code(2, ""), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all 6 obligations of the ticket rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, R >= 1 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(code(3, ""), @"
@@ -174,7 +174,7 @@ fn a_weak_load_of_one_place() {
         @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 0 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     "
     );
@@ -183,7 +183,7 @@ fn a_weak_load_of_one_place() {
         @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 0 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     "
     );

@@ -28,15 +28,15 @@ fn a_multiplication_in_flight() {
     insta::assert_snapshot!(check(name, "flight_gemm", "deadlock,race"), @r"
     exit 0
     --- stdout
-    flight_gemm.ptx: deadlock: PROVED for every param_3_over_64 in 0..=16777215 and schedule: all 212 obligations of the order rule hold
-    flight_gemm.ptx: race: PROVED for every param_3_over_64 in 0..=16777215 and schedule: all 90 obligations of the cut rule hold
+    flight_gemm.ptx: deadlock: PROVED for every param_3_over_64 in 0..=16777215 and schedule: all obligations of [rule] hold
+    flight_gemm.ptx: race: PROVED for every param_3_over_64 in 0..=16777215 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // One thread gives a stage back for its warpgroup: it knows how far the other three warps are.
     insta::assert_snapshot!(check(name, "flight_gemm_by_group", "deadlock"), @r"
     exit 0
     --- stdout
-    flight_gemm.ptx: deadlock: PROVED for every param_3_over_64 in 0..=16777215 and schedule: all 530 obligations of the order rule hold
+    flight_gemm.ptx: deadlock: PROVED for every param_3_over_64 in 0..=16777215 and schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -65,7 +65,7 @@ fn accumulators_in_tensor_memory() {
     insta::assert_snapshot!(check(name, "tmem_gemm", "race"), @"
     exit 0
     --- stdout
-    tmem_gemm.ptx: race: PROVED for every param_5_over_64 in 0..=16777215, param_4_per_cta in 0..=1073741823 and schedule: all 190 obligations of the cut rule hold
+    tmem_gemm.ptx: race: PROVED for every param_5_over_64 in 0..=16777215, param_4_per_cta in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check(name, "tmem_gemm_releases_unread", "race"), @"
@@ -83,8 +83,8 @@ fn attention() {
     insta::assert_snapshot!(check(name, "attention_forward", "deadlock,race"), @"
     exit 0
     --- stdout
-    attention.ptx: deadlock: PROVED for every param_4 in 0..=1073741823 and schedule: all 103 obligations of the cut rule hold
-    attention.ptx: race: PROVED for every param_4 in 0..=1073741823 and schedule: all 170 obligations of the cut rule hold
+    attention.ptx: deadlock: PROVED for every param_4 in 0..=1073741823 and schedule: all obligations of [rule] hold
+    attention.ptx: race: PROVED for every param_4 in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check(name, "attention_multiplies_early", "race"), @"
@@ -254,7 +254,7 @@ fn descriptors_that_are_not_followed() {
     insta::assert_snapshot!(multiplies(1024, swizzled), @"
     exit 0
     --- stdout
-    kernel.ptx: race: PROVED for every schedule: all 0 obligations of the cut rule hold
+    kernel.ptx: race: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(multiplies(128, swizzled), @"
@@ -354,7 +354,7 @@ mad.lo.u32 %r11, %r6, 8, %r2;
     insta::assert_snapshot!(gives_back(&consumer(-1), producer), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 57 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // The other three warps may still wait for the stage that is given back.

@@ -33,7 +33,7 @@ fn a_multiplication_of_a_warpgroup() {
     insta::assert_snapshot!(check(128, &code("setp.ge.u32 %p1, %r1, 128;", "")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check(128, &code("setp.ge.u32 %p1, %r1, 96;", "")), @"
@@ -72,7 +72,7 @@ fn registers_of_a_warpgroup() {
     insta::assert_snapshot!(check(256, &code(128)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 2 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check(256, &code(96)), @"
@@ -97,7 +97,7 @@ fn an_allocation_of_tensor_memory() {
     insta::assert_snapshot!(check(64, &code(32, 128)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 12 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check(64, &code(1, 128)), @"
@@ -132,7 +132,7 @@ fn lanes_that_are_not_here() {
     insta::assert_snapshot!(ended("shfl.sync.idx.b32 %r5, %r1, 0, 31, 0xffff;"), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(ended("elect.sync _|%p3, 0xffffffff;"), @"
@@ -167,7 +167,7 @@ fn operands_that_are_not_allowed() {
     insta::assert_snapshot!(code("[bar], 1", "32", "32"), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 20 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(code("[bar+4], 1", "32", "32"), @"

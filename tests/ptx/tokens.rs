@@ -53,7 +53,7 @@ fn two_buffers_with_tokens() {
     insta::assert_snapshot!(check(64, &double_buffer(64, 64, FILL, FIRST, EMPTY)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 35 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // The buffers are not said to be empty at first.
@@ -114,7 +114,7 @@ fn lanes_that_arrive_apart() {
     insta::assert_snapshot!(check(64, &code(16, arrive)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 42 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check(64, &code(32, arrive)), @"
@@ -148,7 +148,7 @@ fn tokens_of_several_mbarriers() {
     insta::assert_snapshot!(check(64, &code("%r3")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 6 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check(64, &code("%r2")), @"
@@ -176,7 +176,7 @@ fn a_warp_that_drops_out() {
     insta::assert_snapshot!(check(64, &code(64, drop, "")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 47 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check(64, &code(96, drop, "")), @"
@@ -225,7 +225,7 @@ fn a_warp_that_drops_out_in_two_parts() {
     insta::assert_snapshot!(check(64, &code(128, "")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 14 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -244,7 +244,7 @@ fn arrivals_in_two_parts() {
     insta::assert_snapshot!(check(64, &code(192, "")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 4 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check(64, &code(256, "")), @"
@@ -276,7 +276,7 @@ fn lives_that_end() {
     insta::assert_snapshot!(check(64, &code(&format!("bar.sync 0;\n{inval}"))), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 8 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     // Others may still test it.
@@ -324,7 +324,7 @@ fn lives_that_end_behind_a_barrier() {
     insta::assert_snapshot!(check(64, &code("", &format!("{looped}bar.sync 0;\n"))), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 44 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     let (arrive, wait) = (
@@ -334,7 +334,7 @@ fn lives_that_end_behind_a_barrier() {
     insta::assert_snapshot!(check(64, &code("", &format!("{arrive}{wait}"))), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 6 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     // Whoever still waits has arrived at the cluster barrier before.
@@ -360,7 +360,7 @@ fn lives_that_begin_before_a_cluster_barrier() {
     insta::assert_snapshot!(check(64, &code("", arrive)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 4 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check(64, &code(arrive, "")), @"
@@ -388,7 +388,7 @@ fn waits_that_sleep() {
     insta::assert_snapshot!(check(64, &code(64, "")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every schedule: all 4 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(check(64, &code(96, "")), @"

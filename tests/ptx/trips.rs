@@ -43,21 +43,21 @@ fn strides_over_the_grid() {
     insta::assert_snapshot!(strides(twice, twice, lt), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, p_n_per_cta in 0..=536870912 and schedule, assuming 2 * nctaid_x < 1073741826: all 3 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, p_n_per_cta in 0..=536870912 and schedule, assuming 2 * nctaid_x < 1073741826: all obligations of [rule] hold
     --- stderr
     ");
     let flat = "mad.lo.s32 %r4, %r12, %r3, %r2;\nmul.lo.s32 %r5, %r3, %r13;";
     insta::assert_snapshot!(strides(flat, flat, lt), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, nctaid_y in 1..=65535, p_n_per_cta in 0..=1073741823 and schedule, assuming nctaid_x * nctaid_y < 1073741826: all 3 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, nctaid_y in 1..=65535, p_n_per_cta in 0..=1073741823 and schedule, assuming nctaid_x * nctaid_y < 1073741826: all obligations of [rule] hold
     --- stderr
     ");
     let more = "mad.lo.s32 %r4, %r2, 3, 1;\nmad.lo.s32 %r5, %r3, 3, 2;";
     insta::assert_snapshot!(strides(more, more, lt), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, p_n_per_cta in 0..=214748365 and schedule, assuming 3 * nctaid_x < 1073741824: all 3 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every nctaid_x in 1..=1073741823, p_n_per_cta in 0..=214748365 and schedule, assuming 3 * nctaid_x < 1073741824: all obligations of [rule] hold
     --- stderr
     ");
 }
@@ -108,7 +108,7 @@ fn loops_written_out_by_hand() {
     insta::assert_snapshot!(hand_written("", 64, &code("ge")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 15 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(hand_written("", 64, &code("gt")), @r"
@@ -175,7 +175,7 @@ fn first_rounds_of_one_lane_before_a_loop_of_all() {
     insta::assert_snapshot!(hand_written("", 64, &code("2", 16)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_z in 0..=4611686018427387904 and schedule: all 41 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_z in 0..=4611686018427387904 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(hand_written("", 64, &code("3", 16)), @"
@@ -228,7 +228,7 @@ fn last_rounds_behind_a_loop() {
     insta::assert_snapshot!(hand_written("", 64, &code(1)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 40 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     insta::assert_snapshot!(hand_written("", 64, &code(3)), @"
@@ -256,7 +256,7 @@ fn barriers_that_some_come_to_less_often() {
     insta::assert_snapshot!(hand_written(cluster, 64, &code(skips, meet)), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 16 obligations of the cut rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     let waits = "barrier.cluster.arrive;\n@%p3 bra SKIP;\nbarrier.cluster.wait;\nbra SKIP;";
@@ -270,7 +270,7 @@ fn barriers_that_some_come_to_less_often() {
     insta::assert_snapshot!(hand_written(cluster, 64, &code(own, "")), @"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all 21 obligations of the order rule hold
+    kernel.ptx: deadlock: PROVED for every p_n in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     // A warp that waits for who does not come is no warp that has left.
