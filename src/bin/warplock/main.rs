@@ -28,11 +28,11 @@ use clap::CommandFactory;
 use clap::FromArgMatches;
 
 use crate::cli::Cli;
-use crate::cli::Color;
-use crate::cli::Output;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session::Session;
+use crate::terminal::Color;
+use crate::terminal::Output;
 
 fn main() {
     panics::install();

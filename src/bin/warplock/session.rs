@@ -1,10 +1,10 @@
 //! What every command needs beside its arguments.
 
-use crate::cli::Output;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::progress::Progress;
+use crate::terminal::Output;
 use crate::terminal::Terminal;
 
 /// The terminal and how much to say on it.

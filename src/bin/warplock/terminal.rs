@@ -10,10 +10,47 @@ use std::io::Write;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
 
+use clap::Args;
+use clap::ValueEnum;
 use indicatif::MultiProgress;
 use warplock::report::style::Style;
 
-use crate::cli::Color;
+/// Options of every command.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Output {
+    /// When to use colours
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHEN",
+        default_value = "auto",
+        help_heading = "Output"
+    )]
+    pub color: Color,
+    /// Say only the first line of each result, and show no progress
+    #[arg(short, long, global = true, help_heading = "Output")]
+    pub quiet: bool,
+    /// Say everything: every step, element, blocked member and assumption
+    #[arg(
+        short,
+        long,
+        global = true,
+        conflicts_with = "quiet",
+        help_heading = "Output"
+    )]
+    pub verbose: bool,
+}
+
+/// When to use colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
 
 /// Standard output and standard error.
 pub struct Terminal {

@@ -26,10 +26,60 @@ pub mod sweep;
 pub mod trace;
 pub mod worksheet;
 
-use crate::cli::Command;
+use clap::Subcommand;
+
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session::Session;
+
+/// The commands, each in a file of its own.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Decide the properties of protocols
+    Check(check::Arguments),
+    /// Print the protocol that a compiled kernel follows
+    Lift(lift::Arguments),
+    /// Look a compiled kernel through for what a reader with a checklist looks for
+    Lint(lint::Arguments),
+    /// Run a compiled kernel at a concrete launch and print what its warps do
+    Trace(trace::Arguments),
+    /// Run a program, and decide the properties of the kernels that it compiles
+    Run(run::Arguments),
+    /// Check certificates again, without the prover
+    Certify(certify::Arguments),
+    /// Say at which parameter values a protocol hangs, as a formula
+    Condition(condition::Arguments),
+    /// Print the roles, storage, hand-offs and lifetimes of a kernel as tables
+    Worksheet(worksheet::Arguments),
+    /// Decide every kernel below folders once, and print one table
+    Sweep(sweep::Arguments),
+    /// Say what differs between the protocols of two builds, and between their verdicts
+    Diff(diff::Arguments),
+    /// Explain a hang that was seen: whether the kernel gets there, and how
+    Hang(hang::Arguments),
+    /// Look for the edits that make a refuted protocol a proved one
+    Repair(repair::Arguments),
+    /// Say whether a kernel that takes turns by a lock hangs on concrete block-sparse tensors
+    Csr(csr::Arguments),
+    /// Print the smallest input that hangs a protocol, and write it as tensors or a script
+    Repro(repro::Arguments),
+    /// Run a counterexample again
+    Replay(replay::Arguments),
+    /// Run a protocol once at concrete values
+    Simulate(simulate::Arguments),
+    /// Search every schedule at concrete values
+    Explore(explore::Arguments),
+    /// Write a protocol as the input of another verifier
+    Export(export::Arguments),
+    /// Lay protocol files out
+    Fmt(fmt::Arguments),
+    /// Explain verdicts, exit codes, properties and the proof rule
+    Explain(explain::Arguments),
+    /// Print a completion script for a shell
+    Completions(completions::Arguments),
+    /// Print the manual page
+    Man(man::Arguments),
+}
 
 /// Does what a command says.
 pub fn run(command: Command, session: &Session) -> Result<Exit, Failure> {
