@@ -42,7 +42,7 @@ const ROOMS: [(&str, &[&str], &[&str]); 7] = [
 /// Certificates hold the text of a protocol, which is read again; nothing else of the checker reads texts.
 const READS_TEXTS: &str = "certificate/manifest.rs";
 
-fn sources(at: &Path, into: &mut Vec<PathBuf>) {
+pub fn sources(at: &Path, into: &mut Vec<PathBuf>) {
     if at.is_dir() {
         for entry in fs::read_dir(at).unwrap() {
             sources(&entry.unwrap().path(), into);
@@ -53,7 +53,7 @@ fn sources(at: &Path, into: &mut Vec<PathBuf>) {
 }
 
 /// The lines of a file that are compiled without tests, but for comments.
-fn lines(text: &str) -> impl Iterator<Item = &str> {
+pub fn lines(text: &str) -> impl Iterator<Item = &str> {
     let text = text.split("#[cfg(test)]\nmod tests {").next();
     let lines = text.unwrap_or_default().lines().map(str::trim);
     lines.filter(|line| !line.starts_with("//"))

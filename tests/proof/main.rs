@@ -3,6 +3,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod architecture;
 mod boundary;
 mod cases;
 mod certificates;
