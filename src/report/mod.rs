@@ -6,6 +6,7 @@
 
 pub mod argument;
 pub mod change;
+pub mod chart;
 mod counting;
 pub mod csr;
 pub mod culprit;
@@ -17,12 +18,15 @@ pub mod finding;
 pub mod github;
 pub mod hang;
 pub mod hazard;
+pub mod html;
 pub mod input;
 pub mod json;
 pub mod junit;
 mod kernel;
 pub mod markdown;
+pub mod mermaid;
 mod orders;
+pub mod perfetto;
 mod place;
 mod ranges;
 pub mod repro;

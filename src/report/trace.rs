@@ -28,6 +28,18 @@ pub struct Event {
     /// What it does where, beside by whom.
     #[serde(skip)]
     pub deed: Deed,
+    /// The element that it works on, as it is afterwards.
+    #[serde(skip)]
+    pub left: Option<Left>,
+}
+
+/// An element after an action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// Its name.
+    pub element: String,
+    /// Its value, in the words of a trace.
+    pub value: String,
 }
 
 /// What an action does where, beside by whom.
@@ -129,11 +141,16 @@ pub fn event(
         }
         _ => (started(instance, state, action.member()), None),
     };
+    let left = place.filter(|_| done.is_ok()).map(|(_, cell)| Left {
+        element: instance.cell_name(cell),
+        value: witness::shown(instance, &state.cells[cell.0 as usize]),
+    });
     let event = Event {
         member,
         what,
         line,
         deed,
+        left,
     };
     (event, done.is_ok())
 }

@@ -163,7 +163,7 @@ fn sarif_of_a_kernel_has_the_run_by_role() {
 #[test]
 fn documents_are_never_empty() {
     let folder = Folder::new();
-    for format in ["json", "sarif", "junit", "markdown", "github"] {
+    for format in ["json", "sarif", "junit", "markdown", "github", "html"] {
         let output = folder.output(&["check", "missing.wlk", "--format", format], b"");
         assert_eq!(output.status.code(), Some(2), "{format}");
         let text = String::from_utf8(output.stdout).unwrap();

@@ -7,6 +7,7 @@ mod annotations;
 mod binaries;
 mod certify;
 mod changes;
+mod charts;
 mod check;
 mod claims;
 mod compile;

@@ -124,6 +124,12 @@ pub enum Format {
     Junit,
     /// Markdown, to be pasted into an issue.
     Markdown,
+    /// One HTML file: the verdict, the run as a chart, and the source beside it.
+    Html,
+    /// Sequence charts of counterexamples, for Mermaid.
+    Mermaid,
+    /// Counterexamples as a trace for Perfetto's viewer.
+    Perfetto,
 }
 
 /// What is to be decided.

@@ -3,9 +3,12 @@
 use warplock::report::Finding;
 use warplock::report::expect;
 use warplock::report::github;
+use warplock::report::html;
 use warplock::report::json;
 use warplock::report::junit;
 use warplock::report::markdown;
+use warplock::report::mermaid;
+use warplock::report::perfetto;
 use warplock::report::sarif;
 use warplock::report::style::Style;
 use warplock::report::text;
@@ -155,7 +158,13 @@ impl<'s> Emitter<'s> {
                 self.session.terminal.out(&line);
             }
             Format::Github => self.session.terminal.out(&github::line(&finding)),
-            Format::Json | Format::Sarif | Format::Junit | Format::Markdown => {
+            Format::Json
+            | Format::Sarif
+            | Format::Junit
+            | Format::Markdown
+            | Format::Html
+            | Format::Mermaid
+            | Format::Perfetto => {
                 self.findings.push(finding);
             }
         }
@@ -177,6 +186,9 @@ impl<'s> Emitter<'s> {
             Format::Sarif => sarif::log(findings, failures, z3).map_err(unprintable)?,
             Format::Junit => junit::document(findings, failures),
             Format::Markdown => markdown::document(findings, failures, z3),
+            Format::Html => html::document(findings, failures, z3),
+            Format::Mermaid => mermaid::document(findings),
+            Format::Perfetto => perfetto::document(findings).map_err(unprintable)?,
         };
         self.session.terminal.out(&text);
         Ok(())
