@@ -39,3 +39,80 @@ fn registers_that_nobody_gives_back_are_waited_for() {
     --- stderr
     ");
 }
+
+/// Each CTA of a pair expects the bytes of its own copy and of one that the first CTA makes for both. How many bytes a
+/// copy has, only the tensor map knows.
+fn copied_by_another(entry: &str, freed: &str) -> String {
+    let code = format!(
+        ".version 8.7\n.target sm_90a\n.address_size 64\n\
+         .visible .entry {entry}(.param .align 64 .b8 a[128], .param .align 64 .b8 b[128], .param .u32 n)\n\
+         .reqntid 64, 1, 1\n.explicitcluster\n.reqnctapercluster 2, 1, 1\n{{\n\
+         .reg .pred %p<8>;\n.reg .b16 %rs<4>;\n.reg .b32 %r<32>;\n.reg .b64 %rd<8>;\n\
+         .shared .align 128 .b8 tiles[4096];\n.shared .align 8 .b8 bars[16];\n\
+         mov.b64 %rd1, a;\nmov.b64 %rd2, b;\nld.param.u32 %r1, [n];\nmov.u32 %r2, %tid.x;\n\
+         mov.u32 %r3, %cluster_ctarank;\nmov.u32 %r4, bars;\nadd.u32 %r5, %r4, 8;\nmov.u32 %r8, tiles;\nadd.u32 %r9, %r8, 2048;\n\
+         mov.u16 %rs1, 3;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra READY;\n\
+         mbarrier.init.shared::cta.b64 [%r4], 1;\nmbarrier.init.shared::cta.b64 [%r5], 2;\n\
+         fence.mbarrier_init.release.cluster;\n\
+         READY:\nbarrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n\
+         mov.u32 %r6, 0;\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra END;\n\
+         setp.gt.u32 %p3, %r2, 31;\n@%p3 bra CONSUME;\nsetp.ne.u32 %p3, %r2, 0;\n@%p3 bra END;\n\
+         PRODUCE:\nnot.b32 %r7, %r6;\nand.b32 %r7, %r7, 1;\n\
+         FREE:\nmbarrier.try_wait.parity.shared::cta.b64 %p4, [%r5], %r7;\n@!%p4 bra FREE;\n\
+         mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r4], 4096;\n\
+         cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%r8], [%rd1, {{%r6, %r6}}], [%r4];\n\
+         setp.ne.u32 %p5, %r3, 0;\n@%p5 bra MADE;\n\
+         cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster \
+         [%r9], [%rd2, {{%r6, %r6}}], [%r4], %rs1;\n\
+         MADE:\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p6, %r6, %r1;\n@%p6 bra PRODUCE;\nbra END;\n\
+         CONSUME:\nand.b32 %r7, %r6, 1;\n\
+         FULL:\nmbarrier.try_wait.parity.shared::cta.b64 %p4, [%r4], %r7;\n@!%p4 bra FULL;\n\
+         setp.ne.u32 %p5, %r2, 32;\n@%p5 bra USED;\n{freed}\
+         USED:\nadd.u32 %r6, %r6, 1;\nsetp.lt.u32 %p6, %r6, %r1;\n@%p6 bra CONSUME;\n\
+         END:\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\nret;\n}}\n"
+    );
+    let folder = Folder::new();
+    folder.file("pair.ptx", code);
+    let lifted = folder.run(&["lift", "pair.ptx", "--recovery", "graph"]);
+    let copies: Vec<&str> = lifted
+        .lines()
+        .filter(|l| l.contains("copy"))
+        .map(str::trim)
+        .collect();
+    let shown = folder.run(&["check", "-q", "pair.ptx", "--recovery", "graph"]);
+    format!("{}\n{shown}", copies.join("\n"))
+}
+
+fn frees(ranks: &[u32]) -> String {
+    let arrive = |rank: &u32| {
+        format!(
+            "mapa.shared::cluster.u32 %r10, %r5, {rank};\n\
+             mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r10];\n"
+        )
+    };
+    ranks.iter().map(arrive).collect()
+}
+
+#[test]
+fn bytes_that_another_cta_expects() {
+    insta::assert_snapshot!(copied_by_another("pair", &frees(&[0, 1])), @r"
+    async copy tile completes bars_0_cta0 2048  // line 47
+    async copy tile completes bars_0_cta0 2048  // line 50
+    async copy tile completes bars_0_cta1 2048  // line 50
+    async copy tile completes bars_0_cta1 2048  // line 47
+    exit 0
+    --- stdout
+    pair.ptx: deadlock: PROVED for every n in 0..=1073741823 and schedule: all obligations of [rule] hold
+    --- stderr
+    ");
+    insta::assert_snapshot!(copied_by_another("pair", &frees(&[0])), @r"
+    async copy tile completes bars_0_cta0 2048  // line 47
+    async copy tile completes bars_0_cta0 2048  // line 50
+    async copy tile completes bars_0_cta1 2048  // line 50
+    async copy tile completes bars_0_cta1 2048  // line 47
+    exit 1
+    --- stdout
+    pair.ptx: deadlock: REFUTED at n = 2: nobody arrives at bars_8_cta1, for which cta1_warp0 waits: no other statement arrives there
+    --- stderr
+    ");
+}

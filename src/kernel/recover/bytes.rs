@@ -1,10 +1,18 @@
 //! Bytes of copies that only the tensor map knows: what the mbarrier of the copy expects.
 //!
-//! That the copies of a phase deliver what the phase expects is an assumption, which is printed. Where an
-//! expectation and copies of one mbarrier stand in one block, the bytes are divided among these copies.
+//! That the copies of a phase deliver what the phase expects is an assumption, which is printed. The bytes that are
+//! expected in a block are divided among the copies to that mbarrier in it. A CTA of a cluster may copy to the mbarrier
+//! of another one, which expects the bytes in the same block of its own program: below the same loops and branches, for
+//! the same element. Then the bytes are divided among the copies of all of them.
+//!
+//! How they are divided does not matter. Each share is positive, so the bytes of a phase are complete when all of its
+//! copies have landed, and not before. Where the blocks that are taken together do not belong to the same phase, the
+//! shares do not add up to what is expected, and the protocol is not proved.
 
 use crate::ir::Location;
+use crate::recover::number::Condition;
 use crate::recover::number::Number;
+use crate::recover::rewrite::renumber;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
@@ -13,80 +21,144 @@ use crate::recover::tree::Obstacle;
 /// What is taken for granted.
 pub const ASSUMPTION: &str = "the tensor copies of a phase deliver the bytes that it expects";
 
-/// Fills in the bytes of copies; gives whether there were any.
-pub fn fill(lines: &mut [Line]) -> Result<bool, Obstacle> {
-    let mut expected: Vec<(Object, Number)> = Vec::new();
-    let mut copies: Vec<(Object, usize)> = Vec::new();
-    for line in lines.iter() {
-        let Line::Action { action, .. } = line else {
+/// What a block is inside of, with loops and variables numbered from the beginning of its program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Header {
+    For { index: u32, count: Number },
+    Then(Condition),
+    Otherwise(Condition),
+}
+
+/// A block of a program and an mbarrier that is used in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Site {
+    around: Vec<Header>,
+    object: Object,
+}
+
+/// What the blocks of one program expect and copy, in the order of the program.
+#[derive(Debug, Default)]
+struct Uses {
+    expected: Vec<(Site, Number)>,
+    copies: Vec<(Site, Location)>,
+}
+
+/// Fills in the bytes of copies in the programs of all warps of a cluster; gives whether there were any.
+pub fn fill(programs: &mut [&mut Vec<Line>]) -> Result<bool, Obstacle> {
+    let mut all = Vec::new();
+    for program in programs.iter() {
+        let mut numbered = (*program).clone();
+        renumber(&mut numbered);
+        let mut uses = Uses::default();
+        collect(&numbered, &mut Vec::new(), &mut uses);
+        all.push(uses);
+    }
+    for (program, lines) in programs.iter_mut().enumerate() {
+        let mut shares = Vec::new();
+        for (number, (site, location)) in all[program].copies.iter().enumerate() {
+            let share = share(&all, program, number, site);
+            shares.push(share.ok_or_else(|| unknown(location))?);
+        }
+        write(lines, &mut shares.into_iter());
+    }
+    Ok(all.iter().any(|uses| !uses.copies.is_empty()))
+}
+
+fn collect(lines: &[Line], around: &mut Vec<Header>, uses: &mut Uses) {
+    let mut inside = |header: Header, block: &[Line], uses: &mut Uses| {
+        around.push(header);
+        collect(block, around, uses);
+        around.pop();
+    };
+    for line in lines {
+        match line {
+            Line::For {
+                index, count, body, ..
+            } => {
+                let (index, count) = (*index, count.clone());
+                inside(Header::For { index, count }, body, uses);
+            }
+            Line::If {
+                condition,
+                then,
+                otherwise,
+                ..
+            } => {
+                inside(Header::Then(condition.clone()), then, uses);
+                inside(Header::Otherwise(condition.clone()), otherwise, uses);
+            }
+            _ => {}
+        }
+    }
+    let site = |object: &Object| Site {
+        around: around.clone(),
+        object: object.clone(),
+    };
+    for line in lines {
+        let Line::Action { action, location } = line else {
             continue;
         };
         match action {
             Action::Expect { object, bytes } | Action::ArriveExpect { object, bytes } => {
-                match expected.iter_mut().find(|(other, _)| other == object) {
-                    Some((_, sum)) => *sum = sum.plus(bytes).unwrap_or_default(),
-                    None => expected.push((object.clone(), bytes.clone())),
-                }
+                uses.expected.push((site(object), bytes.clone()));
             }
             Action::Copy {
                 object,
                 bytes: None,
-            } => match copies.iter_mut().find(|(other, _)| other == object) {
-                Some((_, count)) => *count += 1,
-                None => copies.push((object.clone(), 1)),
-            },
+            } => uses.copies.push((site(object), location.clone())),
             _ => {}
         }
     }
-    let mut given: Vec<(Object, i128)> = Vec::new();
-    let mut any = false;
-    for line in lines.iter_mut() {
-        match line {
-            Line::Action {
-                action: Action::Copy { object, bytes },
-                location,
-            } if bytes.is_none() => {
-                any = true;
-                let total = expected
-                    .iter()
-                    .find(|(other, _)| other == object)
-                    .and_then(|(_, bytes)| bytes.as_constant());
-                let count = copies
-                    .iter()
-                    .find(|(other, _)| other == object)
-                    .map_or(1, |(_, count)| *count);
-                let Some(total) = total else {
-                    return Err(unknown(location));
-                };
-                let count = i128::try_from(count).unwrap_or(1);
-                let so_far = match given.iter_mut().find(|(other, _)| other == object) {
-                    Some((_, so_far)) => {
-                        *so_far += 1;
-                        *so_far
-                    }
-                    None => {
-                        given.push((object.clone(), 1));
-                        1
-                    }
-                };
-                // The first takes what does not divide evenly.
-                let share = total / count + if so_far == 1 { total % count } else { 0 };
-                if share <= 0 {
-                    return Err(unknown(location));
-                }
-                *bytes = Some(Number::constant(share));
-            }
-            Line::For { body, .. } => any |= fill(body)?,
-            Line::If {
-                then, otherwise, ..
-            } => {
-                any |= fill(then)?;
-                any |= fill(otherwise)?;
-            }
-            _ => {}
+}
+
+/// The bytes of a copy of a program, which is this one of its copies.
+fn share(all: &[Uses], program: usize, number: usize, site: &Site) -> Option<i128> {
+    let expects = |uses: &Uses| uses.expected.iter().any(|(other, _)| other == site);
+    let copies = |uses: &Uses| {
+        uses.copies
+            .iter()
+            .filter(|(other, _)| other == site)
+            .count()
+    };
+    let involved = all.iter().filter(|uses| copies(uses) > 0);
+    // Whoever expects bytes of its own copies divides them among these.
+    let alone = involved.clone().all(expects);
+    let own = &all[program];
+    let mut total: i128 = 0;
+    let counted = all.iter().filter(|uses| !alone || std::ptr::eq(*uses, own));
+    for uses in counted {
+        for (_, bytes) in uses.expected.iter().filter(|(other, _)| other == site) {
+            total = total.checked_add(bytes.as_constant()?)?;
         }
     }
-    Ok(any)
+    let count = match alone {
+        true => copies(own),
+        false => involved.map(copies).sum(),
+    };
+    let count = i128::try_from(count).ok()?;
+    let first_of = |uses: &Uses| uses.copies.iter().position(|(other, _)| other == site);
+    let first = first_of(own) == Some(number)
+        && (alone || all[..program].iter().all(|uses| copies(uses) == 0));
+    // The first takes what does not divide evenly.
+    let share = total / count + if first { total % count } else { 0 };
+    (share > 0).then_some(share)
+}
+
+/// Writes bytes down, in the order in which copies were collected.
+fn write(lines: &mut [Line], shares: &mut impl Iterator<Item = i128>) {
+    for block in lines.iter_mut().flat_map(Line::blocks_mut) {
+        write(block, shares);
+    }
+    for line in lines {
+        if let Line::Action {
+            action: Action::Copy { bytes, .. },
+            ..
+        } = line
+            && bytes.is_none()
+        {
+            *bytes = shares.next().map(Number::constant);
+        }
+    }
 }
 
 fn unknown(location: &Location) -> Obstacle {

@@ -16,6 +16,7 @@ use crate::recover::rewrite::renumber;
 use crate::recover::rewrite::trim;
 use crate::recover::scope::declare;
 use crate::recover::simplify::simplify;
+use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
 use crate::recover::slice::Slice;
 use crate::recover::tree::Arena;
@@ -112,13 +113,18 @@ pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
         register(kernel, &mut arena, &mut inputs, statements);
     }
     let mut responses = Responses::default();
-    let mut roles: Vec<Role> = Vec::new();
+    let mut programs = Vec::new();
     for (rank, warp, statements) in &trees {
         let mut lines = lower(kernel, &mut arena, &mut inputs, shape, statements)?;
         responses.settle(&mut lines)?;
-        if bytes::fill(&mut lines)? {
-            inputs.assumptions.insert(bytes::ASSUMPTION.to_owned());
-        }
+        programs.push((*rank, *warp, lines));
+    }
+    let mut all: Vec<&mut Vec<Line>> = programs.iter_mut().map(|(_, _, lines)| lines).collect();
+    if bytes::fill(&mut all)? {
+        inputs.assumptions.insert(bytes::ASSUMPTION.to_owned());
+    }
+    let mut roles: Vec<Role> = Vec::new();
+    for (rank, warp, mut lines) in programs {
         trim(&mut lines);
         // Numbers of loops that no tree has.
         let mut next = arena.loops;
@@ -127,12 +133,12 @@ pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
         renumber(&mut lines);
         match roles
             .iter_mut()
-            .find(|role| role.rank == *rank && role.lines == lines)
+            .find(|role| role.rank == rank && role.lines == lines)
         {
-            Some(role) => role.warps.push(*warp),
+            Some(role) => role.warps.push(warp),
             None => roles.push(Role {
-                rank: *rank,
-                warps: vec![*warp],
+                rank,
+                warps: vec![warp],
                 lines,
             }),
         }
