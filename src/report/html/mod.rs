@@ -167,11 +167,11 @@ fn run(chart: &Chart) -> Markup {
     let mut rows = Vec::new();
     for (at, step) in chart.steps.iter().enumerate() {
         let mut changed = None;
-        if let Some((element, value)) = &step.left {
-            if let Some(slot) = values.get_mut(*element) {
-                changed = (*slot != Some(value)).then_some(*element);
-                *slot = Some(value);
-            }
+        if let Some((element, value)) = &step.left
+            && let Some(slot) = values.get_mut(*element)
+        {
+            changed = (*slot != Some(value)).then_some(*element);
+            *slot = Some(value);
         }
         if at >= hidden {
             rows.push((step, values.clone(), changed));
