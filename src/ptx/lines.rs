@@ -3,6 +3,8 @@
 //! The text says so of each statement at the end of its line, which formatting leaves there; it is taken off again before
 //! anybody sees the text.
 
+use std::collections::BTreeMap;
+
 /// What stands before the number of a line of the PTX.
 const MARK: &str = " @ptx ";
 
@@ -15,6 +17,8 @@ pub struct Lifted {
     pub lines: Vec<Option<usize>>,
     /// Whether every counterexample is one of a launch.
     pub exact: bool,
+    /// Launches in words, with the parameters at them: what fails at these values fails at the launch.
+    pub launches: Vec<(String, BTreeMap<String, i64>)>,
 }
 
 /// Where a statement comes from, with the line of the PTX.
@@ -28,6 +32,7 @@ pub(super) fn unmarked(text: &str) -> Lifted {
         text: String::with_capacity(text.len()),
         lines: Vec::new(),
         exact: true,
+        launches: Vec::new(),
     };
     for line in text.lines() {
         let found = line

@@ -8,6 +8,7 @@ mod further;
 pub mod hang;
 pub mod hazard;
 mod inputs;
+mod points;
 mod shared;
 
 use std::time::Duration;
@@ -26,6 +27,8 @@ use decision::Verdict;
 use inputs::Inputs;
 
 pub use further::further;
+pub use points::Failing;
+pub use points::first_failing;
 pub use shared::Shared;
 
 /// Decides a property of a protocol. `narrowing` is what has already been applied to it.

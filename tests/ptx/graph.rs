@@ -116,3 +116,40 @@ fn bytes_that_another_cta_expects() {
     --- stderr
     ");
 }
+
+/// The number of rounds depends on `n`, which is looked at besides: not every choice of both is one of a launch. What
+/// hangs at a launch that was run is refuted all the same.
+fn rounds_of_a_product(end: &str) -> String {
+    let folder = Folder::new();
+    folder.file(
+        "product.ptx",
+        format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n\
+             .visible .entry product(.param .u32 n, .param .u32 m)\n.reqntid 96, 1, 1\n{{\n\
+             .reg .pred %p<8>;\n.reg .b32 %r<16>;\n\
+             ld.param.u32 %r1, [n];\nld.param.u32 %r2, [m];\nand.b32 %r1, %r1, 255;\nand.b32 %r2, %r2, 255;\n\
+             mul.lo.u32 %r3, %r1, %r2;\nmov.u32 %r4, %tid.x;\nmov.u32 %r5, 0;\n\
+             setp.eq.u32 %p1, %r3, 0;\n@%p1 bra END;\nsetp.gt.u32 %p6, %r4, 63;\n@%p6 bra END;\n\
+             setp.gt.u32 %p2, %r4, 31;\n{end}\
+             ROUND:\nbar.sync 1, 64;\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p5, %r5, %r3;\n@%p5 bra ROUND;\n\
+             END:\nret;\n}}\n"
+        ),
+    );
+    folder.run(&["check", "product.ptx", "--recovery", "graph"])
+}
+
+#[test]
+fn what_hangs_at_a_launch() {
+    let skipped = "setp.eq.u32 %p3, %r1, 3;\nand.pred %p4, %p2, %p3;\n@%p4 bra END;\n";
+    let found = rounds_of_a_product(skipped);
+    let lines = found.lines().filter(|l| {
+        ["REFUTED", "fails at", "minimal"]
+            .iter()
+            .any(|w| l.contains(w))
+    });
+    insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r"
+    product.ptx: deadlock: REFUTED at computed = 9, chosen = 0, n = 3: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes: warp1 never comes, because `if n % 256 != 3` does not hold for it
+      minimal: the smallest of the launches that were run to compare the protocol with the kernel
+        fails at the launch with grid [2, 1, 1], CTA [0, 0, 0], n = 3, m = 3
+    ");
+}

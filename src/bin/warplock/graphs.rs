@@ -109,7 +109,12 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
         ))
         .hint("give the CTAs per cluster with --cluster"));
     }
-    let Lift { text, exact, .. } = match lift(kernel, Shape { threads, cluster }) {
+    let Lift {
+        text,
+        exact,
+        launches,
+        ..
+    } = match lift(kernel, Shape { threads, cluster }) {
         Ok(recovered) => recovered,
         Err(obstacle) => {
             let place = match obstacle.location.source.first() {
@@ -136,7 +141,21 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
         }
     };
     let lines = vec![None; text.lines().count()];
-    Ok(Ok(Lifted { text, lines, exact }))
+    let launches = launches.into_iter().filter_map(|launched| {
+        let value = |(name, value): (String, i128)| Some((name, i64::try_from(value).ok()?));
+        let values = launched
+            .values
+            .into_iter()
+            .map(value)
+            .collect::<Option<_>>()?;
+        Some((launched.launch, values))
+    });
+    Ok(Ok(Lifted {
+        text,
+        lines,
+        exact,
+        launches: launches.collect(),
+    }))
 }
 
 /// Whether a kernel is about other CTAs of its cluster.

@@ -7,6 +7,7 @@ use crate::recover::Shape;
 use crate::recover::are_free;
 use crate::recover::behind_expectations;
 use crate::recover::meet_alike;
+use crate::recover::parameters;
 use crate::recover::roles;
 use crate::recover::settle;
 use crate::recover::text;
@@ -22,8 +23,20 @@ pub struct Lift {
     /// Whether a counterexample is one of a launch. Where it is not, parameters depend on each other, or a warp waits for
     /// warps that may have ended, which the hardware does not wait for.
     pub exact: bool,
+    /// Launches whose counterexamples are those of the protocol at these values of its parameters, the smallest values
+    /// first.
+    pub launches: Vec<Launched>,
     /// How far it was compared with the kernel.
     pub validation: Validation,
+}
+
+/// A launch that was run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launched {
+    /// The launch in words.
+    pub launch: String,
+    /// The parameters of the protocol at it.
+    pub values: Vec<(String, i128)>,
 }
 
 /// Recovers the protocol of a kernel. One that differs from the kernel in a run is an obstacle, too.
@@ -37,7 +50,8 @@ pub fn lift(kernel: &Kernel, shape: Shape) -> Result<Lift, Obstacle> {
         mut arena,
     } = roles(kernel, shape)?;
     inputs.assumptions.extend(assumption.map(str::to_owned));
-    let exact = are_free(&roles, &inputs, &arena.terms) && meet_alike(&roles, shape.warps());
+    let alike = meet_alike(&roles, shape.warps());
+    let exact = alike && are_free(&roles, &inputs, &arena.terms);
     let validation =
         validate(kernel, shape, &roles, &inputs, &mut arena).map_err(|difference| Obstacle {
             reason: format!(
@@ -50,12 +64,45 @@ pub fn lift(kernel: &Kernel, shape: Shape) -> Result<Lift, Obstacle> {
     }
     let registers = settle(kernel, shape, &mut roles)?;
     let checked = validation.to_string();
+    let launches = match alike {
+        true => launches(&validation, &parameters(&roles, &inputs)),
+        false => Vec::new(),
+    };
     let text = text(kernel, shape, &roles, &inputs, registers, &checked)?;
     Ok(Lift {
         text,
         exact,
+        launches,
         validation,
     })
+}
+
+/// The launches that were compared, by the values of the parameters; each values once.
+fn launches(validation: &Validation, parameters: &[(u32, String)]) -> Vec<Launched> {
+    let mut found: Vec<Launched> = Vec::new();
+    for compared in &validation.compared {
+        let value = |(input, name): &(u32, String)| {
+            let value = compared.values.get(*input as usize).copied().flatten()?;
+            Some((name.clone(), value))
+        };
+        let Some(values) = parameters.iter().map(value).collect::<Option<Vec<_>>>() else {
+            continue;
+        };
+        if found.iter().all(|other| other.values != values) {
+            found.push(Launched {
+                launch: compared.launch.clone(),
+                values,
+            });
+        }
+    }
+    found.sort_by_key(|launched| {
+        let values = launched
+            .values
+            .iter()
+            .map(|(_, value)| value.unsigned_abs());
+        values.fold(0, u128::saturating_add)
+    });
+    found
 }
 
 #[cfg(test)]

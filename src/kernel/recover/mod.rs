@@ -44,6 +44,7 @@ pub use meet::meet_alike;
 pub use registers::settle;
 pub use tree::Obstacle;
 pub use warpgroups::with_phases;
+pub use write::parameters;
 pub use write::text;
 
 #[cfg(test)]

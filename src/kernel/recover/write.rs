@@ -123,6 +123,13 @@ pub fn text(
     Ok(writer.text)
 }
 
+/// The parameters of the text: the inputs that occur, by their numbers, and their names.
+pub fn parameters(roles: &[Role], inputs: &Inputs) -> Vec<(u32, String)> {
+    let used = used(roles).into_iter();
+    used.map(|input| (input, identifier(&inputs.all[input as usize].name)))
+        .collect()
+}
+
 /// A name as the language takes it.
 fn identifier(name: &str) -> String {
     let mut text: String = name
@@ -221,8 +228,8 @@ impl Writer<'_> {
             "//! Assumed: lanes of a warp that take different ways meet again behind them"
         );
         let _ = writeln!(self.text, "protocol {}\n", identifier(&name));
-        for input in used(roles) {
-            let input = &inputs.all[input as usize];
+        for (number, name) in parameters(roles, inputs) {
+            let input = &inputs.all[number as usize];
             let meaning = if input.meaning == input.name {
                 String::new()
             } else {
@@ -230,10 +237,8 @@ impl Writer<'_> {
             };
             let _ = writeln!(
                 self.text,
-                "param {} in {}..={}{meaning}",
-                identifier(&input.name),
-                input.range.0,
-                input.range.1
+                "param {name} in {}..={}{meaning}",
+                input.range.0, input.range.1
             );
         }
         self.text.push('\n');

@@ -53,6 +53,17 @@ pub struct Validation {
     pub events: usize,
     /// Why the first launch was skipped.
     pub reason: Option<String>,
+    /// The launches at which every event was compared.
+    pub compared: Vec<Compared>,
+}
+
+/// A launch at which every event was compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compared {
+    /// The launch in words: the grid, and the parameters that matter.
+    pub launch: String,
+    /// What the inputs of the roles are there, by their numbers; `None` for one that does not occur.
+    pub values: Vec<Option<i128>>,
 }
 
 /// Where a protocol differs from its kernel.
@@ -183,7 +194,13 @@ pub fn validate(
             }
         }
         match unknown {
-            None => validation.launches += 1,
+            None => {
+                validation.launches += 1;
+                validation.compared.push(Compared {
+                    launch: words::shown(kernel, &launch, &chosen.words),
+                    values: chosen.values,
+                });
+            }
             Some(reason) => {
                 validation.skipped += 1;
                 validation.reason.get_or_insert(reason);

@@ -122,12 +122,23 @@ fn ring() -> Kernel {
     )
 }
 
+fn shown(validation: &Validation) -> String {
+    let Validation {
+        launches,
+        skipped,
+        events,
+        reason,
+        ..
+    } = validation;
+    format!("launches: {launches}, skipped: {skipped}, events: {events}, reason: {reason:?}")
+}
+
 #[test]
 fn a_right_protocol_agrees() {
     let kernel = ring();
     let mut roles = recovered(&kernel, ONE);
     let validation = compare(&kernel, ONE, &mut roles).unwrap();
-    insta::assert_snapshot!(format!("{validation:?}"), @"Validation { launches: 10, skipped: 0, events: 345, reason: None }");
+    insta::assert_snapshot!(shown(&validation), @"launches: 10, skipped: 0, events: 345, reason: None");
 }
 
 /// A change of the site of this number, if there is one: constants, offsets, counts, and lines that are left out or
@@ -361,5 +372,5 @@ fn an_abort_is_no_agreement() {
     );
     let mut roles = recovered(&kernel, ONE);
     let validation = compare(&kernel, ONE, &mut roles).unwrap();
-    insta::assert_snapshot!(format!("{validation:?}"), @r#"Validation { launches: 6, skipped: 5, events: 20, reason: Some("the kernel aborts") }"#);
+    insta::assert_snapshot!(shown(&validation), @r#"launches: 6, skipped: 5, events: 20, reason: Some("the kernel aborts")"#);
 }

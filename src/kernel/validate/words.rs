@@ -106,7 +106,11 @@ pub fn values(
         let value = match inputs.origins.get(at)? {
             Origin::Term(term) => {
                 let constant = fixed(*term, launch, terms)?;
-                terms.signed(constant)?
+                // A predicate is 0 or 1.
+                match terms.width_of(constant) {
+                    1 => i128::from(terms.truth(constant)?),
+                    _ => terms.signed(constant)?,
+                }
             }
             Origin::Trips {
                 relation,

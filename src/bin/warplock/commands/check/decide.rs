@@ -1,6 +1,7 @@
 //! Decides the properties of one file.
 
 use std::cell::OnceCell;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -81,6 +82,7 @@ pub fn file(order: &Order, number: usize, input: &Input, results: &dyn Fn(Outcom
         note: None,
         kernel: None,
         exact: true,
+        launches: &[],
         launched: &[],
         lints: None,
         results,
@@ -137,6 +139,8 @@ struct Work<'a> {
     kernel: Option<(&'a str, &'a str, &'a [Option<usize>])>,
     /// Whether a counterexample is one of a launch, see [`Lifted::exact`].
     exact: bool,
+    /// Launches that were run, see [`Lifted::launches`].
+    launches: &'a [(String, BTreeMap<String, i64>)],
     /// What is taken from beside the file about the launch.
     launched: &'a [String],
     /// What the lints find in the kernel, if it is one; said with what is not proved.
@@ -251,6 +255,7 @@ impl Work<'_> {
                     note: Some(note),
                     kernel: Some((file, entry.source(), &lifted.lines)),
                     exact: lifted.exact,
+                    launches: &lifted.launches,
                     ..*self
                 };
                 return work.protocol(lifted.text.as_bytes(), wanted);
@@ -367,11 +372,28 @@ impl Work<'_> {
         let mut decision =
             verdict::decide_sharing(&protocol, narrowing, property, &settings, shared)
                 .map_err(|error| internal(&error))?;
-        if !self.exact {
-            doubt(&mut decision);
+        let mut launch = None;
+        if !self.exact
+            && let Verdict::Refuted(_) = decision.verdict
+        {
+            let left = settings.timeout.saturating_sub(decision.elapsed);
+            let points: Vec<_> = self.launches.iter().map(|(_, at)| at.clone()).collect();
+            let failing =
+                verdict::first_failing(&protocol, narrowing, property, &points, &settings, left)
+                    .map_err(|error| internal(&error))?;
+            match failing {
+                Some(failing) => {
+                    launch = self.launches.get(failing.point).map(|(words, _)| words);
+                    (protocol, decision) = (failing.protocol, failing.decision);
+                }
+                None => doubt(&mut decision),
+            }
         }
         let mut finding =
             finding::finding(self.name, &protocol, &decision).map_err(|error| internal(&error))?;
+        finding
+            .notes
+            .extend(launch.map(|words| format!("fails at the launch with {words}")));
         self.keep(&decision, &mut finding, &mut outcome);
         let wanted = self.order.counterexamples.saturating_sub(1);
         if let Verdict::Refuted(refutation) = &decision.verdict
