@@ -173,9 +173,9 @@ fn every_word_that_a_verdict_uses_is_explained() {
     insta::assert_snapshot!(folder.run(&["explain", "order", "rule"]), @"
     exit 0
     --- stdout
-    Every wait gets a rank: whoever waits has a greater one than whoever is waited for. In a state in
-    which nobody can go on, take the wait with the smallest rank: who is waited for would have to wait
-    at a smaller one still, or go on. docs/soundness.md has the complete argument.
+    Every wait has a rank, which is greater than the ranks of the arrivals that it waits for. Suppose that
+    nobody can go on, and take the wait with the smallest rank. The member that should arrive there would
+    have to be stuck at a smaller rank: a contradiction. docs/soundness.md has the complete argument.
     --- stderr
     ");
     insta::assert_snapshot!(folder.run(&["explain", "lapping"]), @"
