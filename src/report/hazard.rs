@@ -1,4 +1,4 @@
-//! Sentences about what goes wrong beside a deadlock: where, who, and what would mend it.
+//! Sentences about violations of properties other than deadlock: where, by which member, and what would repair it.
 
 mod room;
 mod stale;
