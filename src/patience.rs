@@ -1,11 +1,11 @@
-//! How long work may take, for whoever is deep inside of it.
+//! The time limit of a piece of work. Code deep in a computation can ask for it without passing it along.
 //!
-//! A time limit is set once, around a piece of work, and holds for everything that is done there: whoever may
-//! take long asks now and then whether the time is over. Limits nest; the nearest one counts. Threads that help
-//! with the work are given its limit by whoever starts them.
+//! A time limit is set once, around a piece of work, and holds for everything that is done there. Code that may take
+//! long checks now and then whether the time is over. Limits nest; the nearest one counts. Code that starts a helper
+//! thread passes the limit on.
 //!
-//! Nothing is believed because the time is over: a proof that is not checked in time is none, and a search
-//! that ends early was not complete.
+//! No claim follows from a limit that is over: a proof that is not checked in time is no proof, and a search that ends
+//! early was not complete.
 
 use std::cell::Cell;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What a compiler writes beside a kernel about its launch.
+//! Launch descriptions: files that a compiler writes beside a kernel.
 
 use std::fs::File;
 use std::io::Read;

@@ -1,18 +1,22 @@
 //! What the text evaluates is defined: derived from the untouched protocol, whatever the rule.
 //!
-//! Rules rewrite the text before they state what has to hold: they leave out what nobody waits for, write
-//! loops differently, and fold expressions. What is left out is evaluated all the same. So definedness
-//! is stated here, once, about the text as it stands: declarations, definitions of patterns, and every
-//! expression of a program under the conditions of the branches and loops around it. The interpreter
-//! evaluates all of them whether or not somebody blocks before, and so does this.
+//! Example: a rule may leave out `if n / d > 0 { accumulate t }`, because nobody waits for it. The kernel still
+//! evaluates `n / d`, so `d >= 1` has to hold.
 //!
-//! Local variables have their values, except for what a loop changes, which may be anything here. Rules know
-//! closed forms of such variables. An expression that depends on one is left to the rule if the rule has the
-//! statement as it stands (`kept`), and has to be defined for any value otherwise. The same goes for loops
+//! In general, rules rewrite the text before they state their obligations. They leave out what nobody waits for,
+//! write loops differently, and fold expressions. So definedness is stated here, once, about the text as it
+//! stands: declarations, definitions of patterns, and every expression of a program under the conditions of the
+//! branches and loops around it. An expression counts as evaluated even if its member may block before it, as in
+//! the interpreter.
+//!
+//! A local variable has its value. If a loop changes it, it may be anything here, but rules know closed forms of
+//! such variables. So if an expression depends on one, and the rule has the statement as it stands (`kept`), the
+//! rule states its definedness. Otherwise the expression has to be defined for any value. The same goes for loops
 //! that are left early: what follows the exit in later iterations is stated as if nobody had left before.
 //!
-//! Nothing is stated where the shape of an expression and the domain show it: a divisor that is never below 1.
-//! Data is another matter: its expressions are evaluated for some properties only, by the rules for these.
+//! Nothing is stated if the shape of an expression and the domain show that it is defined, as for a divisor that
+//! is never below 1. Expressions about data are not covered here. They are evaluated for some properties only, and
+//! the rules for these state their definedness.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;

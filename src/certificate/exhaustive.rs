@@ -1,4 +1,4 @@
-//! Nothing left out: every parameter point, every input, every schedule, by the reference semantics.
+//! Proof by exhaustive search: every parameter point, every input, every schedule, by the reference semantics.
 //!
 //! At concrete values a program is a straight line and a protocol has finitely many states. Where the domain
 //! has finitely many points and nothing of an input is unbounded, a property is decided by looking at

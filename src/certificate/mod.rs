@@ -1,10 +1,10 @@
-//! Certificates: reasons that can be checked without trusting whoever found them.
+//! Certificates: proofs that can be checked without trusting the search that found them.
 //!
-//! A certificate names a rule and an *artefact*, the little that makes the rule applicable. This
-//! room derives every obligation of the rule from the protocol and the artefact by code of its
-//! own, as SMT-LIB text, and has them discharged. It shares nothing with [`crate::proof`], which
-//! guesses artefacts from concrete runs, nor with [`crate::encoding`], which looks for failures. What has moved
-//! into the kernel is in [`crate::trusted`]; the rules here decide the rest.
+//! A certificate names a rule and an *artefact*: what the rule needs besides the text, such as a rank for each
+//! wait. This room derives every obligation of the rule from the protocol and the artefact, as SMT-LIB text, and has
+//! them discharged. It imports neither [`crate::proof`], which guesses artefacts from concrete runs, nor
+//! [`crate::encoding`], which looks for failures. The rules that have moved into the trusted kernel are in
+//! [`crate::trusted`].
 
 // A number that does not fit is refused: none wraps, saturates or overflows where proofs are checked.
 #![deny(clippy::arithmetic_side_effects)]

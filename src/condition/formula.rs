@@ -1,4 +1,4 @@
-//! The smallest formulas that tell two sets of points apart: disjunctions of conjunctions of atoms.
+//! The smallest formulas that separate two sets of points: disjunctions of conjunctions of atoms.
 
 use rustc_hash::FxHashSet;
 

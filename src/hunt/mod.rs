@@ -1,10 +1,10 @@
 //! Hunting for a violation at concrete parameter values.
 //!
-//! What no formula is made of yet is searched here: [`schedules`] tries cheap adversarial runs at
-//! one instance for a deadlock, [`accelerated`] does so where there are many members, of whom those
-//! that are alike move together, and [`held`] looks for violations of every other property; [`Hunter`] goes through parameter values with them, makes what it finds small,
-//! and says exactly in which sense it is the smallest. A hit is a run of
-//! [`crate::semantics::step`], so it only has to be replayed; finding none means nothing.
+//! Protocols that the event encoding does not cover are searched here. [`schedules`] looks for a deadlock at one
+//! instance by cheap adversarial runs. [`accelerated`] does so if there are many members, and moves equal members
+//! together. [`held`] looks for violations of the other properties. [`Hunter`] tries parameter values with these,
+//! makes a counterexample small, and says exactly in which sense it is the smallest. A counterexample is a run of
+//! [`crate::semantics::step`], so it only has to be replayed. If none is found, nothing follows.
 
 pub mod accelerated;
 pub mod distinct;

@@ -1,4 +1,4 @@
-//! Compiled GPU kernels: what they are, what they mean, and how they synchronize.
+//! Compiled GPU kernels: their representation, their meaning, and the recovery of their synchronization.
 //!
 //! Data flows one way. A reader ([`ptx`], [`mlir`]) turns a text into a kernel of the [`ir`]. The
 //! IR has one [`meaning`], over any domain of values. [`interpret`] runs a whole CTA or cluster at

@@ -1,4 +1,4 @@
-//! Orders, scopes and places: what the visibility of data depends on.
+//! Memory orders, scopes and places, on which the visibility of data depends.
 
 use super::Expr;
 

@@ -1,4 +1,4 @@
-//! Sentences about what goes wrong beside a deadlock: where, who, and what would mend it.
+//! Sentences about violations of properties other than deadlock: where, by which member, and what would repair it.
 
 mod room;
 mod stale;
@@ -65,8 +65,8 @@ pub fn tell(
             told(
                 line,
                 format!(
-                    "{} brings {bytes} bytes to {cell} at line {line}, where only {missing} are \
-                     missing: the phase completes while {more} of them have yet to land",
+                    "{} delivers {bytes} bytes to {cell} at line {line}, where the phase lacks only \
+                     {missing}: it completes with {more} still to land",
                     instance.member_name(*member)
                 ),
             )
@@ -170,10 +170,10 @@ fn told(line: usize, sentence: String) -> Told {
 fn unbalanced(cell: &str, bytes: i64) -> String {
     match bytes {
         ..0 => format!(
-            "{} bytes are delivered to {cell} that nobody ever expects",
+            "nobody expects {} of the bytes that are delivered to {cell}",
             bytes.unsigned_abs()
         ),
-        _ => format!("{cell} expects {bytes} bytes that nobody ever delivers"),
+        _ => format!("nobody delivers {bytes} of the bytes that {cell} expects"),
     }
 }
 
@@ -226,9 +226,8 @@ impl Teller<'_> {
         told(
             line,
             format!(
-                "the {what} of {name} at {cell} in line {line} counts in generation {less} in one \
-                 run and in generation {more} in another: generation {less} can complete without a \
-                 participant that belongs to it"
+                "generation {less} of {cell} can complete without the {what} of {name} (line {line}): it \
+                 counts in generation {less} in one run and in generation {more} in another"
             ),
         )
     }
@@ -383,8 +382,8 @@ impl Teller<'_> {
         };
         match (landing, work.waited) {
             (Some(cell), _) => format!(
-                "a wait of {} before line {there} for a phase of {cell} that only its completion \
-                 completes would order them",
+                "a wait of {} before line {there} for a phase of {cell} that completes only after \
+                 the first access would order them",
                 name(b.0)
             ),
             (None, Some(_)) => format!(

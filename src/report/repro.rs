@@ -89,7 +89,7 @@ fn blame(failure: &Failure) -> String {
             wants,
             value,
             ..
-        }) => format!(": {member} waits for {object} {wants}, which is {value}"),
+        }) => format!(": {member} waits for {object} {wants} (now: {value})"),
         None => String::new(),
     }
 }
@@ -106,7 +106,7 @@ pub fn details(failure: &Failure) -> String {
     }
     for blocked in &failure.witness.blocked {
         out += &format!(
-            "  {} is blocked at line {}: {} {}, it is {}\n",
+            "  {} is blocked at line {}: {} {} (now: {})\n",
             blocked.member, blocked.line, blocked.object, blocked.wants, blocked.value
         );
     }

@@ -1,4 +1,4 @@
-//! Findings as text, for whoever has to fix the kernel.
+//! Findings as text, for people who have to fix the kernel.
 
 mod elements;
 

@@ -1,4 +1,4 @@
-//! A Python script that plays the run of any failure: nothing but the standard library.
+//! A Python script that replays the run of a failure. It needs only the standard library.
 //!
 //! The script holds every member's operations as a list, the objects with their start values and
 //! the run. It takes the run's actions one by one, refusing one that cannot happen, and then

@@ -1,8 +1,9 @@
-//! The kernel of trust: members that count, and what has to hold of their counters for nobody to hang.
+//! The trusted kernel: a small proof checker. (Here *kernel* does not mean a GPU kernel.)
 //!
-//! A certificate is a list of facts about counters ([`certificate`]). This module derives from the resolved protocol
-//! and the certificate all that has to be valid, as SMT-LIB ([`obligations`]). It imports nothing but the protocol and
-//! the time limit; whoever searches for certificates is not trusted.
+//! Each member counts its arrivals and the waits that it has passed. A certificate is a list of facts about these
+//! counters ([`certificate`]). From the resolved protocol and the certificate, this module derives the obligations
+//! as SMT-LIB ([`obligations`]). If all are valid, nobody hangs. The module imports nothing but the protocol and
+//! the time limit. The search for certificates is not trusted.
 //!
 //! # The transition system
 //!

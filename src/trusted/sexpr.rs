@@ -1,4 +1,4 @@
-//! Terms taken apart again: the few places that look into a term read its text.
+//! Reads the text of a term. Only a few places need to look into a term.
 
 use std::fmt;
 

@@ -39,7 +39,7 @@ fn each_text_of_a_program_is_checked() {
     exit 1
     --- stdout
     app[sm_80]: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
-    app[sm_90a]: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for it
+    app[sm_90a]: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for this barrier
     --- stderr
     ");
     // One is meant by its kernel or by what it is for.

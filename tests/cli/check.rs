@@ -135,7 +135,7 @@ role consumer warp {
     insta::assert_snapshot!(folder.run(&["check", "barrier.wlk"]), @"
     exit 1
     --- stdout
-    barrier.wlk: deadlock: REFUTED full takes 2 arrivals, 1 came (producer), and consumer waits for the rest (line 9): no other statement arrives there
+    barrier.wlk: deadlock: REFUTED full takes 2 arrivals, 1 came (producer), and consumer waits for the rest (line 9): no statement is left that arrives there
        --> barrier.wlk:9
       9 |     wait full 0
       element  start  now                 waited for                   changed by                 completes
@@ -177,7 +177,7 @@ fn a_hard_coded_phase_and_in_which_sense_the_input_is_the_smallest() {
     insta::assert_snapshot!(folder.run(&["check", "jacobi.wlk"]), @"
     exit 1
     --- stdout
-    jacobi.wlk: deadlock: REFUTED at T = 1, N = 2: thread[0][0] waits for bar[0] with parity 0 twice in a row (line 9), and bar[0] has completed 2 times by then, so that takes one more: thread[1][0] arrives 2 times and not again
+    jacobi.wlk: deadlock: REFUTED at T = 1, N = 2: thread[0][0] waits for bar[0] with parity 0 twice in a row (line 9), and bar[0] has completed 2 times by then, so this wait needs another completion: thread[1][0] arrives 2 times and not again
        --> jacobi.wlk:9
       9 |         wait bar[cta] 0
       elements:
@@ -208,7 +208,7 @@ fn a_hard_coded_phase_and_in_which_sense_the_input_is_the_smallest() {
     insta::assert_snapshot!(folder.run(&minimize), @"
     exit 1
     --- stdout
-    jacobi.wlk: deadlock: REFUTED at T = 1, N = 2: thread[0][0] waits for bar[0] with parity 0 twice in a row (line 9), and bar[0] has completed 2 times by then, so that takes one more: thread[1][0] arrives 2 times and not again
+    jacobi.wlk: deadlock: REFUTED at T = 1, N = 2: thread[0][0] waits for bar[0] with parity 0 twice in a row (line 9), and bar[0] has completed 2 times by then, so this wait needs another completion: thread[1][0] arrives 2 times and not again
     --- stderr
     ");
 }
@@ -495,7 +495,7 @@ fn further_counterexamples_differ_in_where_the_roles_wait() {
     insta::assert_snapshot!(folder.run(&check), @"
     exit 1
     --- stdout
-    two.wlk: deadlock: REFUTED at N = 1: nobody arrives at a, for which left waits (line 7): no other statement arrives there
+    two.wlk: deadlock: REFUTED at N = 1: nobody arrives at a, for which left waits (line 7): no statement is left that arrives there
        --> two.wlk:7
       7 |         wait a 0
       element  start  now                 waited for                changed by  completes
@@ -541,7 +541,7 @@ role thread[t in 0..T] {
     insta::assert_snapshot!(folder.run(&["check", "-q", "twenty.wlk"]), @"
     exit 1
     --- stdout
-    twenty.wlk: deadlock: REFUTED at T = 1, N = 20: thread[0] waits for bar with parity 0 twice in a row (line 8), and bar has completed 20 times by then, so that takes one more: no other statement arrives there
+    twenty.wlk: deadlock: REFUTED at T = 1, N = 20: thread[0] waits for bar with parity 0 twice in a row (line 8), and bar has completed 20 times by then, so this wait needs another completion: no statement is left that arrives there
     --- stderr
     ");
 }

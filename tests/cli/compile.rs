@@ -80,7 +80,7 @@ fn a_source_is_compiled_and_checked() {
     insta::assert_snapshot!(shown(&folder, &["check", "-q", "kernel.cu"], &path), @r"
     exit 1
     --- stdout
-    kernel.cu: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for it
+    kernel.cu: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for this barrier
     --- stderr
     kernel.cu(1): warning: unused variable
     ");
@@ -94,7 +94,7 @@ fn a_source_is_compiled_and_checked() {
     insta::assert_snapshot!(shown(&folder, &args, &path), @r"
     exit 1
     --- stdout
-    kernel.cu: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for it
+    kernel.cu: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for this barrier
         --> kernel.cu:12
       12 | bar.sync 1, 64;
       element     start  now                waited for                changed by  completes

@@ -10,26 +10,30 @@ use std::process::Command;
 const HEAD: &str = "\
 # Culprits
 
-The first line of a `REFUTED` verdict says what made the run hang. This page lists that sentence for
-every protocol of `encodings/known_bugs`, `encodings/checklist` and `encodings/block_sparse` that
-hangs. A test generates the page and fails if it differs.
+The first line of a `REFUTED` verdict says why the run hangs. For example, `lock_n_block.wlk` hangs because CTA 1 waits for CTA 0,
+which never adds to the semaphore:
 
-The sentence is not found by knowing the protocol. A hang is a state in which nobody can go on, and
-most of those who wait there wait for somebody who waits, too. Warplock follows this chain of waits
-until it reaches a wait that no waiting member can end. The cause is why that wait cannot end:
+> cta[1] waits for dq[0] == 1 (line 18), but dq[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for m in row(visits, n)` (line 17) makes no trip.
+
+This page lists that sentence for every protocol of `encodings/known_bugs`, `encodings/checklist` and `encodings/block_sparse`
+that hangs. A test generates the page and fails if it differs.
+
+Warplock does not know these protocols. It derives the sentence from the state in which nobody can go on. There, most
+members wait for somebody who waits, too. Warplock follows this chain of waits until it comes to one that no waiting member
+can end. The *cause* says why nobody can end it:
 
 | Cause | What it means |
 | --- | --- |
-| `missing` | Fewer arrivals, additions or releases come than are waited for; the sentence says who was counted on and which `if`, loop or exit keeps it away. |
-| `lapped` | The barrier completed the phase that is waited for and the next one, too, so that the parity is the old one again. |
-| `bytes-missing` | All arrivals came, and bytes are expected that nobody delivers. |
-| `bytes-surplus` | More bytes were delivered than expected, so that a later phase starts below zero. |
-| `overtaken` | A semaphore went past the exact value that is waited for. |
+| `missing` | There are fewer arrivals, additions or releases than the wait needs. The sentence names the member that should have come and the `if`, loop or exit that prevents it. |
+| `lapped` | The barrier has completed the awaited phase and the next one. So its parity is the old one again, and the wait blocks. |
+| `bytes-missing` | All arrivals came, but nobody delivers some of the expected bytes. |
+| `bytes-surplus` | More bytes were delivered than expected. So the byte count of a later phase never becomes zero. |
+| `overtaken` | The semaphore is above the exact value that is waited for. |
 | `uninitialized` | The barrier is never initialised. |
-| `no-place` | The CTA that is waited for cannot start, because the waiting CTAs hold every place (resident slot). |
-| `circular` | Members wait for each other, and none of the above explains it. |
+| `no-place` | The CTA that is waited for cannot start, because the waiting CTAs occupy every place (resident slot). |
+| `circular` | Members wait for each other, and none of the other causes applies. |
 
-JSON has the cause of a hang as `cause`. `warplock explain CAUSE` explains it.
+In JSON the field `cause` has the cause. `warplock explain CAUSE` explains it.
 
 ";
 

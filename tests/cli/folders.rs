@@ -75,7 +75,7 @@ fn a_cache_is_checked_kernel_by_kernel() {
       checked by: rule order
       decided by order rule in [time]
 
-    cache/D/hang.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for it
+    cache/D/hang.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for this barrier
         --> cache/D/hang.ptx:12
       12 | bar.sync 1, 64;
       element     start  now                waited for                changed by  completes
@@ -99,7 +99,7 @@ fn a_cache_is_checked_kernel_by_kernel() {
     insta::assert_snapshot!(folder.run(&["check", "-q", "cache", "--entry", "hang"]), @r"
     exit 1
     --- stdout
-    cache/D/hang.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for it
+    cache/D/hang.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for this barrier
     1 kernel, 3 copies left out: 1 REFUTED
     --- stderr
     ");

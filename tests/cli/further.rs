@@ -84,7 +84,7 @@ fn arrivals_differ_in_their_barriers() {
     let told = shown.lines().skip_while(|l| !l.contains("counterexamples"));
     let told: Vec<&str> = told.take(2).collect();
     insta::assert_snapshot!(told.join("\n"), @"
-    further counterexamples: at N = 3: the arrival of worker[2] at b in line 11 counts in generation 1 in one run and in generation 2 in another: generation 1 can complete without a participant that belongs to it
+    further counterexamples: at N = 3: generation 1 of b can complete without the arrival of worker[2] (line 11): it counts in generation 1 in one run and in generation 2 in another
     assumptions: N >= 1; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
     ");
 }

@@ -27,7 +27,7 @@ fn two_runs_show_an_early_completion() {
     insta::assert_snapshot!(shown, @"
     exit 1
     --- stdout
-    jacobi.wlk: early_completion: REFUTED at T = 2, N = 2: the arrival of thread[0][0] at bar[1] in line 14 counts in generation 1 in one run and in generation 2 in another: generation 1 can complete without a participant that belongs to it
+    jacobi.wlk: early_completion: REFUTED at T = 2, N = 2: generation 1 of bar[1] can complete without the arrival of thread[0][0] (line 14): it counts in generation 1 in one run and in generation 2 in another
         --> jacobi.wlk:14
       14 |         arrive bar[1 - cta]
       trace:
@@ -56,7 +56,7 @@ fn two_runs_show_an_early_completion() {
     insta::assert_snapshot!(replayed, @"
     exit 0
     --- stdout
-    w/jacobi-early_completion-[digest].json: early_completion: REFUTED at T = 2, N = 2: the arrival of thread[0][0] at bar[1] in line 14 counts in generation 1 in one run and in generation 2 in another: generation 1 can complete without a participant that belongs to it
+    w/jacobi-early_completion-[digest].json: early_completion: REFUTED at T = 2, N = 2: generation 1 of bar[1] can complete without the arrival of thread[0][0] (line 14): it counts in generation 1 in one run and in generation 2 in another
     --- stderr
     ");
 }
@@ -149,11 +149,11 @@ fn one_line_says_what_is_wrong() {
     --- stderr
     exit 1
     --- stdout
-    bytes_expected_too_few.wlk: tx_mismatch: REFUTED at N = 1: 1024 bytes are delivered to full that nobody ever expects
+    bytes_expected_too_few.wlk: tx_mismatch: REFUTED at N = 1: nobody expects 1024 of the bytes that are delivered to full
     --- stderr
     exit 1
     --- stdout
-    commit_by_every_lane.wlk: race: REFUTED at LANES = 2, S = 1, K = 2: the asynchronous read that mma[0] starts at line 30 and the asynchronous write that load starts at line 20 of smem[0] are not ordered: a wait of load before line 20 for a phase of empty[0] that only its completion completes would order them
+    commit_by_every_lane.wlk: race: REFUTED at LANES = 2, S = 1, K = 2: the asynchronous read that mma[0] starts at line 30 and the asynchronous write that load starts at line 20 of smem[0] are not ordered: a wait of load before line 20 for a phase of empty[0] that completes only after the first access would order them
     --- stderr
     exit 1
     --- stdout
@@ -181,7 +181,7 @@ fn one_line_says_what_is_wrong() {
     --- stderr
     exit 1
     --- stdout
-    third_participant.wlk: early_completion: REFUTED the registration of three at bar[0] in line 18 counts in generation 1 in one run and in generation 2 in another: generation 1 can complete without a participant that belongs to it
+    third_participant.wlk: early_completion: REFUTED generation 1 of bar[0] can complete without the registration of three (line 18): it counts in generation 1 in one run and in generation 2 in another
     --- stderr
     ");
 }
@@ -196,7 +196,7 @@ fn all_properties_are_those_that_apply() {
     exit 1
     --- stdout
     reused_barrier_unordered.wlk: deadlock: REFUTED three and four wait for each other: three (line 20) for four to come to bar[1], four (line 25) for three to come to bar[2]
-    reused_barrier_unordered.wlk: early_completion: REFUTED the registration of four at bar[2] in line 25 counts in generation 1 in one run and in generation 2 in another: generation 1 can complete without a participant that belongs to it
+    reused_barrier_unordered.wlk: early_completion: REFUTED generation 1 of bar[2] can complete without the registration of four (line 25): it counts in generation 1 in one run and in generation 2 in another
     reused_barrier_unordered.wlk: over_arrival: PROVED for every schedule: by exhaustive search of 71 states of 1 input at 1 point
     --- stderr
     ");
@@ -229,7 +229,7 @@ fn exploring_decides_a_property_at_one_point() {
     exit 1
     --- stdout
     jacobi.wlk: an input violates early_completion, 1 input and 51 states searched up to the first violation
-      at T = 2, N = 2: the arrival of thread[0][0] at bar[1] in line 14 counts in generation 1 in one run and in generation 2 in another: generation 1 can complete without a participant that belongs to it
+      at T = 2, N = 2: generation 1 of bar[1] can complete without the arrival of thread[0][0] (line 14): it counts in generation 1 in one run and in generation 2 in another
     --- stderr
     ");
     insta::assert_snapshot!(at("N=2", "race"), @"

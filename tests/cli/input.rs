@@ -14,17 +14,17 @@ fn the_top_level_help() {
     Usage: warplock [OPTIONS] <COMMAND>
 
     Commands:
-      check        Decide the properties of protocols
+      check        Decide the properties of protocols and kernels
       lift         Print the protocol that a compiled kernel follows
-      lint         Look a compiled kernel through for what a reader with a checklist looks for
+      lint         Check a compiled kernel for a list of common mistakes
       trace        Run a compiled kernel at a concrete launch and print what its warps do
       run          Run a program, and decide the properties of the kernels that it compiles
       certify      Check certificates again, without the prover
       condition    Say at which parameter values a protocol hangs, as a formula
       worksheet    Print the roles, storage, hand-offs and lifetimes of a kernel as tables
-      sweep        Decide every kernel below folders once, and print one table
+      sweep        Check every kernel below folders once, and print one table
       diff         Say what differs between the protocols of two builds, and between their verdicts
-      hang         Explain a hang that was seen: whether the kernel gets there, and how
+      hang         Explain a hang seen in a debugger: whether the kernel gets there, and how
       repair       Look for the edits that make a refuted protocol a proved one
       csr          Say whether a kernel that takes turns by a lock hangs on concrete block-sparse
                    tensors
@@ -33,8 +33,8 @@ fn the_top_level_help() {
       simulate     Run a protocol once at concrete values
       explore      Search every schedule at concrete values
       export       Write a protocol as the input of another verifier
-      fmt          Lay protocol files out
-      explain      Explain verdicts, exit codes, properties and the proof rule
+      fmt          Format protocol files
+      explain      Explain verdicts, exit codes, properties and the proof rules
       completions  Print a completion script for a shell
       man          Print the manual page
       help         Print this message or the help of the given subcommand(s)
@@ -58,10 +58,10 @@ fn the_top_level_help() {
               [default: auto]
 
       -q, --quiet
-              Say only the first line of each result, and show no progress
+              Print only the first line of each result, and no progress
 
       -v, --verbose
-              Say everything: every step, element, blocked member and assumption
+              Print everything: every step, element, blocked member and assumption
     --- stderr
     ");
 }
@@ -173,9 +173,9 @@ fn every_word_that_a_verdict_uses_is_explained() {
     insta::assert_snapshot!(folder.run(&["explain", "order", "rule"]), @"
     exit 0
     --- stdout
-    Every wait gets a rank: whoever waits has a greater one than whoever is waited for. In a state in
-    which nobody can go on, take the wait with the smallest rank: who is waited for would have to wait
-    at a smaller one still, or go on. docs/soundness.md has the complete argument.
+    Every wait has a rank, which is greater than the ranks of the arrivals that it waits for. Suppose that
+    nobody can go on, and take the wait with the smallest rank. The member that should arrive there would
+    have to be stuck at a smaller rank: a contradiction. docs/soundness.md has the complete argument.
     --- stderr
     ");
     insta::assert_snapshot!(folder.run(&["explain", "lapping"]), @"

@@ -24,7 +24,7 @@ fn a_hang_of_many_threads_reads_like_one_of_two() {
     insta::assert_snapshot!(shown, @r"
     exit 1
     --- stdout
-    jacobi_fixed_phase.wlk: deadlock: REFUTED at T = 80, N = 2: thread[0][0] waits for bar[0] with parity 0 twice in a row (line 14), and bar[0] has completed 2 times by then, so that takes one more: thread[0][1..80] and thread[1][0..80] arrive 2 times each and not again
+    jacobi_fixed_phase.wlk: deadlock: REFUTED at T = 80, N = 2: thread[0][0] waits for bar[0] with parity 0 twice in a row (line 14), and bar[0] has completed 2 times by then, so this wait needs another completion: thread[0][1..80] and thread[1][0..80] arrive 2 times each and not again
         --> jacobi_fixed_phase.wlk:14
       14 |         wait bar[cta] 0
       element  start  now                   waited for                                                        changed by                                   completes
@@ -116,7 +116,7 @@ fn one_tile_of_a_large_pattern() {
     insta::assert_snapshot!(folder.run(&args), @"
     exit 1
     --- stdout
-    lock_n_block.wlk: deadlock: REFUTED: hangs at M = 24, N = 24, R = 1, one tile visited: cta[1] waits for dq[0] == 1, which is 0
+    lock_n_block.wlk: deadlock: REFUTED: hangs at M = 24, N = 24, R = 1, one tile visited: cta[1] waits for dq[0] == 1 (now: 0)
     --- stderr
     ");
 }

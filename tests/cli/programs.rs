@@ -28,7 +28,7 @@ fn the_kernels_of_a_program_are_checked() {
     exit 1
     --- stdout
     compiling
-    triton/ABC/hang.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for it
+    triton/ABC/hang.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for this barrier
     1 kernel, 1 copy left out: 1 REFUTED
     --- stderr
     ");

@@ -53,7 +53,7 @@ fn a_file_is_run_and_what_it_compiles_is_checked() {
     insta::assert_snapshot!(shown(&folder, &args), @r"
     exit 1
     --- stdout
-    kernel.py[triton/ABC/hang.ptx]: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for it
+    kernel.py[triton/ABC/hang.ptx]: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 has no statement for this barrier
     kernel.py[triton/ABC/meet.ptx]: deadlock: PROVED for every schedule: all 1 obligations of the order rule hold
     2 kernels: 1 REFUTED, 1 PROVED
     --- stderr

@@ -310,7 +310,7 @@ fn a_flag_of_the_launch() {
     insta::assert_snapshot!(flag("or.pred %p3, %p1, %p2;\n@%p3 bra END;\nbar.sync 1, 64;\nEND:"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_f = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 16): warp1 has no statement for it
+    kernel.ptx: deadlock: REFUTED at p_f = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 16): warp1 has no statement for this barrier
     --- stderr
     ");
 }

@@ -161,7 +161,7 @@ fn a_ring_with_calls() {
     --- stdout
     calls.ptx:calls: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     calls.ptx:calls_reads_late: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
-    calls.ptx:calls_same_phase: deadlock: REFUTED at param_2 = 4: warp1 waits for full_bar[0] with parity 0 twice in a row (line 205), and full_bar[0] has completed 2 times by then, so that takes one more: warp0 arrives 2 times and has ended
+    calls.ptx:calls_same_phase: deadlock: REFUTED at param_2 = 4: warp1 waits for full_bar[0] with parity 0 twice in a row (line 205), and full_bar[0] has completed 2 times by then, so this wait needs another completion: warp0 arrives 2 times and has ended
     --- stderr
     ");
     let entries = ["--entry", "calls"];

@@ -184,7 +184,7 @@ fn half_a_warp() {
     insta::assert_snapshot!(check(64, "", code), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 16): warp1 has no statement for it
+    kernel.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 16): warp1 has no statement for this barrier
     --- stderr
     ");
 }
@@ -585,7 +585,7 @@ fn an_address_that_wraps_around() {
     insta::assert_snapshot!(check_shared(32, "", shared, &code("4294967288")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED nobody arrives at bars_bar, for which warp0 waits (line 24): no other statement arrives there
+    kernel.ptx: deadlock: REFUTED nobody arrives at bars_bar, for which warp0 waits (line 24): no statement is left that arrives there
     --- stderr
     ");
 }
@@ -697,7 +697,7 @@ fn the_second_predicate_of_a_combined_comparison() {
     insta::assert_snapshot!(check(64, ".param .u32 n", &code("or")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 0: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 18): warp1 has no statement for it
+    kernel.ptx: deadlock: REFUTED at p_n = 0: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 18): warp1 has no statement for this barrier
     --- stderr
     ");
 }

@@ -150,7 +150,7 @@ fn asynchronous_arrivals_that_raise_the_count() {
     insta::assert_snapshot!(check(64, 128, code), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED b_bar takes 4 arrivals, 2 came (warp0 and warp1), and warp0 waits for the rest (line 26): no other statement arrives there
+    kernel.ptx: deadlock: REFUTED b_bar takes 4 arrivals, 2 came (warp0 and warp1), and warp0 waits for the rest (line 26): no statement is left that arrives there
     --- stderr
     ");
 }
@@ -423,7 +423,7 @@ fn any_number_of_threads() {
     insta::assert_snapshot!(run(any_threads(64), &["check", "-q", any]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at warps = 2, p_n = 1: full_bar takes 2 arrivals, 1 came (group0[0]), and group1[0] waits for the rest (line 28): no other statement arrives there
+    kernel.ptx: deadlock: REFUTED at warps = 2, p_n = 1: full_bar takes 2 arrivals, 1 came (group0[0]), and group1[0] waits for the rest (line 28): no statement is left that arrives there
     --- stderr
     ");
     insta::assert_snapshot!(run(entry(64, 64, "", ""), &["check", "-q", any]), @"
@@ -580,7 +580,7 @@ fn mbarriers_of_the_ctas_expect_different_numbers() {
     insta::assert_snapshot!(run(halo(3, both, "mov.u32 %r13, 0;"), &["check", "-q"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: cta0_warp0 waits for further_bar_cta0 with parity 0 twice in a row (line 56), and further_bar_cta0 has completed 2 times by then, so that takes one more: cta1_warp0 arrives 2 times and not again
+    kernel.ptx: deadlock: REFUTED at p_n = 2: cta0_warp0 waits for further_bar_cta0 with parity 0 twice in a row (line 56), and further_bar_cta0 has completed 2 times by then, so this wait needs another completion: cta1_warp0 arrives 2 times and not again
     --- stderr
     ");
     // The first one expects two although it has one neighbour, the last one none.
@@ -588,7 +588,7 @@ fn mbarriers_of_the_ctas_expect_different_numbers() {
     insta::assert_snapshot!(run(halo(3, shifted, turning), &["check", "-q"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: further_bar_cta0 takes 2 arrivals, 1 came (cta1_warp0), and cta0_warp0 waits for the rest (line 57): no other statement arrives there
+    kernel.ptx: deadlock: REFUTED at p_n = 1: further_bar_cta0 takes 2 arrivals, 1 came (cta1_warp0), and cta0_warp0 waits for the rest (line 57): no statement is left that arrives there
     --- stderr
     ");
     // Two that one address may mean, in one CTA.

@@ -155,9 +155,9 @@ fn loops_that_the_compiler_wrote_out() {
     exit 1
     --- stdout
     unrolled.ptx:unrolled_meet: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all obligations of [rule] hold
-    unrolled.ptx:unrolled_meet_fixed_phase: deadlock: REFUTED at param_1 = 2: cta0_warp0 waits for bar_bar[0] with parity 0 twice in a row (line 2592), and bar_bar[0] has completed 2 times by then, so that takes one more: cta0_warp1 arrives 2 times and not again; cta1_warp0 arrives 2 times and not again; cta1_warp1 arrives 2 times and not again
+    unrolled.ptx:unrolled_meet_fixed_phase: deadlock: REFUTED at param_1 = 2: cta0_warp0 waits for bar_bar[0] with parity 0 twice in a row (line 2592), and bar_bar[0] has completed 2 times by then, so this wait needs another completion: cta0_warp1 arrives 2 times and not again; cta1_warp0 arrives 2 times and not again; cta1_warp1 arrives 2 times and not again
     unrolled.ptx:unrolled_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
-    unrolled.ptx:unrolled_ring_fixed_phase: deadlock: REFUTED at param_2 = 3: warp1 waits for full_bar[0] with parity 0 twice in a row (line 3506), and full_bar[0] has completed 2 times by then, so that takes one more: warp0 arrives 2 times and has ended
+    unrolled.ptx:unrolled_ring_fixed_phase: deadlock: REFUTED at param_2 = 3: warp1 waits for full_bar[0] with parity 0 twice in a row (line 3506), and full_bar[0] has completed 2 times by then, so this wait needs another completion: warp0 arrives 2 times and has ended
     unrolled.ptx:late: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all obligations of [rule] hold
     unrolled.ptx:late_keeps_the_last: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 4: nobody arrives at empty_bar[0], for which warp0 waits (line 4510): warp1 never arrives, because `if !(j == 0)` (line 4579) does not hold for it
     unrolled.ptx:late_gives_twice: deadlock: REFUTED at param_3 = 3, param_2_per_cta = 2: warp0 is lapped: it still waits for phase 0 of empty_bar[1] (line 5263), but warp1 completed phases 0 and 1 (line 5832) without waiting for warp0

@@ -146,7 +146,7 @@ fn a_shape_that_matters_has_to_be_given() {
     insta::assert_snapshot!(checked(&["--threads", "16,8"], "", ".maxntid 128", SOME_ROWS), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 15): warps1_3[0..3] have no statement for it
+    kernel.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 15): warps1_3[0..3] have no statement for this barrier
     --- stderr
     ");
     insta::assert_snapshot!(checked(&[], "", ".maxntid 32, 4, 1", SOME_ROWS), @"

@@ -64,7 +64,7 @@ fn rings_that_go_on_in_visited_iterations() {
     --- stdout
     visited.ptx:visited: deadlock: PROVED for every param_3 in 0..=1073741823, ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, pattern at_param_0 and schedule, assuming ctaid_x < nctaid_x, param_3 * nctaid_x < param_3 + 4294967296: all obligations of [rule] hold
     visited.ptx:visited_waits_for_all: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {}: nobody arrives at full_bar[0], for which warp0 waits (line 520): warp3 never arrives, because `for i in row(at_param_0, ctaid_x) ascending` (line 408) makes no trip
-    visited.ptx:visited_keeps_the_phase: deadlock: REFUTED at param_3 = 3, ctaid_x = 0, nctaid_x = 1, at_param_0 = {(0, 0), (0, 1), (0, 2)}: warps1_2[0] waits for full_bar[0] with parity 0 twice in a row (line 793), and full_bar[0] has completed 2 times by then, so that takes one more: warp3 arrives 2 times and has ended
+    visited.ptx:visited_keeps_the_phase: deadlock: REFUTED at param_3 = 3, ctaid_x = 0, nctaid_x = 1, at_param_0 = {(0, 0), (0, 1), (0, 2)}: warps1_2[0] waits for full_bar[0] with parity 0 twice in a row (line 793), and full_bar[0] has completed 2 times by then, so this wait needs another completion: warp3 arrives 2 times and has ended
     visited.ptx:visited_other_row: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {(1, 0)}: nobody arrives at full_bar[0], for which warp0 waits (line 1069): warp3 never arrives, because `for i in row(at_param_0, ctaid_x) ascending` (line 945) makes no trip
     visited.ptx:listed: deadlock: PROVED for every ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, columns_param_0 in 0..=1073741823, pattern rows_param_0, row order and schedule, assuming ctaid_x < nctaid_x: all obligations of [rule] hold
     visited.ptx:listed_arrives_at_another: deadlock: REFUTED at ctaid_x = 0, nctaid_x = 1, columns_param_0 = 1, rows_param_0 = {(0, 0)}: nobody arrives at full_bar[0], for which warp0 waits (line 1595): warp3 never arrives, only at other elements
@@ -245,7 +245,7 @@ fn memory_before_its_pointer() {
     insta::assert_snapshot!(hand_written(64, &code("")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at ctaid_x = 0, nctaid_x = 1, at_p_p = {(0, 0)}: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 27): warp1 has no statement for it
+    kernel.ptx: deadlock: REFUTED at ctaid_x = 0, nctaid_x = 1, at_p_p = {(0, 0)}: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 27): warp1 has no statement for this barrier
     --- stderr
     ");
     insta::assert_snapshot!(hand_written(64, &code("mov.u32 %r7, -1;")), @"
@@ -264,7 +264,7 @@ fn memory_before_its_pointer() {
     insta::assert_snapshot!(hand_written(64, &code(behind)), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at ctaid_x = 1, nctaid_x = 2, at_p_p = {(0, 0)}: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 29): warp1 has no statement for it
+    kernel.ptx: deadlock: REFUTED at ctaid_x = 1, nctaid_x = 2, at_p_p = {(0, 0)}: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 29): warp1 has no statement for this barrier
     --- stderr
     ");
 }
@@ -396,7 +396,7 @@ fn a_wait_where_another_loop_begins() {
     insta::assert_snapshot!(turns("bar.sync 0;", ""), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: warp0 waits for bar_bar with parity 0 twice in a row (line 29), and bar_bar has completed 2 times by then, so that takes one more: only warp0 itself would, after that wait
+    kernel.ptx: deadlock: REFUTED at p_n = 2: warp0 waits for bar_bar with parity 0 twice in a row (line 29), and bar_bar has completed 2 times by then, so this wait needs another completion: only warp0 itself would, after that wait
     --- stderr
     ");
 }
@@ -486,7 +486,7 @@ fn phases_in_a_field_of_bits() {
     insta::assert_snapshot!(ring(4, begin, place, &right, &wrong), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 5: warp1 waits for ring_bar[0] with parity 0 twice in a row (line 68), and ring_bar[0] has completed 2 times by then, so that takes one more: warp0 arrives 2 times and has ended
+    kernel.ptx: deadlock: REFUTED at p_n = 5: warp1 waits for ring_bar[0] with parity 0 twice in a row (line 68), and ring_bar[0] has completed 2 times by then, so this wait needs another completion: warp0 arrives 2 times and has ended
     --- stderr
     ");
 }

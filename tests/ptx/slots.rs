@@ -341,14 +341,14 @@ fn rings_that_come_around_after_some_rounds() {
     insta::assert_snapshot!(ahead(5, 3, 3), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 7: warp1 waits for full_bar[0] with parity 1 twice in a row (line 66), and full_bar[0] has completed 3 times by then, so that takes one more: warp0 arrives 3 times and has ended
+    kernel.ptx: deadlock: REFUTED at p_n = 7: warp1 waits for full_bar[0] with parity 1 twice in a row (line 66), and full_bar[0] has completed 3 times by then, so this wait needs another completion: warp0 arrives 3 times and has ended
     --- stderr
     ");
     // One stage: only the parity goes on.
     insta::assert_snapshot!(ahead(0, 1, 1), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 2: warp1 waits for full_bar with parity 0 twice in a row (line 62), and full_bar has completed 2 times by then, so that takes one more: warp0 arrives 2 times and has ended
+    kernel.ptx: deadlock: REFUTED at p_n = 2: warp1 waits for full_bar with parity 0 twice in a row (line 62), and full_bar has completed 2 times by then, so this wait needs another completion: warp0 arrives 2 times and has ended
     --- stderr
     ");
 }

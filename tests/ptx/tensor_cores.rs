@@ -90,7 +90,7 @@ fn attention() {
     insta::assert_snapshot!(check(name, "attention_multiplies_early", "race"), @"
     exit 1
     --- stdout
-    attention.ptx: race: REFUTED at param_4 = 1: the asynchronous read that warp1 starts at line 59 and the write by warps4_7[0] at line 88 of tensor_memory_0[0] are not ordered: a wait of warps4_7[0] before line 88 for a phase of empty_v_bar[0] that only its completion completes would order them
+    attention.ptx: race: REFUTED at param_4 = 1: the asynchronous read that warp1 starts at line 59 and the write by warps4_7[0] at line 88 of tensor_memory_0[0] are not ordered: a wait of warps4_7[0] before line 88 for a phase of empty_v_bar[0] that completes only after the first access would order them
     --- stderr
     ");
     insta::assert_snapshot!(check(name, "attention_reads_early", "race"), @"

@@ -1,4 +1,4 @@
-//! What a panic leaves on the terminal: one line with its place.
+//! Prints a panic as one line with its source location.
 
 use std::io;
 use std::io::Write;

@@ -27,10 +27,10 @@ pub struct Output {
         help_heading = "Output"
     )]
     pub color: Color,
-    /// Say only the first line of each result, and show no progress
+    /// Print only the first line of each result, and no progress
     #[arg(short, long, global = true, help_heading = "Output")]
     pub quiet: bool,
-    /// Say everything: every step, element, blocked member and assumption
+    /// Print everything: every step, element, blocked member and assumption
     #[arg(
         short,
         long,

@@ -1,4 +1,4 @@
-//! What the search for a cut proof finds and the checker starts from.
+//! The artefact of the cut rule: what the search finds and the checker starts from, such as the cuts.
 
 use serde::Deserialize;
 use serde::Serialize;

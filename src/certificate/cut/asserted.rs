@@ -1,4 +1,4 @@
-//! Assertions and invariants: what the text claims of states.
+//! Assertions and invariants: claims about states.
 //!
 //! # The conditions
 //!

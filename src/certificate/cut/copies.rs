@@ -1,4 +1,4 @@
-//! Independent copies: a protocol that is the same thing side by side.
+//! Independent copies: a protocol that consists of equal parts which share nothing.
 //!
 //! A kernel of many CTAs that share nothing is as many copies of one CTA. If every role has an
 //! index of the same extent `X`, every operation of the role works on an element whose index at a

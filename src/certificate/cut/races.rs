@@ -1,9 +1,8 @@
 //! Data that no two actors touch at once.
 //!
-//! An access lasts from the point at which it is next until its *end*: a point of its member's
-//! program (the access itself; a `wait_group` for its group), or the landing of one of the
-//! member's operations (the copy that it belongs to; a later commit). While it lasts, its member
-//! stands at that point or before it, or that operation has not landed.
+//! An access lasts from the point at which it is next until its *end*. The end of a plain access is the access
+//! itself. That of an asynchronous one is a `wait_group` for its group, or the landing of its copy or of a later
+//! commit. So while an access lasts, its member stands at its end or before it, or that operation has not landed.
 //!
 //! # The conditions
 //!

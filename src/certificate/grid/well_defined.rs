@@ -1,4 +1,4 @@
-//! Everything a protocol evaluates means what the interpreter computes, and stays in range.
+//! Obligations that every expression of a protocol is defined and stays in range.
 
 use std::collections::HashSet;
 

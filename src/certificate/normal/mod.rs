@@ -1,8 +1,8 @@
 //! The normal form that the rules are about: programs with fewer loops and branches that do the same.
 //!
-//! A proof must not depend on which of several spellings an author chose. So before any rule looks at a protocol,
-//! the checker rewrites its programs, by itself and from the untouched text; no certificate says how. Every
-//! rewriting leaves the operations that a member does as they are, with their elements, amounts and order:
+//! A proof must not depend on which of several equal programs an author wrote. So the checker rewrites the
+//! programs before any rule looks at them. It starts from the untouched text, and no certificate says how. A
+//! rewriting never changes which operations a member does, nor their elements, amounts and order:
 //!
 //! | before | after | why |
 //! |---|---|---|
@@ -18,9 +18,9 @@
 //! Nothing moves past what could change it: bounds and conditions do not depend on what the loop assigns to, and a
 //! body with a `break` of its own stays in its loop.
 //!
-//! The original program still evaluates the bounds and conditions that a rewriting removes. So one is removed only if its
-//! shape and the domain show that it is defined (`evident` in [`super::defined`]); everything else about definedness is stated from the
-//! untouched text. A body that is removed never runs in the original either.
+//! The original program also evaluates the bounds and conditions that a rewriting removes. So such an expression
+//! is removed only if its shape and the domain show that it is defined (`evident` in [`super::defined`]). All
+//! other definedness is stated from the untouched text. A body that is removed never runs in the original either.
 
 #[cfg(test)]
 mod tests;

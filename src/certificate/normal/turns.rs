@@ -1,4 +1,4 @@
-//! Loops of which every so manieth iteration does something, as where members take turns.
+//! Loops in which only every `m`th iteration does something, for example because members take turns.
 //!
 //! Let `r` be in `0..m`. The numbers `i` in `0..b` with `i % m == r` are `m * k + r` for `k` in `0..(b - r + m - 1) / m`,
 //! in the same order. The other iterations do nothing. Where `b` is not above `r` there is none: the bound is then at

@@ -1,4 +1,4 @@
-//! What the search for an order proof finds and the checker starts from.
+//! The artefact of the order rule: what the search finds and the checker starts from, such as the ranks.
 
 use std::collections::BTreeMap;
 

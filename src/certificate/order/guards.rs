@@ -1,4 +1,4 @@
-//! Waits that are skipped where there is nothing to wait for.
+//! Waits that are skipped because there is nothing to wait for, as `if n >= S { wait empty[n % S] ... }`.
 //!
 //! `if n >= S { wait empty[n % S] (n / S + 1) % 2 }` skips the waits for arrivals below 0, which pass at
 //! once. How often it has been done has no closed form in nested loops, but how often its member has

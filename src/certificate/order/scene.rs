@@ -1,4 +1,4 @@
-//! What is known of a few members at once, and what they have done by then.
+//! The facts that hold of a few members at the same time, such as how many arrivals each has made.
 
 use super::cases;
 use super::cases::Env;

@@ -1,4 +1,4 @@
-//! One run in which somebody is held: who goes next, and what each action shows.
+//! One run in which a member is held: which member moves next, and which violation an action shows.
 
 use rand::RngExt;
 use rand::SeedableRng;

@@ -1,4 +1,4 @@
-//! What a warp does that others can see, or that makes it wait.
+//! Events: actions of a warp that others can see, or that make it wait.
 
 use super::taint::Origins;
 use super::value::Lanes;

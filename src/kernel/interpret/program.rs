@@ -1,4 +1,4 @@
-//! What is known of a kernel before it runs.
+//! Facts about a kernel that are known before it runs.
 
 use rustc_hash::FxHashMap;
 use rustc_hash::FxHashSet;

@@ -1,4 +1,4 @@
-//! What a run gives.
+//! Traces: the results of a run.
 
 use super::address::Layout;
 use super::event::Event;

@@ -1,4 +1,4 @@
-//! What a register holds in the lanes of a warp.
+//! The values of a register in the lanes of a warp.
 
 /// The lanes of a warp.
 pub const LANES: usize = 32;

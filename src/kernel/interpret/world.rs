@@ -1,4 +1,4 @@
-//! What the warps of a cluster share.
+//! The state that the warps of a cluster share.
 
 use std::rc::Rc;
 

@@ -2,9 +2,9 @@
 //!
 //! One [`Kernel`] is the program of one thread. Registers may be assigned several times. An
 //! operation may have a [`Guard`], a predicate register that decides whether it is executed.
-//! What a reader does not understand is [`OperationKind::Opaque`], never left out: its results are
-//! unknown, and it is known to neither synchronize nor write to memory that is followed, or else
-//! it is [`OperationKind::Unsupported`].
+//! A reader never leaves an operation out. One that it does not understand is [`OperationKind::Unsupported`]. If
+//! it certainly does not synchronize and does not write to memory that is followed, it is
+//! [`OperationKind::Opaque`]: only its results are unknown.
 
 mod access;
 mod check;

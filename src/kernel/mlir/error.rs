@@ -1,4 +1,4 @@
-//! What a text is refused for.
+//! Errors: why a text is refused.
 
 use std::fmt;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! Layouts and views of CuTe: which offset a coordinate means.
+//! Layouts and views of CuTe: the offset of a coordinate.
 
 use super::lower::Lower;
 use super::syntax::Operation;

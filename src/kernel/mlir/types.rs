@@ -1,4 +1,4 @@
-//! Types: a name, and what stands between its angle brackets.
+//! Types: a name and its arguments in angle brackets.
 
 use std::collections::HashMap;
 use std::rc::Rc;

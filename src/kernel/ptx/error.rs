@@ -1,4 +1,4 @@
-//! What is wrong with a text.
+//! Errors in a text.
 
 use std::ops::Range;
 

@@ -1,5 +1,4 @@
-//! What a text says, as it is written. Nothing is interpreted here: an instruction that nobody
-//! knows is kept whole.
+//! The syntax tree of a PTX text. Nothing is interpreted here: an unknown instruction is kept whole.
 
 use std::ops::Range;
 

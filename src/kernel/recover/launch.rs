@@ -1,4 +1,4 @@
-//! What the launch fixes.
+//! The values that the launch determines, such as block and grid sizes.
 
 use super::term::Atom;
 use super::term::TermId;

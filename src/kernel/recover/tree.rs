@@ -1,4 +1,4 @@
-//! What a warp does, as a tree of statements over terms.
+//! The program of a warp, as a tree of statements over terms.
 
 use crate::ir::Location;
 use crate::recover::term::TermId;

@@ -1,4 +1,4 @@
-//! What a warp does, in the words that traces and protocols have in common.
+//! Actions of a warp, in a form in which traces and protocols can be compared.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Runs with one member held, in protocols with copies and without.
+//! Runs with one member held, in protocols that consist of equal copies (such as CTAs) and in others.
 
 use std::time::Duration;
 

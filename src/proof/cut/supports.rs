@@ -1,4 +1,4 @@
-//! Guesses supports: who waits for the generation before the one an operation belongs to.
+//! Guesses supports: which members wait for the generation before that of an operation.
 
 use std::collections::HashMap;
 

@@ -1,9 +1,9 @@
-//! Named barriers that are used by turns, as in `bar.sync 3 + i % 2`: written as an array of their own.
+//! Writes named barriers that are used in turn, as in `bar.sync 3 + i % 2`, as an array of their own.
 //!
-//! While a kernel is followed, barriers are told apart case by case (`chosen.rs`). Where every use of the barriers
-//! `first` to `first + n - 1` is one by number or by `first + x % n`, and no other barrier is used in a way that could
-//! be one of them, they can as well be an array of `n` barriers that is used at `x % n`: barriers are objects of their
-//! own, so what they are called does not matter. A reader recognizes the ring, and proofs number its rounds.
+//! While a kernel is followed, each possible barrier is a case of its own (`chosen.rs`). Suppose that every use of
+//! the barriers `first` to `first + n - 1` names one by number or by `first + x % n`, and that no other use can
+//! mean one of them. Then they become an array of `n` barriers that is used at `x % n`. This is right, because the
+//! number of a barrier is only its name. A reader recognizes the ring, and proofs number its rounds.
 
 use crate::ptx::cta::program::Followed;
 use crate::ptx::cta::program::each;

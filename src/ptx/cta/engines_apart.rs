@@ -1,6 +1,7 @@
-//! What waits for the work of one engine only, told apart from what waits for all: a commit and a wait for groups
-//! are, in the language, about everything that a member has started. And places that an engine writes, kept from
-//! others.
+//! Refuses programs in which the work of several asynchronous engines is not told apart. In PTX a commit, or a wait
+//! for groups, is about the work of one engine, such as the tensor cores. In the language it is about everything that
+//! the member has started. So a warp that starts both copies and multiplications before a commit is refused. So is
+//! another write to the place where a tensor-memory allocation stores its address.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! A statement with something else in its place: it comes from the same instruction and orders memory alike.
+//! Replaces a statement. The new one keeps the instruction it comes from and the memory order.
 
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Statement;

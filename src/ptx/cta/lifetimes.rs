@@ -1,13 +1,14 @@
-//! Where the lives of mbarriers end: `mbarrier.inval`. A use behind it is undefined, so every use has to come before it,
-//! whatever the schedule: behind a barrier of all threads that follows the use. Being behind it in the same warp is not enough, as
-//! other lanes may still be there.
+//! `mbarrier.inval` ends the life of an mbarrier. A later use is undefined, so every use has to come before it in
+//! every schedule.
 //!
-//! That barrier has to stand in no branch and no loop, which might have no rounds, and both programs have to have the same barriers up to
-//! it, so that it is the same one. Of a cluster barrier the use has to come before the arrival, and the end of the life behind
-//! the wait that follows: between the two nobody is held up.
+//! This is shown by a barrier of all threads between the use and the `mbarrier.inval`. Program order in one warp
+//! is not enough, because other lanes may still be at the use. The barrier must stand in no branch and in no loop,
+//! which might make no trip. Both programs must have the same barriers up to it, so that it is the same barrier in
+//! both. Of a cluster barrier, the use has to come before the arrival, and `mbarrier.inval` after the wait that
+//! follows. Between arrival and wait nobody is held up.
 //!
-//! Then it tells nobody anything and is left out. That no copy is still under way to the mbarrier is taken to be so and
-//! said in the text.
+//! If this holds, `mbarrier.inval` has no effect on the protocol and is left out. That no copy to the mbarrier is
+//! still under way is assumed, and stated in the text.
 
 use super::family::barrier;
 use super::family::place;

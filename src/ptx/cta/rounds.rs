@@ -1,19 +1,19 @@
-//! Loops of persistent CTAs: `for (t = blockIdx.x; t < tiles; t += gridDim.x)` runs
-//! `(tiles - blockIdx.x - 1) / gridDim.x + 1` times. Where the three occur nowhere else, how often it runs becomes
-//! the parameter. It may be any number that `tiles` may be, as one CTA shows that does all of them, and it is never
-//! negative, since a CTA's index is below their number. So the protocol is the same, and proofs need no division.
+//! Loops of persistent CTAs: `for (t = blockIdx.x; t < tiles; t += gridDim.x)` makes
+//! `(tiles - blockIdx.x - 1) / gridDim.x + 1` trips. If the three values occur nowhere else, this trip count becomes
+//! the parameter. It has the same values as `tiles`: with a single CTA it is `tiles`, and it is never negative, since
+//! a CTA's index is below the number of CTAs. So the protocol is the same, and proofs need no division.
 //!
-//! The same holds of `(tiles - first - 1) / step + 1` for any `first` and `step` over the place in the grid, as
-//! `2 * blockIdx.x + 1` and `2 * gridDim.x`, or `blockIdx.y * gridDim.x + blockIdx.x` and `gridDim.x * gridDim.y`: `first`
-//! is never negative and always below `step`, and in the smallest launch, where both are least, the number takes every value
-//! from 0 on. Neither the index nor how many there are may occur elsewhere along these axes. An assumption on these, as that
-//! nothing wraps around, has to hold in that launch; it is asked for with the `tiles` for which it says most, so that it is
-//! one on the grid only.
+//! The same holds for `(tiles - first - 1) / step + 1`, where `first` and `step` depend on the place in the grid.
+//! Examples are `2 * blockIdx.x + 1` and `2 * gridDim.x`, or `blockIdx.y * gridDim.x + blockIdx.x` and
+//! `gridDim.x * gridDim.y`. Three conditions have to hold. `first` is never negative and always below `step`. In the
+//! smallest launch, where both are least, the trip count takes every value from 0 on. Block index and grid size occur
+//! nowhere else along these axes. An assumption on them, such as that nothing wraps around, has to hold in the
+//! smallest launch. It is stated for the `tiles` for which it is strongest, so that it restricts the grid only.
 //!
-//! Conditions on which round it is are the same without these: `first + i * step < tiles` says that `i` is less than
-//! the number of rounds, whatever `i` is, and `i * step == 0` that `i` is 0.
+//! Conditions on the round are rewritten, too: `first + i * step < tiles` means that `i` is less than the trip
+//! count, for every `i`, and `i * step == 0` means that `i` is 0.
 //!
-//! The same is done with the quotient of two parameters, `n / tile`, which may be any number that `n` may be.
+//! The quotient of two parameters, `n / tile`, is treated in the same way. It has the same values as `n`.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! Predicates: comparisons of integers, and what is made of them.
+//! Predicates: comparisons of integers, and logical operations on these.
 
 use super::evaluate::kind_of;
 use super::machine::Machine;

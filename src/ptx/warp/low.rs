@@ -1,5 +1,5 @@
-//! Bits below what the rest of a value is a multiple of: they are those of the constant in each lane, so that
-//! `and`, `or` and `xor` are carried out on them bit for bit, as in swizzled addresses.
+//! Known low bits: if a value is a constant plus a multiple of 2^k, its low k bits are those of the constant, in
+//! each lane. On these bits `and`, `or` and `xor` are computed bit for bit, as swizzled addresses need.
 
 use super::machine::Machine;
 use super::machine::State;

@@ -1,10 +1,11 @@
-//! The most that a sum over blocks and iterations can be, as a sum over parameters and the size of the grid. Where that
-//! fits, nothing wraps around; that it fits becomes an assumption.
+//! An upper bound of a sum over block indices and iteration numbers, as a sum over parameters and the size of the
+//! grid. If the bound fits into the register, nothing wraps around. That it fits becomes an assumption.
 //!
-//! What is put in the place of something is never less than it. An iteration's number is at most how often its loop runs,
-//! and a block's index is below their number. How often a loop runs that goes on in steps of `d` is a quotient by `d`,
-//! which meets its divisor again in `first + d * i`: `d * (x / d)` is at most `x`. Any other quotient is at most that of the
-//! most, and a remainder is below its divisor. What is taken away is left out.
+//! Each part of the sum is replaced by something that is never less. An iteration number is at most the trip
+//! count, and a block index is below the number of blocks. If a loop counts in steps of `d`, its trip count is a
+//! quotient by `d`, which `first + d * i` multiplies by `d` again; `d * (x / d)` is at most `x`. Any other
+//! quotient is at most that of the bound of its dividend, and a remainder is below its divisor. Subtracted parts
+//! are left out.
 
 use super::facts::Facts;
 use super::machine::Machine;

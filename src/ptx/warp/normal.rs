@@ -1,5 +1,5 @@
-//! Sums are written with quotients by constants wherever what is known allows it, so that what is equal is written alike:
-//! remainders, and choices that a ring makes where it wraps around.
+//! A normal form of sums. Remainders, and the conditional with which a ring index wraps around, are written with
+//! quotients by constants where the known facts allow it. So equal values have equal forms.
 
 use std::rc::Rc;
 

@@ -1,8 +1,8 @@
-//! The numbers in sums that come around: sums of quotients by constants have the same value again when a number in them is
-//! moved on by a period, `i % 4` by 4 and `i / 4 % 2` by 8.
+//! Periodic sums: `i % 4` has the same value again when `i` grows by 4, and `i / 4 % 2` when it grows by 8. This
+//! module finds such periods of sums of quotients by constants.
 //!
-//! The numbers are atoms that are not looked into. Each is taken to be any whole number, whatever the others are, so
-//! that nothing that it may be is left out.
+//! The numbers in a sum, such as `i`, are atoms. Each may be any integer, independently of the others. This is an
+//! overapproximation, so no value is missed.
 
 use super::facts::Facts;
 use super::term::Atom;

@@ -1,4 +1,4 @@
-//! What stands before the roles of a recovered protocol: where it comes from, and declarations.
+//! The head of a recovered protocol: comments on its origin, and declarations.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! Single edits of a protocol's text, in the terms of whoever wrote it.
+//! Single edits of a protocol's text, as its author would describe them.
 //!
 //! An edit replaces ranges of the text, so that everything else stays as it was written. What is
 //! replaced is found in the syntax tree; whether the result has a meaning is not looked at here.

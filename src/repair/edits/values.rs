@@ -1,4 +1,4 @@
-//! What a semaphore is waited for, and starts with.
+//! The awaited values of a semaphore, and its start value.
 
 use itertools::Itertools;
 

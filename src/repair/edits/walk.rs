@@ -1,4 +1,4 @@
-//! The statements of a text with what is around them.
+//! The statements of a text with the branches and loops around them.
 
 use crate::protocol::Span;
 use crate::text::ast::Block;

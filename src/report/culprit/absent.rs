@@ -1,4 +1,4 @@
-//! Who was counted on and never comes, and which `if`, loop or exit keeps it away.
+//! Members that should arrive and never do, and the `if`, loop or exit that prevents it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What a run did to every barrier, phase by phase.
+//! The history of every barrier in a run, phase by phase.
 
 use rustc_hash::FxHashMap;
 

@@ -238,7 +238,7 @@ impl Teller<'_> {
                     ))
                     .line(line)
                     .text(format!(
-                        ", and {cell} has completed {} by then, so that takes one more",
+                        ", and {cell} has completed {} by then, so this wait needs another completion",
                         times_word(completed as i64)
                     ))
                 } else if completed > 0 {
@@ -302,14 +302,14 @@ impl Teller<'_> {
                 match strangers.is_empty() {
                     true => head.text(": nobody else ever does"),
                     false => head.text(format!(
-                        ": {} never {}, having no statement for it",
+                        ": {} {} no statement that arrives there",
                         self.names(&strangers),
-                        if strangers.len() == 1 { "does" } else { "do" }
+                        if strangers.len() == 1 { "has" } else { "have" }
                     )),
                 }
             }
             OpKind::WaitParity(_) if *self.cell(op) != CellState::Uninitialized => {
-                head.text(": no other statement arrives there")
+                head.text(": no statement is left that arrives there")
             }
             _ => head,
         }
@@ -361,7 +361,7 @@ impl Teller<'_> {
         match strangers.is_empty() {
             true => head,
             false => head.text(format!(
-                ": {} {} no statement for it",
+                ": {} {} no statement for this barrier",
                 self.names(&strangers),
                 if strangers.len() == 1 { "has" } else { "have" }
             )),

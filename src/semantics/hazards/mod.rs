@@ -23,8 +23,8 @@
 //! or in the state that shows it. [`judge`] is the definition that a counterexample is held to;
 //! [`search`] applies it to every run at one input.
 //!
-//! A deadlock is no business of these properties: an operation that one run does and another
-//! never comes to violates none of them.
+//! These properties ignore deadlocks: an operation that is executed in one run and never reached in another
+//! violates none of them.
 
 mod claims;
 mod exits;

@@ -1,4 +1,4 @@
-//! Claims: conditions that may name objects, whose values they are about.
+//! Claims (`assert`, `invariant`): conditions in which the name of an object stands for its value.
 
 use super::Reach;
 use super::Resolver;

@@ -35,11 +35,11 @@ use crate::session::Session;
 /// The commands, each in a file of its own.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Decide the properties of protocols
+    /// Decide the properties of protocols and kernels
     Check(check::Arguments),
     /// Print the protocol that a compiled kernel follows
     Lift(lift::Arguments),
-    /// Look a compiled kernel through for what a reader with a checklist looks for
+    /// Check a compiled kernel for a list of common mistakes
     Lint(lint::Arguments),
     /// Run a compiled kernel at a concrete launch and print what its warps do
     Trace(trace::Arguments),
@@ -51,11 +51,11 @@ pub enum Command {
     Condition(condition::Arguments),
     /// Print the roles, storage, hand-offs and lifetimes of a kernel as tables
     Worksheet(worksheet::Arguments),
-    /// Decide every kernel below folders once, and print one table
+    /// Check every kernel below folders once, and print one table
     Sweep(sweep::Arguments),
     /// Say what differs between the protocols of two builds, and between their verdicts
     Diff(diff::Arguments),
-    /// Explain a hang that was seen: whether the kernel gets there, and how
+    /// Explain a hang seen in a debugger: whether the kernel gets there, and how
     Hang(hang::Arguments),
     /// Look for the edits that make a refuted protocol a proved one
     Repair(repair::Arguments),
@@ -71,9 +71,9 @@ pub enum Command {
     Explore(explore::Arguments),
     /// Write a protocol as the input of another verifier
     Export(export::Arguments),
-    /// Lay protocol files out
+    /// Format protocol files
     Fmt(fmt::Arguments),
-    /// Explain verdicts, exit codes, properties and the proof rule
+    /// Explain verdicts, exit codes, properties and the proof rules
     Explain(explain::Arguments),
     /// Print a completion script for a shell
     Completions(completions::Arguments),

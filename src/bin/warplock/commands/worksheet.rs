@@ -1,4 +1,4 @@
-//! `warplock worksheet`: the tables of a kernel for whoever checks it by hand.
+//! `warplock worksheet`: tables for checking a kernel by hand.
 
 use std::path::PathBuf;
 use std::time::Duration;

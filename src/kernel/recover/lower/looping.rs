@@ -1,4 +1,4 @@
-//! Loops: how often they run, and what they carry.
+//! Loops: their trip counts and the values that they carry from round to round.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! What the phis mean at a point of the role.
+//! The values of phis at a point of the role.
 //!
 //! After a branch, a phi may have its value from a loop inside of the branch, or that loop may have changed the variable of the
 //! role that represented another phi. Such a meaning holds only on one side of the branch, so it is kept with the

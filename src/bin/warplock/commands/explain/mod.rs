@@ -135,8 +135,8 @@ fn exit_codes() -> String {
 
 const VERDICTS: &str = "\
 PROVED   The property holds for every parameter value of the declared domain, every pattern, row
-         order and schedule. The proof was written down as a certificate and checked again from
-         the protocol's text by code that shares nothing with the search for it.
+         order and schedule. The proof was written down as a certificate. A checker that does
+         not trust the search derived its obligations from the protocol's text, and all hold.
 REFUTED  There is a counterexample at concrete values. The reference interpreter has replayed it.
 BOUNDED  There is no proof, but also no violation in the part of the domain that is named.
 UNKNOWN  Nothing is known, for the reason given: a time limit, a construct that is not handled.
@@ -149,8 +149,8 @@ A grid that takes turns through semaphores never hangs if its CTAs can be put in
 that
   - each waits on a semaphore only for the sum of what the CTAs before it add there, plus what it
     has added there itself by then;
-  - whoever adds to a semaphore on which it or an earlier one waits has waited there before;
-  - who waits for an exact value adds after that wait, if a later CTA adds at all;
+  - a CTA that adds to a semaphore on which it or an earlier one waits has waited there before;
+  - a CTA that waits for an exact value adds after that wait, if a later CTA adds at all;
   - CTAs start in this order, or all are resident at once.
 
 Take a state in which nobody can go on, and the first CTA in the order that has not finished. It
@@ -170,7 +170,8 @@ another go on. A protocol of threads, barriers and counters never hangs if
     completes once more: a parity bit can then not be mistaken for another. The places at which
     they stop are a cut.
 
-`warplock check --explain-proof` shows every cut: who can get how far while whom is held where.
+`warplock check --explain-proof` shows every cut: which member is held at which wait, and how far each
+of the others gets.
 docs/soundness.md has the complete argument.
 ";
 
@@ -189,13 +190,13 @@ const TURN_RULE: &str = "\
 Where no single order suits every element, as under rotated schedules, a grid never hangs if
   - at each element the CTAs have turns 0, 1, 2, ...: no two the same, none missing;
   - each waits there once for its turn and adds 1 later, and nobody adds without having waited;
-  - the waits can be ranked such that whoever has the turn before, until it has added, waits only
-    where the rank is lower;
-  - whoever has the turn before starts earlier, or all CTAs are resident at once.
+  - the waits have ranks, and until the CTA with the turn before has added, it waits only at lower
+    ranks;
+  - the CTA with the turn before starts earlier, or all CTAs are resident at once.
 
-Take a state in which nobody can go on, and a CTA that waits. Whoever has the turn before has not
-added, so it waits as well, where the rank is lower. So does the one before that, and so on for
-ever; but there are finitely many waits.
+Take a state in which nobody can go on, and a CTA that waits. The CTA with the turn before has not
+added, so it waits as well, at a lower rank. So does the one before that, and so on for ever. But
+there are finitely many waits: a contradiction.
 
 docs/soundness.md has the complete argument.
 ";

@@ -8,16 +8,16 @@ const WORDS: &[(&[&str], &str)] = &[
         &["proved"],
         "\
 PROVED: the property holds for every parameter value of the declared domain, every pattern, row
-order and schedule, under the assumptions listed. The proof was written down as a certificate and
-checked again by code that shares nothing with the search for it. --explain-proof spells it out.
+order and schedule, under the assumptions listed. The proof was written down as a certificate, and
+a checker that does not trust the search accepted it. --explain-proof prints the argument.
 ",
     ),
     (
         &["refuted", "counterexample"],
         "\
 REFUTED: there is a counterexample at concrete values, and the reference interpreter has replayed
-it. The first line says what made it so, the rest where, who waits for whom, and how the run went.
---witness DIR writes it down; `warplock replay` runs it again.
+it. The first line says why it happens. The rest says where, who waits for whom, and how the run
+went. --witness DIR writes it to a file; `warplock replay` runs it again.
 ",
     ),
     (
@@ -39,24 +39,24 @@ not handled, or a run that does something undefined before anything hangs.
         &["obligation", "obligations"],
         "\
 An obligation is one formula that has to hold for every parameter value. A proof rule says which
-ones a protocol has; if all of them hold, so does the property. --explain-proof lists them, and
-`warplock certify` has each discharged again.
+obligations a protocol has. If all of them hold, so does the property. --explain-proof lists them,
+and `warplock certify` has each discharged again.
 ",
     ),
     (
         &["order-rule"],
         "\
-Every wait gets a rank: whoever waits has a greater one than whoever is waited for. In a state in
-which nobody can go on, take the wait with the smallest rank: who is waited for would have to wait
-at a smaller one still, or go on. docs/soundness.md has the complete argument.
+Every wait has a rank, which is greater than the ranks of the arrivals that it waits for. Suppose that
+nobody can go on, and take the wait with the smallest rank. The member that should arrive there would
+have to be stuck at a smaller rank: a contradiction. docs/soundness.md has the complete argument.
 ",
     ),
     (
         &["separation-rule"],
         "\
-CTAs have barriers of their own, and one member of each takes turns with other CTAs. What is shared
-and what is not are proved one by one, each by one of the other rules; docs/soundness.md says why
-that is enough.
+Each CTA has barriers of its own, and one member of it takes turns with other CTAs. That member with
+the shared objects, and the CTA without them, are proved one by one, each by one of the other rules.
+docs/soundness.md says why that is enough.
 ",
     ),
     (
