@@ -2,15 +2,19 @@
 
 use crate::support::kernel_rows::Kernel;
 use crate::support::kernel_rows::found;
+use warplock::text;
 use warplock::trusted::certificate::Certificate;
 use warplock::trusted::certificate::Counter;
 use warplock::trusted::certificate::Fact;
 use warplock::trusted::certificate::Lag;
 use warplock::trusted::certificate::Local;
 use warplock::trusted::certificate::Name;
+use warplock::trusted::certificate::NotLapped;
 use warplock::trusted::certificate::Product;
 use warplock::trusted::certificate::Split;
 use warplock::trusted::certificate::Sum;
+use warplock::trusted::obligations;
+use warplock::trusted::term::Term;
 /// One place between two members.
 const PAIR: &str = "protocol pair
 param N in 0..
@@ -304,11 +308,86 @@ fn a_reason_is_about_one_lane() {
     Kernel::new(BOTH, found(BOTH)).texts("
         wait left i % 2 wait right i % 2 arrive empty -> wait left i % 2 arrive empty wait right i % 2 => behind
         wait right i % 2 -> if i > 3 { wait right i % 2 } => behind, kept
-        ").certificates(&[("", |c| c.not_lapped.retain(|r| r.class != 1 || r.lane != 1), "unfit"),
+        ").certificates(&[
+            ("", |c| c.classes[0].behind[0].arrives = 2, "unfit"),
+            ("", |c| c.classes[1].behind.retain(|b| b.waits != 1), "unfit"),
+            ("", |c| c.classes[1].behind.retain(|b| b.waits != 2), "unfit"),
+("", |c| c.not_lapped.retain(|r| r.class != 1 || r.lane != 1), "unfit"),
 ("", |c| c.not_lapped.retain(|r| r.class != 1 || r.lane != 2), "unfit"),
 ("", |c| c.in_turn.retain(|r| r.class != 0 || r.lane != 1), "in_turn"),
 ("", |c| c.in_turn.retain(|r| r.class != 0 || r.lane != 2), "in_turn"),
 ("", |c| c.classes[0].ranks[0] = Sum::number(9), "progress"),
 ("", |c| c.classes[1].ranks[1] = Sum::number(9), "progress"),
 ("", |c| drop(c.classes[1].ranks.pop()), "unfit"),]).check();
+}
+
+/// Loops in loops, where counts are products.
+const NESTED: &str = "protocol nested
+param N in 0..
+param M in 0..
+param S in 1..
+param R in 1..
+mbarrier full[R] { arrivals: 2 }
+role producer {
+    for i in 0..N {
+        for j in 0..M {
+            arrive full[(i * M + j) % S]
+        }
+    }
+}
+role consumer {
+    for i in 0..N {
+        for j in 0..M {
+            arrive full[(i * M + j) % S]
+            wait full[(i * M + j) % S] ((i * M + j) / S) % 2
+        }
+    }
+}
+";
+
+/// The theorems about quotients and multiples are assumed, so they stand here to the letter.
+#[test]
+fn theorems_are_stated_as_they_are_proved() {
+    let times = |of: &[Name]| Product {
+        times: 1,
+        of: of.to_vec(),
+    };
+    let product = [Name::Param(1), Name::Counter(Counter::Iterations(0))];
+    let fact = Fact::AtLeastZero(Sum(vec![times(&product)]));
+    let local = Local {
+        loops: vec![vec![fact], vec![]],
+        behind: Vec::new(),
+        ranks: vec![Sum::default()],
+    };
+    let certificate = Certificate {
+        classes: vec![local.clone(), local],
+        not_lapped: vec![NotLapped {
+            class: 1,
+            lane: 0,
+            by: 1,
+            chain: Vec::new(),
+        }],
+        ..Certificate::default()
+    };
+    let protocol = text::load(NESTED.as_bytes()).unwrap();
+    let all = obligations(&protocol, &certificate).unwrap();
+    let progress = all.iter().find(|one| one.name.ends_with("progress"));
+    let stated = progress.unwrap().hypotheses.iter().map(Term::to_string);
+    let stated: Vec<String> = stated.filter(|fact| fact.starts_with("(or")).collect();
+    let (a, b) = ("(+ (* m_2_done param_M) m_18_done)", "param_S");
+    let (div, rest) = (format!("(div {a} {b})"), format!("(mod {a} {b})"));
+    let quotient = format!(
+        "(or (<= {b} 0) (and (= {a} (+ (* {div} {b}) {rest})) (and (<= 0 {rest}) (< {rest} {b}))))"
+    );
+    let (count, turn, at) = ("m_20_count", "m_21_count", "m_22_count");
+    let size = "param_R";
+    let unique = format!(
+        "(or (not (and (= {a} {count}) (= {b} {size}) (= {count} (+ (* {turn} {size}) {at})) \
+         (and (<= 0 {at}) (< {at} {size})))) (and (= {div} {turn}) (= {rest} {at})))"
+    );
+    let (b, x, y) = ("param_M", "n_11_iterations", "m_15_iterations");
+    let multiple = format!("(or (< {b} 0) (<= {y} {x}) (<= (+ (* {b} {x}) {b}) (* {b} {y})))");
+    for theorem in [quotient, unique, multiple] {
+        assert!(stated.contains(&theorem), "{theorem}\n{stated:#?}");
+    }
 }

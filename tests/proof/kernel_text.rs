@@ -6,7 +6,9 @@ use crate::support::kernel_rows::found;
 use crate::support::kernel_rows::once;
 use crate::support::kernel_rows::with_more;
 use warplock::trusted::certificate::Certificate;
+use warplock::trusted::certificate::NotLapped;
 use warplock::trusted::certificate::Split;
+use warplock::trusted::certificate::Sum;
 /// One wait, for one addition.
 const UNIT: &str = "protocol unit
 param N in 1..
@@ -286,5 +288,14 @@ fn elements_by_number_and_by_expression_are_the_same() {
         b[2] -> b[N - 1] => element
         ",
         )
+        .certificates(&[(
+            "q { -> q { wait b[0] 0",
+            |c| {
+                c.classes[1].ranks.push(Sum::default());
+                let reason = c.not_lapped[0].clone();
+                c.not_lapped.push(NotLapped { class: 1, ..reason });
+            },
+            "unfit",
+        )])
         .check();
 }
