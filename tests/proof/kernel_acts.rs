@@ -35,6 +35,8 @@ fn who_waits_and_who_arrives() {
         (i + 1) % 2 -> i % 2 => awaits
         wait full i % 2 -> wait full (i + 1) % 2 => awaits
         wait full i % 2 -> wait full i => awaits
+        wait full i % 2 -> wait full 0 => awaits
+        wait empty (i + 1) % 2 -> wait empty 1 => awaits
         consumer { for i in 0..N -> consumer { for i in 0..N + 1 => progress
         consumer { for i in 0..N -> consumer { for i in 0..N - 1 => accepted
         producer { for i in 0..N -> producer { for i in 0..N + 1 => accepted
@@ -93,6 +95,8 @@ fn elements_and_bytes() {
         full[3] { -> full[4] { => awaits, deliver, element
         full[3] { -> full[2] { => awaits, deliver, element, expect, in_turn, laps
         (i / 3 + 1) % 2 -> i / 3 % 2 => awaits
+        i / 3 % 2 commit -> (if i % 3 == 2 then 0 else i / 3 % 2) commit => awaits
+        commit empty[i % 3] -> if i % 3 < 2 { commit empty[i % 3] } => kept
         wait full[i % 3] i / 3 % 2 -> wait full[i % 3] i % 2 => awaits
         % 3] 7 -> % 3] 8 => deliver, kept
         % 3] 7 -> % 3] 6 => kept

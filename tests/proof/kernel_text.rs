@@ -5,10 +5,17 @@ use crate::support::kernel_rows::Kernel;
 use crate::support::kernel_rows::found;
 use crate::support::kernel_rows::once;
 use crate::support::kernel_rows::with_more;
+use warplock::protocol;
+use warplock::protocol::Stmt;
+use warplock::protocol::StmtKind;
+use warplock::protocol::VarId;
+use warplock::text;
 use warplock::trusted::certificate::Certificate;
 use warplock::trusted::certificate::NotLapped;
 use warplock::trusted::certificate::Split;
 use warplock::trusted::certificate::Sum;
+use warplock::trusted::obligations;
+use warplock::trusted::term;
 /// One wait, for one addition.
 const UNIT: &str = "protocol unit
 param N in 1..
@@ -288,7 +295,10 @@ fn elements_by_number_and_by_expression_are_the_same() {
         b[2] -> b[N - 1] => element
         ",
         )
-        .certificates(&[(
+        .certificates(&[
+            ("arrive b[0] wait b[0] 0 -> arrive b[N - N] wait b[N - N] 0 arrive b[N - N + 1] wait b[N - N + 1] 0", |c| c.classes[0].ranks.push(Sum::number(1)), "accepted"),
+            ("arrive b[0] wait b[0] 0 -> arrive b[N - N] wait b[N - N] 0 arrive b[N - N + 1] wait b[N - N + 1] 1", |c| c.classes[0].ranks.push(Sum::number(1)), "awaits"),
+(
             "q { -> q { wait b[0] 0",
             |c| {
                 c.classes[1].ranks.push(Sum::default());
@@ -298,4 +308,50 @@ fn elements_by_number_and_by_expression_are_the_same() {
             "unfit",
         )])
         .check();
+}
+
+/// The text has no such assignments, but a protocol might.
+#[test]
+fn an_index_is_not_assigned_to() {
+    let with_index = "semaphore s = 0 role r[i in 0..N] { var x = 0 s += 1 wait s >= N }";
+    let with_loop = "semaphore s = 0 role r { for i in 0..N { var x = 0 } s += 1 wait s >= 1 }";
+    for text in [with_index, with_loop] {
+        let source = format!("protocol assigned param N in 1.. {text}");
+        let mut protocol = text::load(source.as_bytes()).unwrap();
+        let certificate = with_more(found(UNIT));
+        assert!(obligations(&protocol, &certificate).is_ok());
+        let named = |var: &protocol::Var| var.name == "i";
+        let index = VarId(protocol.vars.iter().position(named).unwrap());
+        assign(&mut protocol.roles[0].body, index);
+        let refused = obligations(&protocol, &certificate).unwrap_err();
+        assert_eq!(refused.to_string(), "an assignment to an index");
+    }
+}
+
+/// Has the first assignment of a block assign to another variable.
+fn assign(body: &mut [Stmt], to: VarId) {
+    match &mut body[0].kind {
+        StmtKind::Assign { var, .. } => *var = to,
+        StmtKind::For { body, .. } => assign(body, to),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// A solver may be asked for the parts of what has to follow, one by one: these are all of it.
+#[test]
+fn the_parts_of_a_goal_are_all_of_it() {
+    let protocol = text::load(APART.as_bytes()).unwrap();
+    let mut seen = 0;
+    for whole in obligations(&protocol, &apart()).unwrap() {
+        let goals: Vec<_> = whole
+            .conjuncts()
+            .into_iter()
+            .map(|part| part.goal)
+            .collect();
+        if !goals.is_empty() {
+            assert_eq!(term::and(goals), whole.goal);
+            seen += 1;
+        }
+    }
+    assert!(seen > 0);
 }
