@@ -299,3 +299,73 @@ fn split_phase_barriers() {
 ("", |c| c.in_turn.clear(), "in_turn"),
 ("", |c| c.classes[0].ranks[0] = Sum::default(), "progress"),]).check();
 }
+
+/// A loop that goes down.
+const DOWN: &str = "protocol down
+param N in 0..
+semaphore s = 0
+role r {
+    for i in 0..N descending {
+        s += 1
+        wait s >= N - i
+    }
+}
+";
+
+#[test]
+fn loops_go_up_or_down() {
+    Kernel::new(DOWN, found(DOWN))
+        .texts(
+            "
+        N - i -> N - i + 1 => awaits
+        N - i -> i + 1 => awaits
+        descending -> => awaits
+        descending -> ; N - i -> i + 1 => accepted
+        0..N -> 2..N + 2 ; N - i -> N + 2 - i => accepted
+        0..N -> 2..N + 2 => awaits
+        ",
+        )
+        .check();
+}
+
+/// Loops in loops.
+const INNER: &str = "protocol inner
+param N in 0..
+param M in 0..
+mbarrier full { arrivals: 1 }
+mbarrier empty { arrivals: 1 }
+role producer {
+    var p = producer(1)
+    for i in 0..N {
+        for j in 0..M {
+            wait empty p.phase
+            arrive full
+            advance p
+        }
+    }
+}
+role consumer {
+    var c = consumer(1)
+    for i in 0..N {
+        for j in 0..M {
+            wait full c.phase
+            arrive empty
+            advance c
+        }
+    }
+}
+";
+
+#[test]
+fn loops_in_loops() {
+    Kernel::new(INNER, found(INNER))
+        .texts(
+            "
+        c.phase arrive empty -> c.phase if i > 3 { arrive empty } => kept
+        c.phase arrive empty -> c.phase if j > 3 { arrive empty } => kept
+        0..M { wait full -> 0..M - i { wait full => kept
+        0..M { wait empty -> 0..M - i { wait empty => kept
+        ",
+        )
+        .check();
+}
