@@ -255,7 +255,11 @@ fn a_class_is_taken_apart_at_its_indices() {
         w == 0 -> x == 0 => expected
         wait b 0 } -> } else { wait b 0 } => unfit
         arrive b wait b 0 } -> } else { arrive b wait b 0 } ; arrivals: 2 -> arrivals: 4 => accepted
-        ").certificates(&[("", |c| c.splits[0].at = vec![2, 1], "pieces of an index that do not ascend"),
+        ").certificates(&[
+            ("w == 0 -> w < 2 ; arrivals: 2 -> arrivals: 6", |c| c.splits.clear(), "progress"),
+            ("w == 0 -> w >= 1 ; arrivals: 2 -> arrivals: 6", |c| c.splits.clear(), "progress"),
+            ("w == 0 -> w < 3 ; arrivals: 2 -> arrivals: 6", |c| c.splits.clear(), "accepted"),
+("", |c| c.splits[0].at = vec![2, 1], "pieces of an index that do not ascend"),
 ("", |c| c.splits[0].at = vec![1, 1], "pieces of an index that do not ascend"),
 ("", |c| c.splits[0].at = vec![0, 1], "pieces of an index that do not ascend"),
 ("", |c| c.splits[0].at = vec![-1, 1], "pieces of an index that do not ascend"),
