@@ -29,6 +29,10 @@ impl Member<'_, '_> {
                 self.arrive(lane, act.span)
             }
             Doing::Expect(bytes) => {
+                if !self.system().lanes[lane].arriving.contains(&self.class) {
+                    let what = "bytes expected by a member that does not arrive";
+                    return Err(Unsupported::at(act.span, what));
+                }
                 let next = self.counter(Counter::ArrivedAt(lane))?;
                 self.element(act, &next)?;
                 let bytes = self.evaluated(bytes, act.span)?;

@@ -18,6 +18,9 @@ use crate::protocol::Expr;
 use crate::protocol::Param;
 use crate::protocol::VarId;
 
+/// More bytes than this no choice of the lesser or greater of two may have.
+const LONGEST: usize = 1 << 20;
+
 /// What names stand for.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
@@ -57,8 +60,8 @@ impl Names {
                     BinaryOp::Mul => term::apply("*", &[a, b]),
                     BinaryOp::Div => self.divided("div", a, b),
                     BinaryOp::Mod => self.divided("mod", a, b),
-                    BinaryOp::Min => term::ite(&term::le(&a, &b), &a, &b),
-                    BinaryOp::Max => term::ite(&term::le(&a, &b), &b, &a),
+                    BinaryOp::Min => chosen(&a, &b, [&a, &b])?,
+                    BinaryOp::Max => chosen(&a, &b, [&b, &a])?,
                     BinaryOp::Xor => term::ite(&term::eq(&a, &b), &term::int(0), &term::int(1)),
                     BinaryOp::Eq => term::eq(&a, &b),
                     BinaryOp::Ne => term::not(term::eq(&a, &b)),
@@ -153,6 +156,15 @@ impl Names {
             }
         }
         facts
+    }
+}
+
+/// The first of two where `a <= b`, and the second otherwise. Each occurs twice, so terms double with every level.
+fn chosen(a: &Term, b: &Term, [first, second]: [&Term; 2]) -> Result<Term, Unsupported> {
+    let chosen = term::ite(&term::le(a, b), first, second);
+    match chosen.length() > LONGEST {
+        true => Err(Unsupported::whole("an expression that is too large")),
+        false => Ok(chosen),
     }
 }
 

@@ -29,9 +29,9 @@
 //!    start and after every arrival (`member.rs`, `acts.rs`).
 //! 3. *(numbers)* Arrival `a` is at element `a mod S`; wait `w` is at element `w mod S`, and its parity is that of
 //!    generation `(w - lag * S) div S + 1`. A wait for the own last arrival is for number `a - 1`.
-//! 4. *(bytes)* A member expects bytes of a number before its own arrival of that number, and delivers them itself,
-//!    each time at least one and never more than are missing. Before a wait, at the end and at the next arrival of the
-//!    lane nothing is missing.
+//! 4. *(bytes)* Who expects bytes at a lane is of a class that arrives there. A member expects bytes of a number before
+//!    its own arrival of that number, and delivers them itself, each time at least one and never more than are missing.
+//!    Before a wait, at the end and at the next arrival of the lane nothing is missing.
 //! 5. *(in turn)* Who makes arrival `a >= S`, or expects bytes of it, knows that number `a - S` is done.
 //! 6. *(not lapped)* For each class `c` that waits by parity there is a class that arrives at the lane, has members, and
 //!    knows at its arrival `a` that everybody in `c` has passed the wait for number `a - S`. Or `c` itself arrives, and

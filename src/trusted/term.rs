@@ -16,6 +16,11 @@ impl fmt::Display for Term {
 }
 
 impl Term {
+    /// How many bytes its text has.
+    pub fn length(&self) -> usize {
+        self.0.len()
+    }
+
     /// Whether it is an integer literal.
     pub fn is_literal(&self) -> bool {
         let digits = self

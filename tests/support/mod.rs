@@ -20,6 +20,7 @@ pub mod exit_templates;
 pub mod generator;
 pub mod init_templates;
 pub mod interactions;
+pub mod kernel_rows;
 pub mod language;
 pub mod length_templates;
 pub mod library;
