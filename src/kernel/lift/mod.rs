@@ -10,6 +10,7 @@ use crate::recover::meet_alike;
 use crate::recover::roles;
 use crate::recover::settle;
 use crate::recover::text;
+use crate::recover::together;
 use crate::recover::with_phases;
 use crate::validate::Validation;
 use crate::validate::validate;
@@ -29,6 +30,7 @@ pub struct Lift {
 /// Recovers the protocol of a kernel. One that differs from the kernel in a run is an obstacle, too.
 pub fn lift(kernel: &Kernel, shape: Shape) -> Result<Lift, Obstacle> {
     let phased = with_phases(kernel, shape)?;
+    let original = kernel;
     let assumption = phased.as_ref().and_then(|phased| phased.assumption);
     let kernel = phased.as_ref().map_or(kernel, |phased| &phased.kernel);
     let Roles {
@@ -36,7 +38,9 @@ pub fn lift(kernel: &Kernel, shape: Shape) -> Result<Lift, Obstacle> {
         mut inputs,
         mut arena,
     } = roles(kernel, shape)?;
-    inputs.assumptions.extend(assumption.map(str::to_owned));
+    let alike = together(original, shape)?;
+    let assumptions = assumption.into_iter().chain(alike);
+    inputs.assumptions.extend(assumptions.map(str::to_owned));
     let exact = are_free(&roles, &inputs, &arena.terms) && meet_alike(&roles, shape.warps());
     let validation =
         validate(kernel, shape, &roles, &inputs, &mut arena).map_err(|difference| Obstacle {

@@ -1,6 +1,7 @@
 //! What a warp does, as a tree of statements over terms.
 
 use crate::ir::Location;
+use crate::ir::Synchronization;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 
@@ -113,6 +114,8 @@ pub enum EventKind {
     TensorDeallocate {
         columns: TermId,
     },
+    /// An instruction of `wgmma`, as the walk over what is done together notes it.
+    Multiply(Synchronization),
 }
 
 impl EventKind {
@@ -159,7 +162,7 @@ impl EventKind {
             Self::BarrierArrive { barrier, threads } => vec![barrier, threads],
             Self::SetMaxRegisters { count, .. } => vec![count],
             Self::TensorAllocate { columns } | Self::TensorDeallocate { columns } => vec![columns],
-            Self::ClusterArrive | Self::ClusterWait | Self::Query => Vec::new(),
+            Self::ClusterArrive | Self::ClusterWait | Self::Query | Self::Multiply(_) => Vec::new(),
         }
     }
 }
@@ -199,4 +202,8 @@ pub struct Arena {
     pub events: u64,
     /// Whether a test spares a wait that comes behind other events.
     pub looked_ahead: bool,
+    /// What waits take for a parity and may be other than 0 and 1.
+    pub parities: Vec<(TermId, Location)>,
+    /// Whether lanes are taken to go the same way where memory decides.
+    pub trusts_memory: bool,
 }

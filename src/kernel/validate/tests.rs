@@ -220,6 +220,7 @@ fn change_action(action: &mut Action, site: &mut usize) -> bool {
         }
         Action::ClusterArrive
         | Action::ClusterWait
+        | Action::Invalidate { .. }
         | Action::Tried { .. }
         | Action::Asked
         | Action::Take { .. }

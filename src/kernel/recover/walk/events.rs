@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Path;
+use super::Purpose;
 use super::Result;
 use super::Value;
 use super::Walker;
@@ -36,6 +37,9 @@ impl Walker<'_> {
         out: &mut Vec<Statement>,
         location: &Location,
     ) -> Result<()> {
+        if self.purpose == Purpose::Together {
+            self.come_together(synchronization, mask, path, out, location)?;
+        }
         match synchronization {
             Synchronization::BarrierSync {
                 barrier,
@@ -157,7 +161,10 @@ impl Walker<'_> {
                         location,
                     );
                 };
-                let values = self.looked_at(*address, *parity, path);
+                if self.purpose == Purpose::Together {
+                    return Ok(());
+                }
+                let values = self.looked_at(*address, *parity, mask, path, location);
                 for ((object, parity), lanes) in self.groups(&values, mask) {
                     *self.events += 1;
                     out.push(Statement::Event(Event {
@@ -196,6 +203,7 @@ impl Walker<'_> {
                         Expected::Bytes(bytes) => Some(*bytes),
                         Expected::TensorMap => None,
                     };
+                    self.whole_chunks(known, mask, path, location)?;
                     let operands: Vec<Operand> = std::iter::once(*address)
                         .chain(known)
                         .chain(*multicast)
@@ -234,7 +242,11 @@ impl Walker<'_> {
                     }
                 });
             }
-            Synchronization::TensorAllocate { columns, .. } => {
+            Synchronization::TensorAllocate { columns, pair, .. } => {
+                let ctas: u32 = self.place.cluster.iter().product();
+                if *pair && !ctas.is_multiple_of(2) {
+                    return refuse("a pair of CTAs needs a cluster of an even number", location);
+                }
                 self.whole(mask, path, "an allocation of tensor memory", location)?;
                 self.emit(&[*columns], mask, path, out, location, |terms| {
                     EventKind::TensorAllocate { columns: terms[0] }
@@ -337,15 +349,24 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// What a warp does as a whole needs all lanes that have not ended.
-    fn whole(&self, mask: u32, path: &Path, what: &str, location: &Location) -> Result<()> {
-        if mask | path.exited == self.full {
-            return Ok(());
+    /// Refuses bulk copies that certainly are of no multiple of 16 bytes.
+    fn whole_chunks(
+        &mut self,
+        bytes: Option<Operand>,
+        mask: u32,
+        path: &Path,
+        location: &Location,
+    ) -> Result<()> {
+        let Some(bytes) = bytes else { return Ok(()) };
+        let bytes = self.operand(bytes, 32, &path.state);
+        let parted = (0..32).any(|lane| {
+            let bytes = self.terms.value(lane_of(&bytes, lane));
+            mask >> lane & 1 == 1 && bytes.is_some_and(|bytes| bytes % 16 != 0)
+        });
+        if parted {
+            return refuse("bulk copies have a multiple of 16 bytes", location);
         }
-        refuse(
-            format!("a part of a warp comes to {what}, while other lanes go on: this is undefined"),
-            location,
-        )
+        Ok(())
     }
 
     fn lose(&mut self, register: RegisterId, mask: u32, path: &mut Path) {
@@ -363,6 +384,9 @@ impl Walker<'_> {
         location: &Location,
         kind: impl Fn(&[TermId]) -> EventKind,
     ) {
+        if self.purpose == Purpose::Together {
+            return;
+        }
         let values: Vec<Value> = operands
             .iter()
             .map(|operand| self.operand(*operand, 32, &path.state))
@@ -388,9 +412,24 @@ impl Walker<'_> {
     }
 
     /// The address and the parity bit that a wait looks at.
-    fn looked_at(&mut self, address: Operand, parity: Operand, path: &Path) -> (Value, Value) {
+    fn looked_at(
+        &mut self,
+        address: Operand,
+        parity: Operand,
+        mask: u32,
+        path: &Path,
+        location: &Location,
+    ) -> (Value, Value) {
         let object = self.operand(address, 32, &path.state);
         let parity = self.operand(parity, 32, &path.state);
+        for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
+            let term = lane_of(&parity, lane);
+            let above = self.terms.extract(&term, 1, 31);
+            let known = self.parities.iter().any(|(other, _)| *other == term);
+            if self.terms.value(above) != Some(0) && !known {
+                self.parities.push((term, location.clone()));
+            }
+        }
         let parity = self.each(&parity, |walker, term| {
             let bit = walker.terms.extract(&term, 0, 1);
             walker.terms.extend(&bit, 32, false)
@@ -423,7 +462,7 @@ impl Walker<'_> {
         path: &mut Path,
         location: &Location,
     ) -> Result<()> {
-        let values = self.looked_at(address, parity, path);
+        let values = self.looked_at(address, parity, mask, path, location);
         if let Some((passes, _)) = self.spinning {
             let groups = self.groups(&values, mask);
             if let Some((_, waits)) = &mut self.spinning {

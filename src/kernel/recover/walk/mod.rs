@@ -10,6 +10,7 @@
 //! or is refused.
 
 mod events;
+mod lanes;
 mod once;
 
 use std::collections::BTreeMap;
@@ -50,6 +51,10 @@ use crate::recover::tree::Phi;
 use crate::recover::tree::Statement;
 use crate::recover::tree::Test;
 
+/// Why lanes that several others need may be missing.
+const MISSING: &str = "lanes take this branch differently, depending on the launch, and below it something is done by several \
+                       lanes together, some of which may be missing: that is undefined";
+
 /// Nesting of regions, and blocks walked, beyond which a kernel is given up.
 const MAX_DEPTH: u32 = 200;
 const MAX_BLOCKS: u32 = 200_000;
@@ -88,6 +93,15 @@ type State = Vec<Option<Value>>;
 /// A test in a spin loop: the mbarrier, the parity, and where.
 type Look = (TermId, TermId, Location);
 
+/// What a walk is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// The events of the warp.
+    Events,
+    /// Which lanes carry out what several have to do together; no statement but multiplications comes of it.
+    Together,
+}
+
 /// Lanes on their way.
 #[derive(Debug, Clone)]
 struct Path {
@@ -121,6 +135,9 @@ struct Walker<'a> {
     /// How many events there were, and whether a test spares a wait that comes behind others.
     events: &'a mut u64,
     looked_ahead: &'a mut bool,
+    parities: &'a mut Vec<(TermId, Location)>,
+    trusts_memory: &'a mut bool,
+    purpose: Purpose,
     place: Place,
     full: u32,
     frames: Vec<Frame>,
@@ -138,6 +155,7 @@ pub fn walk(
     slice: &Slice,
     arena: &mut Arena,
     place: Place,
+    purpose: Purpose,
 ) -> Result<Vec<Statement>> {
     let truth = arena.terms.constant(1, 1);
     let mut walker = Walker {
@@ -152,6 +170,9 @@ pub fn walk(
         responses: &mut arena.responses,
         events: &mut arena.events,
         looked_ahead: &mut arena.looked_ahead,
+        parities: &mut arena.parities,
+        trusts_memory: &mut arena.trusts_memory,
+        purpose,
         place,
         full: place.lanes(),
         frames: Vec::new(),
@@ -298,20 +319,26 @@ impl Walker<'_> {
                     location,
                 );
             }
-            if let Some((id, _)) = self.graph.headed_by(*block)
+            if self.purpose == Purpose::Events
+                && let Some((id, _)) = self.graph.headed_by(*block)
                 && let Some(location) = self.slice.memory_waits.get(&id)
             {
                 return refuse(
-                    "a loop goes on until memory changes, which is not followed",
+                    "a loop goes on until memory changes, which is not followed, or for ever",
                     location,
                 );
             }
         }
+        self.lose_all(blocks, path);
+        Ok(())
+    }
+
+    /// What blocks assign is unknown behind them.
+    fn lose_all(&mut self, blocks: &[BlockId], path: &mut Path) {
         for register in self.assigned(blocks) {
             let term = self.unknown(register);
             path.state[register.0 as usize] = Some(Value::Uniform(term));
         }
-        Ok(())
     }
 
     /// The registers that blocks assign, of those that matter.
@@ -379,7 +406,12 @@ impl Walker<'_> {
                             match self.terms.truth(lanes[lane]) {
                                 Some(true) => taken |= 1 << lane,
                                 Some(false) => {}
-                                None => return self.by_launch(at, path, &location),
+                                None => {
+                                    return match self.beside_the_ended(then, otherwise) {
+                                        Some(on) => Ok(Some((on, path))),
+                                        None => self.by_launch(at, path, &value, &location),
+                                    };
+                                }
                             }
                         }
                     }
@@ -391,7 +423,7 @@ impl Walker<'_> {
         let join = self.join(at);
         if let Some(term) = term {
             if self.is_opaque(term) && self.is_silent(at, join) {
-                return self.by_launch(at, path, &location);
+                return self.by_launch(at, path, &value, &location);
             }
             return self.choice(term, then, otherwise, join, path, out, depth, &location);
         }
@@ -464,18 +496,46 @@ impl Walker<'_> {
         &mut self,
         at: BlockId,
         mut path: Path,
+        condition: &Value,
         location: &Location,
     ) -> Result<Option<(BlockId, Path)>> {
         let join = self.join(at);
         if !self.is_silent(at, join) {
-            return refuse(
-                "lanes take a branch differently, depending on the launch or on memory",
-                location,
-            );
+            if self.purpose == Purpose::Events {
+                return refuse(
+                    "lanes take a branch differently, depending on the launch or on memory",
+                    location,
+                );
+            }
+            if !self.depends_on_memory(condition, path.mask) {
+                return refuse(MISSING, location);
+            }
+            *self.trusts_memory = true;
+            let blocks = self.graph.between(at, join);
+            self.lose_all(&blocks, &mut path);
+            return Ok(join.map(|join| (join, path)));
         }
         let blocks = self.graph.between(at, join);
         self.forget(&blocks, &mut path)?;
         Ok(join.map(|join| (join, path)))
+    }
+
+    /// Where lanes go on that do not end. Nobody waits for those that do, whichever they are.
+    fn beside_the_ended(&self, then: BlockId, otherwise: BlockId) -> Option<BlockId> {
+        if self.purpose == Purpose::Events {
+            return None;
+        }
+        let ended = [self.ends(then), self.ends(otherwise)];
+        match ended {
+            [true, false] => Some(otherwise),
+            [false, true] => Some(then),
+            _ => None,
+        }
+    }
+
+    /// Whether a condition of some lanes depends on what nothing is known of.
+    fn depends_on_memory(&self, condition: &Value, mask: u32) -> bool {
+        (0..32).any(|lane| mask >> lane & 1 == 1 && self.is_opaque(lane_of(condition, lane)))
     }
 
     /// Whether both sides of a branch come to `join` without events.
@@ -538,7 +598,9 @@ impl Walker<'_> {
             (one, two) => one.or(two),
         };
         // Lanes may take such a branch differently, so that both sides doing the same is not the same.
-        if self.is_opaque(term) && !(first.is_empty() && second.is_empty()) {
+        if self.purpose == Purpose::Together {
+            *self.trusts_memory |= self.is_opaque(term);
+        } else if self.is_opaque(term) && !(first.is_empty() && second.is_empty()) {
             return refuse(
                 "whether this is done depends on a value that is read from memory or not followed",
                 location,
@@ -575,7 +637,7 @@ impl Walker<'_> {
             },
             _ => (None, &first, &second),
         };
-        if let Some(test) = test {
+        if let Some(test) = test.filter(|_| self.purpose == Purpose::Events) {
             let Test {
                 object,
                 parity,
@@ -720,16 +782,18 @@ impl Walker<'_> {
             .filter(|operation| is_event(operation))
             .peekable();
         let follow = self.graph.follow(natural);
-        if events.peek().is_none() {
+        let mut inside = natural.blocks.iter();
+        if !inside.any(|block| self.slice.events[block.0 as usize]) {
             self.forget(&natural.blocks, &mut path)?;
             return Ok(follow.map(|follow| (follow, path)));
         }
-        let spins = events.all(|operation| {
-            matches!(
-                operation.kind,
-                OperationKind::Synchronization(Synchronization::MbarrierTest { .. })
-            )
-        });
+        let spins = events.peek().is_some()
+            && events.all(|operation| {
+                matches!(
+                    operation.kind,
+                    OperationKind::Synchronization(Synchronization::MbarrierTest { .. })
+                )
+            });
         if spins && self.spinning.is_none() {
             let Some(follow) = follow else {
                 return refuse("a loop of tests of an mbarrier never ends", location);
@@ -804,6 +868,7 @@ impl Walker<'_> {
                 // One test decides, whichever lanes look.
                 let mut waits = waits;
                 waits.dedup_by(|a, b| a.0 == b.0 && a.1 == b.1);
+                waits.retain(|_| self.purpose == Purpose::Events);
                 for (object, parity, location) in waits {
                     *self.events += 1;
                     out.push(Statement::Event(Event {
@@ -1108,6 +1173,8 @@ impl Walker<'_> {
                 Some(true) => self.execute(operation, mask, path, out)?,
                 None => {
                     let events = *self.events;
+                    *self.trusts_memory |=
+                        self.purpose == Purpose::Together && self.is_opaque(term);
                     let mut other = path.clone();
                     let mut inner = Vec::new();
                     self.execute(operation, mask, &mut other, &mut inner)?;
