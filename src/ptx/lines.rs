@@ -15,6 +15,27 @@ pub struct Lifted {
     pub lines: Vec<Option<usize>>,
     /// Whether every counterexample is one of a launch.
     pub exact: bool,
+    /// From what it was recovered.
+    pub recovery: Recovery,
+}
+
+/// From what a protocol was recovered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recovery {
+    /// Each warp was followed along its instructions.
+    Path,
+    /// From the control-flow graph. `instead` says why the instructions could not be followed, if that was tried.
+    Graph { instead: Option<String> },
+}
+
+impl Recovery {
+    /// Its name, as on the command line.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Recovery::Path => "path",
+            Recovery::Graph { .. } => "graph",
+        }
+    }
 }
 
 /// Where a statement comes from, with the line of the PTX.
@@ -28,6 +49,7 @@ pub(super) fn unmarked(text: &str) -> Lifted {
         text: String::with_capacity(text.len()),
         lines: Vec::new(),
         exact: true,
+        recovery: Recovery::Path,
     };
     for line in text.lines() {
         let found = line

@@ -6,6 +6,7 @@ use crate::recover::Roles;
 use crate::recover::Shape;
 use crate::recover::are_free;
 use crate::recover::behind_expectations;
+use crate::recover::in_time;
 use crate::recover::meet_alike;
 use crate::recover::roles;
 use crate::recover::settle;
@@ -27,8 +28,9 @@ pub struct Lift {
     pub validation: Validation,
 }
 
-/// Recovers the protocol of a kernel. One that differs from the kernel in a run is an obstacle, too.
-pub fn lift(kernel: &Kernel, shape: Shape) -> Result<Lift, Obstacle> {
+/// Recovers the protocol of a kernel, unless the time is over before. One that differs from the kernel in a run is an obstacle,
+/// too.
+pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, Obstacle> {
     let phased = with_phases(kernel, shape)?;
     let original = kernel;
     let assumption = phased.as_ref().and_then(|phased| phased.assumption);
@@ -37,11 +39,12 @@ pub fn lift(kernel: &Kernel, shape: Shape) -> Result<Lift, Obstacle> {
         all: mut roles,
         mut inputs,
         mut arena,
-    } = roles(kernel, shape)?;
-    let alike = together(original, shape)?;
+    } = roles(kernel, shape, over)?;
+    let alike = together(original, shape, over)?;
     let assumptions = assumption.into_iter().chain(alike);
     inputs.assumptions.extend(assumptions.map(str::to_owned));
     let exact = are_free(&roles, &inputs, &arena.terms) && meet_alike(&roles, shape.warps());
+    in_time(over)?;
     let validation =
         validate(kernel, shape, &roles, &inputs, &mut arena).map_err(|difference| Obstacle {
             reason: format!(
@@ -49,6 +52,7 @@ pub fn lift(kernel: &Kernel, shape: Shape) -> Result<Lift, Obstacle> {
             ),
             location: difference.location(),
         })?;
+    in_time(over)?;
     for role in &mut roles {
         behind_expectations(&mut role.lines);
     }

@@ -22,6 +22,7 @@ use crate::recover::sketch::Role;
 use crate::recover::slice::Slice;
 use crate::recover::tree::Arena;
 use crate::recover::tree::Obstacle;
+use crate::recover::tree::in_time;
 use crate::recover::unrolled::roll;
 use crate::recover::walk::Place;
 use crate::recover::walk::Purpose;
@@ -77,7 +78,7 @@ pub fn warps(shape: Shape) -> impl Iterator<Item = Place> {
 }
 
 /// Recovers the roles of a kernel.
-pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
+pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles, Obstacle> {
     let threads = shape
         .threads
         .iter()
@@ -102,7 +103,10 @@ pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
         return Err(refuse("the control flow has a loop with several entries"));
     }
     let slice = Slice::new(kernel, &graph);
-    let mut arena = Arena::default();
+    let mut arena = Arena {
+        over: Some(over),
+        ..Arena::default()
+    };
     let mut trees = Vec::new();
     for place in warps(shape) {
         let tree = walk(kernel, &graph, &slice, &mut arena, place, Purpose::Events)?;
@@ -124,6 +128,7 @@ pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
     let mut responses = Responses::default();
     let mut roles: Vec<Role> = Vec::new();
     for (rank, warp, statements) in &trees {
+        in_time(over)?;
         let mut lines = lower(kernel, &mut arena, &mut inputs, shape, statements)?;
         responses.settle(&mut lines)?;
         if bytes::fill(&mut lines)? {

@@ -47,6 +47,7 @@ pub use meet::meet_alike;
 pub use registers::settle;
 pub use together::together;
 pub use tree::Obstacle;
+pub use tree::in_time;
 pub use warpgroups::with_phases;
 pub use write::text;
 

@@ -264,13 +264,16 @@ fn memory_decides(kernel: &Kernel, graph: &Graph, natural: &Loop) -> Option<Loca
 /// carries from one round to the next, or on what is not a function of its operands.
 fn changes(kernel: &Kernel, graph: &Graph, natural: &Loop, branch: BlockId) -> bool {
     let operations = || {
-        let blocks = natural.blocks.iter();
-        blocks.flat_map(|block| &kernel.blocks[block.0 as usize].operations)
+        natural.blocks.iter().flat_map(|block| {
+            let numbered = kernel.blocks[block.0 as usize].operations.iter();
+            numbered.enumerate().map(|(at, one)| ((block.0, at), one))
+        })
     };
     // What each register that is assigned in the loop is computed from.
     let mut sources: BTreeMap<RegisterId, BTreeSet<RegisterId>> = BTreeMap::new();
     let mut varies: BTreeSet<RegisterId> = BTreeSet::new();
-    for operation in operations() {
+    let mut assigned: BTreeMap<RegisterId, (u32, usize)> = BTreeMap::new();
+    for (at, operation) in operations() {
         let is_function = match &operation.kind {
             OperationKind::Compute { .. }
             | OperationKind::AddressOf { .. }
@@ -286,6 +289,8 @@ fn changes(kernel: &Kernel, graph: &Graph, natural: &Loop, branch: BlockId) -> b
         };
         for register in operation.kind.results() {
             sources.entry(register).or_default().extend(read(operation));
+            let first = assigned.entry(register).or_insert(at);
+            *first = at.min(*first);
             if !is_function {
                 varies.insert(register);
             }
@@ -312,24 +317,16 @@ fn changes(kernel: &Kernel, graph: &Graph, natural: &Loop, branch: BlockId) -> b
             work.extend(sources.get(&register).into_iter().flatten().copied());
         }
     }
-    let carried = |register: &RegisterId| {
-        let mut seen = BTreeSet::new();
-        let mut work: Vec<RegisterId> = vec![*register];
-        while let Some(next) = work.pop() {
-            for source in sources.get(&next).into_iter().flatten() {
-                if source == register {
-                    return true;
-                }
-                if seen.insert(*source) {
-                    work.push(*source);
-                }
-            }
-        }
-        false
-    };
-    reached
-        .iter()
-        .any(|register| varies.contains(register) || carried(register))
+    // What is read before it is assigned is of the round before.
+    let carried = operations().any(|(at, operation)| {
+        let matters = operation.kind.results().iter().any(|r| reached.contains(r));
+        let before = |register: &RegisterId| assigned.get(register).is_some_and(|to| *to >= at);
+        matters && read(operation).iter().any(before)
+    });
+    let last = (branch.0, usize::MAX);
+    let behind = |register: &RegisterId| assigned.get(register).is_some_and(|to| *to > last);
+    let known = reached.is_empty() || carried || reached.iter().any(behind);
+    known || reached.iter().any(|register| varies.contains(register))
 }
 
 /// The read of memory, inside of a loop, on which a branch of it depends.

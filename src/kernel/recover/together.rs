@@ -37,14 +37,21 @@ const WARPS: u32 = 4;
 const ALIKE: &str = "lanes of a warp that exchange values go the same way where memory decides, and are those of the mask";
 
 /// Refuses a kernel in which lanes or warps may be missing. Gives what is taken for granted.
-pub fn together(kernel: &Kernel, shape: Shape) -> Result<Option<&'static str>, Obstacle> {
+pub fn together(
+    kernel: &Kernel,
+    shape: Shape,
+    over: fn() -> bool,
+) -> Result<Option<&'static str>, Obstacle> {
     let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);
     if !operations.any(ties_lanes) {
         return Ok(None);
     }
     let graph = Graph::new(kernel);
     let slice = Slice::of_lanes(kernel, &graph);
-    let mut arena = Arena::default();
+    let mut arena = Arena {
+        over: Some(over),
+        ..Arena::default()
+    };
     let mut trees: BTreeMap<(u32, u32), Vec<Statement>> = BTreeMap::new();
     for place in warps(shape) {
         let tree = walk(kernel, &graph, &slice, &mut arena, place, Purpose::Together)?;

@@ -12,6 +12,17 @@ pub struct Obstacle {
     pub location: Location,
 }
 
+/// Refuses to go on when the time is over.
+pub fn in_time(over: fn() -> bool) -> Result<(), Obstacle> {
+    if over() {
+        return Err(Obstacle {
+            reason: "the time was up while the kernel was recovered".to_owned(),
+            location: Location::default(),
+        });
+    }
+    Ok(())
+}
+
 pub type LoopId = u32;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -193,6 +204,8 @@ pub struct Arena {
     pub terms: Terms,
     pub phis: Vec<Phi>,
     pub tests: Vec<Test>,
+    /// Says whether the time is over.
+    pub over: Option<fn() -> bool>,
     /// How many loops and unknowns have been numbered.
     pub loops: LoopId,
     pub opaque: u32,

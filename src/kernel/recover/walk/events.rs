@@ -48,13 +48,14 @@ impl Walker<'_> {
                 ..
             } => {
                 self.whole(mask, path, "a barrier", location)?;
+                path.waited = None;
                 let operands: Vec<Operand> = std::iter::once(*barrier).chain(*threads).collect();
                 self.emit(&operands, mask, path, out, location, |terms| {
                     EventKind::BarrierSync {
                         barrier: terms[0],
                         threads: terms.get(1).copied(),
                     }
-                });
+                })?;
                 if let Some(
                     BarrierReduction::And { result, .. }
                     | BarrierReduction::Or { result, .. }
@@ -68,20 +69,23 @@ impl Walker<'_> {
                 barrier, threads, ..
             } => {
                 self.whole(mask, path, "a barrier", location)?;
+                path.waited = None;
                 self.emit(&[*barrier, *threads], mask, path, out, location, |terms| {
                     EventKind::BarrierArrive {
                         barrier: terms[0],
                         threads: terms[1],
                     }
-                });
+                })?;
             }
             Synchronization::ClusterArrive { .. } => {
                 self.whole(mask, path, "a barrier of the cluster", location)?;
-                self.emit(&[], mask, path, out, location, |_| EventKind::ClusterArrive);
+                path.waited = None;
+                self.emit(&[], mask, path, out, location, |_| EventKind::ClusterArrive)?;
             }
             Synchronization::ClusterWait { .. } => {
                 self.whole(mask, path, "a barrier of the cluster", location)?;
-                self.emit(&[], mask, path, out, location, |_| EventKind::ClusterWait);
+                path.waited = None;
+                self.emit(&[], mask, path, out, location, |_| EventKind::ClusterWait)?;
             }
             Synchronization::MbarrierInit { address, count } => {
                 self.emit(&[*address, *count], mask, path, out, location, |terms| {
@@ -89,12 +93,12 @@ impl Walker<'_> {
                         object: terms[0],
                         count: terms[1],
                     }
-                });
+                })?;
             }
             Synchronization::MbarrierInvalidate { address } => {
                 self.emit(&[*address], mask, path, out, location, |terms| {
                     EventKind::Invalidate { object: terms[0] }
-                });
+                })?;
             }
             Synchronization::MbarrierExpect { address, bytes, .. } => {
                 self.emit(&[*address, *bytes], mask, path, out, location, |terms| {
@@ -102,7 +106,7 @@ impl Walker<'_> {
                         object: terms[0],
                         bytes: terms[1],
                     }
-                });
+                })?;
             }
             Synchronization::MbarrierComplete { address, bytes, .. } => {
                 self.emit(&[*address, *bytes], mask, path, out, location, |terms| {
@@ -110,7 +114,7 @@ impl Walker<'_> {
                         object: terms[0],
                         bytes: terms[1],
                     }
-                });
+                })?;
             }
             Synchronization::MbarrierArrive {
                 address,
@@ -135,7 +139,7 @@ impl Walker<'_> {
                         count: terms[1],
                         expect: terms.get(2).copied(),
                     }
-                });
+                })?;
                 if let Some(token) = token {
                     self.lose(*token, mask, path);
                 }
@@ -173,6 +177,7 @@ impl Walker<'_> {
                         location: location.clone(),
                     }));
                 }
+                path.waited = self.waited_by(mask, path);
             }
             Synchronization::MbarrierPending { result, .. }
             | Synchronization::Reduce { result, .. } => {
@@ -188,7 +193,7 @@ impl Walker<'_> {
                         object: terms[0],
                         no_increment,
                     }
-                });
+                })?;
             }
             Synchronization::BulkCopy {
                 bytes, completion, ..
@@ -217,7 +222,7 @@ impl Walker<'_> {
                             multicast: has_mask.then(|| terms[terms.len() - 1]),
                             pair,
                         }
-                    });
+                    })?;
                 }
             }
             Synchronization::StoreAsync { bytes, address, .. } => {
@@ -229,7 +234,7 @@ impl Walker<'_> {
                         multicast: None,
                         pair: false,
                     }
-                });
+                })?;
             }
             Synchronization::TensorCommit {
                 address, multicast, ..
@@ -240,7 +245,7 @@ impl Walker<'_> {
                         object: terms[0],
                         multicast: terms.get(1).copied(),
                     }
-                });
+                })?;
             }
             Synchronization::TensorAllocate { columns, pair, .. } => {
                 let ctas: u32 = self.place.cluster.iter().product();
@@ -250,12 +255,12 @@ impl Walker<'_> {
                 self.whole(mask, path, "an allocation of tensor memory", location)?;
                 self.emit(&[*columns], mask, path, out, location, |terms| {
                     EventKind::TensorAllocate { columns: terms[0] }
-                });
+                })?;
             }
             Synchronization::TensorDeallocate { columns, .. } => {
                 self.emit(&[*columns], mask, path, out, location, |terms| {
                     EventKind::TensorDeallocate { columns: terms[0] }
-                });
+                })?;
             }
             Synchronization::ClusterLaunchTryCancel {
                 address, multicast, ..
@@ -269,14 +274,14 @@ impl Walker<'_> {
                         object: terms[0],
                         multicast,
                     }
-                });
+                })?;
             }
             Synchronization::ClusterLaunchQuery { result, .. } => {
                 self.whole(mask, path, "a response of cluster launch control", location)?;
                 *self.responses += 1;
                 let term = self.terms.atom(Atom::Response(*self.responses), 1);
                 self.set(*result, Value::Uniform(term), mask, path);
-                self.emit(&[], mask, path, out, location, |_| EventKind::Query);
+                self.emit(&[], mask, path, out, location, |_| EventKind::Query)?;
             }
             Synchronization::SetMaxRegisters { count, increase } => {
                 self.whole(mask, path, "setmaxnreg", location)?;
@@ -286,7 +291,7 @@ impl Walker<'_> {
                         count: terms[0],
                         increase,
                     }
-                });
+                })?;
             }
             Synchronization::Elect {
                 leader, elected, ..
@@ -383,10 +388,11 @@ impl Walker<'_> {
         out: &mut Vec<Statement>,
         location: &Location,
         kind: impl Fn(&[TermId]) -> EventKind,
-    ) {
+    ) -> Result<()> {
         if self.purpose == Purpose::Together {
-            return;
+            return Ok(());
         }
+        self.in_order(mask, path, location)?;
         let values: Vec<Value> = operands
             .iter()
             .map(|operand| self.operand(*operand, 32, &path.state))
@@ -409,6 +415,7 @@ impl Walker<'_> {
                 location: location.clone(),
             }));
         }
+        Ok(())
     }
 
     /// The address and the parity bit that a wait looks at.

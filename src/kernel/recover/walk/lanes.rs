@@ -3,9 +3,13 @@
 use super::Path;
 use super::Result;
 use super::Walker;
+use super::both;
 use super::lane_of;
 use super::refuse;
 use crate::ir::Location;
+use crate::ir::Operand;
+use crate::ir::Operation;
+use crate::ir::OperationKind;
 use crate::ir::Synchronization;
 use crate::recover::slice::mask_of;
 use crate::recover::tree::Event;
@@ -28,6 +32,41 @@ impl Walker<'_> {
             format!("a part of a warp comes to {what}, while other lanes go on: this is undefined"),
             location,
         )
+    }
+
+    /// The lanes that have waited when these do, if others have not.
+    pub(super) fn waited_by(&self, mask: u32, path: &Path) -> Option<u32> {
+        if mask | path.exited == self.full {
+            return path.waited;
+        }
+        both(path.waited, Some(mask))
+    }
+
+    /// Notes where all lanes of the warp come together: none is ahead any longer.
+    pub(super) fn meet(&self, operation: &Operation, path: &mut Path) {
+        let OperationKind::Synchronization(synchronization) = &operation.kind else {
+            return;
+        };
+        let all = match mask_of(synchronization) {
+            Some(Operand::Constant(lanes)) => {
+                u32::try_from(lanes).is_ok_and(|lanes| self.full & !(lanes | path.exited) == 0)
+            }
+            _ => false,
+        };
+        if all && operation.guard.is_none() && path.mask | path.exited == self.full {
+            path.waited = None;
+        }
+    }
+
+    /// Refuses what lanes do that may be ahead of those that have waited.
+    pub(super) fn in_order(&self, mask: u32, path: &Path, location: &Location) -> Result<()> {
+        match path.waited {
+            Some(waited) if mask & !waited != 0 => refuse(
+                "some lanes of the warp have waited, and others may come here ahead of them: a `bar.warp.sync` is missing",
+                location,
+            ),
+            _ => Ok(()),
+        }
     }
 
     /// Refuses an operation of several lanes for which some are missing. Lanes that have ended are not waited for.

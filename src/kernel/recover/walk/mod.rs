@@ -50,6 +50,7 @@ use crate::recover::tree::Obstacle;
 use crate::recover::tree::Phi;
 use crate::recover::tree::Statement;
 use crate::recover::tree::Test;
+use crate::recover::tree::in_time;
 
 /// Why lanes that several others need may be missing.
 const MISSING: &str = "lanes take this branch differently, depending on the launch, and below it something is done by several \
@@ -111,6 +112,8 @@ struct Path {
     exited: u32,
     /// What has held since the beginning of the innermost loop's iteration.
     condition: TermId,
+    /// The lanes that have waited while others of the warp did not, until all lanes come together: the others may be ahead.
+    waited: Option<u32>,
 }
 
 struct Frame {
@@ -135,6 +138,7 @@ struct Walker<'a> {
     /// How many events there were, and whether a test spares a wait that comes behind others.
     events: &'a mut u64,
     looked_ahead: &'a mut bool,
+    over: Option<fn() -> bool>,
     parities: &'a mut Vec<(TermId, Location)>,
     trusts_memory: &'a mut bool,
     purpose: Purpose,
@@ -170,6 +174,7 @@ pub fn walk(
         responses: &mut arena.responses,
         events: &mut arena.events,
         looked_ahead: &mut arena.looked_ahead,
+        over: arena.over,
         parities: &mut arena.parities,
         trusts_memory: &mut arena.trusts_memory,
         purpose,
@@ -184,6 +189,7 @@ pub fn walk(
         mask: walker.full,
         exited: 0,
         condition: truth,
+        waited: None,
     };
     let mut statements = Vec::new();
     if !kernel.blocks.is_empty() {
@@ -214,6 +220,9 @@ impl Walker<'_> {
         loop {
             let block = &self.kernel.blocks[at.0 as usize];
             self.blocks += 1;
+            if let Some(over) = self.over {
+                in_time(over)?;
+            }
             if depth > MAX_DEPTH || self.blocks > MAX_BLOCKS {
                 return refuse(
                     "the control flow is nested too deeply to be followed",
@@ -691,6 +700,7 @@ impl Walker<'_> {
         let mut path = two;
         path.mask |= one.mask;
         path.exited |= one.exited;
+        path.waited = both(path.waited, one.waited);
         for (register, (a, b)) in one.state.into_iter().zip(&mut path.state).enumerate() {
             if a == *b {
                 continue;
@@ -744,6 +754,7 @@ impl Walker<'_> {
         }
         path.mask |= two.mask;
         path.exited |= two.exited;
+        path.waited = both(path.waited, two.waited);
         path
     }
 
@@ -877,6 +888,8 @@ impl Walker<'_> {
                         location,
                     }));
                 }
+                let mut left = left;
+                left.waited = self.waited_by(left.mask, &left);
                 return Ok(left);
             }
             start = joined;
@@ -954,11 +967,13 @@ impl Walker<'_> {
         // Registers that turn out to keep their value, and those that differ between lanes.
         let mut kept: BTreeSet<RegisterId> = BTreeSet::new();
         let mut by_lane: BTreeSet<RegisterId> = BTreeSet::new();
+        let mut waited = path.waited;
         for _ in 0..12 {
             let id = *self.loops;
             *self.loops += 1;
             let mut start = path.clone();
             start.condition = self.terms.constant(1, 1);
+            start.waited = waited;
             let mut phis: BTreeMap<RegisterId, Vec<u32>> = BTreeMap::new();
             for register in &assigned {
                 let Some(first) = path.state[register.0 as usize].clone() else {
@@ -1021,7 +1036,9 @@ impl Walker<'_> {
                     None => refuse("a loop is never repeated", location),
                 };
             };
-            let mut again = false;
+            let ahead = both(waited, end.waited);
+            let mut again = ahead != waited;
+            waited = ahead;
             for (register, numbers) in &phis {
                 let Some(value) = end.state[register.0 as usize].clone() else {
                     continue;
@@ -1133,6 +1150,7 @@ impl Walker<'_> {
             .iter()
             .zip(&slice.operations[at.0 as usize])
         {
+            self.meet(operation, path);
             if !relevant {
                 continue;
             }
@@ -1566,6 +1584,14 @@ fn may_block(statement: &Statement) -> bool {
         } => then.iter().chain(otherwise).any(may_block),
         Statement::Loop { body, .. } => body.iter().any(may_block),
         Statement::Break | Statement::Return => false,
+    }
+}
+
+/// The lanes that have waited on both of two ways, where some have not.
+fn both(one: Option<u32>, two: Option<u32>) -> Option<u32> {
+    match (one, two) {
+        (Some(one), Some(two)) => Some(one & two),
+        (one, two) => one.or(two),
     }
 }
 

@@ -11,6 +11,7 @@ use warplock::protocol::Expectation;
 use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::ptx::Lifted;
+use warplock::ptx::Recovery;
 use warplock::report::Finding;
 use warplock::report::Word;
 use warplock::report::expect;
@@ -81,6 +82,7 @@ pub fn file(order: &Order, number: usize, input: &Input, results: &dyn Fn(Outcom
         note: None,
         kernel: None,
         exact: true,
+        recovery: None,
         launched: &[],
         lints: None,
         results,
@@ -137,6 +139,8 @@ struct Work<'a> {
     kernel: Option<(&'a str, &'a str, &'a [Option<usize>])>,
     /// Whether a counterexample is one of a launch, see [`Lifted::exact`].
     exact: bool,
+    /// From what the protocol was recovered, if it was.
+    recovery: Option<&'a Recovery>,
     /// What is taken from beside the file about the launch.
     launched: &'a [String],
     /// What the lints find in the kernel, if it is one; said with what is not proved.
@@ -251,6 +255,7 @@ impl Work<'_> {
                     note: Some(note),
                     kernel: Some((file, entry.source(), &lifted.lines)),
                     exact: lifted.exact,
+                    recovery: Some(&lifted.recovery),
                     ..*self
                 };
                 return work.protocol(lifted.text.as_bytes(), wanted);
@@ -391,6 +396,16 @@ impl Work<'_> {
         finding.expectation = expected
             .map(|(protocol, expectation)| expect::compare(protocol, expectation, &finding));
         finding.assumptions.extend_from_slice(self.launched);
+        finding.recovery = self.recovery.map(Recovery::name);
+        if let Some(Recovery::Graph {
+            instead: Some(reason),
+        }) = self.recovery
+        {
+            let note = format!(
+                "recovered from the control-flow graph, as the instructions cannot be followed: {reason}"
+            );
+            finding.notes.push(note);
+        }
         if let Some(note) = self.note {
             finding.notes.extend(kernels::found_in_source(&finding));
             finding.notes.push(note.to_owned());
