@@ -179,6 +179,8 @@ class Result:
     proof: Optional[Proof]
     #: File and line of the kernel's source, where debug information has them.
     source_line: Optional[str] = None
+    #: From what the protocol was recovered, ``path`` or ``graph``.
+    recovery: Optional[str] = None
     further: Tuple[Further, ...] = ()
     expectation: Optional[Expectation] = None
 

@@ -19,6 +19,27 @@ pub struct Lifted {
     pub exact: bool,
     /// Launches in words, with the parameters at them: what fails at these values fails at the launch.
     pub launches: Vec<(String, BTreeMap<String, i64>)>,
+    /// From what it was recovered.
+    pub recovery: Recovery,
+}
+
+/// From what a protocol was recovered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Recovery {
+    /// Each warp was followed along its instructions.
+    Path,
+    /// From the control-flow graph. `instead` says why the instructions could not be followed, if that was tried.
+    Graph { instead: Option<String> },
+}
+
+impl Recovery {
+    /// Its name, as on the command line.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Recovery::Path => "path",
+            Recovery::Graph { .. } => "graph",
+        }
+    }
 }
 
 /// Where a statement comes from, with the line of the PTX.
@@ -33,6 +54,7 @@ pub(super) fn unmarked(text: &str) -> Lifted {
         lines: Vec::new(),
         exact: true,
         launches: Vec::new(),
+        recovery: Recovery::Path,
     };
     for line in text.lines() {
         let found = line

@@ -31,6 +31,7 @@ pub use lift::Options;
 pub use lift::Order;
 pub use lift::lift;
 pub use lines::Lifted;
+pub use lines::Recovery;
 pub use lint::Lint;
 pub use lint::lint;
 pub use names::means;

@@ -99,6 +99,9 @@ pub struct Finding {
     /// The source line of the kernel that the verdict is about, where debug information says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_line: Option<String>,
+    /// From what the protocol was recovered, if it was: `path` or `graph`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<&'static str>,
     /// The protocol's text, for renderers that quote it.
     #[serde(skip)]
     pub source: String,
@@ -303,6 +306,7 @@ fn blank_of(file: &str, protocol: &str, property: Property, reason: &str) -> Fin
         expectation: None,
         source_line: None,
         source: String::new(),
+        recovery: None,
         kernel: None,
     }
 }

@@ -1,6 +1,8 @@
 //! Kernels that are recovered from the kernel IR: MLIR, and PTX on request.
 
+use warplock::patience;
 use warplock::ptx::Lifted;
+use warplock::ptx::Recovery;
 use warplock::report::text::visible;
 use warplock::text;
 use warplock_kernel::ir::Kernel;
@@ -109,12 +111,13 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
         ))
         .hint("give the CTAs per cluster with --cluster"));
     }
+    let shape = Shape { threads, cluster };
     let Lift {
         text,
         exact,
         launches,
         ..
-    } = match lift(kernel, Shape { threads, cluster }) {
+    } = match lift(kernel, shape, patience::over) {
         Ok(recovered) => recovered,
         Err(obstacle) => {
             let place = match obstacle.location.source.first() {
@@ -128,7 +131,11 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
             return Ok(Err(words));
         }
     };
-    let text = match text::format(&text) {
+    let written = text::format(&text).and_then(|text| {
+        text::load(text.as_bytes())?;
+        Ok(text)
+    });
+    let text = match written {
         Ok(text) => text,
         Err(findings) => {
             let what = findings
@@ -136,7 +143,7 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
                 .map(|finding| finding.message.clone())
                 .unwrap_or_default();
             return Ok(Err(format!(
-                "the recovered protocol cannot be written: {what}"
+                "the recovered protocol is beyond the language: {what}"
             )));
         }
     };
@@ -155,7 +162,20 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
         lines,
         exact,
         launches: launches.collect(),
+        recovery: Recovery::Graph { instead: None },
     }))
+}
+
+/// The protocol of an entry of PTX that could not be followed along its instructions, for that reason; `None` if it is not
+/// recovered from its graph either.
+pub fn instead(source: &str, entry: &str, options: &Kernels, reason: &str) -> Option<Lifted> {
+    let module = ptx::read(source).ok()?;
+    let kernel = module.kernels.iter().find(|kernel| kernel.name == entry)?;
+    let mut lifted = protocol(kernel, options).ok()?.ok()?;
+    lifted.recovery = Recovery::Graph {
+        instead: Some(reason.to_owned()),
+    };
+    Some(lifted)
 }
 
 /// Whether a kernel is about other CTAs of its cluster.

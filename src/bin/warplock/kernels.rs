@@ -54,7 +54,7 @@ pub struct Kernels {
         long,
         value_name = "HOW",
         value_enum,
-        default_value = "path"
+        default_value = "auto"
     )]
     pub recovery: Recovery,
     /// How source files are compiled.
@@ -76,6 +76,8 @@ pub enum Order {
 /// How a kernel's protocol is recovered from PTX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Recovery {
+    /// Along the instructions, or from the graph where these cannot be followed.
+    Auto,
     /// Each warp is followed along its instructions, data included.
     Path,
     /// From the control-flow graph in the kernel IR, checked against an interpreter; deadlock only.
@@ -88,6 +90,8 @@ enum Form<'e> {
         module: &'e Module<'e>,
         function: &'e Function<'e>,
         options: &'e Options,
+        /// What the launch is, for recovery from the graph where that may be tried.
+        or_graph: Option<&'e Kernels>,
         /// Something is missing that the user can give.
         refused: &'e dyn Fn(&Diagnostic) -> Failure,
     },
@@ -131,11 +135,25 @@ impl Entry<'_> {
                 module,
                 function,
                 options,
+                or_graph,
                 refused,
             } => {
                 let mut options = (*options).clone();
                 options.data = data;
-                recovered(ptx::lift(module, function, &options), module, *refused)
+                let found = ptx::lift(module, function, &options);
+                // Of what is undefined nothing can be said, however it is recovered.
+                if let (Err(ptx::Failure::Obstacle(obstacle)), Some(kernels), false) =
+                    (&found, or_graph, data)
+                    && !obstacle.misuse
+                    && !patience::over()
+                {
+                    let reason = obstacle.words(module);
+                    let instead = graphs::instead(module.source, function.name, kernels, &reason);
+                    if let Some(lifted) = instead {
+                        return Ok(Ok(lifted));
+                    }
+                }
+                recovered(found, module, *refused)
             }
             Form::Graph { .. } if data => Ok(Err(
                 "what is read and written is not recovered from the kernel IR yet".to_owned(),
@@ -159,6 +177,7 @@ impl Entry<'_> {
                 function,
                 options,
                 refused,
+                ..
             } => recovered(ptx::lint(module, function, options), module, *refused),
             Form::Graph { .. } => Err(Failure::input("lints look at PTX only")
                 .hint("give the .ptx file of the kernel, without --recovery graph")),
@@ -251,11 +270,18 @@ impl Kernels {
             let mut options = options.clone();
             options.threads = options.threads.or(threads);
             options.cluster = options.cluster.or(cluster);
+            let launched = Kernels {
+                threads: options.threads,
+                cluster: options.cluster,
+                ..self.clone()
+            };
+            let graph = self.recovery == Recovery::Auto && !self.symbolic_threads;
             let entry = Entry {
                 form: Form::Path {
                     module: &module,
                     function,
                     options: &options,
+                    or_graph: graph.then_some(&launched),
                     refused: &refused,
                 },
                 number,

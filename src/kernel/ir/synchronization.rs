@@ -327,4 +327,29 @@ impl Synchronization {
                 | Self::ActiveMask { .. }
         )
     }
+
+    /// Whether it is `.aligned`, so that all lanes of a warp carry it out together, and no barrier.
+    pub fn is_for_all_lanes(&self) -> bool {
+        matches!(
+            self,
+            Self::TensorAllocate { .. }
+                | Self::TensorDeallocate { .. }
+                | Self::TensorRelinquish { .. }
+                | Self::TensorWait { .. }
+        ) || self.is_multiplication()
+    }
+
+    /// Whether it is one of the instructions of `wgmma`, which the four warps of a warpgroup carry out together.
+    pub fn is_multiplication(&self) -> bool {
+        matches!(
+            self,
+            Self::MultiplyFence
+                | Self::Multiply
+                | Self::CommitGroup(GroupKind::Multiply)
+                | Self::WaitGroup {
+                    kind: GroupKind::Multiply,
+                    ..
+                }
+        )
+    }
 }

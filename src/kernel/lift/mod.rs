@@ -6,11 +6,13 @@ use crate::recover::Roles;
 use crate::recover::Shape;
 use crate::recover::are_free;
 use crate::recover::behind_expectations;
+use crate::recover::in_time;
 use crate::recover::meet_alike;
 use crate::recover::parameters;
 use crate::recover::roles;
 use crate::recover::settle;
 use crate::recover::text;
+use crate::recover::together;
 use crate::recover::with_phases;
 use crate::validate::Validation;
 use crate::validate::validate;
@@ -39,19 +41,24 @@ pub struct Launched {
     pub values: Vec<(String, i128)>,
 }
 
-/// Recovers the protocol of a kernel. One that differs from the kernel in a run is an obstacle, too.
-pub fn lift(kernel: &Kernel, shape: Shape) -> Result<Lift, Obstacle> {
+/// Recovers the protocol of a kernel, unless the time is over before. One that differs from the kernel in a run is an obstacle,
+/// too.
+pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, Obstacle> {
     let phased = with_phases(kernel, shape)?;
+    let original = kernel;
     let assumption = phased.as_ref().and_then(|phased| phased.assumption);
     let kernel = phased.as_ref().map_or(kernel, |phased| &phased.kernel);
     let Roles {
         all: mut roles,
         mut inputs,
         mut arena,
-    } = roles(kernel, shape)?;
-    inputs.assumptions.extend(assumption.map(str::to_owned));
+    } = roles(kernel, shape, over)?;
+    let rejoin = together(original, shape, over)?;
+    let assumptions = assumption.into_iter().chain(rejoin);
+    inputs.assumptions.extend(assumptions.map(str::to_owned));
     let alike = meet_alike(&roles, shape.warps());
     let exact = alike && are_free(&roles, &inputs, &arena.terms);
+    in_time(over)?;
     let validation =
         validate(kernel, shape, &roles, &inputs, &mut arena).map_err(|difference| Obstacle {
             reason: format!(
@@ -59,6 +66,7 @@ pub fn lift(kernel: &Kernel, shape: Shape) -> Result<Lift, Obstacle> {
             ),
             location: difference.location(),
         })?;
+    in_time(over)?;
     for role in &mut roles {
         behind_expectations(&mut role.lines);
     }

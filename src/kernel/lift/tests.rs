@@ -14,7 +14,7 @@ fn text(source: &str) -> String {
         threads: [64, 1, 1],
         cluster: [1; 3],
     };
-    match lift(&module.kernels[0], shape) {
+    match lift(&module.kernels[0], shape, || false) {
         Ok(recovered) => {
             assert!(
                 recovered.validation.launches >= 6,
@@ -144,7 +144,7 @@ fn entry(cluster: u32, code: &str) -> Result<Lift, String> {
         threads: [64, 1, 1],
         cluster: [cluster, 1, 1],
     };
-    lift(&module.kernels[0], shape).map_err(|obstacle| obstacle.reason)
+    lift(&module.kernels[0], shape, || false).map_err(|obstacle| obstacle.reason)
 }
 
 const INIT: &str = "@%p1 mbarrier.init.shared.b64 [%r2], 1;\n";
@@ -259,7 +259,7 @@ fn a_ring_that_is_written_out_twice_is_counted_in_rounds() {
         threads: [64, 1, 1],
         cluster: [1; 3],
     };
-    let recovered = lift(&module.kernels[0], shape).unwrap();
+    let recovered = lift(&module.kernels[0], shape, || false).unwrap();
     assert!(recovered.exact);
     assert_eq!(recovered.validation.events, 324);
     let role = recovered.text.split("role warp1").next().unwrap();

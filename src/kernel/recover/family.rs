@@ -16,6 +16,9 @@ use crate::recover::sketch::Role;
 use crate::recover::sketch::every_line;
 use crate::recover::tree::Obstacle;
 
+/// The bytes of an mbarrier, of which its address is a multiple.
+const SIZE: i128 = 8;
+
 /// Places that one statement may mean.
 const MAX_PLACES: usize = 4096;
 
@@ -65,7 +68,7 @@ impl Families {
 }
 
 /// All the values that an offset may have.
-fn places(offset: &Number, range: &dyn Fn(&Atomic) -> Option<Range>) -> Option<BTreeSet<i128>> {
+pub fn places(offset: &Number, range: &dyn Fn(&Atomic) -> Option<Range>) -> Option<BTreeSet<i128>> {
     let mut all = BTreeSet::from([offset.constant]);
     for (atomic, coefficient) in &offset.parts {
         let (low, high) = Number::of(atomic.clone()).range(range)?;
@@ -182,7 +185,13 @@ pub fn families(
             .windows(2)
             .map(|pair| pair[1] - pair[0])
             .reduce(greatest_divisor)
-            .unwrap_or(8);
+            .unwrap_or(SIZE);
+        if base % SIZE != 0 || stride % SIZE != 0 {
+            return Err(refuse(
+                "an mbarrier lies at a multiple of 8 bytes",
+                &location,
+            ));
+        }
         let last = offsets.last().copied().unwrap_or(base);
         let mut counts = BTreeSet::new();
         for place in &group {

@@ -5,10 +5,12 @@ use crate::ir::Location;
 use crate::recover::branches::straighten;
 use crate::recover::bytes;
 use crate::recover::graph::Graph;
+use crate::recover::lives;
 use crate::recover::lower::Inputs;
 use crate::recover::lower::lower;
 use crate::recover::lower::register;
 use crate::recover::number::Atomic;
+use crate::recover::parity;
 use crate::recover::quotients::quotients;
 use crate::recover::reroll::reroll;
 use crate::recover::responses::Responses;
@@ -21,8 +23,10 @@ use crate::recover::sketch::Role;
 use crate::recover::slice::Slice;
 use crate::recover::tree::Arena;
 use crate::recover::tree::Obstacle;
+use crate::recover::tree::in_time;
 use crate::recover::unrolled::roll;
 use crate::recover::walk::Place;
+use crate::recover::walk::Purpose;
 use crate::recover::walk::walk;
 
 /// The shape of a launch.
@@ -61,8 +65,21 @@ const MOST_TURNS: usize = 8;
 const OVERTAKEN: &str =
     "a phase that a test has found complete is not overtaken before the wait that the test spares";
 
+/// Every warp of every CTA of a cluster.
+pub fn warps(shape: Shape) -> impl Iterator<Item = Place> {
+    let of_rank = move |rank| {
+        (0..shape.warps()).map(move |warp| Place {
+            threads: shape.threads,
+            cluster: shape.cluster,
+            rank,
+            warp,
+        })
+    };
+    (0..shape.ctas()).flat_map(of_rank)
+}
+
 /// Recovers the roles of a kernel.
-pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
+pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles, Obstacle> {
     let threads = shape
         .threads
         .iter()
@@ -87,19 +104,16 @@ pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
         return Err(refuse("the control flow has a loop with several entries"));
     }
     let slice = Slice::new(kernel, &graph);
-    let mut arena = Arena::default();
+    let mut arena = Arena {
+        over: Some(over),
+        ..Arena::default()
+    };
     let mut trees = Vec::new();
-    for rank in 0..ctas {
-        for warp in 0..threads.div_ceil(32) {
-            let place = Place {
-                threads: shape.threads,
-                cluster: shape.cluster,
-                rank,
-                warp,
-            };
-            trees.push((rank, warp, walk(kernel, &graph, &slice, &mut arena, place)?));
-        }
+    for place in warps(shape) {
+        let tree = walk(kernel, &graph, &slice, &mut arena, place, Purpose::Events)?;
+        trees.push((place.rank, place.warp, tree));
     }
+    parity::check(&arena)?;
     let mut all: Vec<_> = trees
         .iter_mut()
         .map(|(_, _, statements)| statements)
@@ -115,6 +129,7 @@ pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
     let mut responses = Responses::default();
     let mut programs = Vec::new();
     for (rank, warp, statements) in &trees {
+        in_time(over)?;
         let mut lines = lower(kernel, &mut arena, &mut inputs, shape, statements)?;
         responses.settle(&mut lines)?;
         programs.push((*rank, *warp, lines));
@@ -146,6 +161,7 @@ pub fn roles(kernel: &Kernel, shape: Shape) -> Result<Roles, Obstacle> {
     if let Some(assumption) = responses.check(ctas)? {
         inputs.assumptions.insert(assumption.to_owned());
     }
+    lives::settle(&mut roles, &inputs, shape)?;
     if arena.looked_ahead {
         inputs.assumptions.insert(OVERTAKEN.to_owned());
     }

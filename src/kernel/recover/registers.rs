@@ -15,6 +15,7 @@
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::recover::Shape;
+use crate::recover::alike::same;
 use crate::recover::family::each;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
@@ -24,6 +25,8 @@ use crate::recover::tree::Obstacle;
 /// The registers of a multiprocessor, and the most that a thread has.
 const ALL: u32 = 1 << 16;
 const MOST: u32 = 256;
+/// Warps of a warpgroup.
+const WARPS: u32 = 4;
 /// They are given in steps of 8.
 const STEP: u32 = 8;
 
@@ -51,6 +54,7 @@ fn at_launch(kernel: &Kernel, shape: Shape) -> i128 {
 /// Writes `setmaxnreg` as acquiring and releasing, or leaves it out.
 pub fn settle(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<Registers, Obstacle> {
     let launch = at_launch(kernel, shape);
+    by_warpgroup(roles, shape)?;
     let mut found = false;
     let mut moves = Vec::new();
     for role in &*roles {
@@ -115,6 +119,63 @@ pub fn settle(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<Regis
     } else {
         Registers::Pool { launch }
     })
+}
+
+/// Refuses warps of a warpgroup that do not ask for the same registers in the same order.
+fn by_warpgroup(roles: &[Role], shape: Shape) -> Result<(), Obstacle> {
+    let asking: Vec<Vec<Line>> = roles.iter().map(|role| asks(&role.lines)).collect();
+    for (role, asks) in roles.iter().zip(&asking) {
+        let mut location = None;
+        each(asks, &mut |_, at| {
+            location.get_or_insert_with(|| at.clone());
+        });
+        let Some(location) = location else { continue };
+        for warp in &role.warps {
+            let first = warp / WARPS * WARPS;
+            let alike = (first..first + WARPS).all(|warp| {
+                let other = roles
+                    .iter()
+                    .zip(&asking)
+                    .find(|(other, _)| other.rank == role.rank && other.warps.contains(&warp));
+                warp >= shape.warps() || other.is_some_and(|(_, other)| same(asks, other))
+            });
+            if !alike {
+                return Err(Obstacle {
+                    reason: "all four warps of a warpgroup have to carry `setmaxnreg` out together, equally often, and they \
+                             do not: this is undefined"
+                        .to_owned(),
+                    location,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Only what asks for registers, with the loops and branches around it.
+fn asks(lines: &[Line]) -> Vec<Line> {
+    let mut kept = Vec::new();
+    for line in lines {
+        match line {
+            Line::Action {
+                action: Action::SetMaxRegisters { .. },
+                ..
+            } => kept.push(line.clone()),
+            Line::For { .. } | Line::If { .. } => {
+                let mut line = line.clone();
+                let mut found = false;
+                for block in line.blocks_mut() {
+                    *block = asks(block);
+                    found |= !block.is_empty();
+                }
+                if found {
+                    kept.push(line);
+                }
+            }
+            _ => {}
+        }
+    }
+    kept
 }
 
 /// How many more registers a thread has behind a `setmaxnreg`.

@@ -89,7 +89,10 @@ pub fn replace(lines: &mut [Line], by: &dyn Fn(&Atomic) -> Option<Number>) {
 pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
     every_line_mut(lines, &mut |line| match line {
         Line::Action { action, .. } => match action {
-            Action::Init { object, .. } | Action::Commit { object } | Action::Tried { object } => {
+            Action::Init { object, .. }
+            | Action::Invalidate { object }
+            | Action::Commit { object }
+            | Action::Tried { object } => {
                 with(&mut object.offset);
             }
             Action::Wait {

@@ -21,6 +21,10 @@ pub enum Action {
         object: Object,
         count: i128,
     },
+    /// A mark: the life of the mbarrier ends. It is taken out when all roles are known.
+    Invalidate {
+        object: Object,
+    },
     Wait {
         object: Object,
         parity: Number,

@@ -17,6 +17,7 @@ use crate::ir::Operation;
 use crate::ir::OperationKind;
 use crate::ir::RegisterId;
 use crate::ir::Space;
+use crate::ir::Special;
 use crate::ir::Synchronization;
 use crate::ir::Terminator;
 use crate::recover::graph::Graph;
@@ -52,10 +53,44 @@ pub fn is_event(operation: &Operation) -> bool {
     }
 }
 
+/// Whether an operation is for several lanes of a warp, or several warps, together, and is no event.
+pub fn ties_lanes(operation: &Operation) -> bool {
+    match &operation.kind {
+        OperationKind::Synchronization(synchronization) => {
+            mask_of(synchronization).is_some() || synchronization.is_for_all_lanes()
+        }
+        _ => false,
+    }
+}
+
+/// The lanes that carry an operation out together, where it names them.
+pub fn mask_of(synchronization: &Synchronization) -> Option<Operand> {
+    match synchronization {
+        Synchronization::WarpSync { mask }
+        | Synchronization::Elect { mask, .. }
+        | Synchronization::Shuffle { mask, .. }
+        | Synchronization::Vote { mask, .. }
+        | Synchronization::Match { mask, .. }
+        | Synchronization::Reduce { mask, .. } => Some(*mask),
+        _ => None,
+    }
+}
+
 impl Slice {
+    /// The slice of the events.
     pub fn new(kernel: &Kernel, graph: &Graph) -> Self {
+        Self::of(kernel, graph, &is_event)
+    }
+
+    /// The slice of what ties lanes together: what decides whether it is carried out, by which lanes and for which.
+    pub fn of_lanes(kernel: &Kernel, graph: &Graph) -> Self {
+        Self::of(kernel, graph, &ties_lanes)
+    }
+
+    fn of(kernel: &Kernel, graph: &Graph, wanted: &dyn Fn(&Operation) -> bool) -> Self {
         let mut definitions: Vec<Vec<(usize, usize)>> = vec![Vec::new(); kernel.registers.len()];
         let mut local_stores = Vec::new();
+        let mut wanted_at = Vec::new();
         let mut work = Vec::new();
         let mut slice = Self {
             operations: kernel
@@ -81,9 +116,9 @@ impl Slice {
                 {
                     local_stores.push((at, index));
                 }
-                if is_event(operation) {
+                if wanted(operation) {
                     slice.events[at] = true;
-                    work.push((at, index));
+                    wanted_at.push((at, index));
                 }
             }
         }
@@ -91,6 +126,25 @@ impl Slice {
             .variables
             .iter()
             .any(|variable| variable.space == Space::Local);
+        for (at, index) in &wanted_at {
+            let operation = &kernel.blocks[*at].operations[*index];
+            let mask = match &operation.kind {
+                OperationKind::Synchronization(synchronization) => mask_of(synchronization),
+                _ => None,
+            };
+            // What lanes exchange does not matter, unless something else that matters asks for it.
+            let Some(mask) = mask else {
+                work.push((*at, *index));
+                continue;
+            };
+            let mut needed: Vec<RegisterId> = Vec::new();
+            needed.extend(operation.guard.map(|guard| guard.predicate));
+            needed.extend(match mask {
+                Operand::Register(register) => Some(register),
+                Operand::Constant(_) => None,
+            });
+            slice.need(*at, &needed, kernel, graph, &definitions, &mut work);
+        }
         while let Some((at, index)) = work.pop() {
             if std::mem::replace(&mut slice.operations[at][index], true) {
                 continue;
@@ -110,6 +164,9 @@ impl Slice {
                 work.extend(local_stores.iter().copied());
             }
             slice.need(at, &needed, kernel, graph, &definitions, &mut work);
+        }
+        for (at, index) in wanted_at {
+            slice.operations[at][index] = true;
         }
         for (id, natural) in graph.loops() {
             if !natural
@@ -180,7 +237,12 @@ fn memory_decides(kernel: &Kernel, graph: &Graph, natural: &Loop) -> Option<Loca
         if leaves {
             match read_for(kernel, graph, natural, *block) {
                 Some(location) => found = Some(location),
-                None => return None,
+                None if changes(kernel, graph, natural, *block) => return None,
+                // It is left by this way in the first round or never.
+                None => {
+                    let location = &kernel.blocks[block.0 as usize].location;
+                    found.get_or_insert_with(|| location.clone());
+                }
             }
         }
     }
@@ -196,6 +258,75 @@ fn memory_decides(kernel: &Kernel, graph: &Graph, natural: &Loop) -> Option<Loca
         let header = &kernel.blocks[natural.header.0 as usize];
         (!natural.blocks.iter().any(leaves)).then(|| header.location.clone())
     })
+}
+
+/// Whether what decides if a loop is left here may be another thing in the next round: it depends on a register that the loop
+/// carries from one round to the next, or on what is not a function of its operands.
+fn changes(kernel: &Kernel, graph: &Graph, natural: &Loop, branch: BlockId) -> bool {
+    let operations = || {
+        natural.blocks.iter().flat_map(|block| {
+            let numbered = kernel.blocks[block.0 as usize].operations.iter();
+            numbered.enumerate().map(|(at, one)| ((block.0, at), one))
+        })
+    };
+    // What each register that is assigned in the loop is computed from.
+    let mut sources: BTreeMap<RegisterId, BTreeSet<RegisterId>> = BTreeMap::new();
+    let mut varies: BTreeSet<RegisterId> = BTreeSet::new();
+    let mut assigned: BTreeMap<RegisterId, (u32, usize)> = BTreeMap::new();
+    for (at, operation) in operations() {
+        let is_function = match &operation.kind {
+            OperationKind::Compute { .. }
+            | OperationKind::AddressOf { .. }
+            | OperationKind::ConvertAddress { .. }
+            | OperationKind::MapAddress { .. }
+            | OperationKind::CtaRank { .. } => true,
+            OperationKind::Special { special, .. } => *special != Special::Clock,
+            OperationKind::Opaque { pure, .. } => *pure,
+            OperationKind::Load { space, .. } => {
+                matches!(space, Space::Parameter | Space::Constant)
+            }
+            _ => false,
+        };
+        for register in operation.kind.results() {
+            sources.entry(register).or_default().extend(read(operation));
+            let first = assigned.entry(register).or_insert(at);
+            *first = at.min(*first);
+            if !is_function {
+                varies.insert(register);
+            }
+        }
+    }
+    let mut reached: BTreeSet<RegisterId> = BTreeSet::new();
+    let deciders = std::iter::once(branch).chain(graph.deciders(branch).iter().copied());
+    let mut work: Vec<RegisterId> = deciders
+        .filter(|decider| natural.contains(*decider))
+        .filter_map(|decider| match &kernel.blocks[decider.0 as usize].end {
+            Terminator::Branch {
+                condition: Operand::Register(register),
+                ..
+            }
+            | Terminator::Switch {
+                index: Operand::Register(register),
+                ..
+            } => Some(*register),
+            _ => None,
+        })
+        .collect();
+    while let Some(register) = work.pop() {
+        if reached.insert(register) {
+            work.extend(sources.get(&register).into_iter().flatten().copied());
+        }
+    }
+    // What is read before it is assigned is of the round before.
+    let carried = operations().any(|(at, operation)| {
+        let matters = operation.kind.results().iter().any(|r| reached.contains(r));
+        let before = |register: &RegisterId| assigned.get(register).is_some_and(|to| *to >= at);
+        matters && read(operation).iter().any(before)
+    });
+    let last = (branch.0, usize::MAX);
+    let behind = |register: &RegisterId| assigned.get(register).is_some_and(|to| *to > last);
+    let known = reached.is_empty() || carried || reached.iter().any(behind);
+    known || reached.iter().any(|register| varies.contains(register))
 }
 
 /// The read of memory, inside of a loop, on which a branch of it depends.

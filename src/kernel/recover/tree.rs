@@ -1,6 +1,7 @@
 //! The program of a warp, as a tree of statements over terms.
 
 use crate::ir::Location;
+use crate::ir::Synchronization;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 
@@ -9,6 +10,17 @@ use crate::recover::term::Terms;
 pub struct Obstacle {
     pub reason: String,
     pub location: Location,
+}
+
+/// Refuses to go on when the time is over.
+pub fn in_time(over: fn() -> bool) -> Result<(), Obstacle> {
+    if over() {
+        return Err(Obstacle {
+            reason: "the time was up while the kernel was recovered".to_owned(),
+            location: Location::default(),
+        });
+    }
+    Ok(())
 }
 
 pub type LoopId = u32;
@@ -113,6 +125,8 @@ pub enum EventKind {
     TensorDeallocate {
         columns: TermId,
     },
+    /// An instruction of `wgmma`, as the walk over what is done together notes it.
+    Multiply(Synchronization),
 }
 
 impl EventKind {
@@ -159,7 +173,7 @@ impl EventKind {
             Self::BarrierArrive { barrier, threads } => vec![barrier, threads],
             Self::SetMaxRegisters { count, .. } => vec![count],
             Self::TensorAllocate { columns } | Self::TensorDeallocate { columns } => vec![columns],
-            Self::ClusterArrive | Self::ClusterWait | Self::Query => Vec::new(),
+            Self::ClusterArrive | Self::ClusterWait | Self::Query | Self::Multiply(_) => Vec::new(),
         }
     }
 }
@@ -190,6 +204,8 @@ pub struct Arena {
     pub terms: Terms,
     pub phis: Vec<Phi>,
     pub tests: Vec<Test>,
+    /// Says whether the time is over.
+    pub over: Option<fn() -> bool>,
     /// How many loops and unknowns have been numbered.
     pub loops: LoopId,
     pub opaque: u32,
@@ -199,4 +215,8 @@ pub struct Arena {
     pub events: u64,
     /// Whether a test spares a wait that comes behind other events.
     pub looked_ahead: bool,
+    /// What waits take for a parity and may be other than 0 and 1.
+    pub parities: Vec<(TermId, Location)>,
+    /// Whether lanes are taken to go the same way where memory decides.
+    pub trusts_memory: bool,
 }

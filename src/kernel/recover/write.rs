@@ -58,7 +58,7 @@ struct Writer<'a> {
 }
 
 /// The counts of the loops of a role, by index.
-fn counts(lines: &[Line]) -> BTreeMap<u32, Number> {
+pub fn counts(lines: &[Line]) -> BTreeMap<u32, Number> {
     let mut found = BTreeMap::new();
     every_line(lines, &mut |line| {
         if let Line::For { index, count, .. } = line {
@@ -514,7 +514,10 @@ impl Writer<'_> {
             }
             Action::ClusterArrive => "arrive cluster_bar".to_owned(),
             Action::ClusterWait => "wait cluster_bar".to_owned(),
-            Action::SetMaxRegisters { .. } | Action::Tried { .. } | Action::Asked => {
+            Action::SetMaxRegisters { .. }
+            | Action::Invalidate { .. }
+            | Action::Tried { .. }
+            | Action::Asked => {
                 return Ok(None);
             }
             Action::Take { count } => format!("acquire {} {count}", self.own("registers", rank)),

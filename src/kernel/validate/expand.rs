@@ -202,7 +202,7 @@ impl<'a> Expander<'a> {
                 threads: self.value(threads)?,
             },
             // Marks, which are gone by now.
-            Action::Tried { .. } | Action::Asked => return None,
+            Action::Invalidate { .. } | Action::Tried { .. } | Action::Asked => return None,
             Action::ClusterArrive => Kind::ClusterArrive,
             Action::ClusterWait => Kind::ClusterWait,
             Action::SetMaxRegisters { count, increase } => Kind::SetMaxRegisters {

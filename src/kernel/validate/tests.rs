@@ -34,7 +34,7 @@ const PAIR: Shape = Shape {
 };
 
 fn recovered(kernel: &Kernel, shape: Shape) -> Roles {
-    roles(kernel, shape).unwrap_or_else(|obstacle| panic!("{obstacle:?}"))
+    roles(kernel, shape, || false).unwrap_or_else(|obstacle| panic!("{obstacle:?}"))
 }
 
 fn compare(
@@ -231,6 +231,7 @@ fn change_action(action: &mut Action, site: &mut usize) -> bool {
         }
         Action::ClusterArrive
         | Action::ClusterWait
+        | Action::Invalidate { .. }
         | Action::Tried { .. }
         | Action::Asked
         | Action::Take { .. }

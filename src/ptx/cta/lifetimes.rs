@@ -56,7 +56,8 @@ pub(in crate::ptx) fn end_lives(
             continue;
         };
         if program.warps.len() > 1 {
-            return refuse("several warps end the life of one mbarrier");
+            let several = Obstacle::new(end.at, "several warps end the life of one mbarrier");
+            return Err(several.misused());
         }
         if end.looped {
             return refuse("an mbarrier whose life ends in a loop is not followed");
@@ -82,7 +83,7 @@ pub(in crate::ptx) fn end_lives(
                     "the mbarrier may be used behind this: no barrier of all threads stands between",
                 );
                 obstacle.from = Some(other.at);
-                return Err(obstacle);
+                return Err(obstacle.misused());
             }
         }
     }

@@ -69,7 +69,7 @@ impl Walker<'_, '_, '_> {
             .and_then(Sum::as_constant)
             .is_some_and(|b| b % UNIT != 0)
         {
-            return self.refuse(instruction, "bulk copies have a multiple of 16 bytes");
+            return self.misused(instruction, "bulk copies have a multiple of 16 bytes");
         }
         let bytes = bytes.map(|bytes| bytes.scaled(count));
         let filled = self.filled(instruction, bytes.as_ref(), state)?;
@@ -177,7 +177,7 @@ impl Walker<'_, '_, '_> {
             return Ok(());
         }
         let reason = format!("the warp has {held} registers per thread here, so this is undefined");
-        self.refuse(instruction, &reason)
+        self.misused(instruction, &reason)
     }
 
     pub fn tensor(
@@ -227,7 +227,7 @@ impl Walker<'_, '_, '_> {
             && ![32, 64, 128, 256, 512].contains(&number)
         {
             let reason = "columns of tensor memory come as 32, 64, 128, 256 or 512";
-            return Err(self.obstacle(instruction, reason));
+            return Err(self.obstacle(instruction, reason).misused());
         }
         Ok(columns)
     }

@@ -164,7 +164,7 @@ impl Walker<'_, '_, '_> {
     fn countable(&self, instruction: &Instruction<'_>, bytes: &Sum) -> Done {
         match bytes.as_constant() {
             Some(bytes) if !(0..=MOST_PENDING).contains(&bytes) => {
-                self.refuse(instruction, "an mbarrier counts up to 2^20 - 1 bytes")
+                self.misused(instruction, "an mbarrier counts up to 2^20 - 1 bytes")
             }
             _ => Ok(()),
         }
@@ -174,9 +174,14 @@ impl Walker<'_, '_, '_> {
         Err(self.obstacle(instruction, why))
     }
 
+    /// Refuses what the hardware does not take, or nobody can say what it does.
+    pub fn misused(&self, instruction: &Instruction<'_>, why: &str) -> Done {
+        Err(self.obstacle(instruction, why).misused())
+    }
+
     /// Refuses what lanes or warps that have to be here are missing for.
     pub fn undefined(&self, instruction: &Instruction<'_>, why: &str) -> Done {
-        let mut obstacle = self.obstacle(instruction, why);
+        let mut obstacle = self.obstacle(instruction, why).misused();
         obstacle.rule = Some(Rule::Together);
         Err(obstacle)
     }
@@ -301,7 +306,7 @@ impl Walker<'_, '_, '_> {
                     instruction,
                     "only some lanes of the warp come to this barrier, which is `.aligned`: that is undefined",
                 ),
-                _ => self.refuse(instruction, "only some lanes of the warp are here"),
+                _ => self.misused(instruction, "only some lanes of the warp are here"),
             };
         }
         state.apart = None;
@@ -311,7 +316,7 @@ impl Walker<'_, '_, '_> {
     /// Refuses where lanes that did not wait may be ahead of those that did.
     fn ordered(&self, instruction: &Instruction<'_>, lanes: u32, state: &State) -> Done {
         match state.apart {
-            Some(waited) if lanes & !waited != 0 => self.refuse(
+            Some(waited) if lanes & !waited != 0 => self.misused(
                 instruction,
                 "some lanes of the warp waited before, and the others may come here ahead of them: a \
                  `bar.warp.sync` is missing",
@@ -360,7 +365,7 @@ impl Walker<'_, '_, '_> {
         let barrier = self.uniform(instruction, address, &mut seen)?;
         match kind {
             "init" if count > 1 => {
-                return self.refuse(instruction, "several lanes initialise one mbarrier");
+                return self.misused(instruction, "several lanes initialise one mbarrier");
             }
             "init" => {
                 let expected = self.uniform(instruction, after, &mut seen)?;
@@ -368,18 +373,18 @@ impl Walker<'_, '_, '_> {
                     return self.refuse(instruction, "the count is not a constant");
                 };
                 if !(1..=MOST_PENDING).contains(&expected) {
-                    return self.refuse(instruction, "an mbarrier counts 1 to 2^20 - 1 arrivals");
+                    return self.misused(instruction, "an mbarrier counts 1 to 2^20 - 1 arrivals");
                 }
                 let misplaced = |a: &Sum| a.constant.rem_euclid(MBARRIER_BYTES) != 0;
                 if barrier.minus(&Sum::of(barrier.constant)).single().is_some()
                     && misplaced(&barrier)
                 {
-                    return self.refuse(instruction, "an mbarrier lies at a multiple of 8 bytes");
+                    return self.misused(instruction, "an mbarrier lies at a multiple of 8 bytes");
                 }
                 self.push(out, instruction, Action::Init(barrier, expected));
             }
             "inval" if count > 1 => {
-                return self.refuse(instruction, "several lanes invalidate one mbarrier");
+                return self.misused(instruction, "several lanes invalidate one mbarrier");
             }
             "inval" => self.push(out, instruction, Action::Inval(barrier)),
             "arrive" | "arrive_drop" => {
@@ -458,7 +463,7 @@ impl Walker<'_, '_, '_> {
                     let parity = self.uniform(instruction, after, &mut seen)?;
                     let (low, high) = state.facts.range(&parity);
                     if (low < 0 || high > 1) && !self.machine.guessing {
-                        return self.refuse(instruction, "the parity may be other than 0 and 1");
+                        return self.misused(instruction, "the parity may be other than 0 and 1");
                     }
                     Some(parity)
                 } else {
@@ -552,6 +557,7 @@ impl Walker<'_, '_, '_> {
         if low < 0 || high > 15 {
             let mut obstacle = self.obstacle(instruction, "the barrier may be other than 0 to 15");
             obstacle.rule = (low > 15).then_some(Rule::BarrierId);
+            obstacle.misuse = obstacle.rule.is_some();
             return Err(obstacle);
         }
         let given = integers.get(1).is_some();
@@ -570,6 +576,7 @@ impl Walker<'_, '_, '_> {
             let why = "the thread count is no known multiple of 32";
             let mut obstacle = self.obstacle(instruction, why);
             obstacle.rule = threads.as_constant().map(|_| Rule::BarrierCount);
+            obstacle.misuse = obstacle.rule.is_some();
             return Err(obstacle);
         }
         match kind {

@@ -136,10 +136,10 @@ impl Walker<'_, '_, '_> {
         }
         if self.endless(&blocks) {
             let reason = "nothing in this loop changes when it is left: it may never end";
-            return Err(Obstacle::new(at, reason));
+            return Err(Obstacle::new(at, reason).misused());
         }
         let Some(join) = self.behind_loop(header, &blocks) else {
-            return Err(Obstacle::new(at, "this loop may never end"));
+            return Err(Obstacle::new(at, "this loop may never end").misused());
         };
         let between = self.flow.between(header, join);
         if self.touching(&between) {

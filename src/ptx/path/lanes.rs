@@ -183,7 +183,7 @@ impl<'m> Walker<'_, 'm, '_> {
             return self.refuse(instruction, "which lanes it waits for is not known");
         };
         if !complete(&masks, lanes, state) {
-            return self.refuse(instruction, INCOMPLETE);
+            return self.misused(instruction, INCOMPLETE);
         }
         if lanes == state.whole && masks.iter().all(|m| *m == 0xffff_ffff) {
             state.apart = None;

@@ -546,6 +546,7 @@ impl<'m> Walker<'_, 'm, '_> {
                             Value::Lost(loss) => Some(loss.at),
                             _ => None,
                         },
+                        misuse: false,
                         rule: None,
                     });
                 }

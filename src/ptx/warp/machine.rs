@@ -695,24 +695,28 @@ impl Machine<'_, '_> {
                 at,
                 reason: self.because(operand, &loss),
                 from: Some(loss.at),
+                misuse: false,
                 rule: None,
             }),
             Value::Groups(from, _) => Err(Obstacle {
                 at,
                 reason: "it differs between the lanes of a warp".to_owned(),
                 from: Some(from),
+                misuse: false,
                 rule: None,
             }),
             Value::Token(_) => Err(Obstacle {
                 at,
                 reason: "a phase token stands where an integer is needed".to_owned(),
                 from: None,
+                misuse: false,
                 rule: None,
             }),
             Value::Same(_) | Value::Mask(_) | Value::Parted(_) => Err(Obstacle {
                 at,
                 reason: "a predicate stands where an integer is needed".to_owned(),
                 from: None,
+                misuse: false,
                 rule: None,
             }),
         }

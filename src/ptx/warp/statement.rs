@@ -17,6 +17,8 @@ pub struct Obstacle {
     pub reason: String,
     /// The byte where the instruction begins that is at the bottom of it.
     pub from: Option<usize>,
+    /// Whether the kernel does what is undefined, or may: however it is recovered, nothing can be said of it.
+    pub misuse: bool,
     /// The rule that it breaks, where the hardware has no such thing.
     pub(in crate::ptx) rule: Option<Rule>,
 }
@@ -58,8 +60,15 @@ impl Obstacle {
             at,
             reason: reason.into(),
             from: None,
+            misuse: false,
             rule: None,
         }
+    }
+
+    /// The same, where the kernel does what is undefined.
+    pub(in crate::ptx) fn misused(mut self) -> Obstacle {
+        self.misuse = true;
+        self
     }
 
     /// The instruction, the reason, and the instruction at the bottom of it, as a lowercase

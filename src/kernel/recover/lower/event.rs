@@ -23,8 +23,27 @@ use crate::recover::tree::Statement;
 const INITIALISED_TOGETHER: &str =
     "lanes of a warp that initialise one mbarrier at once initialise it once";
 
+/// The most arrivals, and bytes, that an mbarrier counts. Source: PTX ISA, "Contents of the mbarrier object".
+const MOST_PENDING: i128 = (1 << 20) - 1;
+
+/// The numbers of columns in which tensor memory is allocated. Source: PTX ISA, "tcgen05.alloc".
+const COLUMNS: [i128; 5] = [32, 64, 128, 256, 512];
+
+/// How many registers `setmaxnreg` may ask for, in steps of 8. Source: PTX ISA, "setmaxnreg".
+const REGISTERS: std::ops::RangeInclusive<i128> = 24..=256;
+
 /// What a response of cluster launch control writes. Source: PTX ISA, "clusterlaunchcontrol.try_cancel".
 const RESPONSE_BYTES: i128 = 16;
+
+/// Refuses more bytes than an mbarrier counts.
+fn countable(bytes: &Number, location: &Location) -> Result<()> {
+    match bytes.as_constant() {
+        Some(bytes) if !(0..=MOST_PENDING).contains(&bytes) => {
+            refuse("an mbarrier counts up to 2^20 - 1 bytes", location)
+        }
+        _ => Ok(()),
+    }
+}
 
 impl Lowerer<'_> {
     /// Up to which of the events that follow one depends on the same choice.
@@ -156,10 +175,18 @@ impl Lowerer<'_> {
                         location,
                     );
                 };
+                if !(1..=MOST_PENDING).contains(&count) {
+                    return refuse("an mbarrier counts 1 to 2^20 - 1 arrivals", location);
+                }
                 push(Action::Init { object, count });
             }
-            // Nothing waits at an mbarrier that is no longer valid, or the kernel is undefined.
-            EventKind::Invalidate { .. } => {}
+            EventKind::Invalidate { object } => {
+                if event.lanes > 1 {
+                    return refuse("several lanes invalidate one mbarrier", location);
+                }
+                let object = self.object(*object, location)?;
+                push(Action::Invalidate { object });
+            }
             EventKind::Arrive {
                 object,
                 count,
@@ -174,6 +201,7 @@ impl Lowerer<'_> {
                     None => push(Action::Arrive { object, count }),
                     Some(bytes) => {
                         let bytes = self.operand(*bytes, location)?;
+                        countable(&bytes, location)?;
                         if event.lanes == 1 && count == Number::constant(1) {
                             push(Action::ArriveExpect { object, bytes });
                         } else {
@@ -192,6 +220,7 @@ impl Lowerer<'_> {
             EventKind::Expect { object, bytes } => {
                 let object = self.object(*object, location)?;
                 let bytes = self.operand(*bytes, location)?;
+                countable(&bytes, location)?;
                 let Some(bytes) = bytes.times(lanes) else {
                     return refuse("a number is too large", location);
                 };
@@ -292,6 +321,7 @@ impl Lowerer<'_> {
                     });
                 }
             }
+            EventKind::Multiply(_) => {}
             EventKind::Query => push(Action::Asked),
             EventKind::ClusterArrive => push(Action::ClusterArrive),
             EventKind::ClusterWait => push(Action::ClusterWait),
@@ -299,12 +329,27 @@ impl Lowerer<'_> {
                 let Some(count) = self.constant(*count) else {
                     return refuse("how many registers are asked for is not known", location);
                 };
+                if !REGISTERS.contains(&count) || count % 8 != 0 {
+                    return refuse(
+                        "`setmaxnreg` asks for 24 to 256 registers, in steps of 8",
+                        location,
+                    );
+                }
                 push(Action::SetMaxRegisters {
                     count,
                     increase: *increase,
                 });
             }
-            EventKind::TensorAllocate { .. } | EventKind::TensorDeallocate { .. } => {
+            EventKind::TensorAllocate { columns } | EventKind::TensorDeallocate { columns } => {
+                if !self
+                    .constant(*columns)
+                    .is_some_and(|columns| COLUMNS.contains(&columns))
+                {
+                    return refuse(
+                        "columns of tensor memory come as 32, 64, 128, 256 or 512",
+                        location,
+                    );
+                }
                 let assumption =
                     "tensor memory suffices: an allocation of it does not block".to_owned();
                 self.inputs.assumptions.insert(assumption);

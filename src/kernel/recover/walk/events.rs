@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Path;
+use super::Purpose;
 use super::Result;
 use super::Value;
 use super::Walker;
@@ -36,6 +37,9 @@ impl Walker<'_> {
         out: &mut Vec<Statement>,
         location: &Location,
     ) -> Result<()> {
+        if self.purpose == Purpose::Together {
+            self.come_together(synchronization, mask, path, out, location)?;
+        }
         match synchronization {
             Synchronization::BarrierSync {
                 barrier,
@@ -44,13 +48,14 @@ impl Walker<'_> {
                 ..
             } => {
                 self.whole(mask, path, "a barrier", location)?;
+                path.waited = None;
                 let operands: Vec<Operand> = std::iter::once(*barrier).chain(*threads).collect();
                 self.emit(&operands, mask, path, out, location, |terms| {
                     EventKind::BarrierSync {
                         barrier: terms[0],
                         threads: terms.get(1).copied(),
                     }
-                });
+                })?;
                 if let Some(
                     BarrierReduction::And { result, .. }
                     | BarrierReduction::Or { result, .. }
@@ -64,20 +69,23 @@ impl Walker<'_> {
                 barrier, threads, ..
             } => {
                 self.whole(mask, path, "a barrier", location)?;
+                path.waited = None;
                 self.emit(&[*barrier, *threads], mask, path, out, location, |terms| {
                     EventKind::BarrierArrive {
                         barrier: terms[0],
                         threads: terms[1],
                     }
-                });
+                })?;
             }
             Synchronization::ClusterArrive { .. } => {
                 self.whole(mask, path, "a barrier of the cluster", location)?;
-                self.emit(&[], mask, path, out, location, |_| EventKind::ClusterArrive);
+                path.waited = None;
+                self.emit(&[], mask, path, out, location, |_| EventKind::ClusterArrive)?;
             }
             Synchronization::ClusterWait { .. } => {
                 self.whole(mask, path, "a barrier of the cluster", location)?;
-                self.emit(&[], mask, path, out, location, |_| EventKind::ClusterWait);
+                path.waited = None;
+                self.emit(&[], mask, path, out, location, |_| EventKind::ClusterWait)?;
             }
             Synchronization::MbarrierInit { address, count } => {
                 self.emit(&[*address, *count], mask, path, out, location, |terms| {
@@ -85,12 +93,12 @@ impl Walker<'_> {
                         object: terms[0],
                         count: terms[1],
                     }
-                });
+                })?;
             }
             Synchronization::MbarrierInvalidate { address } => {
                 self.emit(&[*address], mask, path, out, location, |terms| {
                     EventKind::Invalidate { object: terms[0] }
-                });
+                })?;
             }
             Synchronization::MbarrierExpect { address, bytes, .. } => {
                 self.emit(&[*address, *bytes], mask, path, out, location, |terms| {
@@ -98,7 +106,7 @@ impl Walker<'_> {
                         object: terms[0],
                         bytes: terms[1],
                     }
-                });
+                })?;
             }
             Synchronization::MbarrierComplete { address, bytes, .. } => {
                 self.emit(&[*address, *bytes], mask, path, out, location, |terms| {
@@ -106,7 +114,7 @@ impl Walker<'_> {
                         object: terms[0],
                         bytes: terms[1],
                     }
-                });
+                })?;
             }
             Synchronization::MbarrierArrive {
                 address,
@@ -131,7 +139,7 @@ impl Walker<'_> {
                         count: terms[1],
                         expect: terms.get(2).copied(),
                     }
-                });
+                })?;
                 if let Some(token) = token {
                     self.lose(*token, mask, path);
                 }
@@ -157,7 +165,10 @@ impl Walker<'_> {
                         location,
                     );
                 };
-                let values = self.looked_at(*address, *parity, path);
+                if self.purpose == Purpose::Together {
+                    return Ok(());
+                }
+                let values = self.looked_at(*address, *parity, mask, path, location);
                 for ((object, parity), lanes) in self.groups(&values, mask) {
                     *self.events += 1;
                     out.push(Statement::Event(Event {
@@ -166,6 +177,7 @@ impl Walker<'_> {
                         location: location.clone(),
                     }));
                 }
+                path.waited = self.waited_by(mask, path);
             }
             Synchronization::MbarrierPending { result, .. }
             | Synchronization::Reduce { result, .. } => {
@@ -181,7 +193,7 @@ impl Walker<'_> {
                         object: terms[0],
                         no_increment,
                     }
-                });
+                })?;
             }
             Synchronization::BulkCopy {
                 bytes, completion, ..
@@ -196,6 +208,7 @@ impl Walker<'_> {
                         Expected::Bytes(bytes) => Some(*bytes),
                         Expected::TensorMap => None,
                     };
+                    self.whole_chunks(known, mask, path, location)?;
                     let operands: Vec<Operand> = std::iter::once(*address)
                         .chain(known)
                         .chain(*multicast)
@@ -209,7 +222,7 @@ impl Walker<'_> {
                             multicast: has_mask.then(|| terms[terms.len() - 1]),
                             pair,
                         }
-                    });
+                    })?;
                 }
             }
             Synchronization::StoreAsync { bytes, address, .. } => {
@@ -221,7 +234,7 @@ impl Walker<'_> {
                         multicast: None,
                         pair: false,
                     }
-                });
+                })?;
             }
             Synchronization::TensorCommit {
                 address, multicast, ..
@@ -232,18 +245,22 @@ impl Walker<'_> {
                         object: terms[0],
                         multicast: terms.get(1).copied(),
                     }
-                });
+                })?;
             }
-            Synchronization::TensorAllocate { columns, .. } => {
+            Synchronization::TensorAllocate { columns, pair, .. } => {
+                let ctas: u32 = self.place.cluster.iter().product();
+                if *pair && !ctas.is_multiple_of(2) {
+                    return refuse("a pair of CTAs needs a cluster of an even number", location);
+                }
                 self.whole(mask, path, "an allocation of tensor memory", location)?;
                 self.emit(&[*columns], mask, path, out, location, |terms| {
                     EventKind::TensorAllocate { columns: terms[0] }
-                });
+                })?;
             }
             Synchronization::TensorDeallocate { columns, .. } => {
                 self.emit(&[*columns], mask, path, out, location, |terms| {
                     EventKind::TensorDeallocate { columns: terms[0] }
-                });
+                })?;
             }
             Synchronization::ClusterLaunchTryCancel {
                 address, multicast, ..
@@ -257,14 +274,14 @@ impl Walker<'_> {
                         object: terms[0],
                         multicast,
                     }
-                });
+                })?;
             }
             Synchronization::ClusterLaunchQuery { result, .. } => {
                 self.whole(mask, path, "a response of cluster launch control", location)?;
                 *self.responses += 1;
                 let term = self.terms.atom(Atom::Response(*self.responses), 1);
                 self.set(*result, Value::Uniform(term), mask, path);
-                self.emit(&[], mask, path, out, location, |_| EventKind::Query);
+                self.emit(&[], mask, path, out, location, |_| EventKind::Query)?;
             }
             Synchronization::SetMaxRegisters { count, increase } => {
                 self.whole(mask, path, "setmaxnreg", location)?;
@@ -274,7 +291,7 @@ impl Walker<'_> {
                         count: terms[0],
                         increase,
                     }
-                });
+                })?;
             }
             Synchronization::Elect {
                 leader, elected, ..
@@ -337,15 +354,24 @@ impl Walker<'_> {
         Ok(())
     }
 
-    /// What a warp does as a whole needs all lanes that have not ended.
-    fn whole(&self, mask: u32, path: &Path, what: &str, location: &Location) -> Result<()> {
-        if mask | path.exited == self.full {
-            return Ok(());
+    /// Refuses bulk copies that certainly are of no multiple of 16 bytes.
+    fn whole_chunks(
+        &mut self,
+        bytes: Option<Operand>,
+        mask: u32,
+        path: &Path,
+        location: &Location,
+    ) -> Result<()> {
+        let Some(bytes) = bytes else { return Ok(()) };
+        let bytes = self.operand(bytes, 32, &path.state);
+        let parted = (0..32).any(|lane| {
+            let bytes = self.terms.value(lane_of(&bytes, lane));
+            mask >> lane & 1 == 1 && bytes.is_some_and(|bytes| bytes % 16 != 0)
+        });
+        if parted {
+            return refuse("bulk copies have a multiple of 16 bytes", location);
         }
-        refuse(
-            format!("a part of a warp comes to {what}, while other lanes go on: this is undefined"),
-            location,
-        )
+        Ok(())
     }
 
     fn lose(&mut self, register: RegisterId, mask: u32, path: &mut Path) {
@@ -362,7 +388,11 @@ impl Walker<'_> {
         out: &mut Vec<Statement>,
         location: &Location,
         kind: impl Fn(&[TermId]) -> EventKind,
-    ) {
+    ) -> Result<()> {
+        if self.purpose == Purpose::Together {
+            return Ok(());
+        }
+        self.in_order(mask, path, location)?;
         let values: Vec<Value> = operands
             .iter()
             .map(|operand| self.operand(*operand, 32, &path.state))
@@ -385,12 +415,28 @@ impl Walker<'_> {
                 location: location.clone(),
             }));
         }
+        Ok(())
     }
 
     /// The address and the parity bit that a wait looks at.
-    fn looked_at(&mut self, address: Operand, parity: Operand, path: &Path) -> (Value, Value) {
+    fn looked_at(
+        &mut self,
+        address: Operand,
+        parity: Operand,
+        mask: u32,
+        path: &Path,
+        location: &Location,
+    ) -> (Value, Value) {
         let object = self.operand(address, 32, &path.state);
         let parity = self.operand(parity, 32, &path.state);
+        for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
+            let term = lane_of(&parity, lane);
+            let above = self.terms.extract(&term, 1, 31);
+            let known = self.parities.iter().any(|(other, _)| *other == term);
+            if self.terms.value(above) != Some(0) && !known {
+                self.parities.push((term, location.clone()));
+            }
+        }
         let parity = self.each(&parity, |walker, term| {
             let bit = walker.terms.extract(&term, 0, 1);
             walker.terms.extend(&bit, 32, false)
@@ -423,7 +469,7 @@ impl Walker<'_> {
         path: &mut Path,
         location: &Location,
     ) -> Result<()> {
-        let values = self.looked_at(address, parity, path);
+        let values = self.looked_at(address, parity, mask, path, location);
         if let Some((passes, _)) = self.spinning {
             let groups = self.groups(&values, mask);
             if let Some((_, waits)) = &mut self.spinning {

@@ -10,6 +10,7 @@
 //! or is refused.
 
 mod events;
+mod lanes;
 mod once;
 
 use std::collections::BTreeMap;
@@ -49,6 +50,11 @@ use crate::recover::tree::Obstacle;
 use crate::recover::tree::Phi;
 use crate::recover::tree::Statement;
 use crate::recover::tree::Test;
+use crate::recover::tree::in_time;
+
+/// Why lanes that several others need may be missing.
+const MISSING: &str = "lanes take this branch differently, depending on the launch, and below it something is done by several \
+                       lanes together, some of which may be missing: that is undefined";
 
 /// Nesting of regions, and blocks walked, beyond which a kernel is given up.
 const MAX_DEPTH: u32 = 200;
@@ -88,6 +94,15 @@ type State = Vec<Option<Value>>;
 /// A test in a spin loop: the mbarrier, the parity, and where.
 type Look = (TermId, TermId, Location);
 
+/// What a walk is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// The events of the warp.
+    Events,
+    /// Which lanes carry out what several have to do together; no statement but multiplications comes of it.
+    Together,
+}
+
 /// Lanes on their way.
 #[derive(Debug, Clone)]
 struct Path {
@@ -97,6 +112,8 @@ struct Path {
     exited: u32,
     /// What has held since the beginning of the innermost loop's iteration.
     condition: TermId,
+    /// The lanes that have waited while others of the warp did not, until all lanes come together: the others may be ahead.
+    waited: Option<u32>,
 }
 
 struct Frame {
@@ -121,6 +138,10 @@ struct Walker<'a> {
     /// How many events there were, and whether a test spares a wait that comes behind others.
     events: &'a mut u64,
     looked_ahead: &'a mut bool,
+    over: Option<fn() -> bool>,
+    parities: &'a mut Vec<(TermId, Location)>,
+    trusts_memory: &'a mut bool,
+    purpose: Purpose,
     place: Place,
     full: u32,
     frames: Vec<Frame>,
@@ -138,6 +159,7 @@ pub fn walk(
     slice: &Slice,
     arena: &mut Arena,
     place: Place,
+    purpose: Purpose,
 ) -> Result<Vec<Statement>> {
     let truth = arena.terms.constant(1, 1);
     let mut walker = Walker {
@@ -152,6 +174,10 @@ pub fn walk(
         responses: &mut arena.responses,
         events: &mut arena.events,
         looked_ahead: &mut arena.looked_ahead,
+        over: arena.over,
+        parities: &mut arena.parities,
+        trusts_memory: &mut arena.trusts_memory,
+        purpose,
         place,
         full: place.lanes(),
         frames: Vec::new(),
@@ -163,6 +189,7 @@ pub fn walk(
         mask: walker.full,
         exited: 0,
         condition: truth,
+        waited: None,
     };
     let mut statements = Vec::new();
     if !kernel.blocks.is_empty() {
@@ -193,6 +220,9 @@ impl Walker<'_> {
         loop {
             let block = &self.kernel.blocks[at.0 as usize];
             self.blocks += 1;
+            if let Some(over) = self.over {
+                in_time(over)?;
+            }
             if depth > MAX_DEPTH || self.blocks > MAX_BLOCKS {
                 return refuse(
                     "the control flow is nested too deeply to be followed",
@@ -298,20 +328,26 @@ impl Walker<'_> {
                     location,
                 );
             }
-            if let Some((id, _)) = self.graph.headed_by(*block)
+            if self.purpose == Purpose::Events
+                && let Some((id, _)) = self.graph.headed_by(*block)
                 && let Some(location) = self.slice.memory_waits.get(&id)
             {
                 return refuse(
-                    "a loop goes on until memory changes, which is not followed",
+                    "a loop goes on until memory changes, which is not followed, or for ever",
                     location,
                 );
             }
         }
+        self.lose_all(blocks, path);
+        Ok(())
+    }
+
+    /// What blocks assign is unknown behind them.
+    fn lose_all(&mut self, blocks: &[BlockId], path: &mut Path) {
         for register in self.assigned(blocks) {
             let term = self.unknown(register);
             path.state[register.0 as usize] = Some(Value::Uniform(term));
         }
-        Ok(())
     }
 
     /// The registers that blocks assign, of those that matter.
@@ -379,7 +415,12 @@ impl Walker<'_> {
                             match self.terms.truth(lanes[lane]) {
                                 Some(true) => taken |= 1 << lane,
                                 Some(false) => {}
-                                None => return self.by_launch(at, path, &location),
+                                None => {
+                                    return match self.beside_the_ended(then, otherwise) {
+                                        Some(on) => Ok(Some((on, path))),
+                                        None => self.by_launch(at, path, &value, &location),
+                                    };
+                                }
                             }
                         }
                     }
@@ -391,7 +432,7 @@ impl Walker<'_> {
         let join = self.join(at);
         if let Some(term) = term {
             if self.is_opaque(term) && self.is_silent(at, join) {
-                return self.by_launch(at, path, &location);
+                return self.by_launch(at, path, &value, &location);
             }
             return self.choice(term, then, otherwise, join, path, out, depth, &location);
         }
@@ -464,18 +505,46 @@ impl Walker<'_> {
         &mut self,
         at: BlockId,
         mut path: Path,
+        condition: &Value,
         location: &Location,
     ) -> Result<Option<(BlockId, Path)>> {
         let join = self.join(at);
         if !self.is_silent(at, join) {
-            return refuse(
-                "lanes take a branch differently, depending on the launch or on memory",
-                location,
-            );
+            if self.purpose == Purpose::Events {
+                return refuse(
+                    "lanes take a branch differently, depending on the launch or on memory",
+                    location,
+                );
+            }
+            if !self.depends_on_memory(condition, path.mask) {
+                return refuse(MISSING, location);
+            }
+            *self.trusts_memory = true;
+            let blocks = self.graph.between(at, join);
+            self.lose_all(&blocks, &mut path);
+            return Ok(join.map(|join| (join, path)));
         }
         let blocks = self.graph.between(at, join);
         self.forget(&blocks, &mut path)?;
         Ok(join.map(|join| (join, path)))
+    }
+
+    /// Where lanes go on that do not end. Nobody waits for those that do, whichever they are.
+    fn beside_the_ended(&self, then: BlockId, otherwise: BlockId) -> Option<BlockId> {
+        if self.purpose == Purpose::Events {
+            return None;
+        }
+        let ended = [self.ends(then), self.ends(otherwise)];
+        match ended {
+            [true, false] => Some(otherwise),
+            [false, true] => Some(then),
+            _ => None,
+        }
+    }
+
+    /// Whether a condition of some lanes depends on what nothing is known of.
+    fn depends_on_memory(&self, condition: &Value, mask: u32) -> bool {
+        (0..32).any(|lane| mask >> lane & 1 == 1 && self.is_opaque(lane_of(condition, lane)))
     }
 
     /// Whether both sides of a branch come to `join` without events.
@@ -538,7 +607,9 @@ impl Walker<'_> {
             (one, two) => one.or(two),
         };
         // Lanes may take such a branch differently, so that both sides doing the same is not the same.
-        if self.is_opaque(term) && !(first.is_empty() && second.is_empty()) {
+        if self.purpose == Purpose::Together {
+            *self.trusts_memory |= self.is_opaque(term);
+        } else if self.is_opaque(term) && !(first.is_empty() && second.is_empty()) {
             return refuse(
                 "whether this is done depends on a value that is read from memory or not followed",
                 location,
@@ -575,7 +646,7 @@ impl Walker<'_> {
             },
             _ => (None, &first, &second),
         };
-        if let Some(test) = test {
+        if let Some(test) = test.filter(|_| self.purpose == Purpose::Events) {
             let Test {
                 object,
                 parity,
@@ -629,6 +700,7 @@ impl Walker<'_> {
         let mut path = two;
         path.mask |= one.mask;
         path.exited |= one.exited;
+        path.waited = both(path.waited, one.waited);
         for (register, (a, b)) in one.state.into_iter().zip(&mut path.state).enumerate() {
             if a == *b {
                 continue;
@@ -682,6 +754,7 @@ impl Walker<'_> {
         }
         path.mask |= two.mask;
         path.exited |= two.exited;
+        path.waited = both(path.waited, two.waited);
         path
     }
 
@@ -720,16 +793,18 @@ impl Walker<'_> {
             .filter(|operation| is_event(operation))
             .peekable();
         let follow = self.graph.follow(natural);
-        if events.peek().is_none() {
+        let mut inside = natural.blocks.iter();
+        if !inside.any(|block| self.slice.events[block.0 as usize]) {
             self.forget(&natural.blocks, &mut path)?;
             return Ok(follow.map(|follow| (follow, path)));
         }
-        let spins = events.all(|operation| {
-            matches!(
-                operation.kind,
-                OperationKind::Synchronization(Synchronization::MbarrierTest { .. })
-            )
-        });
+        let spins = events.peek().is_some()
+            && events.all(|operation| {
+                matches!(
+                    operation.kind,
+                    OperationKind::Synchronization(Synchronization::MbarrierTest { .. })
+                )
+            });
         if spins && self.spinning.is_none() {
             let Some(follow) = follow else {
                 return refuse("a loop of tests of an mbarrier never ends", location);
@@ -804,6 +879,7 @@ impl Walker<'_> {
                 // One test decides, whichever lanes look.
                 let mut waits = waits;
                 waits.dedup_by(|a, b| a.0 == b.0 && a.1 == b.1);
+                waits.retain(|_| self.purpose == Purpose::Events);
                 for (object, parity, location) in waits {
                     *self.events += 1;
                     out.push(Statement::Event(Event {
@@ -812,6 +888,8 @@ impl Walker<'_> {
                         location,
                     }));
                 }
+                let mut left = left;
+                left.waited = self.waited_by(left.mask, &left);
                 return Ok(left);
             }
             start = joined;
@@ -889,11 +967,13 @@ impl Walker<'_> {
         // Registers that turn out to keep their value, and those that differ between lanes.
         let mut kept: BTreeSet<RegisterId> = BTreeSet::new();
         let mut by_lane: BTreeSet<RegisterId> = BTreeSet::new();
+        let mut waited = path.waited;
         for _ in 0..12 {
             let id = *self.loops;
             *self.loops += 1;
             let mut start = path.clone();
             start.condition = self.terms.constant(1, 1);
+            start.waited = waited;
             let mut phis: BTreeMap<RegisterId, Vec<u32>> = BTreeMap::new();
             for register in &assigned {
                 let Some(first) = path.state[register.0 as usize].clone() else {
@@ -956,7 +1036,9 @@ impl Walker<'_> {
                     None => refuse("a loop is never repeated", location),
                 };
             };
-            let mut again = false;
+            let ahead = both(waited, end.waited);
+            let mut again = ahead != waited;
+            waited = ahead;
             for (register, numbers) in &phis {
                 let Some(value) = end.state[register.0 as usize].clone() else {
                     continue;
@@ -1068,6 +1150,7 @@ impl Walker<'_> {
             .iter()
             .zip(&slice.operations[at.0 as usize])
         {
+            self.meet(operation, path);
             if !relevant {
                 continue;
             }
@@ -1108,6 +1191,8 @@ impl Walker<'_> {
                 Some(true) => self.execute(operation, mask, path, out)?,
                 None => {
                     let events = *self.events;
+                    *self.trusts_memory |=
+                        self.purpose == Purpose::Together && self.is_opaque(term);
                     let mut other = path.clone();
                     let mut inner = Vec::new();
                     self.execute(operation, mask, &mut other, &mut inner)?;
@@ -1499,6 +1584,14 @@ fn may_block(statement: &Statement) -> bool {
         } => then.iter().chain(otherwise).any(may_block),
         Statement::Loop { body, .. } => body.iter().any(may_block),
         Statement::Break | Statement::Return => false,
+    }
+}
+
+/// The lanes that have waited on both of two ways, where some have not.
+fn both(one: Option<u32>, two: Option<u32>) -> Option<u32> {
+    match (one, two) {
+        (Some(one), Some(two)) => Some(one & two),
+        (one, two) => one.or(two),
     }
 }
 

@@ -12,6 +12,7 @@ use warplock::protocol::Expectation;
 use warplock::protocol::Property;
 use warplock::protocol::Protocol;
 use warplock::ptx::Lifted;
+use warplock::ptx::Recovery;
 use warplock::report::Finding;
 use warplock::report::Word;
 use warplock::report::expect;
@@ -83,6 +84,7 @@ pub fn file(order: &Order, number: usize, input: &Input, results: &dyn Fn(Outcom
         kernel: None,
         exact: true,
         launches: &[],
+        recovery: None,
         launched: &[],
         lints: None,
         results,
@@ -141,6 +143,8 @@ struct Work<'a> {
     exact: bool,
     /// Launches that were run, see [`Lifted::launches`].
     launches: &'a [(String, BTreeMap<String, i64>)],
+    /// From what the protocol was recovered, if it was.
+    recovery: Option<&'a Recovery>,
     /// What is taken from beside the file about the launch.
     launched: &'a [String],
     /// What the lints find in the kernel, if it is one; said with what is not proved.
@@ -256,6 +260,7 @@ impl Work<'_> {
                     kernel: Some((file, entry.source(), &lifted.lines)),
                     exact: lifted.exact,
                     launches: &lifted.launches,
+                    recovery: Some(&lifted.recovery),
                     ..*self
                 };
                 return work.protocol(lifted.text.as_bytes(), wanted);
@@ -413,6 +418,16 @@ impl Work<'_> {
         finding.expectation = expected
             .map(|(protocol, expectation)| expect::compare(protocol, expectation, &finding));
         finding.assumptions.extend_from_slice(self.launched);
+        finding.recovery = self.recovery.map(Recovery::name);
+        if let Some(Recovery::Graph {
+            instead: Some(reason),
+        }) = self.recovery
+        {
+            let note = format!(
+                "recovered from the control-flow graph, as the instructions cannot be followed: {reason}"
+            );
+            finding.notes.push(note);
+        }
         if let Some(note) = self.note {
             finding.notes.extend(kernels::found_in_source(&finding));
             finding.notes.push(note.to_owned());

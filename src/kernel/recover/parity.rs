@@ -1,0 +1,70 @@
+//! Whether the parities of waits are 0 or 1, which is all that `mbarrier.try_wait.parity` takes.
+//!
+//! What a loop carries is 0 or 1 if it is so before the first round and each round keeps it.
+//!
+//! Source: PTX ISA, "mbarrier.test_wait, mbarrier.try_wait".
+
+use std::collections::BTreeSet;
+
+use crate::meaning::Binary;
+use crate::recover::term::Atom;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+use crate::recover::tree::Arena;
+use crate::recover::tree::Obstacle;
+
+/// Refuses waits for what may be another number.
+pub fn check(arena: &Arena) -> Result<(), Obstacle> {
+    for (parity, location) in &arena.parities {
+        if !is_bit(arena, *parity, &mut BTreeSet::new()) {
+            return Err(Obstacle {
+                reason: "the parity may be other than 0 and 1".to_owned(),
+                location: location.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Whether a term is 0 or 1, if those that are looked at already are.
+fn is_bit(arena: &Arena, term: TermId, seen: &mut BTreeSet<TermId>) -> bool {
+    let terms = &arena.terms;
+    if terms.width_of(term) <= 1 || !seen.insert(term) {
+        return true;
+    }
+    match terms.node(term) {
+        Node::Constant(bits) => *bits <= 1,
+        Node::Atom(Atom::Phi(phi)) => {
+            let phi = &arena.phis[*phi as usize];
+            is_bit(arena, phi.first, seen) && is_bit(arena, phi.next, seen)
+        }
+        Node::Binary(Binary::And, a, b) => {
+            let before = seen.clone();
+            is_bit(arena, *a, seen) || {
+                // What was supposed on the way to a failure is not known.
+                *seen = before;
+                is_bit(arena, *b, seen)
+            }
+        }
+        Node::Binary(Binary::RemainderUnsigned, _, by) => {
+            terms.value(*by).is_some_and(|by| by == 1 || by == 2)
+        }
+        Node::Binary(Binary::Or | Binary::Xor, a, b) | Node::Select(_, a, b) => {
+            is_bit(arena, *a, seen) && is_bit(arena, *b, seen)
+        }
+        Node::Extend {
+            term: inner,
+            signed: false,
+        } => is_bit(arena, *inner, seen),
+        // `1 - p`.
+        Node::Sum { constant: 1, parts } => match parts.as_slice() {
+            [(part, factor)] => {
+                let width = terms.width_of(term);
+                let minus_one = u128::MAX >> (128 - u32::from(width.clamp(1, 128)));
+                *factor == minus_one && is_bit(arena, *part, seen)
+            }
+            _ => false,
+        },
+        _ => false,
+    }
+}

@@ -1,0 +1,135 @@
+//! Whether the lanes that carry something out together are all there.
+
+use super::Path;
+use super::Result;
+use super::Walker;
+use super::both;
+use super::lane_of;
+use super::refuse;
+use crate::ir::Location;
+use crate::ir::Operand;
+use crate::ir::Operation;
+use crate::ir::OperationKind;
+use crate::ir::Synchronization;
+use crate::recover::slice::mask_of;
+use crate::recover::tree::Event;
+use crate::recover::tree::EventKind;
+use crate::recover::tree::Statement;
+
+impl Walker<'_> {
+    /// What a warp does as a whole needs all lanes that have not ended.
+    pub(super) fn whole(
+        &self,
+        mask: u32,
+        path: &Path,
+        what: &str,
+        location: &Location,
+    ) -> Result<()> {
+        if mask | path.exited == self.full {
+            return Ok(());
+        }
+        refuse(
+            format!("a part of a warp comes to {what}, while other lanes go on: this is undefined"),
+            location,
+        )
+    }
+
+    /// The lanes that have waited when these do, if others have not.
+    pub(super) fn waited_by(&self, mask: u32, path: &Path) -> Option<u32> {
+        if mask | path.exited == self.full {
+            return path.waited;
+        }
+        both(path.waited, Some(mask))
+    }
+
+    /// Notes where all lanes of the warp come together: none is ahead any longer.
+    pub(super) fn meet(&self, operation: &Operation, path: &mut Path) {
+        let OperationKind::Synchronization(synchronization) = &operation.kind else {
+            return;
+        };
+        let all = match mask_of(synchronization) {
+            Some(Operand::Constant(lanes)) => {
+                u32::try_from(lanes).is_ok_and(|lanes| self.full & !(lanes | path.exited) == 0)
+            }
+            _ => false,
+        };
+        if all && operation.guard.is_none() && path.mask | path.exited == self.full {
+            path.waited = None;
+        }
+    }
+
+    /// Refuses what lanes do that may be ahead of those that have waited.
+    pub(super) fn in_order(&self, mask: u32, path: &Path, location: &Location) -> Result<()> {
+        match path.waited {
+            Some(waited) if mask & !waited != 0 => refuse(
+                "some lanes of the warp have waited, and others may come here ahead of them: a `bar.warp.sync` is missing",
+                location,
+            ),
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses an operation of several lanes for which some are missing. Lanes that have ended are not waited for.
+    ///
+    /// Source: PTX ISA, "shfl.sync", "vote.sync", "bar.warp.sync", "wgmma.mma_async", "tcgen05.alloc".
+    pub(super) fn come_together(
+        &mut self,
+        synchronization: &Synchronization,
+        mask: u32,
+        path: &Path,
+        out: &mut Vec<Statement>,
+        location: &Location,
+    ) -> Result<()> {
+        if let Some(named) = mask_of(synchronization) {
+            let named = self.operand(named, 32, &path.state);
+            let mut masks = [None; 32];
+            for (lane, slot) in masks.iter_mut().enumerate() {
+                if mask >> lane & 1 == 1 {
+                    let bits = self.terms.value(lane_of(&named, lane));
+                    let Some(bits) = bits.and_then(|bits| u32::try_from(bits).ok()) else {
+                        *self.trusts_memory = true;
+                        return Ok(());
+                    };
+                    *slot = Some(bits);
+                }
+            }
+            if !complete(&masks, self.full & !path.exited) {
+                return refuse(
+                    "a lane is not in its own mask, or lanes of the mask are not here: this is undefined",
+                    location,
+                );
+            }
+            return Ok(());
+        }
+        if synchronization.is_for_all_lanes() {
+            self.whole(mask, path, "what all its lanes do together", location)?;
+        }
+        if synchronization.is_multiplication() {
+            if mask != u32::MAX {
+                return refuse(
+                    "all 128 threads of a warpgroup have to carry this out, and some of them do not: this is undefined",
+                    location,
+                );
+            }
+            out.push(Statement::Event(Event {
+                kind: EventKind::Multiply(synchronization.clone()),
+                lanes: mask.count_ones(),
+                location: location.clone(),
+            }));
+        }
+        Ok(())
+    }
+}
+
+/// Whether every lane that is here is in its own mask, and all lanes of a mask that have not ended are here with the same one.
+fn complete(masks: &[Option<u32>; 32], alive: u32) -> bool {
+    let here = masks.iter().enumerate();
+    here.filter_map(|(lane, mask)| Some((lane, (*mask)?)))
+        .all(|(lane, mask)| {
+            let all = (0..32).all(|other| {
+                let wanted = mask & alive & 1 << other != 0;
+                !wanted || masks[other] == Some(mask)
+            });
+            all && mask >> lane & 1 == 1
+        })
+}
