@@ -38,6 +38,7 @@ use crate::protocol::ParamId;
 use crate::protocol::PatternId;
 use crate::protocol::Protocol;
 use crate::protocol::VarId;
+use crate::trusted::expression::chosen;
 
 /// What the bound names stand for.
 pub type Env = HashMap<VarId, Term>;
@@ -178,8 +179,8 @@ impl<'p> Translator<'p> {
                         self.note_quotient(&a, &b);
                         term::apply("mod", &[a, b])
                     }
-                    BinaryOp::Min => term::ite(&term::le(&a, &b), &a, &b),
-                    BinaryOp::Max => term::ite(&term::le(&a, &b), &b, &a),
+                    BinaryOp::Min => chosen(&a, &b, [&a, &b])?,
+                    BinaryOp::Max => chosen(&a, &b, [&b, &a])?,
                     BinaryOp::Xor => term::ite(&term::eq(&a, &b), &term::int(0), &term::int(1)),
                     BinaryOp::Eq => term::eq(&a, &b),
                     BinaryOp::Ne => term::not(term::eq(&a, &b)),

@@ -160,7 +160,11 @@ impl Names {
 }
 
 /// The first of two where `a <= b`, and the second otherwise. Each occurs twice, so terms double with every level.
-fn chosen(a: &Term, b: &Term, [first, second]: [&Term; 2]) -> Result<Term, Unsupported> {
+///
+/// # Errors
+///
+/// A term that is too large.
+pub fn chosen(a: &Term, b: &Term, [first, second]: [&Term; 2]) -> Result<Term, Unsupported> {
     let chosen = term::ite(&term::le(a, b), first, second);
     match chosen.length() > LONGEST {
         true => Err(Unsupported::whole("an expression that is too large")),

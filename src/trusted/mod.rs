@@ -97,7 +97,7 @@
 mod acts;
 pub mod certificate;
 pub mod exact;
-mod expression;
+pub(crate) mod expression;
 mod member;
 pub mod obligation;
 mod progress;

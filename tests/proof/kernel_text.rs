@@ -5,6 +5,10 @@ use crate::support::kernel_rows::Kernel;
 use crate::support::kernel_rows::found;
 use crate::support::kernel_rows::once;
 use crate::support::kernel_rows::with_more;
+use std::time::Duration;
+use warplock::certificate::cut::artefact::Shows;
+use warplock::proof;
+use warplock::proof::Layer;
 use warplock::protocol;
 use warplock::protocol::Stmt;
 use warplock::protocol::StmtKind;
@@ -101,6 +105,18 @@ fn a_term_that_doubles_with_every_level_is_refused() {
         deep(40)
     );
     Kernel::new(UNIT, found(UNIT)).texts(&table).check();
+}
+
+#[test]
+fn the_cut_rule_refuses_it_as_well() {
+    let source = UNIT.replace("s >= 1", &format!("s >= {}", deep(40)));
+    let protocol = text::load(source.as_bytes()).unwrap();
+    let (layer, limit) = (Layer::Cuts(Shows::Nothing), Duration::from_secs(10));
+    let guess = proof::search(&protocol, layer, limit, None, &|_| {});
+    assert!(
+        format!("{guess:?}").contains("an expression that is too large"),
+        "{guess:?}"
+    );
 }
 
 #[test]
