@@ -38,6 +38,7 @@ use crate::meaning::result_width;
 use crate::recover::graph::Graph;
 use crate::recover::slice::Slice;
 use crate::recover::slice::is_event;
+use crate::recover::slice::ties_lanes;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -758,11 +759,14 @@ impl Walker<'_> {
         path
     }
 
-    /// Whether a block does nothing but end the thread.
+    /// Whether a block does nothing but end the thread: nothing that matters, and nothing before which it may wait.
     fn ends(&self, mut at: BlockId) -> bool {
         for _ in 0..8 {
             let block = &self.kernel.blocks[at.0 as usize];
-            if self.slice.operations[at.0 as usize].contains(&true) {
+            let waits = |operation: &Operation| is_event(operation) || ties_lanes(operation);
+            if self.slice.operations[at.0 as usize].contains(&true)
+                || self.purpose == Purpose::Together && block.operations.iter().any(waits)
+            {
                 return false;
             }
             match block.end {
