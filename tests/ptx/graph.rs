@@ -365,3 +365,19 @@ fn the_graph_is_tried_where_the_path_does_not_follow() {
     --- stderr
     ");
 }
+
+/// What nobody follows leaves the inner loop either to the end or to the next round: how often the barrier is passed is not
+/// known.
+#[test]
+fn a_loop_that_is_left_to_two_places() {
+    let code = "mov.u32 %r3, 0;\nLOOP:\nbar.sync 1, 64;\nmov.f32 %f1, 0f00000000;\nIN:\nadd.f32 %f1, %f1, 0f3F800000;\n\
+                setp.gt.f32 %p2, %f1, 0f42C80000;\n@%p2 bra SKIP;\nsetp.lt.f32 %p2, %f1, 0f42C80000;\n@%p2 bra IN;\n\
+                setp.eq.u32 %p3, %r3, %r2;\n@%p3 bra OUT;\nSKIP:\nadd.u32 %r3, %r3, 1;\nsetp.lt.u32 %p4, %r3, %r2;\n\
+                @%p4 bra LOOP;\nOUT:";
+    let said = verdict(64, code);
+    assert!(said.starts_with("UNKNOWN line "), "{said}");
+    assert!(
+        said.ends_with("what is not followed decides about synchronization"),
+        "{said}"
+    );
+}

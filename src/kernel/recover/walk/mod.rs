@@ -799,7 +799,9 @@ impl Walker<'_> {
         let follow = self.graph.follow(natural);
         let mut inside = natural.blocks.iter();
         if !inside.any(|block| self.slice.events[block.0 as usize]) {
-            self.forget(&natural.blocks, &mut path)?;
+            // Ways out may come to several places before they meet.
+            let blocks = self.graph.between(natural.header, follow);
+            self.forget(&blocks, &mut path)?;
             return Ok(follow.map(|follow| (follow, path)));
         }
         let spins = events.peek().is_some()
@@ -938,6 +940,12 @@ impl Walker<'_> {
         let Some(mut frame) = frame else {
             return refuse("a loop of tests of an mbarrier is not understood", location);
         };
+        if ignored.iter().any(acts) {
+            return refuse(
+                "a loop of tests of an mbarrier is left in several places, and something is done behind one of them",
+                location,
+            );
+        }
         if frame.breaks.len() > 1 || frame.continues.len() > 1 {
             return refuse(
                 "a loop of tests of an mbarrier is left in several places",
@@ -1587,6 +1595,18 @@ fn may_block(statement: &Statement) -> bool {
             then, otherwise, ..
         } => then.iter().chain(otherwise).any(may_block),
         Statement::Loop { body, .. } => body.iter().any(may_block),
+        Statement::Break | Statement::Return => false,
+    }
+}
+
+/// Whether something is done in a statement.
+fn acts(statement: &Statement) -> bool {
+    match statement {
+        Statement::Event(_) => true,
+        Statement::If {
+            then, otherwise, ..
+        } => then.iter().chain(otherwise).any(acts),
+        Statement::Loop { body, .. } => body.iter().any(acts),
         Statement::Break | Statement::Return => false,
     }
 }
