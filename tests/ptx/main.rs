@@ -10,6 +10,7 @@ mod data;
 mod errors;
 mod frameworks;
 mod graph;
+mod graph_misuse;
 mod grids;
 mod hand_written;
 mod instructions;

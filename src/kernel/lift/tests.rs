@@ -127,7 +127,7 @@ fn a_loop_that_waits_for_memory_is_refused() {
 ";
     assert_eq!(
         text(kernel),
-        "line 5: a loop goes on until memory changes, which is not followed"
+        "line 5: a loop goes on until memory changes, which is not followed, or for ever"
     );
 }
 

@@ -49,7 +49,9 @@ impl Walker<'_> {
         };
         let all = match mask_of(synchronization) {
             Some(Operand::Constant(lanes)) => {
-                u32::try_from(lanes).is_ok_and(|lanes| self.full & !(lanes | path.exited) == 0)
+                // A mask of 32 bits, as `-1` is written.
+                let lanes = u32::try_from(lanes & 0xffff_ffff).unwrap_or(0);
+                self.full & !(lanes | path.exited) == 0
             }
             _ => false,
         };
@@ -87,6 +89,9 @@ impl Walker<'_> {
                 if mask >> lane & 1 == 1 {
                     let bits = self.terms.value(lane_of(&named, lane));
                     let Some(bits) = bits.and_then(|bits| u32::try_from(bits).ok()) else {
+                        if matches!(synchronization, Synchronization::WarpSync { .. }) {
+                            return refuse("which lanes it waits for is not known", location);
+                        }
                         *self.trusts_memory = true;
                         return Ok(());
                     };

@@ -38,6 +38,7 @@ use crate::meaning::result_width;
 use crate::recover::graph::Graph;
 use crate::recover::slice::Slice;
 use crate::recover::slice::is_event;
+use crate::recover::slice::ties_lanes;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -758,11 +759,14 @@ impl Walker<'_> {
         path
     }
 
-    /// Whether a block does nothing but end the thread.
+    /// Whether a block does nothing but end the thread: nothing that matters, and nothing before which it may wait.
     fn ends(&self, mut at: BlockId) -> bool {
         for _ in 0..8 {
             let block = &self.kernel.blocks[at.0 as usize];
-            if self.slice.operations[at.0 as usize].contains(&true) {
+            let waits = |operation: &Operation| is_event(operation) || ties_lanes(operation);
+            if self.slice.operations[at.0 as usize].contains(&true)
+                || self.purpose == Purpose::Together && block.operations.iter().any(waits)
+            {
                 return false;
             }
             match block.end {
@@ -795,7 +799,9 @@ impl Walker<'_> {
         let follow = self.graph.follow(natural);
         let mut inside = natural.blocks.iter();
         if !inside.any(|block| self.slice.events[block.0 as usize]) {
-            self.forget(&natural.blocks, &mut path)?;
+            // Ways out may come to several places before they meet.
+            let blocks = self.graph.between(natural.header, follow);
+            self.forget(&blocks, &mut path)?;
             return Ok(follow.map(|follow| (follow, path)));
         }
         let spins = events.peek().is_some()
@@ -934,6 +940,12 @@ impl Walker<'_> {
         let Some(mut frame) = frame else {
             return refuse("a loop of tests of an mbarrier is not understood", location);
         };
+        if ignored.iter().any(acts) {
+            return refuse(
+                "a loop of tests of an mbarrier is left in several places, and something is done behind one of them",
+                location,
+            );
+        }
         if frame.breaks.len() > 1 || frame.continues.len() > 1 {
             return refuse(
                 "a loop of tests of an mbarrier is left in several places",
@@ -1583,6 +1595,18 @@ fn may_block(statement: &Statement) -> bool {
             then, otherwise, ..
         } => then.iter().chain(otherwise).any(may_block),
         Statement::Loop { body, .. } => body.iter().any(may_block),
+        Statement::Break | Statement::Return => false,
+    }
+}
+
+/// Whether something is done in a statement.
+fn acts(statement: &Statement) -> bool {
+    match statement {
+        Statement::Event(_) => true,
+        Statement::If {
+            then, otherwise, ..
+        } => then.iter().chain(otherwise).any(acts),
+        Statement::Loop { body, .. } => body.iter().any(acts),
         Statement::Break | Statement::Return => false,
     }
 }

@@ -423,10 +423,7 @@ impl Work<'_> {
             instead: Some(reason),
         }) = self.recovery
         {
-            let note = format!(
-                "recovered from the control-flow graph, as the instructions cannot be followed: {reason}"
-            );
-            finding.notes.push(note);
+            finding.recovered_instead(reason);
         }
         if let Some(note) = self.note {
             finding.notes.extend(kernels::found_in_source(&finding));
