@@ -24,6 +24,8 @@ pub struct Lift {
     /// Whether a counterexample is one of a launch. Where it is not, parameters depend on each other, or a warp waits for
     /// warps that may have ended, which the hardware does not wait for.
     pub exact: bool,
+    /// Whether it is taken for granted that no phase is overtaken between a test and the wait that the test spares.
+    pub looks_ahead: bool,
     /// How far it was compared with the kernel.
     pub validation: Validation,
 }
@@ -62,6 +64,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     Ok(Lift {
         text,
         exact,
+        looks_ahead: arena.looked_ahead,
         validation,
     })
 }
