@@ -6,6 +6,9 @@ use warplock::ptx::Recovery;
 use warplock::report::text::visible;
 use warplock::text;
 use warplock_kernel::ir::Kernel;
+use warplock_kernel::ir::OperationKind;
+use warplock_kernel::ir::Special;
+use warplock_kernel::ir::Synchronization;
 use warplock_kernel::lift::Lift;
 use warplock_kernel::lift::lift;
 use warplock_kernel::mlir;
@@ -91,6 +94,15 @@ pub fn read(input: &Input, options: &Kernels) -> Result<File, Failure> {
 
 /// The protocol of a kernel, or why it could not be recovered.
 pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, String>, Failure> {
+    let found = recovered(kernel, options)?;
+    Ok(found.map(|(lifted, _)| lifted))
+}
+
+/// The protocol of a kernel, and whether it rests on tests that spare waits behind them.
+fn recovered(
+    kernel: &Kernel,
+    options: &Kernels,
+) -> Result<Result<(Lifted, bool), String>, Failure> {
     let bounds = &kernel.bounds;
     let Some(threads) = bounds
         .required_threads
@@ -116,6 +128,7 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
         text,
         exact,
         launches,
+        looks_ahead,
         ..
     } = match lift(kernel, shape, patience::over) {
         Ok(recovered) => recovered,
@@ -157,13 +170,14 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
             .collect::<Option<_>>()?;
         Some((launched.launch, values))
     });
-    Ok(Ok(Lifted {
+    let lifted = Lifted {
         text,
         lines,
         exact,
         launches: launches.collect(),
         recovery: Recovery::Graph { instead: None },
-    }))
+    };
+    Ok(Ok((lifted, looks_ahead)))
 }
 
 /// The protocol of an entry of PTX that could not be followed along its instructions, for that reason; `None` if it is not
@@ -171,7 +185,21 @@ pub fn protocol(kernel: &Kernel, options: &Kernels) -> Result<Result<Lifted, Str
 pub fn instead(source: &str, entry: &str, options: &Kernels, reason: &str) -> Option<Lifted> {
     let module = ptx::read(source).ok()?;
     let kernel = module.kernels.iter().find(|kernel| kernel.name == entry)?;
-    let mut lifted = protocol(kernel, options).ok()?.ok()?;
+    // Whether an answer of cluster launch control is read where it lands is not followed in the graph.
+    let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);
+    if operations.any(|operation| {
+        matches!(
+            operation.kind,
+            OperationKind::Synchronization(Synchronization::ClusterLaunchQuery { .. })
+        )
+    }) {
+        return None;
+    }
+    let (mut lifted, looks_ahead) = recovered(kernel, options).ok()?.ok()?;
+    // The path looks whether a test may be out of date. Here that would be taken for granted.
+    if looks_ahead {
+        return None;
+    }
     lifted.recovery = Recovery::Graph {
         instead: Some(reason.to_owned()),
     };
@@ -180,9 +208,6 @@ pub fn instead(source: &str, entry: &str, options: &Kernels, reason: &str) -> Op
 
 /// Whether a kernel is about other CTAs of its cluster.
 fn names_cluster(kernel: &Kernel) -> bool {
-    use warplock_kernel::ir::OperationKind;
-    use warplock_kernel::ir::Special;
-    use warplock_kernel::ir::Synchronization;
     kernel
         .blocks
         .iter()

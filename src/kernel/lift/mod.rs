@@ -28,6 +28,8 @@ pub struct Lift {
     /// Launches whose counterexamples are those of the protocol at these values of its parameters, the smallest values
     /// first.
     pub launches: Vec<Launched>,
+    /// Whether it is taken for granted that no phase is overtaken between a test and the wait that the test spares.
+    pub looks_ahead: bool,
     /// How far it was compared with the kernel.
     pub validation: Validation,
 }
@@ -81,6 +83,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
         text,
         exact,
         launches,
+        looks_ahead: arena.looked_ahead,
         validation,
     })
 }

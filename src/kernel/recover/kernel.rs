@@ -17,6 +17,7 @@ use crate::recover::responses::Responses;
 use crate::recover::rewrite::renumber;
 use crate::recover::rewrite::trim;
 use crate::recover::scope::declare;
+use crate::recover::shape::Shape;
 use crate::recover::simplify::simplify;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
@@ -28,27 +29,6 @@ use crate::recover::unrolled::roll;
 use crate::recover::walk::Place;
 use crate::recover::walk::Purpose;
 use crate::recover::walk::walk;
-
-/// The shape of a launch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
-    /// Threads per CTA along x, y, z.
-    pub threads: [u32; 3],
-    /// CTAs per cluster along x, y, z.
-    pub cluster: [u32; 3],
-}
-
-impl Shape {
-    /// Warps per CTA.
-    pub fn warps(self) -> u32 {
-        self.threads.iter().product::<u32>().div_ceil(32)
-    }
-
-    /// CTAs per cluster.
-    pub fn ctas(self) -> u32 {
-        self.cluster.iter().product()
-    }
-}
 
 /// The roles of a kernel, and what they are made of.
 #[derive(Debug)]

@@ -133,6 +133,10 @@ pub fn validate(
     let choice = choose::choose(kernel, shape, roles, inputs, arena, (LEAST, MOST));
     let mut steps = 0;
     for chosen in choice {
+        // Who asked for it is told that the time is over.
+        if arena.over.is_some_and(|over| over()) {
+            break;
+        }
         if steps >= ALL_STEPS || validation.launches + validation.skipped >= MOST {
             break;
         }
