@@ -112,7 +112,7 @@ fn bytes_that_another_cta_expects() {
     async copy tile completes bars_0_cta1 2048  // line 47
     exit 1
     --- stdout
-    pair.ptx: deadlock: REFUTED at n = 2: nobody arrives at bars_8_cta1, for which cta1_warp0 waits: no other statement arrives there
+    pair.ptx: deadlock: REFUTED at n = 2: nobody arrives at bars_8_cta1, for which cta1_warp0 waits: no statement is left that arrives there
     --- stderr
     ");
 }
