@@ -816,3 +816,74 @@ fn arrivals_before_a_loop_are_waited_for_in_it() {
         "if i == 5 { break }",
     ));
 }
+
+/// A ring that two CTAs fill, in front of a loop and in it: one of them expects the bytes of both. Its own deliveries
+/// are counted by its arrivals, those of the other one as the certificate says.
+fn filled_by_two(in_front: i64, in_loop: i64) -> String {
+    let fills = |arrives: &str, own: &str, bytes: i64| {
+        format!(
+            "wait {own}[r % 2] (r / 2 + 1) % 2
+             {arrives}
+             async copy tile completes full[r % 2] {bytes}
+             r = r + 1"
+        )
+    };
+    let expects = "arrive_expect_tx full[r % 2] 96";
+    format!(
+        "protocol filled
+        param K in 1..
+        mbarrier full[2] {{ arrivals: 1 }}
+        mbarrier empty_a[2] {{ arrivals: 1 }}
+        mbarrier empty_b[2] {{ arrivals: 1 }}
+        role a {{
+            var r = 0
+            for i in 0..min(K, 1) {{ {} }}
+            for k in 0..K {{
+                if K > k + min(K, 1) {{ {} }}
+                wait full[k % 2] k / 2 % 2
+                arrive empty_a[k % 2]
+                arrive empty_b[k % 2]
+            }}
+        }}
+        role b {{
+            var r = 0
+            for i in 0..min(K, 1) {{ {} }}
+            for k in 0..K {{ if K > k + min(K, 1) {{ {} }} }}
+        }}",
+        fills(expects, "empty_a", 64),
+        fills(expects, "empty_a", 64),
+        fills("", "empty_b", in_front),
+        fills("", "empty_b", in_loop),
+    )
+}
+
+#[test]
+fn deliveries_in_front_of_a_loop_and_in_it() {
+    let good = filled_by_two(32, 32);
+    proves(&good);
+    does_not_prove(&filled_by_two(32, 16));
+    does_not_prove(&filled_by_two(64, 64));
+    let Argument::Cut(cut) = proposal(&good).unwrap() else {
+        panic!("not a cut");
+    };
+    let [stated] = &cut.cases[0].deliveries[..] else {
+        panic!("{:?}", cut.cases[0].deliveries);
+    };
+    // Each by itself, the two together with a third one, one of them twice, and none.
+    let [one, other] = stated.sites[..] else {
+        panic!("{stated:?}");
+    };
+    for sites in [
+        vec![one],
+        vec![one, other, other],
+        vec![one, other, one + 1],
+        vec![],
+    ] {
+        let mut changed = cut.clone();
+        changed.cases[0].deliveries[0].sites = sites;
+        accepted(&good, Argument::Cut(changed)).unwrap_err();
+    }
+    let mut changed = cut.clone();
+    changed.cases[0].deliveries.clear();
+    accepted(&good, Argument::Cut(changed)).unwrap_err();
+}

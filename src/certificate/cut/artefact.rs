@@ -91,6 +91,9 @@ pub struct Case {
     /// after the member's own last one, beginning with the first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub registrations: Vec<Registration>,
+    /// Which deliveries of members that do not arrive at an mbarrier are counted together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deliveries: Vec<Deliveries>,
     /// How far everybody gets while one member is held.
     pub holds: Vec<Hold>,
     /// Why a registration joins the generation it is meant for, where the member itself does not
@@ -139,6 +142,17 @@ pub struct Registration {
     pub first: i64,
     /// How many generations further the next one is, from 1.
     pub every: i64,
+}
+
+/// Operations of a member that deliver equally many bytes to elements of one mbarrier, counted as one
+/// operation: in each phase of an element one of them delivers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Deliveries {
+    /// The class, by position.
+    pub class: usize,
+    /// The operations, by position in the class.
+    pub sites: Vec<usize>,
 }
 
 /// While a member of a class is held before one of its operations, every other class gets to its

@@ -11,7 +11,10 @@
 //!    has completed; where all of a member's deliveries come directly after an arrival of its, and
 //!    equally many bytes each time, they are numbered with these arrivals instead. Operations that
 //!    deliver equally many bytes in the same place behind one arrival each, as in a loop and in front
-//!    of it, are counted as one operation: what is shown of it is about all of them together;
+//!    of it, are counted as one operation: what is shown of it is about all of them together. Where a
+//!    member delivers but never arrives, the certificate says which operations are counted as one
+//!    ([`Deliveries`](super::artefact::Deliveries)). Nothing but their equal bytes is asked of them, since
+//!    the `g`th delivery of all of them together is what is shown to come after generation `g - 1`;
 //! 4. *(balance)* what the operations, or the members with their arrivals, deliver per generation is what is expected per generation.
 //!
 //! By 2 each completed generation has one arrival of every participant, so by 1 it has been told
@@ -198,8 +201,64 @@ impl<'a> Rule<'a> {
     /// The operations of a class that deliver at an object: together those that are the first, the second and
     /// so on behind an arrival that expects bytes, if there is one of each behind every such arrival and it
     /// delivers equally many bytes; otherwise each by itself. Which ones are put together is the same wherever
-    /// it is asked, since what is shown of them is about all together.
-    fn rounds(&self, class: usize, object: ObjectId) -> Vec<Vec<usize>> {
+    /// it is asked, since what is shown of them is about all together. Of a class that does not arrive there,
+    /// the certificate says it.
+    fn rounds(&self, class: usize, object: ObjectId) -> Result<Vec<Vec<usize>>, Unsupported> {
+        let sites = &self.classes[class].flow.sites;
+        let arrives = |s: &Site| s.object == object && matches!(s.kind, Kind::Arrive { .. });
+        match sites.iter().any(arrives) {
+            true => Ok(self.behind_arrivals(class, object)),
+            false => self.as_stated(class, object),
+        }
+    }
+
+    /// The operations of a class that never arrives at an object but delivers there, as the certificate
+    /// counts them.
+    fn as_stated(&self, class: usize, object: ObjectId) -> Result<Vec<Vec<usize>>, Unsupported> {
+        let sites = &self.classes[class].flow.sites;
+        let bytes = |nth: usize| match &sites[nth].kind {
+            Kind::Deliver { bytes } => Some(bytes),
+            _ => None,
+        };
+        let delivers = |nth: &usize| sites[*nth].object == object && bytes(*nth).is_some();
+        let mut left: Vec<usize> = (0..sites.len()).filter(delivers).collect();
+        let all = left.clone();
+        let mut rounds = Vec::new();
+        for stated in &self.case.deliveries {
+            let here = stated.class == class && stated.sites.iter().any(|nth| all.contains(nth));
+            if !here {
+                continue;
+            }
+            for nth in &stated.sites {
+                // Each operation is counted once, with others that deliver as much to the same object.
+                let place = left.iter().position(|other| other == nth);
+                let alike = bytes(*nth) == stated.sites.first().and_then(|first| bytes(*first));
+                let (Some(place), true) = (place, alike) else {
+                    let first = all.first().map_or(0, |nth| *nth);
+                    let what = "deliveries that cannot be counted together";
+                    return Err(Unsupported::at(sites[first].span, what));
+                };
+                left.remove(place);
+            }
+            rounds.push(stated.sites.clone());
+        }
+        rounds.extend(left.into_iter().map(|nth| vec![nth]));
+        Ok(rounds)
+    }
+
+    /// With which operations of a class that does not arrive there a delivery is counted.
+    pub fn counted_with(&self, class: usize, site: usize) -> Result<Vec<usize>, Unsupported> {
+        let at = &self.classes[class].flow.sites[site];
+        let arrives = |s: &Site| s.object == at.object && matches!(s.kind, Kind::Arrive { .. });
+        if self.classes[class].flow.sites.iter().any(arrives) {
+            return Ok(vec![site]);
+        }
+        let mut rounds = self.rounds(class, at.object)?.into_iter();
+        Ok(rounds.find(|all| all.contains(&site)).unwrap_or_default())
+    }
+
+    /// The same for a class that arrives there: by their places behind its arrivals.
+    fn behind_arrivals(&self, class: usize, object: ObjectId) -> Vec<Vec<usize>> {
         let sites = &self.classes[class].flow.sites;
         let bytes = |nth: usize| match &sites[nth].kind {
             Kind::Deliver { bytes } => Some(bytes),
@@ -248,7 +307,7 @@ impl<'a> Rule<'a> {
                 delivered = super::algebra::add(delivered, all);
                 continue;
             }
-            for together in self.rounds(other, at.object) {
+            for together in self.rounds(other, at.object)? {
                 let mut meeting = together
                     .into_iter()
                     .filter(|nth| this.flow.sites[*nth].may_meet(at));
@@ -416,7 +475,7 @@ impl<'a> Rule<'a> {
         let moves = || state::moves(this, site);
         let arrive = |k: &Kind| matches!(k, Kind::Arrive { .. });
         let arrived = self.visits_of(this, site, arrive).ok_or_else(moves)?;
-        let mut rounds = self.rounds(class, at.object).into_iter();
+        let mut rounds = self.rounds(class, at.object)?.into_iter();
         let together = rounds.find(|all| all.contains(&site)).unwrap_or_default();
         let mut made = Expr::Int(0);
         for other in together {

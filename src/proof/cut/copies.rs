@@ -11,10 +11,9 @@ use super::trace;
 use super::trace::Crew;
 use super::trace::Step;
 use crate::certificate;
+use crate::certificate::cut::artefact::Case;
 use crate::certificate::cut::artefact::Cut;
-use crate::certificate::cut::artefact::Generation;
 use crate::certificate::cut::artefact::Order;
-use crate::certificate::cut::artefact::Registration;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::ordered::Ordered;
 use crate::certificate::discharge::Answer;
@@ -73,7 +72,7 @@ pub(super) fn with_others(
     protocol: &Protocol,
     ordered: &Ordered,
     classes: &[Class],
-    numbers: (&[Generation], &[Registration]),
+    case: &Case,
     mut one: Sample,
 ) -> Option<Sample> {
     let extent = extent(ordered, &one.params)?;
@@ -91,7 +90,7 @@ pub(super) fn with_others(
         let ops = classes.iter();
         let ops = ops.map(|class| trace::trace(class, &params, super::samples::MAX_OPS));
         let ops: Option<Vec<_>> = ops.collect();
-        let other = sample(protocol, classes, numbers, params, ops?)?;
+        let other = sample(protocol, classes, case, params, ops?)?;
         one.others.push((number, other.steps));
     }
     Some(one)

@@ -3,6 +3,7 @@
 mod asserted;
 mod basis;
 pub(super) mod copies;
+mod deliveries;
 mod exposures;
 mod fit;
 mod generations;
@@ -163,23 +164,22 @@ fn case(
     let traced = runs(&view, protocol, &fixed, &classes, points);
     let protocol = view.protocol();
     result.generations = generations(protocol, &classes, &traced)?;
-    let numbered = |registrations: &[Registration]| -> Vec<Sample> {
-        let numbers = (&result.generations[..], registrations);
+    let numbered = |case: &Case| -> Vec<Sample> {
         let traced = traced.iter().cloned();
         let samples = traced.filter_map(|(params, ops)| {
-            let one = sample(protocol, &classes, numbers, params, ops)?;
+            let one = sample(protocol, &classes, case, params, ops)?;
             match &view.ordered {
-                Some(ordered) => copies::with_others(protocol, ordered, &classes, numbers, one),
+                Some(ordered) => copies::with_others(protocol, ordered, &classes, case, one),
                 None => Some(one),
             }
         });
         samples.collect()
     };
-    let mut samples = numbered(&[]);
-    let registrations = registrations::registrations(protocol, &classes, &samples);
-    if !registrations.is_empty() {
-        samples = numbered(&registrations);
-        result.registrations = registrations;
+    let mut samples = numbered(&result);
+    result.registrations = registrations::registrations(protocol, &classes, &samples);
+    result.deliveries = deliveries::deliveries(&classes, &samples);
+    if !result.registrations.is_empty() || !result.deliveries.is_empty() {
+        samples = numbered(&result);
     }
     let renamings = cut::renamings(&view, &fixed, &classes, &result);
     let mut search = Search {
@@ -260,6 +260,7 @@ fn held_before(base: Option<&Cut>, case: &Case, classes: &[Class]) -> Vec<Hold> 
             && known.further == case.further
             && known.generations == case.generations
             && known.registrations == case.registrations
+            && known.deliveries == case.deliveries
     });
     let fits = |hold: &&Hold| {
         let class = classes.get(hold.class);

@@ -11,8 +11,7 @@ use super::trace::Amounts;
 use super::trace::Op;
 use super::trace::Step;
 use crate::certificate::cut;
-use crate::certificate::cut::artefact::Generation;
-use crate::certificate::cut::artefact::Registration;
+use crate::certificate::cut::artefact::Case;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::flow::Kind;
 use crate::protocol::Expr;
@@ -84,7 +83,7 @@ pub(super) fn traced_below(
 pub(super) fn sample(
     protocol: &Protocol,
     classes: &[Class],
-    (generations, registrations): (&[Generation], &[Registration]),
+    case: &Case,
     params: Vec<i64>,
     ops: Vec<Vec<Op>>,
 ) -> Option<Sample> {
@@ -114,8 +113,7 @@ pub(super) fn sample(
         let mut numbering = Numbering {
             protocol,
             classes,
-            generations,
-            registrations,
+            case,
             class,
             params: &params,
             expected: &expected,
@@ -186,7 +184,7 @@ struct Earlier {
     registrations: i64,
     /// The generation of the last registration.
     joined: i64,
-    /// Per operation.
+    /// Per operation, or the first of those that are counted together.
     deliveries: HashMap<usize, i64>,
 }
 
@@ -194,8 +192,7 @@ struct Earlier {
 struct Numbering<'a> {
     protocol: &'a Protocol,
     classes: &'a [Class],
-    generations: &'a [Generation],
-    registrations: &'a [Registration],
+    case: &'a Case,
     class: usize,
     params: &'a [i64],
     expected: &'a HashMap<trace::Element, i64>,
@@ -232,7 +229,11 @@ impl Numbering<'_> {
             Kind::Acquire { .. } | Kind::Release { .. } | Kind::Init | Kind::Own => {}
             Kind::Deliver { .. } => {
                 adds.bytes = op.operand;
-                let nth = earlier.deliveries.entry(op.site).or_default();
+                let mut all = self.case.deliveries.iter();
+                let together = all.find(|d| d.class == self.class && d.sites.contains(&op.site));
+                let first = together.and_then(|d| d.sites.first()).copied();
+                let first = first.unwrap_or(op.site);
+                let nth = earlier.deliveries.entry(first).or_default();
                 *nth += 1;
                 generation = *nth;
             }
@@ -241,6 +242,7 @@ impl Numbering<'_> {
                 adds.arrivals = if named { 32 } else { 1 };
                 self.count = if named { op.operand } else { arrivals };
                 let known = self
+                    .case
                     .registrations
                     .iter()
                     .find(|r| r.class == self.class && r.site == op.site);
@@ -263,6 +265,7 @@ impl Numbering<'_> {
             }
             Kind::WaitParity { .. } => {
                 let known = self
+                    .case
                     .generations
                     .iter()
                     .find(|g| g.class == self.class && g.site == op.site)?;

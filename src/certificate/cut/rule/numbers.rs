@@ -40,8 +40,14 @@ impl<'a> Rule<'a> {
                 (self.visits_of(this, site, arrive), 1)
             }
             Kind::Deliver { .. } => {
-                let visits = this.flow.visits(site, &at.index, Place::Site(site));
-                (visits, 1)
+                let mut made = Some(Expr::Int(0));
+                for other in self.counted_with(class, site)? {
+                    if this.flow.sites[other].may_meet(at) {
+                        let visits = this.flow.visits(other, &at.index, Place::Site(site));
+                        made = made.zip(visits).map(|(sum, more)| algebra::add(sum, more));
+                    }
+                }
+                (made, 1)
             }
             Kind::Register { .. } | Kind::Await => {
                 let (first, every) = self.numbered(class, site)?;
