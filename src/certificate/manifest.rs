@@ -22,12 +22,7 @@ use serde::Serialize;
 use sha2::Digest;
 use sha2::Sha256;
 
-use super::claims;
-use super::counting;
-use super::counting::Counting;
-use super::cut;
-use super::cut::artefact::Cut;
-use super::defined;
+use super::argument::Argument;
 use super::discharge;
 use super::discharge::Answer;
 use super::discharge::Solver;
@@ -40,19 +35,11 @@ use super::obligation::Obligation;
 use super::order;
 use super::order::artefact::Order;
 use super::program::Unsupported;
-use super::separation;
-use super::separation::Separation;
-use super::ticket;
-use super::ticket::Ticket;
-use super::turns;
-use super::turns::Turns;
 use super::workers;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::text;
 use crate::text::Narrowing;
-use crate::trusted;
-use crate::trusted::certificate::Certificate as Kernel;
 
 /// The version of the certificate format.
 pub const SCHEMA: u32 = 1;
@@ -65,157 +52,6 @@ const ALONE: Duration = Duration::from_millis(100);
 
 /// The name of the manifest in a certificate's folder.
 pub const MANIFEST: &str = "manifest.json";
-
-/// A rule and what makes it applicable.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    tag = "rule",
-    content = "artefact",
-    rename_all = "snake_case",
-    deny_unknown_fields
-)]
-pub enum Argument {
-    /// See [`crate::trusted`].
-    Kernel(Kernel),
-    /// See [`super::ticket`].
-    Ticket(Ticket),
-    /// See [`super::turns`].
-    Turns(Turns),
-    /// See [`super::cut`].
-    Cut(Cut),
-    /// See [`super::counting`].
-    Counting(Counting),
-    /// See [`super::order`].
-    Order(Order),
-    /// See [`super::separation`].
-    Separation(Separation),
-    /// See [`super::exhaustive`].
-    Exhaustive(Exhaustive),
-}
-
-impl Argument {
-    /// Why a CTA that has not started yet does no harm; `None` where none waits for a place.
-    fn residency(&self) -> Option<Residency> {
-        match self {
-            Argument::Ticket(ticket) => Some(ticket.residency),
-            Argument::Turns(turns) => Some(turns.residency),
-            // A launch, if there is one, is obliged to be of the whole grid.
-            Argument::Kernel(_)
-            | Argument::Cut(_)
-            | Argument::Counting(_)
-            | Argument::Order(_)
-            | Argument::Separation(_)
-            | Argument::Exhaustive(_) => None,
-        }
-    }
-
-    /// Derives the obligations of the rule for a protocol in normal form.
-    ///
-    /// # Errors
-    ///
-    /// A protocol that the rule does not cover, or an artefact that does not fit it.
-    pub fn obligations(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
-        match self {
-            Argument::Kernel(kernel) => trusted::obligations(protocol, kernel),
-            Argument::Ticket(ticket) => ticket::obligations(protocol, ticket),
-            Argument::Turns(turns) => turns::obligations(protocol, turns),
-            Argument::Cut(cut) => cut::obligations(protocol, cut),
-            Argument::Counting(counting) => counting::obligations(protocol, counting),
-            Argument::Order(order) => order::obligations(protocol, order),
-            Argument::Separation(parts) => separation::obligations(protocol, parts),
-            // What is searched is the whole protocol, and that is done where a certificate is checked.
-            Argument::Exhaustive(_) => Err(Unsupported::whole("a search inside another argument")),
-        }
-    }
-
-    /// The obligations of the rule for the [normal form](super::normal) of a protocol, and that what the untouched text
-    /// evaluates is defined.
-    ///
-    /// # Errors
-    ///
-    /// A protocol that the rule does not cover, or an artefact that does not fit it.
-    pub fn all_obligations(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
-        match self {
-            Argument::Exhaustive(_) => return Ok(Vec::new()),
-            // The kernel reads the text as it stands, and says itself what has to be defined.
-            Argument::Kernel(kernel) => return trusted::obligations(protocol, kernel),
-            _ => {}
-        }
-        let mut all = self.obligations(&normal::normal(protocol))?;
-        all.extend(self.text_defined(protocol)?);
-        Ok(all)
-    }
-
-    /// That what the untouched text evaluates is defined: see [`defined`].
-    fn text_defined(&self, protocol: &Protocol) -> Result<Vec<Obligation>, Unsupported> {
-        match self {
-            Argument::Separation(_) => {
-                let kept = separation::evaluated_as_written(protocol)?;
-                defined::obligations(protocol, &|stmt| kept.contains(&stmt.id))
-            }
-            _ => defined::obligations(protocol, &|_| true),
-        }
-    }
-
-    /// Whether the argument, once its obligations are discharged, proves a property.
-    pub fn proves(&self, protocol: &Protocol, property: Property) -> bool {
-        match self {
-            Argument::Cut(cut) => cut::proves(protocol, cut.shows, property),
-            Argument::Order(order) if order::proves_by(protocol, order, property) => true,
-            Argument::Separation(parts) => separation::proves(protocol, parts, property),
-            Argument::Exhaustive(_) => true,
-            _ => match property {
-                Property::Deadlock => true,
-                Property::Assertion => claims::follow_from_progress(protocol),
-                _ => false,
-            },
-        }
-    }
-
-    /// The rule's name.
-    pub fn rule(&self) -> &'static str {
-        match self {
-            Argument::Kernel(_) => "kernel",
-            Argument::Ticket(_) => "ticket",
-            Argument::Turns(_) => "turn",
-            Argument::Cut(_) => "cut",
-            Argument::Counting(_) => "counting",
-            Argument::Order(_) => "order",
-            Argument::Separation(_) => "separation",
-            Argument::Exhaustive(_) => "exhaustive",
-        }
-    }
-
-    /// What checks it, as words that fit after "the".
-    pub fn checker(&self) -> &'static str {
-        match self {
-            Argument::Kernel(_) => "kernel",
-            Argument::Ticket(_) => "ticket rule",
-            Argument::Turns(_) => "turn rule",
-            Argument::Cut(_) => "cut rule",
-            Argument::Counting(_) => "counting rule",
-            Argument::Order(_) => "order rule",
-            Argument::Separation(_) => "separation rule",
-            Argument::Exhaustive(_) => "exhaustive search",
-        }
-    }
-
-    /// What checks it: the kernel, a rule with its obligations, or a search.
-    pub fn checked_by(&self) -> String {
-        match self {
-            Argument::Kernel(_) | Argument::Exhaustive(_) => self.checker().to_owned(),
-            _ => format!("rule {}", self.rule()),
-        }
-    }
-
-    /// How much is searched, where that is the argument.
-    pub fn searched(&self) -> Option<Exhaustive> {
-        match self {
-            Argument::Exhaustive(searched) => Some(*searched),
-            _ => None,
-        }
-    }
-}
 
 /// The manifest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -10,6 +10,8 @@
 #![deny(clippy::arithmetic_side_effects)]
 #![deny(clippy::disallowed_methods)]
 
+pub mod argument;
+pub mod case_split;
 pub mod claims;
 pub mod counting;
 pub mod cut;

@@ -34,11 +34,11 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 use serde::Serialize;
 
+use super::argument::Argument;
 use super::cut::copies;
 use super::cut::leave;
 use super::cut::sharing;
 use super::cut::statements;
-use super::manifest::Argument;
 use super::normal;
 use super::obligation::Obligation;
 use super::program::Unsupported;

@@ -4,6 +4,7 @@
 //! small instances and has the checker try what fits. What is found counts for nothing until it
 //! is written down as a certificate and checked from the protocol's text.
 
+mod case_split;
 pub mod counting;
 mod cut;
 pub mod empty;
@@ -23,12 +24,12 @@ use std::time::Duration;
 use std::time::Instant;
 
 use crate::certificate;
+use crate::certificate::argument::Argument;
 use crate::certificate::cut::artefact::Cut;
 use crate::certificate::cut::artefact::Shows;
 use crate::certificate::discharge;
 use crate::certificate::discharge::Answer;
 use crate::certificate::discharge::Solver;
-use crate::certificate::manifest::Argument;
 use crate::certificate::normal;
 use crate::certificate::obligation::Obligation;
 use crate::certificate::program::Unsupported;
@@ -86,6 +87,8 @@ pub enum Layer {
     Counting,
     /// What CTAs share, and what each has of its own, one after the other.
     Separation,
+    /// Small values of a parameter and all others, one after the other.
+    CaseSplit(Property),
 }
 
 impl Layer {
@@ -99,6 +102,7 @@ impl Layer {
             Layer::Turns => "turn",
             Layer::Counting => "counting",
             Layer::Separation => "separation",
+            Layer::CaseSplit(_) => "case",
         }
     }
 }
@@ -126,6 +130,10 @@ pub fn layers(protocol: &Protocol) -> Vec<Layer> {
     } else {
         Layer::Cuts(Shows::Nothing)
     });
+    if protocol.patterns.is_empty() {
+        // The order rule is asked once more, where its first search was cut short.
+        all.extend([Layer::CaseSplit(Property::Deadlock), Layer::Order]);
+    }
     all
 }
 
@@ -141,7 +149,11 @@ pub fn layers_for(protocol: &Protocol, property: Property) -> Vec<Layer> {
     let data = |shows: &Shows| !matches!(shows, Shows::Nothing | Shows::Generations);
     let least = least.filter(|shows| plain || !data(shows));
     let order = order.then_some(Layer::Order).into_iter();
-    order.chain(least.map(Layer::Cuts)).collect()
+    let mut all: Vec<Layer> = order.chain(least.map(Layer::Cuts)).collect();
+    if plain && !all.is_empty() {
+        all.push(Layer::CaseSplit(property));
+    }
+    all
 }
 
 /// Looks for an argument in one layer. `tell` is told what is being tried.
@@ -181,6 +193,7 @@ fn search_until(
         Layer::Ticket => ticket::guess(protocol, &samples(), deadline, tell),
         Layer::Turns => turns::guess(protocol, &samples(), deadline, tell),
         Layer::Separation => separation::argue(protocol, limit, tell),
+        Layer::CaseSplit(property) => case_split::argue(protocol, property, deadline, cancel, tell),
         Layer::Counting => {
             let limits = counting::Limits {
                 deadline,

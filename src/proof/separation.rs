@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Guess;
 use super::guess;
-use crate::certificate::manifest::Argument;
+use crate::certificate::argument::Argument;
 use crate::certificate::separation;
 use crate::certificate::separation::Separation;
 use crate::protocol::Protocol;

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use crate::certificate::argument::Argument;
 use crate::certificate::cut::artefact::Case;
 use crate::certificate::cut::artefact::Cut;
 use crate::certificate::cut::cases;
-use crate::certificate::manifest::Argument;
 use crate::certificate::obligation::Obligation;
 use crate::protocol::Domain;
 use crate::protocol::Protocol;

@@ -1,7 +1,9 @@
 //! A proof in words: for which inputs it holds and how it goes.
 
+use crate::certificate::argument::Argument;
+use crate::certificate::case_split;
+use crate::certificate::case_split::CaseSplit;
 use crate::certificate::grid::Residency;
-use crate::certificate::manifest::Argument;
 use crate::certificate::normal;
 use crate::certificate::separation;
 use crate::certificate::separation::Separation;
@@ -104,6 +106,7 @@ pub fn explain(protocol: &Protocol, argument: &Argument) -> Vec<String> {
         Argument::Counting(counting) => super::counting::explain(protocol, counting),
         Argument::Order(order) => super::orders::explain(protocol, order),
         Argument::Separation(parts) => explain_separation(protocol, parts),
+        Argument::CaseSplit(split) => explain_cases(protocol, split),
         Argument::Exhaustive(searched) => vec![
             "At every combination of parameter values, every run of every input was followed step by step."
                 .to_owned(),
@@ -130,6 +133,23 @@ fn explain_separation(protocol: &Protocol, separation: &Separation) -> Vec<Strin
         ("What each CTA has of its own", &parts.own, &separation.own),
     ] {
         lines.push(format!("{what}, by the {}:", argument.checker()));
+        lines.extend(explain(part, argument));
+    }
+    lines
+}
+
+/// Each part of the domain by its own argument.
+fn explain_cases(protocol: &Protocol, split: &CaseSplit) -> Vec<String> {
+    let Ok([below, above]) = case_split::parts(protocol, split.param, split.from) else {
+        return Vec::new();
+    };
+    let (name, from) = (&protocol.params[split.param].name, split.from);
+    let mut lines = Vec::new();
+    for (sign, part, argument) in [("<", &below, &split.below), (">=", &above, &split.above)] {
+        lines.push(format!(
+            "For {name} {sign} {from}, by the {}:",
+            argument.checker()
+        ));
         lines.extend(explain(part, argument));
     }
     lines

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use crate::certificate::argument::Argument;
 use crate::certificate::cut;
 use crate::certificate::known::Known;
 use crate::certificate::manifest;
-use crate::certificate::manifest::Argument;
 use crate::certificate::manifest::Rejection;
 use crate::certificate::normal;
 use crate::proof::suspects;

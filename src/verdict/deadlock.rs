@@ -18,8 +18,8 @@ use std::time::Duration;
 use std::time::Instant;
 
 use crate::certificate;
+use crate::certificate::argument::Argument;
 use crate::certificate::exhaustive::Exhaustive;
-use crate::certificate::manifest::Argument;
 use crate::encoding::search;
 use crate::encoding::search::Candidate;
 use crate::encoding::search::Found;
@@ -477,6 +477,7 @@ impl Strategy<'_> {
                     reason
                 }
             };
+            failure.tried.retain(|(earlier, _)| *earlier != layer);
             failure.tried.push((layer, reason));
         }
         Ok(Err(failure))

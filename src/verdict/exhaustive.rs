@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
+use crate::certificate::argument::Argument;
 use crate::certificate::exhaustive;
 use crate::certificate::exhaustive::Exhaustive;
-use crate::certificate::manifest::Argument;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::semantics::explore::Options;

@@ -5,17 +5,18 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
+use std::time::Instant;
 
+use crate::certificate::argument::Argument;
 use crate::certificate::cut::artefact::Cut;
 use crate::certificate::known::Known;
-use crate::certificate::manifest::Argument;
 use crate::proof;
 use crate::proof::Guess;
 use crate::proof::Layer;
 use crate::protocol::Protocol;
 
-/// Which part of the time the search for an order may take, as a divisor.
-const ORDER_SHARE: u32 = 2;
+/// Which part of the time the first search for an order may take, as a divisor.
+const ORDER_SHARE: u32 = 4;
 
 /// What the properties of a protocol have in common.
 #[derive(Debug, Default)]
@@ -24,8 +25,8 @@ pub struct Shared {
     pub(super) known: Known,
     /// Cuts that fit samples of a protocol.
     cuts: Mutex<Vec<(Protocol, Cut)>>,
-    /// What came of looking for an order.
-    orders: Mutex<Vec<(Protocol, Guess)>>,
+    /// What came of looking for an order, and whether the search was cut short.
+    orders: Mutex<Vec<(Protocol, Guess, bool)>>,
 }
 
 impl Shared {
@@ -56,7 +57,8 @@ impl Shared {
         found
     }
 
-    /// An order, or why there is none: that is the same for all properties.
+    /// An order, or why there is none: that is the same for all properties. A search that was cut short is done a
+    /// second time where it is asked for again, with all the time there is.
     fn order(
         &self,
         protocol: &Protocol,
@@ -64,16 +66,26 @@ impl Shared {
         cancel: &AtomicBool,
         tell: &(dyn Fn(&str) + Sync),
     ) -> Guess {
-        let known = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, found)) = known.iter().find(|(known, _)| known == protocol) {
+        let orders = || self.orders.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = orders().iter().position(|(known, ..)| known == protocol);
+        if let Some(at) = known
+            && let (_, found, false) = &orders()[at]
+        {
             return found.clone();
         }
-        drop(known);
         // Where there is one it is soon found.
-        let limit = limit / ORDER_SHARE;
+        let limit = match known {
+            None => limit / ORDER_SHARE,
+            Some(_) => limit,
+        };
+        let started = Instant::now();
         let found = proof::search(protocol, Layer::Order, limit, Some(cancel), tell);
-        let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
-        orders.push((protocol.clone(), found.clone()));
+        let late = known.is_none() && started.elapsed() >= limit;
+        let mut orders = orders();
+        match known {
+            None => orders.push((protocol.clone(), found.clone(), late)),
+            Some(at) => orders[at] = (protocol.clone(), found.clone(), late),
+        }
         found
     }
 

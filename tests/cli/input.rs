@@ -122,7 +122,7 @@ fn completions_and_explanations_are_printed() {
 
     or a word that it prints:
       proved, refuted, counterexample, bounded, unknown, obligation
-      obligations, order-rule, separation-rule, certificate, witness, missing
+      obligations, order-rule, separation-rule, case-rule, certificate, witness, missing
       lapped, bytes-missing, bytes-surplus, overtaken, no-place, circular
       parity, phase, minimal, smallest, assumptions, assumption
       never, deadlock, early_completion, early_pass, lapped_wait, over_arrival

@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use warplock::certificate::argument::Argument;
 use warplock::certificate::counting::Counting;
-use warplock::certificate::manifest::Argument;
 use warplock::export::horn;
 use warplock::proof;
 use warplock::proof::Guess;

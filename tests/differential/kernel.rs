@@ -4,9 +4,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use warplock::certificate::argument::Argument;
 use warplock::certificate::discharge::Answer;
 use warplock::certificate::known::Known;
-use warplock::certificate::manifest::Argument;
 use warplock::proof;
 use warplock::proof::Guess;
 use warplock::proof::Layer;

@@ -12,8 +12,8 @@ use crate::support::order_rings;
 use crate::support::order_templates;
 use std::time::Duration;
 
+use warplock::certificate::argument::Argument;
 use warplock::certificate::cut::artefact::Shows;
-use warplock::certificate::manifest::Argument;
 use warplock::certificate::order;
 use warplock::proof;
 use warplock::proof::Guess;

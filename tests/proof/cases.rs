@@ -5,10 +5,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use std::time::Instant;
 
+use warplock::certificate::argument::Argument;
 use warplock::certificate::cut::artefact::Shows;
 use warplock::certificate::discharge::Solver;
 use warplock::certificate::manifest;
-use warplock::certificate::manifest::Argument;
 use warplock::certificate::manifest::Rejection;
 use warplock::patience;
 use warplock::proof;

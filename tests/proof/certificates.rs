@@ -5,11 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
+use warplock::certificate::argument::Argument;
 use warplock::certificate::cut::artefact::Shows;
 use warplock::certificate::discharge::Solver;
 use warplock::certificate::grid::Residency;
 use warplock::certificate::manifest;
-use warplock::certificate::manifest::Argument;
 use warplock::certificate::manifest::Certificate;
 use warplock::certificate::manifest::Rejection;
 use warplock::certificate::obligation::Obligation;

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use warplock::certificate::argument::Argument;
 use warplock::certificate::discharge::Solver;
 use warplock::certificate::manifest;
-use warplock::certificate::manifest::Argument;
 use warplock::proof;
 use warplock::proof::Guess;
 use warplock::proof::Layer;

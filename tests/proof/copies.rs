@@ -3,12 +3,12 @@
 
 use std::time::Duration;
 
+use warplock::certificate::argument::Argument;
 use warplock::certificate::cut::artefact::Cut;
 use warplock::certificate::cut::artefact::Product;
 use warplock::certificate::cut::artefact::Shows;
 use warplock::certificate::discharge::Solver;
 use warplock::certificate::manifest;
-use warplock::certificate::manifest::Argument;
 use warplock::certificate::manifest::Rejection;
 use warplock::proof;
 use warplock::proof::Guess;

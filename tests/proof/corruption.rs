@@ -14,9 +14,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use serde_json::Value;
+use warplock::certificate::argument::Argument;
 use warplock::certificate::discharge::Solver;
 use warplock::certificate::manifest;
-use warplock::certificate::manifest::Argument;
 use warplock::certificate::manifest::Certificate;
 use warplock::text;
 use warplock::text::Narrowing;

@@ -3,11 +3,11 @@
 use std::time::Duration;
 use std::time::Instant;
 
+use warplock::certificate::argument::Argument;
 use warplock::certificate::discharge::Solver;
 use warplock::certificate::exhaustive;
 use warplock::certificate::exhaustive::Exhaustive;
 use warplock::certificate::manifest;
-use warplock::certificate::manifest::Argument;
 use warplock::certificate::manifest::Certificate;
 use warplock::certificate::separation::Separation;
 use warplock::patience;

@@ -5,6 +5,7 @@ mod support;
 
 mod architecture;
 mod boundary;
+mod case_split;
 mod cases;
 mod certificates;
 mod claims;

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
+use warplock::certificate::argument::Argument;
 use warplock::certificate::discharge::Solver;
 use warplock::certificate::manifest;
-use warplock::certificate::manifest::Argument;
 use warplock::certificate::manifest::Rejection;
 use warplock::certificate::order::artefact::End;
 use warplock::certificate::order::artefact::Order;

@@ -31,6 +31,7 @@ use samples::traced;
 use samples::traced_below;
 use splitting::split;
 
+use crate::certificate::argument::Argument;
 use crate::certificate::cut;
 use crate::certificate::cut::artefact::Case;
 use crate::certificate::cut::artefact::Cut;
@@ -40,7 +41,6 @@ use crate::certificate::cut::artefact::Registration;
 use crate::certificate::cut::artefact::Shows;
 use crate::certificate::cut::class::Class;
 use crate::certificate::cut::ordered::Ordered;
-use crate::certificate::manifest::Argument;
 use crate::patience;
 use crate::proof::empty;
 use crate::protocol::Domain;
@@ -123,7 +123,7 @@ fn in_order(
 }
 
 /// Why there is no guess where time was short.
-const LATE: &str = "the time limit was reached while looking for cuts";
+pub(super) const LATE: &str = "the time limit was reached while looking for cuts";
 
 /// Why there is no guess.
 struct Failure {

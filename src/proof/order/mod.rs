@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use super::Guess;
 use super::uncovered;
-use crate::certificate::manifest::Argument;
+use crate::certificate::argument::Argument;
 use crate::certificate::order;
 use crate::certificate::order::artefact::About;
 use crate::certificate::order::artefact::Chain;

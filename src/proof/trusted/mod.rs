@@ -15,7 +15,7 @@ use std::time::Instant;
 use super::Guess;
 use super::sample;
 use super::uncovered;
-use crate::certificate::manifest::Argument;
+use crate::certificate::argument::Argument;
 use crate::protocol::BinaryOp;
 use crate::protocol::Domain;
 use crate::protocol::Expr;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::ValueEnum;
+use warplock::certificate::argument::Argument;
 use warplock::certificate::counting::Counting;
-use warplock::certificate::manifest::Argument;
 use warplock::export::Refused;
 use warplock::export::horn;
 use warplock::export::promela;

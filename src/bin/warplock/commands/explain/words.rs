@@ -60,6 +60,13 @@ docs/soundness.md says why that is enough.
 ",
     ),
     (
+        &["case-rule"],
+        "\
+A parameter splits the domain in two, for example K = 0 and K >= 1. Each part is proved by itself, by
+another rule. Every value is in one of the two, so together they prove the whole.
+",
+    ),
+    (
         &["certificate"],
         "\
 A certificate is a folder with the argument of a proof and its obligations. `warplock certify`
