@@ -7,6 +7,7 @@
 pub mod argument;
 pub mod change;
 pub mod chart;
+pub mod cited;
 mod counting;
 pub mod csr;
 pub mod culprit;
