@@ -25,6 +25,7 @@ use super::argument;
 use super::cited::Cited;
 use super::input;
 use super::input::Pattern;
+use super::legend;
 use super::place;
 use super::stuck;
 use super::stuck::Stuck;
@@ -106,6 +107,9 @@ pub struct Finding {
     /// From what the protocol was recovered, if it was: `path` or `graph`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<&'static str>,
+    /// What names of a recovered protocol in the summary stand for.
+    #[serde(skip)]
+    pub legend: Option<String>,
     /// The protocol's text, for renderers that quote it.
     #[serde(skip)]
     pub source: String,
@@ -176,6 +180,9 @@ impl Finding {
             for event in &mut further.trace {
                 event.kernel = event.line.map(cited);
             }
+        }
+        if self.counterexample.is_some() {
+            self.legend = legend::legend(&self.summary, &self.source);
         }
         self.kernel = Some(Kernel {
             file: file.to_owned(),
@@ -349,6 +356,7 @@ fn blank_of(file: &str, protocol: &str, property: Property, reason: &str) -> Fin
         proof: None,
         expectation: None,
         source_line: None,
+        legend: None,
         source: String::new(),
         recovery: None,
         kernel: None,

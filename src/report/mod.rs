@@ -24,6 +24,7 @@ pub mod input;
 pub mod json;
 pub mod junit;
 mod kernel;
+mod legend;
 pub mod markdown;
 pub mod mermaid;
 mod orders;

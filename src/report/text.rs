@@ -84,6 +84,8 @@ pub fn finding(finding: &Finding, detail: Detail) -> String {
     if detail.quiet {
         return style.fitted(&out);
     }
+    let legend = finding.legend.as_slice();
+    list(&mut out, style, "names", legend);
     out.push_str(&place(finding, style));
     out.push_str(&details(finding, detail, out.lines().count()));
     style.fitted(&out)

@@ -106,7 +106,7 @@ fn slots_that_wrap_around_before_they_are_widened() {
     insta::assert_snapshot!(copied(3, 128, whole, false), @"
     exit 1
     --- stdout
-    kernel.ptx: race: REFUTED at p_n = 4: the read by warp0 at line 17 and the asynchronous write that warp1 starts at line 26 of smem_tile[0] are not ordered: an arrival of warp0 after line 17 that warp1 waits for before line 26 would order them
+    kernel.ptx: race: REFUTED at p_n = 4: smem_tile[0]: the read by warp0 at line 51 and the asynchronous write that warp1 starts at line 79 are not ordered: an arrival of warp0 after line 51 that warp1 waits for before line 79 would order them
     --- stderr
     ");
     insta::assert_snapshot!(copied(3, 120, whole, true), @"

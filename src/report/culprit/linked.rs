@@ -24,9 +24,9 @@ impl Teller<'_> {
             return self.unstarted(*last, obstacle);
         };
         let holds = match held.as_slice() {
-            [one] => format!("{} holds the only place", self.name(*one)),
+            [one] => format!("{} holds the only resident slot", self.name(*one)),
             // Not all are listed.
-            many if many.len() >= MOST => "every place is taken".to_owned(),
+            many if many.len() >= MOST => "every resident slot is taken".to_owned(),
             many => format!("{} hold all {} places", self.names(many), many.len()),
         };
         text(format!(
@@ -130,12 +130,10 @@ impl Teller<'_> {
                 format!("{} too many were delivered", bytes_word(*more))
             }
             Obstacle::Place(held) => match held.as_slice() {
-                [] => "there is no place for it".to_owned(),
-                [one] => format!("{} holds the only place and does not end", self.name(*one)),
-                many if many.len() >= MOST => {
-                    "every place is taken by one that does not end".to_owned()
-                }
-                many => format!("{} hold all places and do not end", self.names(many)),
+                [] => "there is no resident slot for it".to_owned(),
+                [one] => format!("{} holds the only resident slot", self.name(*one)),
+                many if many.len() >= MOST => "every resident slot is taken".to_owned(),
+                many => format!("{} hold all resident slots", self.names(many)),
             },
             Obstacle::Turn(next) => format!("{} starts first", self.name(*next)),
         };
