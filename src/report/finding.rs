@@ -11,6 +11,7 @@ use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 use crate::semantics::input::Input;
+use crate::verdict::NOTHING_TO_DECIDE;
 use crate::verdict::decision::Decision;
 use crate::verdict::decision::Proof;
 use crate::verdict::decision::Refutation;
@@ -312,6 +313,11 @@ pub fn finding(
                 Some(_) => "the statement itself is at fault: correct it, or exclude such inputs \
                             (`assume` in the text, or --assume EXPR)"
                     .to_owned(),
+                None if NOTHING_TO_DECIDE.contains(&reason.as_str()) => {
+                    "change the domain (`param P in A..=B`) or the assumptions so that some \
+                     parameter values are left"
+                        .to_owned()
+                }
                 None => "give it more time (--timeout), fix parameters (--set P=V), or search \
                          concrete values exhaustively (warplock explore)"
                     .to_owned(),

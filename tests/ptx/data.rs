@@ -288,11 +288,11 @@ fn the_report_of_a_race() {
     exit 1
     --- stdout
     handover.ptx: race: REFUTED at param_2 = 6: smem_tile[0]: the read by warp2 at handover.cu:48 (line 591) and the write by warp0 at handover.cu:31 (line 541) are not ordered: an arrival of warp2 after handover.cu:48 that warp0 waits for before handover.cu:31 would order them
+      names: param_2 is parameter 3 of the kernel
          --> handover.cu:31, handover.ptx:541
       541 | st.shared.v4.f32  [%r87], {%f11, %f11, %f11, %f11};
       trace:
-        ... 1 earlier steps (-v shows them)
-         2  warp1  comes to cta_bar[0]: 64 threads: warp0, warp1  (handover.cu:112)
+        ... 2 earlier steps (-v shows them)
          3  warp2  comes to cta_bar[0] as the last of 96 threads  (handover.cu:112)
          4  warp0  passes stored_bar[0], which has left phase 1  (handover.cu:29)
          5  warp0  arrives at loaded_bar[0]: phase 1, 1 pending  (handover.cu:32)

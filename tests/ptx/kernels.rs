@@ -333,6 +333,7 @@ fn the_report_of_a_stencil() {
     exit 1
     --- stdout
     stencil.ptx: deadlock: REFUTED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (stencil.cu:17, line 419) for warps1_3[0] to come to cta_bar[1], warps1_3[0] (stencil.cu:31, line 343) for warp0 to come to cta_bar[3]
+      names: param_2 is parameter 3 of the kernel; warps1_3[0] is warp 1
          --> stencil.cu:17, stencil.ptx:419
       419 | bar.sync %r43, %r44;
       element     start  now                                                waited for                          changed by                          completes

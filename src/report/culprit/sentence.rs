@@ -192,7 +192,7 @@ impl Teller<'_> {
                 })
                 .text(" that")
                 .line(stmt(number)),
-            Reason::Elsewhere => text(format!("{names} never {does}, {}", self.elsewhere(op, who))),
+            Reason::Elsewhere => text(format!("{names} never {does}{}", self.elsewhere(op, who))),
             Reason::Came(times) => {
                 let ended = who
                     .iter()
@@ -208,13 +208,14 @@ impl Teller<'_> {
         }
     }
 
-    /// Where members help instead: `only at full[1]`.
+    /// Where members help instead: `, only at full[1]`.
     fn elsewhere(&self, op: &Op, who: &[usize]) -> String {
         let object = |cell: CellId| self.instance().cell_place(cell).map(|(object, _)| object);
         let mut others: Vec<CellId> = Vec::new();
         for member in who {
             let ops = self.instance().members[*member].ops.iter();
-            let helps = |o: &&Op| helping(o.kind) && object(o.cell) == object(op.cell);
+            let helps =
+                |o: &&Op| o.cell != op.cell && helping(o.kind) && object(o.cell) == object(op.cell);
             for other in ops.filter(helps) {
                 if !others.contains(&other.cell) {
                     others.push(other.cell);
@@ -222,9 +223,12 @@ impl Teller<'_> {
             }
         }
         match others.as_slice() {
-            [] => "only at other elements".to_owned(),
-            [one] => format!("only at {}", self.instance().cell_name(*one)),
-            [one, ..] => format!("only at others such as {}", self.instance().cell_name(*one)),
+            [] => String::new(),
+            [one] => format!(", only at {}", self.instance().cell_name(*one)),
+            [one, ..] => format!(
+                ", only at others such as {}",
+                self.instance().cell_name(*one)
+            ),
         }
     }
 
