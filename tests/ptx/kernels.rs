@@ -515,6 +515,10 @@ fn places_in_reports_for_programs() {
         json.contains("\"source_line\": \"stencil.cu:17\""),
         "{json}"
     );
+    // Each blocked member and each step has both lines, beside that of the protocol.
+    let json: String = json.split_whitespace().collect();
+    let both = "\"kernel\":{\"source\":\"stencil.cu:31\",\"line\":343}";
+    assert_eq!(json.matches(both).count(), 6, "{json}");
     let sarif = report("sarif");
     assert!(sarif.contains("\"uri\": \"stencil.cu\""), "{sarif}");
     assert!(sarif.contains("\"startLine\": 17"), "{sarif}");
