@@ -128,7 +128,10 @@ pub fn lift(
 /// The obstacle that is none of the kernel's.
 fn late(function: &Function<'_>) -> Obstacle {
     let at = function.code.first().map_or(0, |i| i.at);
-    Obstacle::new(at, "the time was up while the kernel was followed")
+    Obstacle::new(
+        at,
+        "the time was up while the kernel was followed; this line is not the cause",
+    )
 }
 
 fn lift_in_time(

@@ -5,6 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::text;
+use crate::text::Diagnostic;
+
 /// What stands before the number of a line of the PTX.
 const MARK: &str = " @ptx ";
 
@@ -45,6 +48,29 @@ impl Recovery {
 /// Where a statement comes from, with the line of the PTX.
 pub(super) fn marked(source: &str, line: usize) -> String {
     format!("{source}{MARK}{line}")
+}
+
+impl Lifted {
+    /// A protocol that was recovered from the control-flow graph, laid out as this program lays texts out. `lines` says for
+    /// each line of the text which line of the kernel stands behind it; such a line ends with a comment.
+    ///
+    /// # Errors
+    ///
+    /// The text is none of the language.
+    pub fn of_graph(text: &str, lines: &[Option<usize>]) -> Result<Lifted, Vec<Diagnostic>> {
+        let mut all = String::with_capacity(text.len());
+        for (at, line) in text.lines().enumerate() {
+            match lines.get(at).copied().flatten() {
+                Some(behind) => all.push_str(&marked(line, behind)),
+                None => all.push_str(line),
+            }
+            all.push('\n');
+        }
+        let mut lifted = unmarked(&text::format(&all)?);
+        text::load(lifted.text.as_bytes())?;
+        lifted.recovery = Recovery::Graph { instead: None };
+        Ok(lifted)
+    }
 }
 
 /// The text as it is shown.

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::Serialize;
+use serde::Serializer;
+use serde::ser::SerializeStruct;
 
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::protocol::Span;
 use crate::semantics::input::Input;
+use crate::verdict::NOTHING_TO_DECIDE;
 use crate::verdict::decision::Decision;
 use crate::verdict::decision::Proof;
 use crate::verdict::decision::Refutation;
@@ -20,8 +23,11 @@ use crate::witness::StartEntry;
 use crate::witness::Witness;
 
 use super::argument;
+use super::cited::Cited;
 use super::input;
 use super::input::Pattern;
+use super::legend;
+use super::place;
 use super::stuck;
 use super::stuck::Stuck;
 use super::trace;
@@ -102,6 +108,9 @@ pub struct Finding {
     /// From what the protocol was recovered, if it was: `path` or `graph`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<&'static str>,
+    /// What names of a recovered protocol in the summary stand for.
+    #[serde(skip)]
+    pub legend: Option<String>,
     /// The protocol's text, for renderers that quote it.
     #[serde(skip)]
     pub source: String,
@@ -143,20 +152,38 @@ impl Finding {
     /// Says that the protocol was recovered from a kernel, of which these lines stand behind the lines of its text: the verdict
     /// is then about a line of the kernel.
     pub fn recovered_from(&mut self, file: &str, kernel: &str, lines: &[Option<usize>]) {
-        let own = self.line.and_then(|line| line.checked_sub(1));
-        let text = own.and_then(|at| self.source.lines().nth(at));
-        let place = text.and_then(|text| text.rsplit_once("// "));
-        let place = place.map(|(_, place)| place.to_owned());
-        self.source_line = place.filter(|place| !place.starts_with("line "));
-        self.line = own.and_then(|at| lines.get(at).copied().flatten());
+        let texts: Vec<&str> = self.source.lines().collect();
+        let cited = |line: usize| {
+            let at = line.checked_sub(1);
+            let text = at.and_then(|at| texts.get(at));
+            Cited {
+                source: text.and_then(|text| place::named(text)),
+                line: at.and_then(|at| lines.get(at).copied().flatten()),
+            }
+        };
+        let own = self.line.map(cited).unwrap_or_default();
+        self.source_line = own.source;
+        self.line = own.line;
         let quoted = self
             .line
             .and_then(|line| kernel.lines().nth(line.checked_sub(1)?));
         if let Some(counterexample) = &mut self.counterexample {
-            let line_of = |line: usize| lines.get(line.checked_sub(1)?).copied().flatten();
-            counterexample.stuck.say(line_of);
+            counterexample.stuck.cite(cited);
+            let events = counterexample.trace.iter_mut();
+            for event in events.chain(&mut counterexample.second_trace) {
+                event.kernel = event.line.map(cited);
+            }
             self.summary = counterexample.summary();
             self.reason = Some(counterexample.stuck.sentence.clone());
+        }
+        for further in &mut self.further {
+            further.stuck.cite(cited);
+            for event in &mut further.trace {
+                event.kernel = event.line.map(cited);
+            }
+        }
+        if self.counterexample.is_some() {
+            self.legend = legend::legend(&self.summary, &self.source);
         }
         self.kernel = Some(Kernel {
             file: file.to_owned(),
@@ -206,14 +233,21 @@ pub struct Further {
     pub parameters: BTreeMap<String, i64>,
     /// The input in one line.
     pub input: String,
-    /// The wait that explains the others best.
-    pub sentence: String,
-    /// Every member that started and waits.
-    pub blocked: Vec<stuck::Blocked>,
+    /// The state it ends in.
+    #[serde(serialize_with = "brief", flatten)]
+    pub stuck: Stuck,
     /// How it gets there.
     pub trace: Vec<Event>,
     /// The file of the witness, if one was written.
     pub witness: Option<String>,
+}
+
+/// Of a further counterexample only why it hangs and where.
+fn brief<S: Serializer>(stuck: &Stuck, serializer: S) -> Result<S::Ok, S::Error> {
+    let mut fields = serializer.serialize_struct("Stuck", 2)?;
+    fields.serialize_field("sentence", &stuck.sentence)?;
+    fields.serialize_field("blocked", &stuck.blocked)?;
+    fields.end()
 }
 
 /// A proof, summarised.
@@ -279,6 +313,11 @@ pub fn finding(
                 Some(_) => "the statement itself is at fault: correct it, or exclude such inputs \
                             (`assume` in the text, or --assume EXPR)"
                     .to_owned(),
+                None if NOTHING_TO_DECIDE.contains(&reason.as_str()) => {
+                    "change the domain (`param P in A..=B`) or the assumptions so that some \
+                     parameter values are left"
+                        .to_owned()
+                }
                 None => "give it more time (--timeout), fix parameters (--set P=V), or search \
                          concrete values exhaustively (warplock explore)"
                     .to_owned(),
@@ -323,6 +362,7 @@ fn blank_of(file: &str, protocol: &str, property: Property, reason: &str) -> Fin
         proof: None,
         expectation: None,
         source_line: None,
+        legend: None,
         source: String::new(),
         recovery: None,
         kernel: None,
@@ -394,8 +434,7 @@ pub fn further(protocol: &Protocol, witness: &Witness) -> Result<Further, Replay
     Ok(Further {
         parameters: parameters(protocol, &replayed.input),
         input: input::sentence(protocol, &replayed.input),
-        sentence: stuck.sentence,
-        blocked: stuck.blocked,
+        stuck,
         trace: trace::trace(&protocol.source, &replayed.instance, &replayed.schedule),
         witness: None,
     })

@@ -11,6 +11,7 @@ use crate::semantics::claim::value_of;
 use crate::semantics::data::Access;
 use crate::semantics::data::Data;
 use crate::semantics::hazards::Hazard;
+use crate::semantics::instance::CellId;
 use crate::semantics::instance::Instance;
 use crate::semantics::instance::OpKind;
 use crate::semantics::simulate::RoundRobin;
@@ -21,6 +22,9 @@ use crate::semantics::step::Violation;
 use crate::semantics::step::ViolationKind;
 use crate::witness;
 
+use super::cited::Line;
+use super::cited::Sentence;
+
 /// How many actions are looked at to see which of two accesses comes first.
 const TURNS: usize = 10_000;
 
@@ -28,7 +32,7 @@ const TURNS: usize = 10_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     /// One sentence.
-    pub sentence: String,
+    pub sentence: Sentence,
     /// The line of the text it is about, from 1.
     pub line: Option<usize>,
 }
@@ -65,22 +69,19 @@ pub fn tell(
             told(
                 line,
                 format!(
-                    "{} delivers {bytes} bytes to {cell} at line {line}, where the phase lacks only \
+                    "{} delivers {bytes} bytes to {cell} at {line}, where the phase lacks only \
                      {missing}: it completes with {more} still to land",
                     instance.member_name(*member)
                 ),
             )
         }
-        Hazard::Unbalanced { cell, bytes } => Told {
-            sentence: unbalanced(&instance.cell_name(*cell), *bytes),
-            line: None,
-        },
+        Hazard::Unbalanced { cell, bytes } => teller.unbalanced(*cell, *bytes),
         Hazard::Unready { member, stmt, cell } => {
             let line = teller.line(*stmt);
             told(
                 line,
                 format!(
-                    "{} uses {} at line {line}, and nothing makes it wait until that is initialised",
+                    "{} uses {} at {line}, and nothing makes it wait until that is initialised",
                     instance.member_name(*member),
                     instance.cell_name(*cell)
                 ),
@@ -96,7 +97,7 @@ pub fn tell(
             told(
                 line,
                 format!(
-                    "{} asks for {amount} of {cell} at line {line}, of which there are {capacity}",
+                    "{} asks for {amount} of {cell} at {line}, of which there are {capacity}",
                     instance.member_name(*member)
                 ),
             )
@@ -107,7 +108,7 @@ pub fn tell(
             told(
                 line,
                 format!(
-                    "{} uses {cell} at line {line}, whose CTA may have exited by then: a cluster \
+                    "{} uses {cell} at {line}, whose CTA may have exited by then: a cluster \
                      barrier before the end, or a wait for this there, would keep it",
                     instance.member_name(*member)
                 ),
@@ -122,24 +123,15 @@ pub fn tell(
             slot,
         } => match data {
             Some(data) => teller.race(data, *first, *second, *slot),
-            None => Told {
-                sentence: "two accesses race".to_owned(),
-                line: None,
-            },
+            None => whole("two accesses race"),
         },
         Hazard::Broken { claim } => match data.and_then(|data| data.claims.get(*claim)) {
             Some(claim) => teller.broken(claim, state),
-            None => Told {
-                sentence: "a claim does not hold".to_owned(),
-                line: None,
-            },
+            None => whole("a claim does not hold"),
         },
         Hazard::Stopped { claim } => match data.and_then(|data| data.progress.get(*claim)) {
             Some((progress, span)) => teller.stopped(*progress, *span, state),
-            None => Told {
-                sentence: "nobody can go on".to_owned(),
-                line: None,
-            },
+            None => whole("nobody can go on"),
         },
         Hazard::Stale {
             write,
@@ -152,28 +144,23 @@ pub fn tell(
                 let accesses = (*write, *read);
                 stale::tell(&teller, data, accesses, *slot, (*proxy, *lost))
             }
-            None => Told {
-                sentence: "a read does not see a write before it".to_owned(),
-                line: None,
-            },
+            None => whole("a read does not see a write before it"),
         },
     }
 }
 
-fn told(line: usize, sentence: String) -> Told {
+fn told(line: Line, sentence: String) -> Told {
     Told {
-        sentence,
-        line: Some(line),
+        sentence: Sentence::of(&sentence),
+        line: Some(line.0),
     }
 }
 
-fn unbalanced(cell: &str, bytes: i64) -> String {
-    match bytes {
-        ..0 => format!(
-            "nobody expects {} of the bytes that are delivered to {cell}",
-            bytes.unsigned_abs()
-        ),
-        _ => format!("nobody delivers {bytes} of the bytes that {cell} expects"),
+/// What has no line.
+fn whole(sentence: impl Into<String>) -> Told {
+    Told {
+        sentence: Sentence::default().text(sentence),
+        line: None,
     }
 }
 
@@ -183,17 +170,51 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    fn line(&self, stmt: StmtId) -> usize {
+    fn line(&self, stmt: StmtId) -> Line {
         let span = self.instance.spans.get(stmt.0).copied();
-        witness::line(self.source, span.unwrap_or_default())
+        Line(witness::line(self.source, span.unwrap_or_default()))
     }
 
     /// The line of an operation, and its element.
-    fn place(&self, member: usize, op: u32) -> (usize, String) {
+    fn place(&self, member: usize, op: u32) -> (Line, String) {
         let op = self.instance.members[member].ops.get(op as usize);
-        op.map_or((0, String::new()), |op| {
+        op.map_or((Line(0), String::new()), |op| {
             (self.line(op.stmt), self.instance.cell_name(op.cell))
         })
+    }
+
+    /// Bytes of a barrier that only one side counts, where some member expects or delivers any.
+    fn unbalanced(&self, cell: CellId, bytes: i64) -> Told {
+        let name = self.instance.cell_name(cell);
+        let (does, lacks, of) = match bytes {
+            ..0 => ("delivers", "nobody expects", "bytes that are delivered to"),
+            _ => ("expects", "nobody delivers", "bytes that are expected at"),
+        };
+        let sentence = format!(
+            "{lacks} {} of the {of} {name} in the whole run",
+            bytes.unsigned_abs()
+        );
+        let members = self.instance.members.iter().enumerate();
+        let mut ops = members.flat_map(|(member, all)| all.ops.iter().map(move |op| (member, op)));
+        let last = ops.rfind(|(_, op)| {
+            let counts = match op.kind {
+                OpKind::ExpectTx(_) => bytes >= 0,
+                OpKind::CompleteTx(_) | OpKind::Copy(_) => bytes < 0,
+                _ => false,
+            };
+            counts && op.cell == cell
+        });
+        match last {
+            Some((member, op)) => {
+                let line = self.line(op.stmt);
+                let who = self.instance.member_name(member);
+                told(
+                    line,
+                    format!("{sentence}: {who} {does} bytes there at {line}"),
+                )
+            }
+            None => whole(sentence),
+        }
     }
 
     fn deviation(&self, member: usize, op: u32, cell: &str, counts: (u32, u32)) -> Told {
@@ -210,7 +231,7 @@ impl Teller<'_> {
             return told(
                 line,
                 format!(
-                    "the wait of {name} for {cell} at line {line} passes after {completions} in \
+                    "the wait of {name} for {cell} at {line} passes after {completions} in \
                      one run and after {more} in another: the parity does not tell these phases \
                      apart, and nothing else keeps them apart"
                 ),
@@ -226,7 +247,7 @@ impl Teller<'_> {
         told(
             line,
             format!(
-                "generation {less} of {cell} can complete without the {what} of {name} (line {line}): it \
+                "generation {less} of {cell} can complete without the {what} of {name} at {line}: it \
                  counts in generation {less} in one run and in generation {more} in another"
             ),
         )
@@ -256,21 +277,21 @@ impl Teller<'_> {
                 let name = self.instance.member_name(member);
                 told(
                     line,
-                    format!("{name} asserts `{text}` at line {line}, which does not hold{values}"),
+                    format!("{name} asserts `{text}` at {line}, which does not hold{values}"),
                 )
             }
             None => {
-                let line = witness::line(self.source, claim.span);
+                let line = Line(witness::line(self.source, claim.span));
                 told(
                     line,
-                    format!("the invariant `{text}` of line {line} does not hold{values}"),
+                    format!("the invariant `{text}` of {line} does not hold{values}"),
                 )
             }
         }
     }
 
     fn stopped(&self, progress: Progress, span: Span, state: &State) -> Told {
-        let claimed = witness::line(self.source, span);
+        let claimed = Line(witness::line(self.source, span));
         let text = progress.text();
         let waiting = step::blocked(self.instance, state);
         match waiting.first() {
@@ -280,14 +301,13 @@ impl Teller<'_> {
                 told(
                     line,
                     format!(
-                        "`{text}` of line {claimed} does not hold: {name} waits at {cell} in line \
-                         {line} for ever, since nobody can go on"
+                        "`{text}` of {claimed} does not hold: {name} waits at {cell} in {line} for ever, since nobody can go on"
                     ),
                 )
             }
             None => told(
                 claimed,
-                format!("`{text}` of line {claimed} does not hold: nobody can go on"),
+                format!("`{text}` of {claimed} does not hold: nobody can go on"),
             ),
         }
     }
@@ -299,14 +319,14 @@ impl Teller<'_> {
         let sentence = match kind.map(|op| op.kind) {
             Some(OpKind::WaitParity(parity)) => format!(
                 "{cell} leaves phase {} and comes back to it while {name} stands before its wait \
-                 at line {line}: the completion it waits for goes by unseen",
+                 at {line}: the completion it waits for goes by unseen",
                 u8::from(parity)
             ),
             Some(OpKind::Wait(_, wanted)) => format!(
                 "{cell} moves on from {wanted} while {name} stands before its wait for that very \
-                 value at line {line}"
+                 value at {line}"
             ),
-            _ => format!("{name} is lapped at line {line}"),
+            _ => format!("{name} is lapped at {line}"),
         };
         told(line, sentence)
     }
@@ -317,10 +337,10 @@ impl Teller<'_> {
         let cell = self.instance.cell_name(violation.cell);
         let sentence = match violation.kind {
             ViolationKind::OverArrival { count, pending } => format!(
-                "{name} arrives {count} times at {cell} in line {line}, where {pending} arrivals \
+                "{name} arrives {count} times at {cell} in {line}, where {pending} arrivals \
                  are missing"
             ),
-            _ => format!("{name} at {cell} in line {line}: {}", violation.kind),
+            _ => format!("{name} at {cell} in {line}: {}", violation.kind),
         };
         told(line, sentence)
     }
@@ -336,10 +356,10 @@ impl Teller<'_> {
         told(
             line,
             format!(
-                "{} and {} of {} are not ordered: {}",
+                "{}: {} and {} are not ordered: {}",
+                data.slot_name(slot),
                 self.access(a),
                 self.access(b),
-                data.slot_name(slot),
                 self.edge(a, b)
             ),
         )
@@ -351,8 +371,8 @@ impl Teller<'_> {
         let line = self.line(access.stmt);
         let verb = if access.write { "write" } else { "read" };
         match access.work {
-            None => format!("the {verb} by {name} at line {line}"),
-            Some(_) => format!("the asynchronous {verb} that {name} starts at line {line}"),
+            None => format!("the {verb} by {name} at {line}"),
+            Some(_) => format!("the asynchronous {verb} that {name} starts at {line}"),
         }
     }
 
@@ -366,7 +386,7 @@ impl Teller<'_> {
         };
         let Some(work) = a.1.work else {
             return format!(
-                "an arrival of {} after line {here} that {} waits for before line {there} would \
+                "an arrival of {} after {here} that {} waits for before {there} would \
                  order them",
                 name(a.0),
                 name(b.0)
@@ -382,18 +402,18 @@ impl Teller<'_> {
         };
         match (landing, work.waited) {
             (Some(cell), _) => format!(
-                "a wait of {} before line {there} for a phase of {cell} that completes only after \
+                "a wait of {} before {there} for a phase of {cell} that completes only after \
                  the first access would order them",
                 name(b.0)
             ),
             (None, Some(_)) => format!(
-                "a `wait_group`{whole} of {} that covers it{signal} before line {there} would \
+                "a `wait_group`{whole} of {} that covers it{signal} before {there} would \
                  order them",
                 name(a.0)
             ),
             (None, None) => format!(
                 "nothing tells when the first is complete; a `commit`, or a `commit_group` with a \
-                 `wait_group 0`{whole}{signal} before line {there} would order them"
+                 `wait_group 0`{whole}{signal} before {there} would order them"
             ),
         }
     }

@@ -7,6 +7,7 @@
 pub mod argument;
 pub mod change;
 pub mod chart;
+pub mod cited;
 mod counting;
 pub mod csr;
 pub mod culprit;
@@ -23,6 +24,7 @@ pub mod input;
 pub mod json;
 pub mod junit;
 mod kernel;
+mod legend;
 pub mod markdown;
 pub mod mermaid;
 mod orders;

@@ -31,7 +31,7 @@ impl Finding {
             return Some(Place { file, line });
         };
         let text = self.source.lines().nth(line.checked_sub(1)?)?;
-        let named = text.rsplit_once("// ").and_then(|(_, place)| parsed(place));
+        let named = named(text).and_then(|place| parsed(&place));
         named.or_else(|| {
             let line = kernel.lines.get(line.checked_sub(1)?).copied().flatten()?;
             let file = kernel.file.clone();
@@ -44,6 +44,12 @@ impl Finding {
         let kernel = self.kernel.as_ref();
         kernel.map_or(&self.file, |kernel| &kernel.file)
     }
+}
+
+/// The place in the kernel's source that a line of a recovered protocol names behind it.
+pub(super) fn named(text: &str) -> Option<String> {
+    let (_, place) = text.rsplit_once("// ")?;
+    parsed(place).map(|_| place.trim().to_owned())
 }
 
 /// `ring.cu:25`.

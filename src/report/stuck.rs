@@ -7,6 +7,8 @@ use crate::semantics::step;
 use crate::witness;
 use crate::witness::Replayed;
 
+use super::cited::Cited;
+use super::cited::Sentence;
 use super::culprit;
 use super::culprit::Cause;
 use super::culprit::Culprit;
@@ -40,6 +42,9 @@ pub struct Stuck {
     /// The same cause, for whoever words it anew.
     #[serde(skip)]
     pub culprit: Option<Culprit>,
+    /// What a hazard is, for the same.
+    #[serde(skip)]
+    pub told: Option<Sentence>,
 }
 
 /// What is said where nothing is wrong yet.
@@ -52,6 +57,9 @@ pub struct Blocked {
     pub member: String,
     /// The line of the text at which it waits, from 1.
     pub line: usize,
+    /// The line of the kernel behind it, if the text was recovered from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<Cited>,
     /// The element it waits on.
     pub element: String,
     /// What it waits for there.
@@ -73,17 +81,14 @@ pub fn explain(scene: Scene<'_>) -> Stuck {
     } = scene;
     let waiting = step::blocked(instance, state);
     let culprit = culprit::find(scene);
-    let why = |at: usize| {
-        let known = culprit.as_ref().and_then(|culprit| culprit.why.get(at));
-        known.cloned().unwrap_or_else(|| GOES_ON.to_owned())
-    };
-    let blocked = waiting.iter().enumerate().map(|(at, b)| Blocked {
+    let blocked = waiting.iter().map(|b| Blocked {
         member: instance.member_name(b.member),
         line: trace::line(&protocol.source, instance, &b.op),
+        kernel: None,
         element: instance.cell_name(b.op.cell),
         wants: witness::wanted(b.op.kind),
         value: witness::shown(instance, &b.cell),
-        why: why(at),
+        why: GOES_ON.to_owned(),
     });
     let blocked = blocked.collect();
     let unstarted = step::unstarted(state).into_iter();
@@ -97,23 +102,38 @@ pub fn explain(scene: Scene<'_>) -> Stuck {
         chain: Vec::new(),
         elements: elements::elements(instance, state),
         culprit: None,
+        told: None,
     };
     if let Some(culprit) = culprit {
         stuck.line = culprit.line;
         stuck.cause = Some(culprit.cause);
         stuck.culprit = Some(culprit);
-        stuck.say(Some);
+        stuck.say(Cited::own);
     }
     stuck
 }
 
 impl Stuck {
     /// Words the sentences anew for a reader to whom the lines of the protocol's text are these.
-    pub fn say(&mut self, line_of: impl Fn(usize) -> Option<usize> + Copy) {
+    fn say(&mut self, cited: impl Fn(usize) -> Cited + Copy) {
+        if let Some(told) = &self.told {
+            self.sentence = told.say(cited);
+        }
         if let Some(culprit) = &self.culprit {
-            self.sentence = culprit.sentence.say(line_of);
+            self.sentence = culprit.sentence.say(cited);
             let chain = culprit.chain.iter();
-            self.chain = chain.map(|link| link.say(line_of)).collect();
+            self.chain = chain.map(|link| link.say(cited)).collect();
+            for (blocked, why) in self.blocked.iter_mut().zip(&culprit.why) {
+                blocked.why = why.say(cited);
+            }
+        }
+    }
+
+    /// Words everything anew for a reader of the kernel that the protocol was recovered from.
+    pub fn cite(&mut self, cited: impl Fn(usize) -> Cited + Copy) {
+        self.say(cited);
+        for blocked in &mut self.blocked {
+            blocked.kernel = Some(cited(blocked.line));
         }
     }
 }
@@ -139,7 +159,7 @@ pub fn shown(protocol: &Protocol, replayed: &Replayed) -> Stuck {
     );
     Stuck {
         is_final: false,
-        sentence: told.sentence,
+        sentence: told.sentence.plain(),
         cause: None,
         line: told.line,
         blocked: Vec::new(),
@@ -147,5 +167,6 @@ pub fn shown(protocol: &Protocol, replayed: &Replayed) -> Stuck {
         chain: Vec::new(),
         elements: Vec::new(),
         culprit: None,
+        told: Some(told.sentence),
     }
 }

@@ -2,6 +2,7 @@
 
 mod elements;
 
+use super::cited::called;
 use super::culprit::Cause;
 use super::finding::Counterexample;
 use super::finding::Finding;
@@ -83,6 +84,8 @@ pub fn finding(finding: &Finding, detail: Detail) -> String {
     if detail.quiet {
         return style.fitted(&out);
     }
+    let legend = finding.legend.as_slice();
+    list(&mut out, style, "names", legend);
     out.push_str(&place(finding, style));
     out.push_str(&details(finding, detail, out.lines().count()));
     style.fitted(&out)
@@ -233,10 +236,14 @@ fn further(further: &Further) -> String {
         "" => String::new(),
         input => format!("at {input}: "),
     };
-    let places = further.blocked.iter().map(|b| {
+    let places = further.stuck.blocked.iter().map(|b| {
         format!(
-            "{} at line {} ({} {}, found {})",
-            b.member, b.line, b.element, b.wants, b.value
+            "{} at {} ({} {}, found {})",
+            b.member,
+            called(b.line, b.kernel.as_ref()),
+            b.element,
+            b.wants,
+            b.value
         )
     });
     let places = shortened(places.collect(), USES).join(", ");
@@ -244,8 +251,8 @@ fn further(further: &Further) -> String {
     let witness: String = witness
         .map(|path| format!("; witness {}", visible(path)))
         .collect();
-    if further.blocked.is_empty() {
-        return format!("{at}{}{witness}", further.sentence);
+    if further.stuck.blocked.is_empty() {
+        return format!("{at}{}{witness}", further.stuck.sentence);
     }
     format!("{at}blocked are {places}{witness}")
 }
@@ -286,8 +293,12 @@ fn run_after(
         let lines = runs.into_iter().map(|(who, run)| {
             let b = &run[0];
             format!(
-                "{who} at line {}: {} {}, found {}: {}",
-                b.line, b.element, b.wants, b.value, b.why
+                "{who} at {}: {} {}, found {}: {}",
+                called(b.line, b.kernel.as_ref()),
+                b.element,
+                b.wants,
+                b.value,
+                b.why
             )
         });
         list(
@@ -351,9 +362,9 @@ fn trace(events: &[Event], steps: usize) -> Vec<String> {
     let width = names.chain(rows.iter().map(|row| row.1.chars().count()));
     let width = width.max().unwrap_or(0);
     for (count, who, event) in rows {
-        let line = event
-            .line
-            .map_or_else(String::new, |l| format!("  (line {l})"));
+        let line = event.line.map_or_else(String::new, |l| {
+            format!("  ({})", called(l, event.kernel.as_ref()))
+        });
         lines.push(format!(
             "{count:>digits$}  {who:width$}  {}{line}",
             event.what

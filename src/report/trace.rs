@@ -15,6 +15,8 @@ use crate::semantics::step::InFlight;
 use crate::semantics::step::State;
 use crate::witness;
 
+use super::cited::Cited;
+
 /// One action of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Event {
@@ -25,6 +27,9 @@ pub struct Event {
     /// The line of the statement, from 1; absent where a member starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
+    /// The line of the kernel behind it, if the protocol was recovered from one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<Cited>,
     /// What it does where, beside by whom.
     #[serde(skip)]
     pub deed: Deed,
@@ -149,6 +154,7 @@ pub fn event(
         member,
         what,
         line,
+        kernel: None,
         deed,
         left,
     };

@@ -22,6 +22,13 @@ const SMALL: u32 = 16;
 /// How many values ranges inside assumptions are written out for.
 const WIDTH: i64 = 64;
 
+/// The reasons for which nothing is decided where no parameter values are known.
+pub const NOTHING_TO_DECIDE: [&str; 2] = [
+    "no parameter values satisfy the declared domain and the assumptions: there is nothing to decide about",
+    "no parameter values were found that satisfy the declared domain and the assumptions: there may be nothing to \
+     decide about",
+];
+
 /// What is known of the parameter values that satisfy the domain and the assumptions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Inputs {
@@ -59,14 +66,8 @@ impl Inputs {
     pub fn reason(self) -> Option<&'static str> {
         match self {
             Inputs::Some => None,
-            Inputs::None => Some(
-                "no parameter values satisfy the declared domain and the assumptions: there is \
-                 nothing to decide about",
-            ),
-            Inputs::Open => Some(
-                "no parameter values were found that satisfy the declared domain and the \
-                 assumptions: there may be nothing to decide about",
-            ),
+            Inputs::None => Some(NOTHING_TO_DECIDE[0]),
+            Inputs::Open => Some(NOTHING_TO_DECIDE[1]),
         }
     }
 }

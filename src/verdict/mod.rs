@@ -25,6 +25,7 @@ use deadlock::Settings;
 use decision::Decision;
 use decision::Verdict;
 use inputs::Inputs;
+pub use inputs::NOTHING_TO_DECIDE;
 
 pub use further::further;
 pub use points::Failing;

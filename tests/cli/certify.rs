@@ -163,14 +163,14 @@ fn the_kernel_is_asked_on_demand() {
         "ring.wlk",
         include_str!("../../encodings/pipeline/ring.wlk"),
     );
-    insta::assert_snapshot!(folder.run(&["check", "-q", "ring.wlk"]), @r"
+    insta::assert_snapshot!(folder.run(&["check", "-q", "ring.wlk"]), @"
     exit 0
     --- stdout
     ring.wlk: deadlock: PROVED for every S in 1..=16, C >= 1, N >= 0 and schedule: all 41 obligations of the order rule hold
     --- stderr
     ");
     let kernel = ["check", "-q", "ring.wlk", "--kernel", "--certificate", "c"];
-    insta::assert_snapshot!(folder.run(&kernel), @r"
+    insta::assert_snapshot!(folder.run(&kernel), @"
     exit 0
     --- stdout
     ring.wlk: deadlock: PROVED for every S in 1..=16, C >= 1, N >= 0 and schedule: all 34 obligations of the kernel hold
@@ -178,7 +178,7 @@ fn the_kernel_is_asked_on_demand() {
     ");
     let certificate = folder.only("c");
     let again = folder.run(&["certify", &certificate]);
-    insta::assert_snapshot!(again.replace(&certificate, "[certificate]"), @r"
+    insta::assert_snapshot!(again.replace(&certificate, "[certificate]"), @"
     exit 0
     --- stdout
     c/ring-deadlock-[digest]: CERTIFIED deadlock of `ring` by the kernel: 34 obligations hold
@@ -190,4 +190,35 @@ fn the_kernel_is_asked_on_demand() {
         semaphore operations are atomic and seen in one order by everyone
     --- stderr
     ");
+}
+
+#[test]
+fn a_folder_of_certificates_is_none_itself() {
+    let folder = Folder::new();
+    certificate(&folder);
+    insta::assert_snapshot!(folder.run(&["certify", "c"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: cannot read c/manifest.json: No such file or directory (os error 2)
+    hint: this folder is no certificate; `warplock check --certificate DIR` writes one folder below DIR for each proof, and `certify DIR/*` checks them all
+    ");
+    folder.library("dense.wlk");
+    insta::assert_snapshot!(folder.run(&["lift", "dense.wlk"]), @"
+    exit 2
+    --- stdout
+    --- stderr
+    error: dense.wlk is a protocol already, so there is nothing to recover
+    hint: `lift` takes a kernel (.ptx, .mlir, .cu, .py, a binary); `warplock fmt` prints a protocol
+    ");
+}
+
+#[test]
+fn an_empty_domain_is_to_be_changed() {
+    let folder = Folder::new();
+    let text = "protocol none\nparam N in 1..=3\nassume N >= 5\nmbarrier b { arrivals: 1 }\nrole a { arrive b }\n";
+    fs::write(folder.path().join("none.wlk"), text).unwrap();
+    let shown = folder.run(&["check", "none.wlk"]);
+    let hint = shown.lines().find(|line| line.contains("hint:"));
+    insta::assert_snapshot!(hint.unwrap(), @"  hint: change the domain (`param P in A..=B`) or the assumptions so that some parameter values are left");
 }

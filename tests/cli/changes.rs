@@ -54,9 +54,9 @@ fn entries_are_compared_by_name() {
     ring_of_4: the same protocol; deadlock: PROVED
     ring_of_3: is gone
     ring_producer_one_round_short: the same protocol; deadlock: REFUTED
-      after: deadlock: REFUTED at param_2 = 1: nobody arrives at full_bar[0], for which warps1_3[0] waits (line 808): warp0 never arrives, because `for i in 0..param_2 - 1` (line 972) makes no trip
+      after: deadlock: REFUTED at param_2 = 1: nobody arrives at full_bar[0], for which warps1_3[0] waits (ring.cu:37, line 808): warp0 never arrives, because `for i in 0..param_2 - 1` (ring.cu:56, line 972) makes no trip
     ring_producer_starts_at_phase_0: the same protocol; deadlock: REFUTED
-      after: deadlock: REFUTED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (line 1423) for warps1_3[0] to arrive at empty_bar[0], warps1_3[0] (line 1250) for warp0 to arrive at full_bar[0]: no barrier here has ever completed, so one of these first waits has to be for parity 1
+      after: deadlock: REFUTED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (ring.cu:25, line 1423) for warps1_3[0] to arrive at empty_bar[0], warps1_3[0] (ring.cu:37, line 1250) for warp0 to arrive at full_bar[0]: no barrier here has ever completed, so one of these first waits has to be for parity 1
     ring_of_three: is new; deadlock: PROVED
     --- stderr
     ");

@@ -83,7 +83,7 @@ fn places_that_are_taken_and_what_would_help() {
     insta::assert_snapshot!(shown, @"
     exit 1
     --- stdout
-    lock_rank_descending_launch.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(0, 0), (1, 0)}: cta[1] waits for dq[0] == 1 (line 19), which needs cta[0]; that cannot start, because cta[1] holds the only place
+    lock_rank_descending_launch.wlk: deadlock: REFUTED at N = 2, M = 1, R = 1, visits = {(0, 0), (1, 0)}: cta[1] waits for dq[0] == 1 (line 19), which needs cta[0]; that cannot start, because cta[1] holds the only resident slot
         --> lock_rank_descending_launch.wlk:19
       19 |         wait dq[m] == rank(n, m)
       visits (rows: first index, # visited):

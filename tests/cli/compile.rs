@@ -99,12 +99,9 @@ fn a_source_is_compiled_and_checked() {
       12 | bar.sync 1, 64;
       element     start  now                waited for                changed by  completes
       cta_bar[1]  -      32 threads: warp1  warp1 64 threads (never)  nobody      no
-      trace: 1  warp1  comes to cta_bar[1]: 32 threads: warp1  (line 10)
+      trace: 1  warp1  comes to cta_bar[1]: 32 threads: warp1  (line 12)
       minimal: the protocol has no parameters that could be smaller
-      notes:
-        stuck in the source: warp1 at line 12
-        other lines are those of the protocol that `warplock lift` prints
-        lint at line 12: barrier 1 counts 64 threads, but only 32 come to it (`warplock explain arrival-count`)
+      notes: lint at line 12: barrier 1 counts 64 threads, but only 32 come to it (`warplock explain arrival-count`)
       assumptions: a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       decided by adversarial schedules in [time]
     --- stderr

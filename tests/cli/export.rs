@@ -203,7 +203,7 @@ fn clauses_refuse_what_they_do_not_cover() {
     exit 2
     --- stdout
     --- stderr
-    Error: cannot export: a pattern in this proof rule
+    Error: cannot export: a pattern where members are counted
         ╭─[ lock_rank.wlk:11:1 ]
         │
      11 │ pattern visits[N, M]
@@ -215,7 +215,7 @@ fn clauses_refuse_what_they_do_not_cover() {
     exit 2
     --- stdout
     --- stderr
-    Error: cannot export: asynchronous work in this proof rule
+    Error: cannot export: asynchronous work where members are counted
         ╭─[ handover.wlk:11:9 ]
         │
      11 │         async copy tile completes full 16

@@ -29,13 +29,13 @@ fn races_differ_in_what_they_are_about() {
     insta::assert_snapshot!(folder.run(&many), @"
     exit 1
     --- stdout
-    two.wlk: race: REFUTED at T = 1: the write by left[0] at line 10 and the read by right at line 14 of b[0] are not ordered: an arrival of left[0] after line 10 that right waits for before line 14 would order them
+    two.wlk: race: REFUTED at T = 1: b[0]: the write by left[0] at line 10 and the read by right at line 14 are not ordered: an arrival of left[0] after line 10 that right waits for before line 14 would order them
         --> two.wlk:14
       14 |     read b[0]
       minimal: smallest by (T) among T in 1..=5; there are no smaller ones
       further counterexamples:
-        at T = 1: the write by left[0] at line 9 and the write by right at line 15 of a are not ordered: an arrival of left[0] after line 9 that right waits for before line 15 would order them; witness w/two-race-[digest].json
-        at T = 2: the write by left[0] at line 9 and the write by left[1] at line 9 of a are not ordered: an arrival of left[0] after line 9 that left[1] waits for before line 9 would order them; witness w/two-race-[digest].json
+        at T = 1: a: the write by left[0] at line 9 and the write by right at line 15 are not ordered: an arrival of left[0] after line 9 that right waits for before line 15 would order them; witness w/two-race-[digest].json
+        at T = 2: a: the write by left[0] at line 9 and the write by left[1] at line 9 are not ordered: an arrival of left[0] after line 9 that left[1] waits for before line 9 would order them; witness w/two-race-[digest].json
       assumptions: T >= 1; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       witness: w/two-race-[digest].json (replay it with: warplock replay w/two-race-[digest].json)
       decided by runs with somebody held in [time]
@@ -84,7 +84,7 @@ fn arrivals_differ_in_their_barriers() {
     let told = shown.lines().skip_while(|l| !l.contains("counterexamples"));
     let told: Vec<&str> = told.take(2).collect();
     insta::assert_snapshot!(told.join("\n"), @"
-    further counterexamples: at N = 3: generation 1 of b can complete without the arrival of worker[2] (line 11): it counts in generation 1 in one run and in generation 2 in another
+    further counterexamples: at N = 3: generation 1 of b can complete without the arrival of worker[2] at line 11: it counts in generation 1 in one run and in generation 2 in another
     assumptions: N >= 1; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
     ");
 }

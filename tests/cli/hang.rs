@@ -212,7 +212,7 @@ fn the_entry_and_the_threads_come_from_the_backtrace() {
     insta::assert_snapshot!(shown, @r"
     exit 1
     --- stdout
-    ring.ptx: hang: REACHED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (line 1423) for warps1_3[0] to arrive at empty_bar[0], warps1_3[0] (line 1250) for warp0 to arrive at full_bar[0]: no barrier here has ever completed, so one of these first waits has to be for parity 1
+    ring.ptx: hang: REACHED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (ring.cu:25, line 1423) for warps1_3[0] to arrive at empty_bar[0], warps1_3[0] (ring.cu:37, line 1250) for warp0 to arrive at full_bar[0]: no barrier here has ever completed, so one of these first waits has to be for parity 1
           --> ring.cu:25, ring.ptx:1423
       1423 | mbarrier.try_wait.parity.shared.b64 done, [%r93], %r131;
       seen:
@@ -222,11 +222,11 @@ fn the_entry_and_the_threads_come_from_the_backtrace() {
       notes:
         lines of the trace are those of the protocol that `warplock lift` prints
       who waits for whom:
-        warp0 (line 1423) for warps1_3[0] to arrive at empty_bar[0]
-        warps1_3[0] (line 1250) for warp0 to arrive at full_bar[0]
+        warp0 (ring.cu:25, line 1423) for warps1_3[0] to arrive at empty_bar[0]
+        warps1_3[0] (ring.cu:37, line 1250) for warp0 to arrive at full_bar[0]
       trace:
-          1  warp0           comes to cta_bar[0]: 32 threads: warp0  (line 12)
-        2-4  warps1_3[0..3]  comes to cta_bar[0] as the last of 128 threads  (line 20)
+          1  warp0           comes to cta_bar[0]: 32 threads: warp0  (ring.cu:57)
+        2-4  warps1_3[0..3]  comes to cta_bar[0] as the last of 128 threads  (ring.cu:57)
       search: parameters are tried from their least values on; none was found for param_2 = 0
     --- stderr
     ");

@@ -27,7 +27,7 @@ fn two_runs_show_an_early_completion() {
     insta::assert_snapshot!(shown, @"
     exit 1
     --- stdout
-    jacobi.wlk: early_completion: REFUTED at T = 2, N = 2: generation 1 of bar[1] can complete without the arrival of thread[0][0] (line 14): it counts in generation 1 in one run and in generation 2 in another
+    jacobi.wlk: early_completion: REFUTED at T = 2, N = 2: generation 1 of bar[1] can complete without the arrival of thread[0][0] at line 14: it counts in generation 1 in one run and in generation 2 in another
         --> jacobi.wlk:14
       14 |         arrive bar[1 - cta]
       trace:
@@ -56,7 +56,7 @@ fn two_runs_show_an_early_completion() {
     insta::assert_snapshot!(replayed, @"
     exit 0
     --- stdout
-    w/jacobi-early_completion-[digest].json: early_completion: REFUTED at T = 2, N = 2: generation 1 of bar[1] can complete without the arrival of thread[0][0] (line 14): it counts in generation 1 in one run and in generation 2 in another
+    w/jacobi-early_completion-[digest].json: early_completion: REFUTED at T = 2, N = 2: generation 1 of bar[1] can complete without the arrival of thread[0][0] at line 14: it counts in generation 1 in one run and in generation 2 in another
     --- stderr
     ");
 }
@@ -70,7 +70,7 @@ fn a_race_names_both_accesses_and_what_would_order_them() {
     insta::assert_snapshot!(shown, @"
     exit 1
     --- stdout
-    store_not_drained.wlk: race: REFUTED at T = 1, TILES = 2: the asynchronous read that thread[0] starts at line 18 and the write by thread[0] at line 13 of staging[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` before line 13 would order them
+    store_not_drained.wlk: race: REFUTED at T = 1, TILES = 2: staging[0]: the asynchronous read that thread[0] starts at line 18 and the write by thread[0] at line 13 are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` before line 13 would order them
         --> store_not_drained.wlk:13
       13 |         write staging[t]
       trace:
@@ -89,7 +89,7 @@ fn a_race_names_both_accesses_and_what_would_order_them() {
     insta::assert_snapshot!(replayed, @"
     exit 0
     --- stdout
-    w/store_not_drained-race-[digest].json: race: REFUTED at T = 1, TILES = 2: the asynchronous read that thread[0] starts at line 18 and the write by thread[0] at line 13 of staging[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` before line 13 would order them
+    w/store_not_drained-race-[digest].json: race: REFUTED at T = 1, TILES = 2: staging[0]: the asynchronous read that thread[0] starts at line 18 and the write by thread[0] at line 13 are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` before line 13 would order them
         --> the protocol in w/store_not_drained-race-[digest].json:13
       13 |         write staging[t]
       trace:
@@ -145,15 +145,15 @@ fn one_line_says_what_is_wrong() {
     insta::assert_snapshot!(all, @"
     exit 1
     --- stdout
-    both_write.wlk: race: REFUTED the write by warp_of[0] at line 9 and the write by warp_of[1] at line 9 of shared are not ordered: an arrival of warp_of[0] after line 9 that warp_of[1] waits for before line 9 would order them
+    both_write.wlk: race: REFUTED shared: the write by warp_of[0] at line 9 and the write by warp_of[1] at line 9 are not ordered: an arrival of warp_of[0] after line 9 that warp_of[1] waits for before line 9 would order them
     --- stderr
     exit 1
     --- stdout
-    bytes_expected_too_few.wlk: tx_mismatch: REFUTED at N = 1: nobody expects 1024 of the bytes that are delivered to full
+    bytes_expected_too_few.wlk: tx_mismatch: REFUTED at N = 1: nobody expects 1024 of the bytes that are delivered to full in the whole run: load delivers bytes there at line 18
     --- stderr
     exit 1
     --- stdout
-    commit_by_every_lane.wlk: race: REFUTED at LANES = 2, S = 1, K = 2: the asynchronous read that mma[0] starts at line 30 and the asynchronous write that load starts at line 20 of smem[0] are not ordered: a wait of load before line 20 for a phase of empty[0] that completes only after the first access would order them
+    commit_by_every_lane.wlk: race: REFUTED at LANES = 2, S = 1, K = 2: smem[0]: the asynchronous read that mma[0] starts at line 30 and the asynchronous write that load starts at line 20 are not ordered: a wait of load before line 20 for a phase of empty[0] that completes only after the first access would order them
     --- stderr
     exit 1
     --- stdout
@@ -161,7 +161,7 @@ fn one_line_says_what_is_wrong() {
     --- stderr
     exit 1
     --- stdout
-    jacobi_halo.wlk: race: REFUTED at T = 2, N = 2: the write by thread[1][1] at line 17 and the read by thread[0][0] at line 20 of halo[0][0][1] are not ordered: an arrival of thread[1][1] after line 17 that thread[0][0] waits for before line 20 would order them
+    jacobi_halo.wlk: race: REFUTED at T = 2, N = 2: halo[0][0][1]: the write by thread[1][1] at line 17 and the read by thread[0][0] at line 20 are not ordered: an arrival of thread[1][1] after line 17 that thread[0][0] waits for before line 20 would order them
     --- stderr
     exit 1
     --- stdout
@@ -169,19 +169,19 @@ fn one_line_says_what_is_wrong() {
     --- stderr
     exit 1
     --- stdout
-    read_wait_before_publishing.wlk: race: REFUTED at TILES = 1: the asynchronous write that writer starts at line 16 and the read by reader at line 26 of out[0] are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` (without `read`), and an arrival after it that reader waits for, before line 26 would order them
+    read_wait_before_publishing.wlk: race: REFUTED at TILES = 1: out[0]: the asynchronous write that writer starts at line 16 and the read by reader at line 26 are not ordered: nothing tells when the first is complete; a `commit`, or a `commit_group` with a `wait_group 0` (without `read`), and an arrival after it that reader waits for, before line 26 would order them
     --- stderr
     exit 1
     --- stdout
-    release_before_read.wlk: race: REFUTED at S = 1, C = 1, N = 2: the read by consumer[0] at line 27 and the write by producer at line 16 of smem[0] are not ordered: an arrival of consumer[0] after line 27 that producer waits for before line 16 would order them
+    release_before_read.wlk: race: REFUTED at S = 1, C = 1, N = 2: smem[0]: the read by consumer[0] at line 27 and the write by producer at line 16 are not ordered: an arrival of consumer[0] after line 27 that producer waits for before line 16 would order them
     --- stderr
     exit 1
     --- stdout
-    stencil_transfer_early.wlk: race: REFUTED at T = 2, STEPS = 3: the read by thread[1] at line 26 and the asynchronous write that thread[0] starts at line 22 of field[0] are not ordered: an arrival of thread[1] after line 26 that thread[0] waits for before line 22 would order them
+    stencil_transfer_early.wlk: race: REFUTED at T = 2, STEPS = 3: field[0]: the read by thread[1] at line 26 and the asynchronous write that thread[0] starts at line 22 are not ordered: an arrival of thread[1] after line 26 that thread[0] waits for before line 22 would order them
     --- stderr
     exit 1
     --- stdout
-    third_participant.wlk: early_completion: REFUTED generation 1 of bar[0] can complete without the registration of three (line 18): it counts in generation 1 in one run and in generation 2 in another
+    third_participant.wlk: early_completion: REFUTED generation 1 of bar[0] can complete without the registration of three at line 18: it counts in generation 1 in one run and in generation 2 in another
     --- stderr
     ");
 }
@@ -196,7 +196,7 @@ fn all_properties_are_those_that_apply() {
     exit 1
     --- stdout
     reused_barrier_unordered.wlk: deadlock: REFUTED three and four wait for each other: three (line 20) for four to come to bar[1], four (line 25) for three to come to bar[2]
-    reused_barrier_unordered.wlk: early_completion: REFUTED generation 1 of bar[2] can complete without the registration of four (line 25): it counts in generation 1 in one run and in generation 2 in another
+    reused_barrier_unordered.wlk: early_completion: REFUTED generation 1 of bar[2] can complete without the registration of four at line 25: it counts in generation 1 in one run and in generation 2 in another
     reused_barrier_unordered.wlk: over_arrival: PROVED for every schedule: by exhaustive search of 71 states of 1 input at 1 point
     --- stderr
     ");
@@ -229,7 +229,7 @@ fn exploring_decides_a_property_at_one_point() {
     exit 1
     --- stdout
     jacobi.wlk: an input violates early_completion, 1 input and 51 states searched up to the first violation
-      at T = 2, N = 2: generation 1 of bar[1] can complete without the arrival of thread[0][0] (line 14): it counts in generation 1 in one run and in generation 2 in another
+      at T = 2, N = 2: generation 1 of bar[1] can complete without the arrival of thread[0][0] at line 14: it counts in generation 1 in one run and in generation 2 in another
     --- stderr
     ");
     insta::assert_snapshot!(at("N=2", "race"), @"
@@ -252,7 +252,7 @@ fn expect_lines_work_for_every_property() {
     --- stdout
     both_write.wlk:12: ok: race: refuted
     both_write.wlk:13: ok: early_completion: proved
-    wrong.wlk:12: differs: expected `race: bounded`, got refuted: the write by warp_of[0] at line 9 and the write by warp_of[1] at line 9 of shared are not ordered: an arrival of warp_of[0] after line 9 that warp_of[1] waits for before line 9 would order them
+    wrong.wlk:12: differs: expected `race: bounded`, got refuted: shared: the write by warp_of[0] at line 9 and the write by warp_of[1] at line 9 are not ordered: an arrival of warp_of[0] after line 9 that warp_of[1] waits for before line 9 would order them
     wrong.wlk:13: ok: early_completion: proved
     --- stderr
     ");
@@ -358,7 +358,7 @@ fn a_stale_read_names_the_edge_that_shows_nothing() {
     insta::assert_snapshot!(shown, @"
     exit 1
     --- stdout
-    gemm_step7_no_proxy_fence.wlk: stale_read: REFUTED at S = 1, T = 1, TILES = 1, K = 1, BYTES = 1: the asynchronous read that write_back[0] starts at line 60 of staging[0] comes after the write by write_back[0] at line 56 and need not see it: the read goes through the async proxy, and no proxy fence stands on the way; a `fence.proxy.async` between lines 56 and 60 would make it visible
+    gemm_step7_no_proxy_fence.wlk: stale_read: REFUTED at S = 1, T = 1, TILES = 1, K = 1, BYTES = 1: the asynchronous read that write_back[0] starts at line 60 of staging[0] comes after the write by write_back[0] at line 56 and need not see it: the read goes through the async proxy, and no proxy fence stands on the way; a `fence.proxy.async` between line 56 and line 60 would make it visible
     gemm_step7_read_wait.wlk: stale_read: REFUTED at S = 1, T = 1, TILES = 1, K = 1, BYTES = 1: the read by next[0] at line 75 of out[0][0] comes after the asynchronous write that write_back[0] starts at line 60 and need not see it: the write may still be under way, since write_back[0] waits only until its source has been read; a `wait_group` without `read` would complete it
     --- stderr
     ");

@@ -110,13 +110,13 @@ fn a_pool_is_not_whole_in_the_end() {
     insta::assert_snapshot!(shown(&text, "resources", &["T=1"]), @"
     exit 1
     --- stdout
-    p.wlk: resources: REFUTED at T = 1: 256 of columns are not given back when everybody has finished
+    p.wlk: resources: REFUTED at T = 1: 256 of columns are not given back when everybody has finished: alloc takes 256 more than it gives back, the last ones at line 10
     --- stderr
 
     exit 1
     --- stdout
     p.wlk: an input violates resources, 1 input and 18 states searched up to the first violation
-      at T = 1: 256 of columns are not given back when everybody has finished
+      at T = 1: 256 of columns are not given back when everybody has finished: alloc takes 256 more than it gives back, the last ones at line 10
     --- stderr
     ");
 }

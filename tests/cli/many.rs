@@ -62,7 +62,7 @@ fn a_grid_of_many_ctas_that_does_not_fit() {
     insta::assert_snapshot!(folder.run(&args), @"
     exit 1
     --- stdout
-    grid_barrier.wlk: deadlock: REFUTED at G = 500, I = 1, R = 300: cta[0] waits for arrived >= 500 (line 13), which needs cta[300]; that cannot start, because every place is taken
+    grid_barrier.wlk: deadlock: REFUTED at G = 500, I = 1, R = 300: cta[0] waits for arrived >= 500 (line 13), which needs cta[300]; that cannot start, because every resident slot is taken
         --> grid_barrier.wlk:13
       13 |         wait arrived >= G * (i + 1)
       element  start  now  waited for                  changed by                                  completes
@@ -95,7 +95,7 @@ fn a_race_among_many_threads() {
     insta::assert_snapshot!(folder.run(&args), @"
     exit 1
     --- stdout
-    jacobi_halo.wlk: race: REFUTED at T = 80, N = 2: the write by thread[1][0] at line 17 and the read by thread[0][79] at line 20 of halo[0][0][0] are not ordered: an arrival of thread[1][0] after line 17 that thread[0][79] waits for before line 20 would order them
+    jacobi_halo.wlk: race: REFUTED at T = 80, N = 2: halo[0][0][0]: the write by thread[1][0] at line 17 and the read by thread[0][79] at line 20 are not ordered: an arrival of thread[1][0] after line 17 that thread[0][79] waits for before line 20 would order them
     --- stderr
     ");
 }

@@ -66,7 +66,7 @@ fn a_branch_through_a_table() {
     insta::assert_snapshot!(code("3"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED cta_bar[3] takes 64 threads, 32 came (warp2), and nobody else comes (line 20): warp0 never comes, only at other elements; warp1 never comes, only at other elements
+    kernel.ptx: deadlock: REFUTED cta_bar[3] takes 64 threads, 32 came (warp2), and nobody else comes (line 20): warp0 never comes, only at others such as cta_bar[1]; warp1 never comes, only at others such as cta_bar[1]
     --- stderr
     ");
 }
@@ -172,7 +172,7 @@ fn one_name_in_two_scopes() {
     insta::assert_snapshot!(check(function, 64, code), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at n = 0: cta_bar[1] takes 96 threads, 64 came (warps0_1[0] and warps0_1[1]), and nobody else comes
+    kernel.ptx: deadlock: REFUTED at n = 0: cta_bar[1] takes 96 threads, 64 came (warps0_1[0] and warps0_1[1]), and nobody else comes (line 27)
     --- stderr
     ");
     let code = "ts: .branchtargets B, B, C;\n{\nts: .branchtargets A, B, C;\n}\nbrx.idx %r2, ts;\n\

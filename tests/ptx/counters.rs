@@ -93,7 +93,7 @@ fn ascending_along_two_axes() {
     insta::assert_snapshot!(turn("mad.lo.u32 %r21, %r2, %r5, %r3;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, nctaid_y = 2, R = 1: cta[1][0] waits for at_p_words == 2 (line 27), which needs cta[0][1]; that cannot start, because cta[1][0] holds the only place
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, nctaid_y = 2, R = 1: cta[1][0] waits for at_p_words == 2 (line 27), which needs cta[0][1]; that cannot start, because cta[1][0] holds the only resident slot
     --- stderr
     ");
 }

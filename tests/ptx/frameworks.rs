@@ -152,7 +152,7 @@ fn swizzled_addresses() {
     insta::assert_snapshot!(check("race", entry(&lacking)), @"
     exit 1
     --- stdout
-    kernel.ptx: race: REFUTED at p_n = 0: the read by warp0 at line 19 and the write by warp1 at line 26 of smem_memory[0][1] are not ordered: an arrival of warp0 after line 19 that warp1 waits for before line 26 would order them
+    kernel.ptx: race: REFUTED at p_n = 0: smem_memory[0][1]: the read by warp0 at line 42 and the write by warp1 at line 33 are not ordered: an arrival of warp0 after line 42 that warp1 waits for before line 33 would order them
     --- stderr
     ");
     // All rounds in one stage.
@@ -160,7 +160,7 @@ fn swizzled_addresses() {
     insta::assert_snapshot!(check("race", entry(&one)), @"
     exit 1
     --- stdout
-    kernel.ptx: race: REFUTED at p_n = 2: the write by warp0 at line 17 and the read by warp1 at line 29 of smem_memory[0] are not ordered: an arrival of warp0 after line 17 that warp1 waits for before line 29 would order them
+    kernel.ptx: race: REFUTED at p_n = 2: smem_memory[0]: the write by warp0 at line 33 and the read by warp1 at line 42 are not ordered: an arrival of warp0 after line 33 that warp1 waits for before line 42 would order them
     --- stderr
     ");
     // The bit that is moved by is moved itself: the second warp writes where the first does.
@@ -168,7 +168,7 @@ fn swizzled_addresses() {
     insta::assert_snapshot!(check("race", entry(&own)), @"
     exit 1
     --- stdout
-    kernel.ptx: race: REFUTED at p_n = 0: the write by warp0 at line 17 and the write by warp1 at line 26 of smem_memory[0] are not ordered: an arrival of warp0 after line 17 that warp1 waits for before line 26 would order them
+    kernel.ptx: race: REFUTED at p_n = 0: smem_memory[0]: the write by warp0 at line 33 and the write by warp1 at line 33 are not ordered: an arrival of warp0 after line 33 that warp1 waits for before line 33 would order them
     --- stderr
     ");
 }
@@ -224,7 +224,7 @@ fn dynamic_shared_memory() {
     insta::assert_snapshot!(check("race", lacking), @"
     exit 1
     --- stdout
-    kernel.ptx: race: REFUTED the asynchronous read that warps0_3[0] starts at line 12 and the write by warps0_3[1] at line 10 of smem_memory[1] are not ordered: a `wait_group` of warps0_3[0] that covers it, and an arrival after it that warps0_3[1] waits for, before line 10 would order them
+    kernel.ptx: race: REFUTED smem_memory[1]: the asynchronous read that warps0_3[0] starts at line 23 and the write by warps0_3[1] at line 17 are not ordered: a `wait_group` of warps0_3[0] that covers it, and an arrival after it that warps0_3[1] waits for, before line 17 would order them
     --- stderr
     ");
     insta::assert_snapshot!(check("race", multiplies(".shared .align 16 .b8 other[48];")), @"
@@ -256,7 +256,7 @@ fn loads_that_the_compiler_issues_ahead() {
     exit 1
     --- stdout
     right.mlir: deadlock: PROVED for every rounds in 0..=1073741823 and schedule: all obligations of [rule] hold
-    ahead.mlir: deadlock: REFUTED at rounds = 4: nobody arrives at smem_1_24[0], for which warp0 waits: only warp0 itself would, after that wait
+    ahead.mlir: deadlock: REFUTED at rounds = 4: nobody arrives at smem_1_24[0], for which warp0 waits (line 36): only warp0 itself would, after that wait
     mixed.mlir: deadlock: UNKNOWN line 32: `scf.for`: cutlass.pipelining: the loads of this loop are not apart from their uses
     --- stderr
     ");
@@ -306,7 +306,7 @@ fn clusters_that_are_taken_over() {
     exit 1
     --- stdout
     right.mlir: deadlock: PROVED for every granted in 0..=1073741823 and schedule: all obligations of [rule] hold
-    silent.mlir: deadlock: REFUTED at granted = 1: smem_0_8 takes 2 arrivals, 1 came (warp0), and warp0 waits for the rest: only warp0 itself would, after that wait
+    silent.mlir: deadlock: REFUTED at granted = 1: smem_0_8 takes 2 arrivals, 1 came (warp0), and warp0 waits for the rest (line 34): only warp0 itself would, after that wait
     stale.mlir: deadlock: UNKNOWN line 58: a response of cluster launch control is read without a wait for the round that it is of
     early.mlir: deadlock: UNKNOWN line 58: a response of cluster launch control is read without a wait for the round that it is of
     two.mlir: deadlock: UNKNOWN line 42: not one warp takes over clusters for all CTAs of its own: their responses may differ

@@ -25,7 +25,7 @@ fn warps_that_multiply_together_wait_for_each_other() {
     insta::assert_snapshot!(check("tensor_gemm.ptx", "turns_without_a_first"), @r"
     exit 1
     --- stdout
-    tensor_gemm.ptx: deadlock: REFUTED at param_4 = 1: warp4 and warp8 wait for each other: warp4 for warp8 to come to cta_bar[3], warp8 for warp4 to come to cta_bar[2]
+    tensor_gemm.ptx: deadlock: REFUTED at param_4 = 1: warp4 and warp8 wait for each other: warp4 (sync.cuh:39, line 1672) for warp8 to come to cta_bar[3], warp8 (sync.cuh:39, line 1672) for warp4 to come to cta_bar[2]
     --- stderr
     ");
 }
@@ -35,7 +35,7 @@ fn registers_that_nobody_gives_back_are_waited_for() {
     insta::assert_snapshot!(check("hopper_gemm.ptx", "hopper_gemm_takes_more_registers"), @r"
     exit 1
     --- stdout
-    hopper_gemm.ptx: deadlock: REFUTED at tiles = 0, param_4 = 0: warps8_11[3] waits for 72 of registers, 8 are available, and too little is given back: warp0 gives back 128 times and has ended; warps1_3[0..3] give back 128 times each and have ended
+    hopper_gemm.ptx: deadlock: REFUTED at tiles = 0, param_4 = 0: warps8_11[3] waits for 72 of registers (hopper_gemm.cu:16, line 1917), 8 are available, and too little is given back: warp0 gives back 128 times and has ended; warps1_3[0..3] give back 128 times each and have ended
     --- stderr
     ");
 }
@@ -112,7 +112,7 @@ fn bytes_that_another_cta_expects() {
     async copy tile completes bars_0_cta1 2048  // line 47
     exit 1
     --- stdout
-    pair.ptx: deadlock: REFUTED at n = 2: nobody arrives at bars_8_cta1, for which cta1_warp0 waits: no statement is left that arrives there
+    pair.ptx: deadlock: REFUTED at n = 2: nobody arrives at bars_8_cta1, for which cta1_warp0 waits (line 44): no statement is left that arrives there
     --- stderr
     ");
 }
@@ -148,8 +148,8 @@ fn what_hangs_at_a_launch() {
             .any(|w| l.contains(w))
     });
     insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r"
-    product.ptx: deadlock: REFUTED at computed = 9, chosen = 0, n = 3: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes: warp1 never comes, because `if n % 256 != 3` does not hold for it
+    product.ptx: deadlock: REFUTED at computed = 9, chosen = 0, n = 3: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 25): warp1 never comes, because `if n % 256 != 3` (line 23) does not hold for it
       minimal: the smallest of the launches that were run to compare the protocol with the kernel
-        fails at the launch with grid [2, 1, 1], CTA [0, 0, 0], n = 3, m = 3
+      notes: fails at the launch with grid [2, 1, 1], CTA [0, 0, 0], n = 3, m = 3
     ");
 }

@@ -54,7 +54,7 @@ fn an_arrival_joins_another_generation() {
     insta::assert_snapshot!(check(128, "", &warps(&["a0", "s0 s0", "s1 a0", "s1"])), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED cta_bar[0] takes 64 threads, 32 came (warp1), and nobody else comes (line 25): warp0 comes once and has ended; warp2 comes once and has ended; warp3 never comes, only at other elements
+    kernel.ptx: deadlock: REFUTED cta_bar[0] takes 64 threads, 32 came (warp1), and nobody else comes (line 25): warp0 comes once and has ended; warp2 comes once and has ended; warp3 never comes, only at cta_bar[1]
     --- stderr
     ");
 }
@@ -640,7 +640,7 @@ fn calls() {
     insta::assert_snapshot!(with_functions(function, &both("3", "4")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED cta_bar[3] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 never comes, only at other elements
+    kernel.ptx: deadlock: REFUTED cta_bar[3] takes 64 threads, 32 came (warp1), and nobody else comes (line 12): warp0 never comes, only at others such as cta_bar[4]
     --- stderr
     ");
     // Leaving the function is not leaving the kernel.

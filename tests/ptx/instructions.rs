@@ -318,7 +318,7 @@ fn copies_with_unequal_shares() {
     insta::assert_snapshot!(run(kernel(2), &["check", "-q"]), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED b_bar[0] takes 2 arrivals, 1 came (cta0_warp0), and cta0_warp0 waits for the rest (line 35): cta1_warp0 never arrives, only at other elements
+    kernel.ptx: deadlock: REFUTED b_bar[0] takes 2 arrivals, 1 came (cta0_warp0), and cta0_warp0 waits for the rest (line 35): cta1_warp0 never arrives, only at b_bar[1]
     --- stderr
     ");
 }

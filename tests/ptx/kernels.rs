@@ -18,8 +18,8 @@ fn a_ring() {
     --- stdout
     ring.ptx:ring_of_4: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
     ring.ptx:ring_of_3: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
-    ring.ptx:ring_producer_one_round_short: deadlock: REFUTED at param_2 = 1: nobody arrives at full_bar[0], for which warps1_3[0] waits (line 808): warp0 never arrives, because `for i in 0..param_2 - 1` (line 972) makes no trip
-    ring.ptx:ring_producer_starts_at_phase_0: deadlock: REFUTED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (line 1423) for warps1_3[0] to arrive at empty_bar[0], warps1_3[0] (line 1250) for warp0 to arrive at full_bar[0]: no barrier here has ever completed, so one of these first waits has to be for parity 1
+    ring.ptx:ring_producer_one_round_short: deadlock: REFUTED at param_2 = 1: nobody arrives at full_bar[0], for which warps1_3[0] waits (ring.cu:37, line 808): warp0 never arrives, because `for i in 0..param_2 - 1` (ring.cu:56, line 972) makes no trip
+    ring.ptx:ring_producer_starts_at_phase_0: deadlock: REFUTED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (ring.cu:25, line 1423) for warps1_3[0] to arrive at empty_bar[0], warps1_3[0] (ring.cu:37, line 1250) for warp0 to arrive at full_bar[0]: no barrier here has ever completed, so one of these first waits has to be for parity 1
     --- stderr
     ");
 }
@@ -30,8 +30,8 @@ fn a_persistent_ring_of_bulk_copies() {
     exit 1
     --- stdout
     bulk_ring.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all obligations of [rule] hold
-    bulk_ring.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 1: memory_bar[0] expects 4112 bytes (line 568) and gets 4096 (line 584): nobody delivers the other 16; warps1_4[0] waits for it (line 443)
-    bulk_ring.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] is lapped: it still waits for phase 0 of memory_bar[0] (line 742), but warp0 completed phases 0 and 1 (line 867) without waiting for warps1_4[0]
+    bulk_ring.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 1: memory_bar[0] expects 4112 bytes (bulk_ring.cu:34, line 568) and gets 4096 (bulk_ring.cu:35, line 584): nobody delivers the other 16; warps1_4[0] waits for it (bulk_ring.cu:48, line 443)
+    bulk_ring.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] is lapped: it still waits for phase 0 of memory_bar[0] (bulk_ring.cu:48, line 742), but warp0 completed phases 0 and 1 (bulk_ring.cu:34, line 867) without waiting for warps1_4[0]
     --- stderr
     ");
 }
@@ -42,8 +42,8 @@ fn a_ring_of_asynchronous_copies() {
     exit 1
     --- stdout
     async_ring.ptx:async_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
-    async_ring.ptx:async_ring_counts_everybody: deadlock: REFUTED at param_2 = 3: warp0 and warps4_7[0] wait for each other: warp0 (line 698) for warps4_7[0] to arrive at empty_bar[0], warps4_7[0] (line 875) for warp0 to arrive at full_bar[0]
-    async_ring.ptx:async_ring_same_phase: deadlock: REFUTED at param_2 = 3: warp0 is lapped: it still waits for phase 0 of empty_bar[0] (line 1145), but warps4_7[0..4] completed phases 0 and 1 (line 1340) without waiting for warp0
+    async_ring.ptx:async_ring_counts_everybody: deadlock: REFUTED at param_2 = 3: warp0 and warps4_7[0] wait for each other: warp0 (async_ring.cu:22, line 698) for warps4_7[0] to arrive at empty_bar[0], warps4_7[0] (async_ring.cu:31, line 875) for warp0 to arrive at full_bar[0]
+    async_ring.ptx:async_ring_same_phase: deadlock: REFUTED at param_2 = 3: warp0 is lapped: it still waits for phase 0 of empty_bar[0] (async_ring.cu:22, line 1145), but warps4_7[0..4] completed phases 0 and 1 (async_ring.cu:33, line 1340) without waiting for warp0
     --- stderr
     ");
 }
@@ -54,8 +54,8 @@ fn a_matrix_vector_product() {
     exit 1
     --- stdout
     matvec.ptx:matvec: deadlock: PROVED for every param_3 in 0..=1073741823 and schedule: all obligations of [rule] hold
-    matvec.ptx:matvec_counts_everybody: deadlock: REFUTED at param_3 = 0: cta_bar[1] takes 384 threads, 256 came (warps4_11[0..8]), and nobody else comes (line 469): warp0 never comes, only at other elements; warps1_3[0..3] never come, only at other elements
-    matvec.ptx:matvec_one_column_less: deadlock: REFUTED at param_3 = 1: nobody arrives at full_bar[0], for which warps4_11[0] waits (line 664): warp0 never arrives, because `for i in 0..param_3 - 1` (line 574) makes no trip; warps1_3[0..3] never arrive, because `for i in 0..param_3 - 1` (line 574) makes no trip
+    matvec.ptx:matvec_counts_everybody: deadlock: REFUTED at param_3 = 0: cta_bar[1] takes 384 threads, 256 came (warps4_11[0..8]), and nobody else comes (matvec.cu:34, line 469): warp0 never comes, only at cta_bar[0]; warps1_3[0..3] never come, only at cta_bar[0]
+    matvec.ptx:matvec_one_column_less: deadlock: REFUTED at param_3 = 1: nobody arrives at full_bar[0], for which warps4_11[0] waits (matvec.cu:30, line 664): warp0 never arrives, because `for i in 0..param_3 - 1` (matvec.cu:46, line 574) makes no trip; warps1_3[0..3] never arrive, because `for i in 0..param_3 - 1` (matvec.cu:46, line 574) makes no trip
     --- stderr
     ");
 }
@@ -66,8 +66,8 @@ fn a_stencil_with_named_barriers() {
     exit 1
     --- stdout
     stencil.ptx:stencil: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
-    stencil.ptx:stencil_without_first_arrival: deadlock: REFUTED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (line 419) for warps1_3[0] to come to cta_bar[1], warps1_3[0] (line 343) for warp0 to come to cta_bar[3]
-    stencil.ptx:stencil_counts_consumers_only: deadlock: REFUTED at param_2 = 1: cta_bar[3] takes 96 threads, 32 came (warps1_3[2]), and nobody else comes (line 619): 4 warps come in all, 3 for each completion, and warp0, warps1_3[0] and warps1_3[1] completed one before
+    stencil.ptx:stencil_without_first_arrival: deadlock: REFUTED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (stencil.cu:17, line 419) for warps1_3[0] to come to cta_bar[1], warps1_3[0] (stencil.cu:31, line 343) for warp0 to come to cta_bar[3]
+    stencil.ptx:stencil_counts_consumers_only: deadlock: REFUTED at param_2 = 1: cta_bar[3] takes 96 threads, 32 came (warps1_3[2]), and nobody else comes (stencil.cu:31, line 619): 4 warps come in all, 3 for each completion, and warp0, warps1_3[0] and warps1_3[1] completed one before
     --- stderr
     ");
 }
@@ -80,13 +80,16 @@ fn two_ctas_of_a_cluster() {
         .lines()
         .find(|line| line.contains("jacobi_fixed_phase"));
     let (_, who) = line.unwrap().split_once(" at param_1 = 2: ").unwrap();
-    assert!(who.contains("twice in a row (line 246)"), "{who}");
+    assert!(
+        who.contains("twice in a row (jacobi.cu:21, line 246)"),
+        "{who}"
+    );
     insta::assert_snapshot!(shown.replace(who, "[who]"), @r"
     exit 1
     --- stdout
     jacobi.ptx:jacobi: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all obligations of [rule] hold
     jacobi.ptx:jacobi_fixed_phase: deadlock: REFUTED at param_1 = 2: [who]
-    jacobi.ptx:jacobi_one_way: deadlock: REFUTED at param_1 = 1: bar_bar[0] takes 8 arrivals, 4 came (cta0_warp0 and cta0_warps1_3[0..3]), and cta0_warp0 waits for the rest (line 377): cta1_warp0 never arrives, only at other elements; cta1_warps1_3[0..3] never arrive, only at other elements
+    jacobi.ptx:jacobi_one_way: deadlock: REFUTED at param_1 = 1: bar_bar[0] takes 8 arrivals, 4 came (cta0_warp0 and cta0_warps1_3[0..3]), and cta0_warp0 waits for the rest (jacobi.cu:21, line 377): cta1_warp0 never arrives, only at bar_bar[1]; cta1_warps1_3[0..3] never arrive, only at bar_bar[1]
     --- stderr
     ");
 }
@@ -105,13 +108,13 @@ fn ctas_with_rings_that_take_turns() {
     insta::assert_snapshot!(decided("backward_off_by_one", "deadlock"), @"
     exit 1
     --- stdout
-    backward.ptx: deadlock: REFUTED at param_4 = 1, nctaid_x = 1, R = 1: warp0[0] waits for at_param_2[0] == 1 (line 524), but at_param_2[0] stays 0 and nobody adds to it: only warp0[0] itself would, after that wait
+    backward.ptx: deadlock: REFUTED at param_4 = 1, nctaid_x = 1, R = 1: warp0[0] waits for at_param_2[0] == 1 (backward.cu:62, line 524), but at_param_2[0] stays 0 and nobody adds to it: only warp0[0] itself would, after that wait
     --- stderr
     ");
     insta::assert_snapshot!(decided("backward_no_release", "deadlock"), @"
     exit 1
     --- stdout
-    backward.ptx: deadlock: REFUTED at param_4 = 3, nctaid_x = 1, R = 1: warp0[0] and warp4[0] wait for each other: warp0[0] (line 764) for warp4[0] to arrive at full_bar[0][0], warp4[0] (line 684) for warp0[0] to arrive at empty_bar[0][0]
+    backward.ptx: deadlock: REFUTED at param_4 = 3, nctaid_x = 1, R = 1: warp0[0] and warp4[0] wait for each other: warp0[0] (backward.cu:52, line 764) for warp4[0] to arrive at full_bar[0][0], warp4[0] (backward.cu:38, line 684) for warp0[0] to arrive at empty_bar[0][0]
     --- stderr
     ");
     insta::assert_snapshot!(decided("backward_dense", "race"), @"
@@ -123,7 +126,7 @@ fn ctas_with_rings_that_take_turns() {
     insta::assert_snapshot!(decided("backward_reads_late", "race"), @"
     exit 1
     --- stdout
-    backward.ptx: race: REFUTED at param_4 = 3: the read by warp0 at line 21 and the asynchronous write that warp4 starts at line 43 of smem_tile[0] are not ordered: an arrival of warp0 after line 21 that warp4 waits for before line 43 would order them
+    backward.ptx: race: REFUTED at param_4 = 3: smem_tile[0]: the read by warp0 at backward.cu:56 (line 1072) and the asynchronous write that warp4 starts at backward.cu:40 (line 996) are not ordered: an arrival of warp0 after backward.cu:56 that warp4 waits for before backward.cu:40 would order them
     --- stderr
     ");
 }
@@ -135,8 +138,8 @@ fn rings_that_the_compiler_wrote_out() {
     exit 1
     --- stdout
     bulk_ring_unrolled.ptx:bulk_ring: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all obligations of [rule] hold
-    bulk_ring_unrolled.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 1: memory_bar[0] expects 4112 bytes (line 1377) and gets 4096 (line 1395): nobody delivers the other 16; warps1_4[0] waits for it (line 987)
-    bulk_ring_unrolled.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] is lapped: it still waits for phase 0 of memory_bar[0] (line 1827), but warp0 completed phases 0 and 1 (line 2210) without waiting for warps1_4[0]
+    bulk_ring_unrolled.ptx:bulk_ring_expects_more_bytes: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 1: memory_bar[0] expects 4112 bytes (bulk_ring.cu:34, line 1377) and gets 4096 (bulk_ring.cu:35, line 1395): nobody delivers the other 16; warps1_4[0] waits for it (bulk_ring.cu:48, line 987)
+    bulk_ring_unrolled.ptx:bulk_ring_restarts_with_each_tile: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 2: warps1_4[0] is lapped: it still waits for phase 0 of memory_bar[0] (bulk_ring.cu:48, line 1827), but warp0 completed phases 0 and 1 (bulk_ring.cu:34, line 2210) without waiting for warps1_4[0]
     --- stderr
     ");
     insta::assert_snapshot!(check("lookahead_unrolled.ptx", &[]), @"
@@ -155,12 +158,12 @@ fn loops_that_the_compiler_wrote_out() {
     exit 1
     --- stdout
     unrolled.ptx:unrolled_meet: deadlock: PROVED for every param_1 in 0..=1073741823 and schedule: all obligations of [rule] hold
-    unrolled.ptx:unrolled_meet_fixed_phase: deadlock: REFUTED at param_1 = 2: cta0_warp0 waits for bar_bar[0] with parity 0 twice in a row (line 2592), and bar_bar[0] has completed 2 times by then, so this wait needs another completion: cta0_warp1 arrives 2 times and not again; cta1_warp0 arrives 2 times and not again; cta1_warp1 arrives 2 times and not again
+    unrolled.ptx:unrolled_meet_fixed_phase: deadlock: REFUTED at param_1 = 2: cta0_warp0 waits for bar_bar[0] with parity 0 twice in a row (unrolled.cu:22, line 2592), and bar_bar[0] has completed 2 times by then, so this wait needs another completion: cta0_warp1 arrives 2 times and not again; cta1_warp0 arrives 2 times and not again; cta1_warp1 arrives 2 times and not again
     unrolled.ptx:unrolled_ring: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
-    unrolled.ptx:unrolled_ring_fixed_phase: deadlock: REFUTED at param_2 = 3: warp1 waits for full_bar[0] with parity 0 twice in a row (line 3506), and full_bar[0] has completed 2 times by then, so this wait needs another completion: warp0 arrives 2 times and has ended
+    unrolled.ptx:unrolled_ring_fixed_phase: deadlock: REFUTED at param_2 = 3: warp1 waits for full_bar[0] with parity 0 twice in a row (unrolled.cu:50, line 3506), and full_bar[0] has completed 2 times by then, so this wait needs another completion: warp0 arrives 2 times and has ended
     unrolled.ptx:late: deadlock: PROVED for every param_3 in 0..=1073741823, param_2_per_cta in 0..=1073741823 and schedule: all obligations of [rule] hold
-    unrolled.ptx:late_keeps_the_last: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 4: nobody arrives at empty_bar[0], for which warp0 waits (line 4510): warp1 never arrives, because `if !(j == 0)` (line 4579) does not hold for it
-    unrolled.ptx:late_gives_twice: deadlock: REFUTED at param_3 = 3, param_2_per_cta = 2: warp0 is lapped: it still waits for phase 0 of empty_bar[1] (line 5263), but warp1 completed phases 0 and 1 (line 5832) without waiting for warp0
+    unrolled.ptx:late_keeps_the_last: deadlock: REFUTED at param_3 = 1, param_2_per_cta = 4: nobody arrives at empty_bar[0], for which warp0 waits (unrolled.cu:77, line 4510): warp1 never arrives, because `if !(j == 0)` (unrolled.cu:83, line 4579) does not hold for it
+    unrolled.ptx:late_gives_twice: deadlock: REFUTED at param_3 = 3, param_2_per_cta = 2: warp0 is lapped: it still waits for phase 0 of empty_bar[1] (unrolled.cu:77, line 5263), but warp1 completed phases 0 and 1 (unrolled.cu:84, line 5832) without waiting for warp0
     --- stderr
     ");
     let race = ["--property", "race", "--entry", "unrolled_ring"];
@@ -177,9 +180,9 @@ fn a_grid_barrier_needs_all_ctas() {
     insta::assert_snapshot!(check("grid_barrier.ptx", &[]), @"
     exit 1
     --- stdout
-    grid_barrier.ptx:grid_barrier: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 >= 2 (line 74), which needs cta[1]; that cannot start, because cta[0] holds the only place
-    grid_barrier.ptx:grid_barrier_exact: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 == 2 (line 154), which needs cta[1]; that cannot start, because cta[0] holds the only place
-    grid_barrier.ptx:grid_barrier_reset: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 == 2 (line 232), which needs cta[1]; that cannot start, because cta[0] holds the only place
+    grid_barrier.ptx:grid_barrier: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 >= 2 (grid_barrier.cu:23, line 74), which needs cta[1]; that cannot start, because cta[0] holds the only resident slot
+    grid_barrier.ptx:grid_barrier_exact: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 == 2 (grid_barrier.cu:26, line 154), which needs cta[1]; that cannot start, because cta[0] holds the only resident slot
+    grid_barrier.ptx:grid_barrier_reset: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 1: cta[0] waits for at_param_0 == 2 (grid_barrier.cu:26, line 232), which needs cta[1]; that cannot start, because cta[0] holds the only resident slot
     --- stderr
     ");
 }
@@ -190,8 +193,8 @@ fn a_grid_barrier_with_all_ctas() {
     exit 1
     --- stdout
     grid_barrier.ptx:grid_barrier: deadlock: PROVED for every param_2 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
-    grid_barrier.ptx:grid_barrier_exact: deadlock: REFUTED at param_2 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_0 == 2 (line 154), but cta[0] has already added 2 (line 143) and cta[1] itself has already added 1 (line 143), and at_param_0 never goes down
-    grid_barrier.ptx:grid_barrier_reset: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 2: cta[1] waits for at_param_0 == 2 (line 232), but at_param_0 stays 0 and no more is added to it: cta[0] adds to it once and has ended
+    grid_barrier.ptx:grid_barrier_exact: deadlock: REFUTED at param_2 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_0 == 2 (grid_barrier.cu:26, line 154), but cta[0] has already added 2 (grid_barrier.cu:43, line 143) and cta[1] itself has already added 1 (grid_barrier.cu:43, line 143), and at_param_0 never goes down
+    grid_barrier.ptx:grid_barrier_reset: deadlock: REFUTED at param_2 = 1, nctaid_x = 2, R = 2: cta[1] waits for at_param_0 == 2 (grid_barrier.cu:26, line 232), but at_param_0 stays 0 and no more is added to it: cta[0] adds to it once and has ended
     --- stderr
     ");
 }
@@ -260,9 +263,9 @@ fn a_block_sparse_reduction() {
     exit 1
     --- stdout
     block_sparse.ptx:every_block_takes_its_turn: deadlock: PROVED for every param_3 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, launch order and schedule, assuming R >= nctaid_x: all obligations of [rule] hold
-    block_sparse.ptx:blocks_skip_what_they_do_not_visit: deadlock: REFUTED at param_3 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: cta[1] waits for at_param_1[0] == 1 (line 182), but at_param_1[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `if at_param_0[ctaid_x, i]` (line 167) does not hold for it
-    block_sparse.ptx:blocks_add_twice: deadlock: REFUTED at param_3 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_1[1] == 1 (line 281), but cta[0] has already added 2 (line 319), and at_param_1[1] never goes down
-    block_sparse.ptx:rows_take_turns_by_block: deadlock: REFUTED at nctaid_x = 2, columns_param_1 = 1, R = 2, rows_param_0_param_1 = {(1, 0)}: cta[1] waits for at_param_3[0] == 1 (line 391), but at_param_3[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for i in row(rows_param_0_param_1, ctaid_x)` (line 375) makes no trip
+    block_sparse.ptx:blocks_skip_what_they_do_not_visit: deadlock: REFUTED at param_3 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: cta[1] waits for at_param_1[0] == 1 (block_sparse.cu:30, line 182), but at_param_1[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `if at_param_0[ctaid_x, i]` (block_sparse.cu:72, line 167) does not hold for it
+    block_sparse.ptx:blocks_add_twice: deadlock: REFUTED at param_3 = 2, nctaid_x = 2, R = 2: cta[1] waits for at_param_1[1] == 1 (block_sparse.cu:30, line 281), but cta[0] has already added 2 (block_sparse.cu:36, line 319), and at_param_1[1] never goes down
+    block_sparse.ptx:rows_take_turns_by_block: deadlock: REFUTED at nctaid_x = 2, columns_param_1 = 1, R = 2, rows_param_0_param_1 = {(1, 0)}: cta[1] waits for at_param_3[0] == 1 (block_sparse.cu:50, line 391), but at_param_3[0] stays 0 and nobody adds to it: cta[0] never adds to it, because `for i in row(rows_param_0_param_1, ctaid_x)` (block_sparse.cu:74, line 375) makes no trip
     block_sparse.ptx:rows_take_turns_by_rank: deadlock: UNKNOWN line 498, `ld.acquire.gpu.global.s32 %r9, [%rd14]`: it depends on memory that is read
     --- stderr
     ");
@@ -282,7 +285,7 @@ fn a_reduction_in_the_order_of_launch() {
         check("block_sparse.ptx", &[&entry[..], &["--launch", "descending"]].concat()), @"
     exit 1
     --- stdout
-    block_sparse.ptx: deadlock: REFUTED at param_3 = 1, nctaid_x = 2, R = 1: cta[1] waits for at_param_1[0] == 1 (line 69), which needs cta[0]; that cannot start, because cta[1] holds the only place
+    block_sparse.ptx: deadlock: REFUTED at param_3 = 1, nctaid_x = 2, R = 1: cta[1] waits for at_param_1[0] == 1 (block_sparse.cu:30, line 69), which needs cta[0]; that cannot start, because cta[1] holds the only resident slot
     --- stderr
     ");
 }
@@ -329,22 +332,20 @@ fn the_report_of_a_stencil() {
     insta::assert_snapshot!(folder.run(&["check", "stencil.ptx", "--entry", entry]), @"
     exit 1
     --- stdout
-    stencil.ptx: deadlock: REFUTED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (line 419) for warps1_3[0] to come to cta_bar[1], warps1_3[0] (line 343) for warp0 to come to cta_bar[3]
+    stencil.ptx: deadlock: REFUTED at param_2 = 1: warp0 and warps1_3[0] wait for each other: warp0 (stencil.cu:17, line 419) for warps1_3[0] to come to cta_bar[1], warps1_3[0] (stencil.cu:31, line 343) for warp0 to come to cta_bar[3]
+      names: param_2 is parameter 3 of the kernel; warps1_3[0] is warp 1
          --> stencil.cu:17, stencil.ptx:419
       419 | bar.sync %r43, %r44;
       element     start  now                                                waited for                          changed by                          completes
       cta_bar[1]  -      32 threads: warp0                                  warp0 128 threads (never)           warps1_3[0..3] 128 threads (never)  no
       cta_bar[3]  -      96 threads: warps1_3[0], warps1_3[1], warps1_3[2]  warps1_3[0..3] 128 threads (never)  warp0 128 threads (never)           no
       blocked:
-        warp0 at line 12: cta_bar[1] 128 threads, found 32 threads: warp0: warps1_3[0], which would come to cta_bar[1], is stuck itself
-        warps1_3[0..3] at line 21: cta_bar[3] 128 threads, found 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]: warp0, which would come to cta_bar[3], is stuck itself
+        warp0 at stencil.cu:17: cta_bar[1] 128 threads, found 32 threads: warp0: warps1_3[0], which would come to cta_bar[1], is stuck itself
+        warps1_3[0..3] at stencil.cu:31: cta_bar[3] 128 threads, found 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]: warp0, which would come to cta_bar[3], is stuck itself
       trace:
-          1  warp0           comes to cta_bar[1]: 32 threads: warp0  (line 12)
-        2-4  warps1_3[0..3]  comes to cta_bar[3]: 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]  (line 21)
+          1  warp0           comes to cta_bar[1]: 32 threads: warp0  (stencil.cu:17)
+        2-4  warps1_3[0..3]  comes to cta_bar[3]: 96 threads: warps1_3[0], warps1_3[1], warps1_3[2]  (stencil.cu:31)
       minimal: smallest by (param_2) among param_2 in 0..=4; the only smaller one was explored exhaustively
-      notes:
-        stuck in the source: warp0 at stencil.cu:17, warps1_3 at stencil.cu:31
-        other lines are those of the protocol that `warplock lift` prints
       assumptions: 0 <= param_2 <= 1073741823; the launch has 128 threads per CTA, as many as .maxntid allows; a resident CTA that can go on eventually does; semaphore operations are atomic and seen in one order by everyone
       decided by adversarial schedules in [time]
     --- stderr
@@ -465,14 +466,18 @@ fn the_protocol_of_a_grid() {
 }
 
 /// Without the numbers of lines: a kernel's are those of its own text.
-fn without_lines(shown: &str) -> String {
-    let mut parts = shown.split("(line ");
-    let mut all = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        all.push_str("(line ");
-        all.push_str(part.trim_start_matches(|c: char| c.is_ascii_digit()));
+pub fn without_lines(shown: &str) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    let mut after_line = false;
+    for word in shown.split(' ') {
+        let bare = word.trim_matches(['(', ')', ',', ':', ';', '\n']);
+        let number = after_line && bare.bytes().all(|b| b.is_ascii_digit());
+        after_line = bare == "line";
+        if !(after_line || number || bare.contains(".cu:")) {
+            words.push(word);
+        }
     }
-    all
+    words.join(" ")
 }
 
 /// What `lift` prints is what `check` decides.
@@ -510,6 +515,10 @@ fn places_in_reports_for_programs() {
         json.contains("\"source_line\": \"stencil.cu:17\""),
         "{json}"
     );
+    // Each blocked member and each step has both lines, beside that of the protocol.
+    let json: String = json.split_whitespace().collect();
+    let both = "\"kernel\":{\"source\":\"stencil.cu:31\",\"line\":343}";
+    assert_eq!(json.matches(both).count(), 6, "{json}");
     let sarif = report("sarif");
     assert!(sarif.contains("\"uri\": \"stencil.cu\""), "{sarif}");
     assert!(sarif.contains("\"startLine\": 17"), "{sarif}");

@@ -35,7 +35,7 @@ fn a_counter_of_the_module() {
     insta::assert_snapshot!(of_the_grid(variable, "mov.u64 %rd1, arrived;", 0), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[0] waits for at_p_arrived >= 2 (line 20), which needs cta[1]; that cannot start, because cta[0] holds the only place
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[0] waits for at_p_arrived >= 2 (line 20), which needs cta[1]; that cannot start, because cta[0] holds the only resident slot
     --- stderr
     ");
     insta::assert_snapshot!(of_the_grid(variable, "mov.u64 %rd1, arrived;", 1), @"
@@ -49,7 +49,7 @@ fn a_counter_of_the_module() {
     insta::assert_snapshot!(of_the_grid(array, inside, 0), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[0] waits for at_p_state[2] >= 2 (line 22), which needs cta[1]; that cannot start, because cta[0] holds the only place
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[0] waits for at_p_state[2] >= 2 (line 22), which needs cta[1]; that cannot start, because cta[0] holds the only resident slot
     --- stderr
     ");
 }

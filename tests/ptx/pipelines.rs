@@ -298,7 +298,7 @@ fn bounds_are_kept_behind_a_branch() {
     insta::assert_snapshot!(check(1, &half), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_args_136 = 1, p_args_144 = 0, ctaid_x = 0, nctaid_x = 1, ctaid_y = 0, nctaid_y = 1: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 50): warp0 never comes, only at other elements
+    kernel.ptx: deadlock: REFUTED at p_args_136 = 1, p_args_144 = 0, ctaid_x = 0, nctaid_x = 1, ctaid_y = 0, nctaid_y = 1: cta_bar[1] takes 64 threads, 32 came (warp1), and nobody else comes (line 50): warp0 never comes, only at cta_bar[0]
     --- stderr
     ");
 }

@@ -116,6 +116,6 @@ fn a_kernel_is_followed_in_time() {
     };
     assert_eq!(
         obstacle.reason,
-        "the time was up while the kernel was followed"
+        "the time was up while the kernel was followed; this line is not the cause"
     );
 }

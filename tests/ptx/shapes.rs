@@ -42,13 +42,13 @@ fn a_gemm_with_tensor_copies() {
     insta::assert_snapshot!(check("tensor_gemm.ptx", "tensor_gemm_counts_threads"), @"
     exit 1
     --- stdout
-    tensor_gemm.ptx: deadlock: REFUTED at param_3_over_64 = 5: empty_bar[0] takes 256 arrivals, 2 came (warp4 and warp8), and warp0 waits for the rest (line 608): no statement is left that arrives there
+    tensor_gemm.ptx: deadlock: REFUTED at param_3_over_64 = 5: empty_bar[0] takes 256 arrivals, 2 came (warp4 and warp8), and warp0 waits for the rest (tensor_gemm.cu:32, line 608): no statement is left that arrives there
     --- stderr
     ");
     insta::assert_snapshot!(check("tensor_gemm.ptx", "tensor_gemm_releases_early"), @"
     exit 1
     --- stdout
-    tensor_gemm.ptx: deadlock: REFUTED at param_3_over_64 = 5: warps9_11[0] is lapped: it still waits for phase 0 of full_bar[0] (line 802), but warp0 completed phases 0 and 1 (line 945) without waiting for warps9_11[0]
+    tensor_gemm.ptx: deadlock: REFUTED at param_3_over_64 = 5: warps9_11[0] is lapped: it still waits for phase 0 of full_bar[0] (tensor_gemm.cu:32, line 802), but warp0 completed phases 0 and 1 (tensor_gemm.cu:74, line 945) without waiting for warps9_11[0]
     --- stderr
     ");
 }
@@ -77,7 +77,7 @@ fn tiles_of_two_sizes() {
     insta::assert_snapshot!(race("tiles_read_late"), @"
     exit 1
     --- stdout
-    tensor_gemm.ptx: race: REFUTED at param_3 = 4: the read by warp0 at line 21 and the asynchronous write that warp4 starts at line 41 of smem_memory[0][1] are not ordered: an arrival of warp0 after line 21 that warp4 waits for before line 41 would order them
+    tensor_gemm.ptx: race: REFUTED at param_3 = 4: smem_memory[0][1]: the read by warp0 at tensor_gemm.cu:195 (line 2420) and the asynchronous write that warp4 starts at tensor_gemm.cu:182 (line 2345) are not ordered: an arrival of warp0 after tensor_gemm.cu:195 that warp4 waits for before tensor_gemm.cu:182 would order them
     --- stderr
     ");
 }
@@ -93,7 +93,7 @@ fn attention_in_turns() {
     insta::assert_snapshot!(check("tensor_gemm.ptx", "turns_without_a_first"), @"
     exit 1
     --- stdout
-    tensor_gemm.ptx: deadlock: REFUTED at param_4 = 1: warp4 and warp8 wait for each other: warp4 (line 1672) for warp8 to come to cta_bar[3], warp8 (line 1672) for warp4 to come to cta_bar[2]
+    tensor_gemm.ptx: deadlock: REFUTED at param_4 = 1: warp4 and warp8 wait for each other: warp4 (tensor_gemm.cu:144, line 1672) for warp8 to come to cta_bar[3], warp8 (tensor_gemm.cu:144, line 1672) for warp4 to come to cta_bar[2]
     --- stderr
     ");
 }
@@ -125,7 +125,7 @@ fn work_taken_over() {
     insta::assert_snapshot!(check("takeover.ptx", "takeover_counts_one_more"), @"
     exit 1
     --- stdout
-    takeover.ptx: deadlock: REFUTED at granted = 2: warp0 and warps1_3[0] wait for each other: warp0 (line 328) for warps1_3[0] to arrive at empty_bar[0], warps1_3[0] (line 370) for warp0 to arrive at full_bar[0]
+    takeover.ptx: deadlock: REFUTED at granted = 2: warp0 and warps1_3[0] wait for each other: warp0 (takeover.cu:44, line 328) for warps1_3[0] to arrive at empty_bar[0], warps1_3[0] (takeover.cu:55, line 370) for warp0 to arrive at full_bar[0]
     --- stderr
     ");
 }
@@ -141,7 +141,7 @@ fn steps_with_an_accumulator() {
     insta::assert_snapshot!(check("takeover.ptx", "steps_never_released"), @"
     exit 1
     --- stdout
-    takeover.ptx: deadlock: REFUTED at param_3_over_64 = 5: nobody arrives at empty_bar[0], for which warp0 waits (line 1380): no statement is left that arrives there
+    takeover.ptx: deadlock: REFUTED at param_3_over_64 = 5: nobody arrives at empty_bar[0], for which warp0 waits (takeover.cu:103, line 1380): no statement is left that arrives there
     --- stderr
     ");
 }
@@ -658,13 +658,13 @@ fn tiles_that_are_loaded_one_ahead() {
     insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead_no_first"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at param_1_per_cta = 1: nobody arrives at full_bar[0], for which warp0 waits (line 398): no statement is left that arrives there
+    persistent.ptx: deadlock: REFUTED at param_1_per_cta = 1: nobody arrives at full_bar[0], for which warp0 waits (persistent.cu:29, line 398): no statement is left that arrives there
     --- stderr
     ");
     insta::assert_snapshot!(check("persistent.ptx", "tiles_ahead_late_phase"), @r"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at param_1_per_cta = 2: warp0 first waits for full_bar[1] with parity 1 (line 645). On a new mbarrier that wait passes at once, but warp0 has completed phase 0 (line 609). A first wait for a completion uses parity 0
+    persistent.ptx: deadlock: REFUTED at param_1_per_cta = 2: warp0 first waits for full_bar[1] with parity 1 (persistent.cu:29, line 645). On a new mbarrier that wait passes at once, but warp0 has completed phase 0 (persistent.cu:21, line 609). A first wait for a completion uses parity 0
     --- stderr
     ");
 }
@@ -680,7 +680,7 @@ fn rows_that_are_handed_on() {
     insta::assert_snapshot!(check("persistent.ptx", "rows_handed_on_one_more"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at param_2_per_cta = 0: cta_bar[6] takes 160 threads, 128 came (warps0_3[0..4]), and nobody else comes (line 1137): warp4 never comes, because `for i in 0..param_2_per_cta` (line 1155) makes no trip
+    persistent.ptx: deadlock: REFUTED at param_2_per_cta = 0: cta_bar[6] takes 160 threads, 128 came (warps0_3[0..4]), and nobody else comes (persistent.cu:49, line 1137): warp4 never comes, because `for i in 0..param_2_per_cta` (persistent.cu:52, line 1155) makes no trip
     --- stderr
     ");
 }
@@ -696,13 +696,13 @@ fn lines_in_two_buffers_written_out() {
     insta::assert_snapshot!(check("persistent.ptx", "lines_in_turn_no_first"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at param_2 = 1: warp0 and warps1_4[0] wait for each other: warp0 (line 1632) for warps1_4[0] to come to cta_bar[3], warps1_4[0] (line 1883) for warp0 to come to cta_bar[1]
+    persistent.ptx: deadlock: REFUTED at param_2 = 1: warp0 and warps1_4[0] wait for each other: warp0 (persistent.cu:66, line 1632) for warps1_4[0] to come to cta_bar[3], warps1_4[0] (persistent.cu:77, line 1883) for warp0 to come to cta_bar[1]
     --- stderr
     ");
     insta::assert_snapshot!(check("persistent.ptx", "lines_in_turn_one_more"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at param_2 = 0: cta_bar[1] takes 160 threads, 128 came (warps1_4[0..4]), and nobody else comes (line 2259): warp0 never comes, because `for i in 0..param_2` (line 1989) makes no trip
+    persistent.ptx: deadlock: REFUTED at param_2 = 0: cta_bar[1] takes 160 threads, 128 came (warps1_4[0..4]), and nobody else comes (persistent.cu:77, line 2259): warp0 never comes, because `for i in 0..param_2` (persistent.cu:130, line 1989) makes no trip
     --- stderr
     ");
 }
@@ -726,20 +726,20 @@ fn a_barrier_of_the_grid_that_one_thread_keeps() {
     insta::assert_snapshot!(resident("stages_of_the_grid_one_more"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_param_1 >= 2 (line 2486), but at_param_1 stays 1 and nobody adds to it: only cta[0] itself would, after that wait
+    persistent.ptx: deadlock: REFUTED at nctaid_x = 1, R = 1: cta[0] waits for at_param_1 >= 2 (persistent.cu:110, line 2486), but at_param_1 stays 1 and nobody adds to it: only cta[0] itself would, after that wait
     --- stderr
     ");
     insta::assert_snapshot!(resident("stages_of_the_grid_count_less"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at nctaid_x = 2, R = 2: cta[1] waits for at_param_1 >= 6 (line 2674), but at_param_1 stays 5 and no more is added to it: cta[0] adds to it 2 times and has ended
+    persistent.ptx: deadlock: REFUTED at nctaid_x = 2, R = 2: cta[1] waits for at_param_1 >= 6 (persistent.cu:114, line 2674), but at_param_1 stays 5 and no more is added to it: cta[0] adds to it 2 times and has ended
     --- stderr
     ");
     // Not all CTAs fit.
     insta::assert_snapshot!(check("persistent.ptx", "stages_of_the_grid"), @"
     exit 1
     --- stdout
-    persistent.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[0] waits for at_param_1 >= 2 (line 2365), which needs cta[1]; that cannot start, because cta[0] holds the only place
+    persistent.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[0] waits for at_param_1 >= 2 (persistent.cu:110, line 2365), which needs cta[1]; that cannot start, because cta[0] holds the only resident slot
     --- stderr
     ");
 }

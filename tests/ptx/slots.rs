@@ -106,7 +106,7 @@ fn slots_that_wrap_around_before_they_are_widened() {
     insta::assert_snapshot!(copied(3, 128, whole, false), @"
     exit 1
     --- stdout
-    kernel.ptx: race: REFUTED at p_n = 4: the read by warp0 at line 17 and the asynchronous write that warp1 starts at line 26 of smem_tile[0] are not ordered: an arrival of warp0 after line 17 that warp1 waits for before line 26 would order them
+    kernel.ptx: race: REFUTED at p_n = 4: smem_tile[0]: the read by warp0 at line 51 and the asynchronous write that warp1 starts at line 79 are not ordered: an arrival of warp0 after line 51 that warp1 waits for before line 79 would order them
     --- stderr
     ");
     insta::assert_snapshot!(copied(3, 120, whole, true), @"
@@ -228,13 +228,13 @@ fn disjunctions_of_what_moves() {
     insta::assert_snapshot!(turns("or.b32 %r10, %r5, %r2;\nsetp.ne.s32 %p5, %r10, 0;", "lt"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: cta_bar[8] takes 64 threads, 32 came (warp0), and nobody else comes (line 33): warp1 never comes, only at other elements
+    kernel.ptx: deadlock: REFUTED at p_n = 1: cta_bar[8] takes 64 threads, 32 came (warp0), and nobody else comes (line 33): warp1 never comes, only at cta_bar[0]
     --- stderr
     ");
     insta::assert_snapshot!(turns("or.b32 %r10, %r5, 1;\nsetp.eq.s32 %p5, %r10, 0;", "lt"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: cta_bar[8] takes 64 threads, 32 came (warp0), and nobody else comes (line 33): warp1 never comes, only at other elements
+    kernel.ptx: deadlock: REFUTED at p_n = 1: cta_bar[8] takes 64 threads, 32 came (warp0), and nobody else comes (line 33): warp1 never comes, only at others such as cta_bar[0]
     --- stderr
     ");
     // One side has changed in between, or is overwritten by the outcome.
@@ -267,7 +267,7 @@ fn comparisons_that_write_numbers() {
     insta::assert_snapshot!(met("set.lt.u32.u32 %r2, %r1, 32;\nadd.u32 %r3, %r2, 4;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED cta_bar[3] takes 64 threads, 32 came (warp0), and nobody else comes (line 24): warp1 never comes, only at other elements
+    kernel.ptx: deadlock: REFUTED cta_bar[3] takes 64 threads, 32 came (warp0), and nobody else comes (line 24): warp1 never comes, only at others such as cta_bar[0]
     --- stderr
     ");
     insta::assert_snapshot!(met("sub.s32 %r2, %r1, 64;\nslct.b32.s32 %r3, 2, 9, %r2;"), @"
@@ -279,7 +279,7 @@ fn comparisons_that_write_numbers() {
     insta::assert_snapshot!(met("sub.s32 %r2, %r1, 32;\nslct.b32.s32 %r3, 2, 9, %r2;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED cta_bar[9] takes 64 threads, 32 came (warp0), and nobody else comes (line 24): warp1 never comes, only at other elements
+    kernel.ptx: deadlock: REFUTED cta_bar[9] takes 64 threads, 32 came (warp0), and nobody else comes (line 24): warp1 never comes, only at others such as cta_bar[0]
     --- stderr
     ");
     insta::assert_snapshot!(met("set.lt.f32.u32 %r2, %r1, 64;\nadd.u32 %r3, %r2, 4;"), @"
@@ -293,7 +293,7 @@ fn comparisons_that_write_numbers() {
     insta::assert_snapshot!(met(twice), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 0: cta_bar_4[0] takes 64 threads, 32 came (warp0), and nobody else comes (line 25): warp1 never comes, only at other elements
+    kernel.ptx: deadlock: REFUTED at p_n = 0: cta_bar_4[0] takes 64 threads, 32 came (warp0), and nobody else comes (line 25): warp1 never comes, only at cta_bar_4[1]
     --- stderr
     ");
 }

@@ -146,7 +146,7 @@ fn a_flag_set_by_an_exchange() {
     insta::assert_snapshot!(code(2, "st.release.gpu.global.s32 [%rd4+4], 0;"), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_p_sem[1] == 2 (line 23), but at_p_sem[1] stays 0 and nobody adds to it: cta[0] never adds to it, only at other elements
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 2, R = 1: cta[1] waits for at_p_sem[1] == 2 (line 23), but at_p_sem[1] stays 0 and nobody adds to it: cta[0] never adds to it
     --- stderr
     ");
 }

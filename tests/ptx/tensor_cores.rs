@@ -47,13 +47,13 @@ fn stages_given_back_too_early() {
     insta::assert_snapshot!(check(name, "flight_gemm_releases_early", "race"), @"
     exit 1
     --- stdout
-    flight_gemm.ptx: race: REFUTED at param_3_over_64 = 3: the asynchronous read that warp0 starts at line 21 and the asynchronous write that warp8 starts at line 64 of smem_memory[0] are not ordered: a `wait_group` of warp0 that covers it, and an arrival after it that warp8 waits for, before line 64 would order them
+    flight_gemm.ptx: race: REFUTED at param_3_over_64 = 3: smem_memory[0]: the asynchronous read that warp0 starts at flight_gemm.cu:30 (line 1438) and the asynchronous write that warp8 starts at flight_gemm.cu:77 (line 1272) are not ordered: a `wait_group` of warp0 that covers it, and an arrival after it that warp8 waits for, before flight_gemm.cu:77 would order them
     --- stderr
     ");
     insta::assert_snapshot!(check(name, "flight_gemm_waits_too_little", "race"), @"
     exit 1
     --- stdout
-    flight_gemm.ptx: race: REFUTED at param_3_over_64 = 3: the asynchronous read that warp0 starts at line 21 and the asynchronous write that warp8 starts at line 64 of smem_memory[0] are not ordered: a `wait_group` of warp0 that covers it, and an arrival after it that warp8 waits for, before line 64 would order them
+    flight_gemm.ptx: race: REFUTED at param_3_over_64 = 3: smem_memory[0]: the asynchronous read that warp0 starts at flight_gemm.cu:30 (line 1968) and the asynchronous write that warp8 starts at flight_gemm.cu:77 (line 1802) are not ordered: a `wait_group` of warp0 that covers it, and an arrival after it that warp8 waits for, before flight_gemm.cu:77 would order them
     --- stderr
     ");
 }
@@ -71,7 +71,7 @@ fn accumulators_in_tensor_memory() {
     insta::assert_snapshot!(check(name, "tmem_gemm_releases_unread", "race"), @"
     exit 1
     --- stdout
-    tmem_gemm.ptx: race: REFUTED at param_5_over_64 = 1, param_4_per_cta = 3: the read by warps4_7[0] at line 73 and the asynchronous write that warp1 starts at line 44 of tensor_memory[0] are not ordered: an arrival of warps4_7[0] after line 73 that warp1 waits for before line 44 would order them
+    tmem_gemm.ptx: race: REFUTED at param_5_over_64 = 1, param_4_per_cta = 3: tensor_memory[0]: the read by warps4_7[0] at tmem_gemm.cu:49 (line 1394) and the asynchronous write that warp1 starts at tmem_gemm.cu:40 (line 1223) are not ordered: an arrival of warps4_7[0] after tmem_gemm.cu:49 that warp1 waits for before tmem_gemm.cu:40 would order them
     --- stderr
     ");
 }
@@ -90,19 +90,19 @@ fn attention() {
     insta::assert_snapshot!(check(name, "attention_multiplies_early", "race"), @"
     exit 1
     --- stdout
-    attention.ptx: race: REFUTED at param_4 = 1: the asynchronous read that warp1 starts at line 59 and the write by warps4_7[0] at line 88 of tensor_memory_0[0] are not ordered: a wait of warps4_7[0] before line 88 for a phase of empty_v_bar[0] that completes only after the first access would order them
+    attention.ptx: race: REFUTED at param_4 = 1: tensor_memory_0[0]: the asynchronous read that warp1 starts at attention.cu:58 (line 1519) and the write by warps4_7[0] at attention.cu:67 (line 1664) are not ordered: a wait of warps4_7[0] before attention.cu:67 for a phase of empty_v_bar[0] that completes only after the first access would order them
     --- stderr
     ");
     insta::assert_snapshot!(check(name, "attention_reads_early", "race"), @"
     exit 1
     --- stdout
-    attention.ptx: race: REFUTED at param_4 = 1: the read by warps4_7[0] at line 94 and the asynchronous write that warp1 starts at line 61 of tensor_memory_512 are not ordered: an arrival of warps4_7[0] after line 94 that warp1 waits for before line 61 would order them
+    attention.ptx: race: REFUTED at param_4 = 1: tensor_memory_512: the read by warps4_7[0] at attention.cu:44 (line 2629) and the asynchronous write that warp1 starts at attention.cu:58 (line 2402) are not ordered: an arrival of warps4_7[0] after attention.cu:44 that warp1 waits for before attention.cu:58 would order them
     --- stderr
     ");
     insta::assert_snapshot!(check(name, "attention_scores_overwritten", "race"), @"
     exit 1
     --- stdout
-    attention.ptx: race: REFUTED at param_4 = 1: the write by warps4_7[0] at line 90 and the asynchronous read that warp1 starts at line 60 of tensor_memory_0[0] are not ordered: an arrival of warps4_7[0] after line 90 that warp1 waits for before line 60 would order them
+    attention.ptx: race: REFUTED at param_4 = 1: tensor_memory_0[0]: the write by warps4_7[0] at attention.cu:67 (line 3425) and the asynchronous read that warp1 starts at attention.cu:58 (line 3266) are not ordered: an arrival of warps4_7[0] after attention.cu:67 that warp1 waits for before attention.cu:58 would order them
     --- stderr
     ");
     insta::assert_snapshot!(check(name, "attention_store_not_waited", "race"), @"

@@ -144,7 +144,7 @@ fn a_wait_where_a_loop_begins() {
     insta::assert_snapshot!(hand_written("", 64, &code("gt")), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_n = 1: nobody arrives at bar_bar[1], for which warp0 waits (line 39): warp1 never arrives, only at other elements
+    kernel.ptx: deadlock: REFUTED at p_n = 1: nobody arrives at bar_bar[1], for which warp0 waits (line 39): warp1 never arrives, only at bar_bar[0]
     --- stderr
     ");
 }
@@ -278,7 +278,7 @@ fn barriers_that_some_come_to_less_often() {
     insta::assert_snapshot!(hand_written("", 64, waiting), @"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 19): warp1 never comes, only at other elements
+    kernel.ptx: deadlock: REFUTED cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 19): warp1 never comes, only at cta_bar[0]
     --- stderr
     ");
 }

@@ -4,7 +4,6 @@ use warplock::patience;
 use warplock::ptx::Lifted;
 use warplock::ptx::Recovery;
 use warplock::report::text::visible;
-use warplock::text;
 use warplock_kernel::ir::Kernel;
 use warplock_kernel::ir::OperationKind;
 use warplock_kernel::ir::Special;
@@ -126,6 +125,7 @@ fn recovered(
     let shape = Shape { threads, cluster };
     let Lift {
         text,
+        lines,
         exact,
         launches,
         looks_ahead,
@@ -144,12 +144,10 @@ fn recovered(
             return Ok(Err(words));
         }
     };
-    let written = text::format(&text).and_then(|text| {
-        text::load(text.as_bytes())?;
-        Ok(text)
-    });
-    let text = match written {
-        Ok(text) => text,
+    let line = |line: Option<u32>| line.and_then(|line| usize::try_from(line).ok());
+    let lines: Vec<Option<usize>> = lines.into_iter().map(line).collect();
+    let mut lifted = match Lifted::of_graph(&text, &lines) {
+        Ok(lifted) => lifted,
         Err(findings) => {
             let what = findings
                 .first()
@@ -160,7 +158,6 @@ fn recovered(
             )));
         }
     };
-    let lines = vec![None; text.lines().count()];
     let launches = launches.into_iter().filter_map(|launched| {
         let value = |(name, value): (String, i128)| Some((name, i64::try_from(value).ok()?));
         let values = launched
@@ -170,13 +167,8 @@ fn recovered(
             .collect::<Option<_>>()?;
         Some((launched.launch, values))
     });
-    let lifted = Lifted {
-        text,
-        lines,
-        exact,
-        launches: launches.collect(),
-        recovery: Recovery::Graph { instead: None },
-    };
+    lifted.exact = exact;
+    lifted.launches = launches.collect();
     Ok(Ok((lifted, looks_ahead)))
 }
 

@@ -13,7 +13,6 @@ use warplock::ptx::Lifted;
 use warplock::ptx::Lint;
 use warplock::ptx::Module;
 use warplock::ptx::Options;
-use warplock::report::finding::Finding;
 use warplock::report::style::Style;
 use warplock::report::text::visible;
 use warplock::text::Diagnostic;
@@ -395,48 +394,6 @@ pub fn linted(entry: &Entry<'_>) -> Vec<String> {
         notes.push(format!("{more} more lints: `warplock lint` lists them"));
     }
     notes
-}
-
-/// Where members are stuck, or accesses stand, in the source that the lifted protocol names behind each line.
-pub fn found_in_source(finding: &Finding) -> Option<String> {
-    let counterexample = finding.counterexample.as_ref()?;
-    let mut places: Vec<String> = Vec::new();
-    for blocked in &counterexample.stuck.blocked {
-        let line = finding.source.lines().nth(blocked.line.checked_sub(1)?)?;
-        let (_, place) = line.rsplit_once("// ")?;
-        // Members of one role that are stuck at the same place are named once.
-        let role = blocked.member.split('[').next().unwrap_or_default();
-        let words = format!("{role} at {place}");
-        if !places.contains(&words) {
-            places.push(words);
-        }
-    }
-    if !places.is_empty() {
-        return Some(format!("stuck in the source: {}", places.join(", ")));
-    }
-    // Two accesses are told by their lines.
-    for number in mentioned(finding.reason.as_deref()?) {
-        let line = finding.source.lines().nth(number.checked_sub(1)?)?;
-        let (_, place) = line.rsplit_once("// ")?;
-        let words = format!("line {number} is {place}");
-        if !places.contains(&words) {
-            places.push(words);
-        }
-    }
-    (!places.is_empty()).then(|| format!("in the source: {}", places.join(", ")))
-}
-
-/// The lines that a sentence mentions.
-fn mentioned(sentence: &str) -> Vec<usize> {
-    let number = |rest: &str| {
-        let digits = rest.chars().take_while(char::is_ascii_digit).count();
-        rest.get(..digits)?.parse().ok()
-    };
-    sentence
-        .split("at line ")
-        .skip(1)
-        .filter_map(number)
-        .collect()
 }
 
 /// Up to three positive numbers, 1 where there are fewer.

@@ -82,7 +82,7 @@ pub(super) fn cases(protocol: &Protocol, enumerated: &[usize]) -> Result<Vec<Cas
     if let Some(pattern) = protocol.patterns.first() {
         return Err(Unsupported::at(
             pattern.span,
-            "a pattern in this proof rule",
+            "a pattern where members are counted",
         ));
     }
     for role in &protocol.roles {

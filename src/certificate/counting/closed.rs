@@ -357,7 +357,7 @@ fn element(family: &Family, op: &Op, round: &Term) -> Vec<Term> {
 fn well_defined(system: &mut System<'_>, expr: &Expr, env: &Env) -> Result<Term, Unsupported> {
     if fold::counts(expr) {
         return Err(Unsupported::whole(
-            "a pattern or a count in this proof rule",
+            "a pattern or a count where members are counted",
         ));
     }
     let mut needed = Vec::new();

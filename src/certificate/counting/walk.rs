@@ -233,15 +233,15 @@ impl Walk<'_> {
             }
             StmtKind::Set { .. } => refuse("a semaphore that is set"),
             StmtKind::Sync { .. } | StmtKind::BarArrive { .. } => {
-                refuse("a named barrier in this proof rule")
+                refuse("a named barrier where members are counted")
             }
             StmtKind::BarrierArrive { .. } | StmtKind::BarrierWait { .. } => {
-                refuse("a split-phase barrier in this proof rule")
+                refuse("a split-phase barrier where members are counted")
             }
             StmtKind::ExpectTx { .. }
             | StmtKind::CompleteTx { .. }
             | StmtKind::Copy { .. }
-            | StmtKind::Commit { .. } => refuse("asynchronous work in this proof rule"),
+            | StmtKind::Commit { .. } => refuse("asynchronous work where members are counted"),
             StmtKind::Acquire { .. } | StmtKind::Release { .. } => refuse("a pool"),
             StmtKind::Init { .. } => refuse("an explicit initialisation"),
         }
@@ -359,7 +359,7 @@ impl Walk<'_> {
         if fold::counts(&value) {
             return Err(Unsupported::at(
                 span,
-                "a pattern or a count in this proof rule",
+                "a pattern or a count where members are counted",
             ));
         }
         if let Some(open) = open

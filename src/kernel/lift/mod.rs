@@ -4,6 +4,7 @@ use crate::ir::Kernel;
 use crate::recover::Obstacle;
 use crate::recover::Roles;
 use crate::recover::Shape;
+use crate::recover::Text;
 use crate::recover::are_free;
 use crate::recover::behind_expectations;
 use crate::recover::in_time;
@@ -22,6 +23,8 @@ use crate::validate::validate;
 pub struct Lift {
     /// The protocol as text of the protocol language.
     pub text: String,
+    /// For each line of the text, the line of the kernel's text behind it, from 1, where it is a statement.
+    pub lines: Vec<Option<u32>>,
     /// Whether a counterexample is one of a launch. Where it is not, parameters depend on each other, or a warp waits for
     /// warps that may have ended, which the hardware does not wait for.
     pub exact: bool,
@@ -78,9 +81,10 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
         true => launches(&validation, &parameters(&roles, &inputs)),
         false => Vec::new(),
     };
-    let text = text(kernel, shape, &roles, &inputs, registers, &checked)?;
+    let Text { text, lines } = text(kernel, shape, &roles, &inputs, registers, &checked)?;
     Ok(Lift {
         text,
+        lines,
         exact,
         launches,
         looks_ahead: arena.looked_ahead,

@@ -50,6 +50,7 @@ pub use together::together;
 pub use tree::Obstacle;
 pub use tree::in_time;
 pub use warpgroups::with_phases;
+pub use write::Text;
 pub use write::parameters;
 pub use write::text;
 

@@ -55,6 +55,17 @@ struct Writer<'a> {
     families: Families,
     family_names: Vec<String>,
     text: String,
+    /// Where in the text lines of statements begin, and the lines of the kernel behind these.
+    behind: Vec<(usize, u32)>,
+}
+
+/// A protocol as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    /// It.
+    pub text: String,
+    /// For each line of it, the line of the kernel's text behind it, from 1, where it is a statement.
+    pub lines: Vec<Option<u32>>,
 }
 
 /// The counts of the loops of a role, by index.
@@ -76,7 +87,7 @@ pub fn text(
     inputs: &Inputs,
     registers: Registers,
     checked: &str,
-) -> Result<String, Obstacle> {
+) -> Result<Text, Obstacle> {
     let all: Vec<_> = roles.iter().map(|role| counts(&role.lines)).collect();
     let mut roles = roles.to_vec();
     let declared = |variable: VariableId| {
@@ -114,13 +125,14 @@ pub fn text(
         family_names: Vec::new(),
         families,
         text: String::new(),
+        behind: Vec::new(),
     };
     writer.name_families();
     writer.head(&roles, inputs, checked);
     for (number, role) in roles.iter().enumerate() {
         writer.role(role, &|atomic| inputs.range_of(atomic, &all[number]))?;
     }
-    Ok(writer.text)
+    Ok(writer.written())
 }
 
 /// The parameters of the text: the inputs that occur, by their numbers, and their names.
@@ -150,6 +162,21 @@ fn identifier(name: &str) -> String {
 }
 
 impl Writer<'_> {
+    fn written(self) -> Text {
+        let mut behind = self.behind.into_iter().peekable();
+        let mut start = 0;
+        let mut lines = Vec::new();
+        for line in self.text.split_inclusive('\n') {
+            let here = behind.next_if(|(at, _)| *at == start);
+            lines.push(here.map(|(_, line)| line));
+            start += line.len();
+        }
+        Text {
+            text: self.text,
+            lines,
+        }
+    }
+
     fn clustered(&self) -> bool {
         self.shape.ctas() > 1
     }
@@ -196,6 +223,9 @@ impl Writer<'_> {
             None => String::new(),
         });
         let comment = comment.unwrap_or_default().replace(['\n', '\r'], " ");
+        if let Some(location) = location.filter(|location| location.line > 0) {
+            self.behind.push((self.text.len(), location.line));
+        }
         let _ = writeln!(
             self.text,
             "{:indent$}{text}{comment}",

@@ -260,7 +260,8 @@ impl<'m> Walker<'_, 'm, '_> {
             self.current = first + index;
             self.steps += 1;
             if patience::over() {
-                let reason = "the time was up while the kernel was followed";
+                let reason =
+                    "the time was up while the kernel was followed; this line is not the cause";
                 return Err(Obstacle::new(instruction.at, reason));
             }
             if self.steps > MOST_STEPS {

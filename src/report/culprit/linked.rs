@@ -24,9 +24,9 @@ impl Teller<'_> {
             return self.unstarted(*last, obstacle);
         };
         let holds = match held.as_slice() {
-            [one] => format!("{} holds the only place", self.name(*one)),
+            [one] => format!("{} holds the only resident slot", self.name(*one)),
             // Not all are listed.
-            many if many.len() >= MOST => "every place is taken".to_owned(),
+            many if many.len() >= MOST => "every resident slot is taken".to_owned(),
             many => format!("{} hold all {} places", self.names(many), many.len()),
         };
         text(format!(
@@ -44,7 +44,7 @@ impl Teller<'_> {
     /// A member that does not start.
     pub fn unstarted(&self, member: usize, obstacle: &Obstacle) -> Sentence {
         let why = self.why(member, obstacle);
-        text(format!("{} cannot start: {why}", self.name(member)))
+        text(format!("{} cannot start: ", self.name(member))).and(why)
     }
 
     /// Members that wait for each other.
@@ -106,8 +106,8 @@ impl Teller<'_> {
     }
 
     /// Why a member waits in vain, in few words.
-    pub fn why(&self, member: usize, obstacle: &Obstacle) -> String {
-        match obstacle {
+    pub fn why(&self, member: usize, obstacle: &Obstacle) -> Sentence {
+        let words = match obstacle {
             Obstacle::Wait(op, Vain::Others(others)) => {
                 let cell = self.instance().cell_name(op.cell);
                 let does = helps(op, self.cell(op), &cell);
@@ -118,7 +118,7 @@ impl Teller<'_> {
                 let absent = self.absent(member, op);
                 match absent.is_empty() {
                     true => "nobody else comes".to_owned(),
-                    false => self.away(op, &absent).say(Some),
+                    false => return self.away(op, &absent),
                 }
             }
             Obstacle::Wait(_, Vain::Passed(_)) => "it is past that and never goes down".to_owned(),
@@ -130,12 +130,13 @@ impl Teller<'_> {
                 format!("{} too many were delivered", bytes_word(*more))
             }
             Obstacle::Place(held) => match held.as_slice() {
-                [] => "there is no place for it".to_owned(),
-                [one] => format!("{} holds the only place", self.name(*one)),
-                many if many.len() >= MOST => "every place is taken".to_owned(),
-                many => format!("{} hold all places", self.names(many)),
+                [] => "there is no resident slot for it".to_owned(),
+                [one] => format!("{} holds the only resident slot", self.name(*one)),
+                many if many.len() >= MOST => "every resident slot is taken".to_owned(),
+                many => format!("{} hold all resident slots", self.names(many)),
             },
             Obstacle::Turn(next) => format!("{} starts first", self.name(*next)),
-        }
+        };
+        text(words)
     }
 }

@@ -16,8 +16,6 @@ mod passed;
 mod phrase;
 mod sentence;
 
-use std::fmt::Write;
-
 use serde::Serialize;
 
 use crate::protocol::Protocol;
@@ -30,6 +28,8 @@ use crate::semantics::step::CellState;
 use crate::semantics::step::State;
 
 pub use obstacle::position;
+
+use super::cited::Sentence;
 
 use absent::Absent;
 use absent::Programs;
@@ -62,55 +62,6 @@ pub enum Cause {
     Circular,
 }
 
-/// A stretch of a sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Part {
-    Text(String),
-    /// A line of the protocol's text, from 1.
-    Line(usize),
-}
-
-/// A sentence that mentions lines of the protocol's text.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Sentence {
-    parts: Vec<Part>,
-}
-
-impl Sentence {
-    fn text(mut self, text: impl Into<String>) -> Sentence {
-        self.parts.push(Part::Text(text.into()));
-        self
-    }
-
-    fn line(mut self, line: usize) -> Sentence {
-        self.parts.push(Part::Line(line));
-        self
-    }
-
-    fn and(mut self, other: Sentence) -> Sentence {
-        self.parts.extend(other.parts);
-        self
-    }
-
-    /// The sentence, where a line of the protocol's text is this line of what the reader has; the
-    /// mention is left out where it is none.
-    pub fn say(&self, line_of: impl Fn(usize) -> Option<usize>) -> String {
-        let mut out = String::new();
-        for part in &self.parts {
-            match part {
-                Part::Text(text) => out.push_str(text),
-                Part::Line(line) => {
-                    if let Some(line) = line_of(*line) {
-                        // Writing to a string cannot fail.
-                        let _ = write!(out, " (line {line})");
-                    }
-                }
-            }
-        }
-        out
-    }
-}
-
 /// What made a run hang.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Culprit {
@@ -123,7 +74,7 @@ pub struct Culprit {
     /// Who waits for whom, up to the cause or around in a circle.
     pub chain: Vec<Sentence>,
     /// For each member that started and waits, in order: why it waits in vain.
-    pub why: Vec<String>,
+    pub why: Vec<Sentence>,
 }
 
 /// A state and how a run came to it.
@@ -171,7 +122,7 @@ pub fn find(scene: Scene<'_>) -> Option<Culprit> {
     let line = wait.map(|op| teller.line(&op));
     let why = waiting.iter().map(|member| {
         let obstacle = obstacles.of(*member);
-        obstacle.map_or_else(String::new, |obstacle| teller.why(*member, &obstacle))
+        obstacle.map_or_else(Sentence::default, |obstacle| teller.why(*member, &obstacle))
     });
     Some(Culprit {
         cause,

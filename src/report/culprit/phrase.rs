@@ -27,6 +27,28 @@ pub(super) fn verb(op: &Op, state: &CellState) -> (&'static str, &'static str) {
     }
 }
 
+/// Whether an operation may end a wait of another member.
+pub(super) fn helping(kind: OpKind) -> bool {
+    match kind {
+        OpKind::Add(_)
+        | OpKind::Set(_)
+        | OpKind::Arrive(_)
+        | OpKind::Sync(_)
+        | OpKind::BarArrive(_)
+        | OpKind::Commit
+        | OpKind::BarrierArrive
+        | OpKind::Release(_) => true,
+        OpKind::Wait(..)
+        | OpKind::WaitParity(_)
+        | OpKind::ExpectTx(_)
+        | OpKind::CompleteTx(_)
+        | OpKind::Copy(_)
+        | OpKind::Init
+        | OpKind::BarrierWait
+        | OpKind::Acquire(_) => false,
+    }
+}
+
 /// `once`, `3 times`.
 pub(super) fn times_word(times: i64) -> String {
     match times {

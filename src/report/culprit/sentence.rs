@@ -1,6 +1,7 @@
 //! Causes in words.
 
 use crate::protocol::StmtId;
+use crate::semantics::instance::CellId;
 use crate::semantics::instance::CellStart;
 use crate::semantics::instance::Instance;
 use crate::semantics::instance::Op;
@@ -17,6 +18,7 @@ use super::Reason;
 use super::Sentence;
 use super::history::Phase;
 use super::obstacle::position;
+use super::phrase::helping;
 use super::phrase::times_word;
 use super::phrase::verb;
 
@@ -190,7 +192,7 @@ impl Teller<'_> {
                 })
                 .text(" that")
                 .line(stmt(number)),
-            Reason::Elsewhere => text(format!("{names} never {does}, only at other elements")),
+            Reason::Elsewhere => text(format!("{names} never {does}{}", self.elsewhere(op, who))),
             Reason::Came(times) => {
                 let ended = who
                     .iter()
@@ -203,6 +205,30 @@ impl Teller<'_> {
                 };
                 text(format!("{names} {does} {}{each}{ends}", times_word(times)))
             }
+        }
+    }
+
+    /// Where members help instead: `, only at full[1]`.
+    fn elsewhere(&self, op: &Op, who: &[usize]) -> String {
+        let object = |cell: CellId| self.instance().cell_place(cell).map(|(object, _)| object);
+        let mut others: Vec<CellId> = Vec::new();
+        for member in who {
+            let ops = self.instance().members[*member].ops.iter();
+            let helps =
+                |o: &&Op| o.cell != op.cell && helping(o.kind) && object(o.cell) == object(op.cell);
+            for other in ops.filter(helps) {
+                if !others.contains(&other.cell) {
+                    others.push(other.cell);
+                }
+            }
+        }
+        match others.as_slice() {
+            [] => String::new(),
+            [one] => format!(", only at {}", self.instance().cell_name(*one)),
+            [one, ..] => format!(
+                ", only at others such as {}",
+                self.instance().cell_name(*one)
+            ),
         }
     }
 

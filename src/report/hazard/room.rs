@@ -3,11 +3,14 @@
 use crate::semantics::data::Data;
 use crate::semantics::data::Lifetime;
 use crate::semantics::hazards::Hazard;
+use crate::semantics::instance::CellId;
+use crate::semantics::instance::OpKind;
 use crate::semantics::step::State;
 
 use super::Teller;
 use super::Told;
 use super::told;
+use super::whole;
 
 /// A hazard of this kind in words.
 pub(super) fn tell(
@@ -16,16 +19,9 @@ pub(super) fn tell(
     state: &State,
     hazard: &Hazard,
 ) -> Told {
-    let whole = |sentence: String| Told {
-        sentence,
-        line: None,
-    };
     let slot_name = |slot: u32| data.map_or_else(String::new, |data| data.slot_name(slot));
     match hazard {
-        Hazard::Kept { cell, amount } => whole(format!(
-            "{amount} of {} are not given back when everybody has finished",
-            teller.instance.cell_name(*cell)
-        )),
+        Hazard::Kept { cell, amount } => kept(teller, *cell, *amount),
         Hazard::Misplaced { slot, twice } => {
             let what = if *twice {
                 "gets room while it has some"
@@ -37,7 +33,7 @@ pub(super) fn tell(
                 Some((member, lifetime)) => {
                     let line = teller.line(lifetime.stmt);
                     let name = teller.instance.member_name(member);
-                    told(line, format!("{sentence}: {name} at line {line}"))
+                    told(line, format!("{sentence}: {name} at {line}"))
                 }
                 None => whole(sentence),
             }
@@ -61,12 +57,12 @@ pub(super) fn tell(
             });
             let why = match (ended, other) {
                 (true, Some((name, at))) => format!(
-                    "{name} may have given it up at line {at} by then: nothing makes it wait for \
+                    "{name} may have given it up at {at} by then: nothing makes it wait for \
                      this access to end"
                 ),
-                (false, Some((name, at))) => format!(
-                    "nothing makes this wait until {name} has made room for it at line {at}"
-                ),
+                (false, Some((name, at))) => {
+                    format!("nothing makes this wait until {name} has made room for it at {at}")
+                }
                 (true, None) => "its room may be given up by then".to_owned(),
                 (false, None) => "nobody makes room for it".to_owned(),
             };
@@ -77,6 +73,32 @@ pub(super) fn tell(
         }
         _ => whole("data is used without room".to_owned()),
     }
+}
+
+/// What is not given back, and by whom: the first one that takes more than it gives back.
+fn kept(teller: &Teller<'_>, cell: CellId, amount: i64) -> Told {
+    let name = teller.instance.cell_name(cell);
+    let sentence = format!("{amount} of {name} are not given back when everybody has finished");
+    for (number, member) in teller.instance.members.iter().enumerate() {
+        let ops = || member.ops.iter().filter(|op| op.cell == cell);
+        let kept = ops().fold(0_i64, |kept, op| match op.kind {
+            OpKind::Acquire(amount) => kept.saturating_add(amount),
+            OpKind::Release(amount) => kept.saturating_sub(amount),
+            _ => kept,
+        });
+        let taken = ops().rfind(|op| matches!(op.kind, OpKind::Acquire(_)));
+        if let Some(op) = taken.filter(|_| kept > 0) {
+            let line = teller.line(op.stmt);
+            let who = teller.instance.member_name(number);
+            return told(
+                line,
+                format!(
+                    "{sentence}: {who} takes {kept} more than it gives back, the last ones at {line}"
+                ),
+            );
+        }
+    }
+    whole(sentence)
 }
 
 /// Whose statement gives room to a slot or takes it: the last one that is done in a state, or else the

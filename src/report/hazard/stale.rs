@@ -6,6 +6,7 @@ use crate::semantics::data::Data;
 use crate::semantics::hazards::Lost;
 use crate::semantics::hazards::visibility;
 
+use super::Line;
 use super::Teller;
 use super::Told;
 use super::told;
@@ -44,10 +45,10 @@ pub(super) fn tell(
 fn proxy(teller: &Teller<'_>, write: (usize, Access), read: (usize, Access)) -> String {
     let (after, before) = (teller.line(write.1.stmt), teller.line(read.1.stmt));
     let place = match write.0 == read.0 {
-        true => format!("between lines {after} and {before}"),
+        true => format!("between {after} and {before}"),
         false => {
             let name = teller.instance.member_name(write.0);
-            format!("by {name} after line {after}, before what orders line {before} behind it,")
+            format!("by {name} after {after}, before what orders {before} behind it,")
         }
     };
     format!(
@@ -88,21 +89,21 @@ fn edge(teller: &Teller<'_>, data: &Data, lost: Lost) -> String {
     let needed = needed.unwrap_or(Scope::Sys);
     if !there.0.releases() {
         return format!(
-            "{sender} releases nothing at {cell} in line {from}; `release` at `{}` scope there, \
+            "{sender} releases nothing at {cell} in {from}; `release` at `{}` scope there, \
              or a fence that releases before it, would make it visible",
             needed.name()
         );
     }
     if !here.0.acquires() {
         return format!(
-            "{receiver} acquires nothing at {cell} in line {to}; `acquire` at `{}` scope there, \
+            "{receiver} acquires nothing at {cell} in {to}; `acquire` at `{}` scope there, \
              or a fence that acquires after it, would make it visible",
             needed.name()
         );
     }
-    let narrow = |line: usize, verb: &str, scope: Scope, other: &str| {
+    let narrow = |line: Line, verb: &str, scope: Scope, other: &str| {
         format!(
-            "line {line} {verb} {cell} at `{}` scope, which does not contain {other}; `{}` scope \
+            "{line} {verb} {cell} at `{}` scope, which does not contain {other}; `{}` scope \
              would make it visible",
             scope.name(),
             needed.name()

@@ -1,6 +1,7 @@
 //! `warplock certify`: checks certificates again, without the prover.
 
 use std::fs::File;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -108,7 +109,16 @@ impl Work {
         } else {
             self.path.clone()
         };
-        File::open(&manifest).map_err(|error| Failure::file("read", &manifest, error))?;
+        File::open(&manifest).map_err(|error| {
+            let failure = Failure::file("read", &manifest, &error);
+            match self.path.is_dir() && error.kind() == ErrorKind::NotFound {
+                true => failure.hint(
+                    "this folder is no certificate; `warplock check --certificate DIR` writes one folder below DIR for \
+                     each proof, and `certify DIR/*` checks them all",
+                ),
+                false => failure,
+            }
+        })?;
         Ok(self.accepted())
     }
 

@@ -41,6 +41,12 @@ pub fn run(arguments: Arguments, session: &Session) -> Result<Exit, Failure> {
     let entry = kernels.entry.as_deref();
     let input = inputs::one(&arguments.file, entry, &kernels.compiler, session)?;
     let name = input.name.clone();
+    if name.ends_with(".wlk") {
+        return Err(
+            Failure::input(format!("{name} is a protocol already, so there is nothing to recover"))
+                .hint("`lift` takes a kernel (.ptx, .mlir, .cu, .py, a binary); `warplock fmt` prints a protocol"),
+        );
+    }
     session.progress.begin(0, &name);
     let (style, progress) = (session.terminal.err_style(), session.progress.clone());
     let data = arguments.data;

@@ -426,8 +426,10 @@ impl Work<'_> {
             finding.recovered_instead(reason);
         }
         if let Some(note) = self.note {
-            finding.notes.extend(kernels::found_in_source(&finding));
-            finding.notes.push(note.to_owned());
+            // Of a counterexample every line is one of the kernel.
+            if finding.counterexample.is_none() {
+                finding.notes.push(note.to_owned());
+            }
         }
         if let Some((file, kernel, lines)) = self.kernel {
             finding.recovered_from(file, kernel, lines);

@@ -67,6 +67,37 @@ another rule. Every value is in one of the two, so together they prove the whole
 ",
     ),
     (
+        &["member", "members"],
+        "\
+A member is one instance of a role: role `consumer[w in 0..3]` has the members consumer[0],
+consumer[1] and consumer[2]. `consumer[0..3]` names all three. In a protocol that was recovered from
+a kernel, a member is a warp or a CTA.
+",
+    ),
+    (
+        &["class", "classes"],
+        "\
+A class is all members that run the same statements. Proof rules reason about one member of each
+class and count the others. `warplock check --explain-proof` names the classes of a proof.
+",
+    ),
+    (
+        &["lane", "lanes"],
+        "\
+In a proof, a lane is a sequence of barrier elements that are used in turn, such as `full[k % S]`: full[0],
+full[1], ..., full[S - 1], full[0], ... A barrier by itself is a lane of one. Each member counts its
+arrivals and its waits at a lane. In a kernel, a lane is one thread of a warp.
+",
+    ),
+    (
+        &["cut", "cuts"],
+        "\
+A cut holds one member at a wait and names the places at which everybody else is stopped then. It shows
+that no barrier completes once more while a member still stands before its wait there. --explain-proof
+prints the cuts of a proof; docs/soundness.md has the complete argument.
+",
+    ),
+    (
         &["certificate"],
         "\
 A certificate is a folder with the argument of a proof and its obligations. `warplock certify`
