@@ -11,6 +11,7 @@
 //! | `if c { for i in a..b { B } }`, `c` holds wherever `a < b` | the loop | where `c` does not hold, no iteration |
 //! | `for i in a..b { B if c { break } }`, `c` implies `i >= b - 1` | `for i in a..b { B }` | nothing follows |
 //! | `for i in 0..b { if i % m == r { B } }`, `r` is in `0..m` | `for k in 0..(b - r + m - 1) / m { i = m * k + r; B }` | `turns.rs` |
+//! | the same with `x = x + e` beside the branch | that loop with `x = x0 + e * i` in front of `B` | `turns.rs` |
 //! | `if a < b { B } for i in a + 1..b { B }` | `for i in a..b { B }` | `B` does not mention `i` |
 //!
 //! Where lengths of loops are compared, a parameter whose domain and plain assumptions leave one value is replaced by it.
@@ -143,8 +144,17 @@ impl Rewriter<'_> {
         if let Some(only) = self.unguarded(&stmt) {
             stmt = only;
         }
-        if let Some(own) = turns::own(&stmt, &self.indices, &mut self.vars.borrow_mut()) {
-            stmt = own;
+        let own = turns::own(
+            &stmt,
+            self.protocol,
+            &self.indices,
+            &mut self.vars.borrow_mut(),
+        );
+        match own.map(|all| <[Stmt; 1]>::try_from(all)) {
+            Some(Ok([own])) => stmt = own,
+            // With what sets variables around it.
+            Some(Err(all)) => return all,
+            None => {}
         }
         let Some(Loop { body, .. }) = range(&stmt) else {
             return vec![stmt];

@@ -62,6 +62,14 @@ fn spellings_are_one_program() {
             "for i in 0..N descending { if 2 == i % 3 { arrive b } }",
             "for k in 0..N / 3 descending { x = 3 * k + 2 arrive b }",
         ),
+        (
+            "for i in 0..N { if i % 2 == 1 { arrive b } x = x + M }",
+            "var y = x for k in 0..N / 2 { x = 2 * k + 1 x = y + M * x arrive b } x = y + M * N",
+        ),
+        (
+            "for i in 0..W { x = 1 + x if i % 2 == 0 { arrive b } }",
+            "var y = x for k in 0..(W + 1) / 2 { x = 2 * k x = y + (x + 1) arrive b } x = y + max(0, W)",
+        ),
     ] {
         let (program, other) = (protocol(program), protocol(other));
         let shown = |protocol: &Protocol| sketch(&normal(protocol).roles[0].body);
@@ -143,6 +151,20 @@ fn what_differs_stays() {
         "if x < N { x = x + 1 } for i in x + 1..N { x = x + 1 }",
         "for z in 0..min(2, N) { arrive b } for i in 1..N { arrive b }",
         "for t in 0..N { for k in 0..M { arrive b } }",
+        "for i in 0..N { if i % 2 == 0 { arrive b x = x + 1 } x = x + M }",
+        "for i in 0..N { if i % 2 == 0 { arrive b break } x = x + M }",
+        "for i in 0..N { if i % 2 == 0 { arrive b return } x = x + M }",
+        "for i in 0..N { if i % 2 == 0 { arrive b } else { arrive b } x = x + M }",
+        "for i in 0..N { x = x + 1 if i % 2 == 0 { arrive b } x = x + M }",
+        "for i in 0..N { if i % 2 == 0 { arrive b } x = x + i }",
+        "for i in 0..N { if i % 2 == 0 { arrive b } x = x + x }",
+        "for i in 0..N { if i % 2 == 0 { arrive b } x = x + 1 / M }",
+        "for i in 0..N { if i % 2 == 0 { arrive b } x = M }",
+        "for i in 0..N { if i % 2 == 0 { arrive b } x = 1 - x }",
+        "for i in 0..N descending { if i % 2 == 0 { arrive b } x = x + M }",
+        "for i in 0..N + x { if i % 2 == 0 { arrive b } x = x + M }",
+        "for i in 0..N / M { if i % 2 == 0 { arrive b } x = x + M }",
+        "var y = 0 for i in 0..N { if i % 2 == 0 { y = i arrive b } x = x + y }",
     ] {
         let protocol = protocol(program);
         assert_eq!(normal(&protocol), protocol, "{program}");

@@ -3,11 +3,33 @@
 //! Let `r` be in `0..m`. The numbers `i` in `0..b` with `i % m == r` are `m * k + r` for `k` in `0..(b - r + m - 1) / m`,
 //! in the same order. The other iterations do nothing. Where `b` is not above `r` there is none: the bound is then at
 //! most `(m - 1) / m = 0`.
+//!
+//! Beside the branch, variables may step in every iteration, as the pipeline state of a ring does that members share:
+//!
+//! ```text
+//! for i in 0..b { if i % m == r { B } x = x + e }
+//! ```
+//!
+//! Let `B` change neither `x` nor what `e` looks at, and never leave the loop. Then `x` is `x0 + e * i` in iteration `i`, where
+//! `x0` is its value in front of the loop, and `x0 + e * max(b, 0)` behind the loop. A step in front of the branch has been done
+//! once more when `B` begins. So the loop is the same as
+//!
+//! ```text
+//! x0 = x
+//! for k in 0..(b - r + m - 1) / m { i = m * k + r  x = x0 + e * i  B }
+//! x = x0 + e * max(b, 0)
+//! ```
+//!
+//! Here `e` is evaluated where the original never does it, if `b` is 0. So it has to be plainly defined, and so has `b`.
 
 use std::collections::HashMap;
 
+use super::Loop;
 use super::range;
 use crate::certificate::cut::algebra;
+use crate::certificate::cut::domain::never_negative;
+use crate::certificate::cut::leave;
+use crate::certificate::defined::evident;
 use crate::protocol::BinaryOp;
 use crate::protocol::Expr;
 use crate::protocol::Iteration;
@@ -27,10 +49,34 @@ pub(super) fn indices(protocol: &Protocol) -> HashMap<VarId, i64> {
     known.collect()
 }
 
-/// The loop over the iterations that do something. Its variable is new.
-pub(super) fn own(stmt: &Stmt, indices: &HashMap<VarId, i64>, vars: &mut Vec<Var>) -> Option<Stmt> {
+/// A variable that every iteration changes alike.
+struct Step<'s> {
+    /// The statement.
+    stmt: &'s Stmt,
+    var: VarId,
+    /// What it grows by.
+    by: &'s Expr,
+    /// Whether the step stands in front of the branch.
+    first: bool,
+}
+
+/// The loop over the iterations that do something, and what sets the variables that step in all of them. The loop's
+/// variable is new.
+pub(super) fn own(
+    stmt: &Stmt,
+    protocol: &Protocol,
+    indices: &HashMap<VarId, i64>,
+    vars: &mut Vec<Var>,
+) -> Option<Vec<Stmt>> {
     let this = range(stmt)?;
-    let ([only], Expr::Int(0)) = (this.body, this.lo) else {
+    let at = this
+        .body
+        .iter()
+        .position(|stmt| matches!(stmt.kind, StmtKind::If { .. }))?;
+    let (before, rest) = this.body.split_at(at);
+    let (only, behind) = rest.split_first()?;
+    let steps = steps(&this, (before, only, behind), protocol)?;
+    let Expr::Int(0) = this.lo else {
         return None;
     };
     let StmtKind::If {
@@ -72,6 +118,30 @@ pub(super) fn own(stmt: &Stmt, indices: &HashMap<VarId, i64>, vars: &mut Vec<Var
         kind: number,
         ..only.clone()
     }];
+    let (mut start, mut end) = (Vec::new(), Vec::new());
+    let trips = match never_negative(protocol, this.hi) {
+        true => this.hi.clone(),
+        false => algebra::max(Expr::Int(0), this.hi.clone()),
+    };
+    for step in steps {
+        let entry = VarId(vars.len());
+        vars.push(vars.get(step.var.0)?.clone());
+        let set = |var: VarId, value: Expr| Stmt {
+            kind: StmtKind::Assign { var, value },
+            ..step.stmt.clone()
+        };
+        let after = |times: Expr| {
+            let grown = algebra::mul(step.by.clone(), times);
+            set(step.var, algebra::add(Expr::Var(entry), grown))
+        };
+        start.push(set(entry, Expr::Var(step.var)));
+        let nth = Expr::Var(this.var);
+        body.push(after(match step.first {
+            true => algebra::add(nth, Expr::Int(1)),
+            false => nth,
+        }));
+        end.push(after(trips.clone()));
+    }
     body.extend_from_slice(then);
     let left = algebra::sub(this.hi.clone(), rest.clone());
     let left = algebra::add(left, Expr::Int(modulus.checked_sub(1)?));
@@ -85,8 +155,61 @@ pub(super) fn own(stmt: &Stmt, indices: &HashMap<VarId, i64>, vars: &mut Vec<Var
         over,
         body,
     };
-    Some(Stmt {
+    let mut all = start;
+    all.push(Stmt {
         kind,
         ..stmt.clone()
+    });
+    all.extend(end);
+    Some(all)
+}
+
+/// The steps beside a branch, if that is all there is.
+fn steps<'s>(
+    this: &Loop<'s>,
+    (before, only, behind): (&'s [Stmt], &'s Stmt, &'s [Stmt]),
+    protocol: &Protocol,
+) -> Option<Vec<Step<'s>>> {
+    let sides = [(before, true), (behind, false)];
+    let all = sides
+        .into_iter()
+        .flat_map(|(side, first)| side.iter().map(move |stmt| (stmt, first)));
+    let steps: Option<Vec<Step<'s>>> = all.map(|(stmt, first)| step(stmt, first)).collect();
+    let steps = steps?;
+    if steps.is_empty() {
+        return Some(steps);
+    }
+    // Each variable is changed by its step alone, and what a step or the loop looks at by nobody.
+    let changed = leave::changed(this.body);
+    let once = |var: VarId| changed.iter().filter(|other| **other == var).count() == 1;
+    let plain = |e: &Expr| {
+        let moves = |var: &VarId| algebra::mentions(e, *var);
+        evident(protocol, e) && !moves(&this.var) && !changed.iter().any(moves)
+    };
+    let stays = !this.descending && leave::leaving(std::slice::from_ref(only)).is_none();
+    let sound = |step: &Step<'_>| step.var != this.var && once(step.var) && plain(step.by);
+    (stays && !changed.contains(&this.var) && plain(this.hi) && steps.iter().all(sound))
+        .then_some(steps)
+}
+
+/// `x = x + e` or `x = e + x`.
+fn step(stmt: &Stmt, first: bool) -> Option<Step<'_>> {
+    let StmtKind::Assign {
+        var,
+        value: Expr::Binary(BinaryOp::Add, a, b),
+    } = &stmt.kind
+    else {
+        return None;
+    };
+    let by = match (&**a, &**b) {
+        (Expr::Var(own), by) | (by, Expr::Var(own)) if own == var => by,
+        _ => return None,
+    };
+    let var = *var;
+    Some(Step {
+        stmt,
+        var,
+        by,
+        first,
     })
 }
