@@ -10,29 +10,29 @@ use crate::protocol::Span;
 
 /// A whole text.
 #[derive(Debug)]
-pub(crate) struct File {
-    pub(crate) header: Span,
-    pub(crate) name: Name,
-    pub(crate) items: Vec<Item>,
+pub struct File {
+    pub header: Span,
+    pub name: Name,
+    pub items: Vec<Item>,
 }
 
 /// A name where it stands.
 #[derive(Debug, Clone)]
-pub(crate) struct Name {
-    pub(crate) text: String,
-    pub(crate) span: Span,
+pub struct Name {
+    pub text: String,
+    pub span: Span,
 }
 
 /// A declaration.
 #[derive(Debug)]
-pub(crate) struct Item {
+pub struct Item {
     /// The whole of it; for a role, the header without the brace.
-    pub(crate) span: Span,
-    pub(crate) kind: ItemKind,
+    pub span: Span,
+    pub kind: ItemKind,
 }
 
 #[derive(Debug)]
-pub(crate) enum ItemKind {
+pub enum ItemKind {
     Param {
         name: Name,
         domain: Domain,
@@ -60,7 +60,7 @@ pub(crate) enum ItemKind {
 }
 
 #[derive(Debug)]
-pub(crate) enum Domain {
+pub enum Domain {
     AtLeast(i64),
     Range(i64, i64),
     /// As written: in any order.
@@ -68,32 +68,32 @@ pub(crate) enum Domain {
 }
 
 #[derive(Debug)]
-pub(crate) struct Let {
-    pub(crate) name: Name,
+pub struct Let {
+    pub name: Name,
     /// Empty for a constant.
-    pub(crate) params: Vec<Name>,
-    pub(crate) body: Expr,
+    pub params: Vec<Name>,
+    pub body: Expr,
 }
 
 #[derive(Debug)]
-pub(crate) enum PatternShape {
+pub enum PatternShape {
     Free(Vec<Expr>),
     Defined(Vec<(Name, Expr)>, Expr),
 }
 
 #[derive(Debug)]
-pub(crate) struct Object {
-    pub(crate) name: Name,
-    pub(crate) extents: Vec<Expr>,
+pub struct Object {
+    pub name: Name,
+    pub extents: Vec<Expr>,
     /// Names for the indices, if it has any.
-    pub(crate) indices: Vec<Name>,
-    pub(crate) kind: ObjectKind,
+    pub indices: Vec<Name>,
+    pub kind: ObjectKind,
     /// Where its elements are, as for a role.
-    pub(crate) place: Vec<(Name, Expr)>,
+    pub place: Vec<(Name, Expr)>,
 }
 
 #[derive(Debug)]
-pub(crate) enum ObjectKind {
+pub enum ObjectKind {
     /// `None`: `any`.
     Semaphore(Option<Expr>),
     Mbarrier {
@@ -112,26 +112,26 @@ pub(crate) enum ObjectKind {
 }
 
 #[derive(Debug)]
-pub(crate) struct Role {
-    pub(crate) name: Name,
-    pub(crate) indices: Vec<(Name, Expr)>,
+pub struct Role {
+    pub name: Name,
+    pub indices: Vec<(Name, Expr)>,
     /// `Some` for a grid.
-    pub(crate) launch: Option<Launch>,
+    pub launch: Option<Launch>,
     /// Whether the members are marked as warps.
-    pub(crate) warp: bool,
+    pub warp: bool,
     /// `cta E`, `cluster E`, `gpu E`, in this order, with what is left out missing.
-    pub(crate) place: Vec<(Name, Expr)>,
-    pub(crate) body: Block,
+    pub place: Vec<(Name, Expr)>,
+    pub body: Block,
 }
 
 #[derive(Debug)]
-pub(crate) struct Launch {
-    pub(crate) order: Option<LaunchOrder>,
-    pub(crate) resident: Option<Resident>,
+pub struct Launch {
+    pub order: Option<LaunchOrder>,
+    pub resident: Option<Resident>,
 }
 
 #[derive(Debug)]
-pub(crate) enum LaunchOrder {
+pub enum LaunchOrder {
     Ascending,
     Descending,
     Any,
@@ -140,7 +140,7 @@ pub(crate) enum LaunchOrder {
 }
 
 #[derive(Debug)]
-pub(crate) enum Resident {
+pub enum Resident {
     /// `1..`
     Open(Span),
     AtMost(Expr),
@@ -148,32 +148,32 @@ pub(crate) enum Resident {
 }
 
 #[derive(Debug)]
-pub(crate) struct Expect {
-    pub(crate) property: Name,
-    pub(crate) verdict: Name,
-    pub(crate) at: Vec<(Name, i64, Span)>,
-    pub(crate) assuming: Vec<Expr>,
+pub struct Expect {
+    pub property: Name,
+    pub verdict: Name,
+    pub at: Vec<(Name, i64, Span)>,
+    pub assuming: Vec<Expr>,
 }
 
 /// Statements between braces.
 #[derive(Debug)]
-pub(crate) struct Block {
-    pub(crate) open: Span,
-    pub(crate) stmts: Vec<Stmt>,
-    pub(crate) close: Span,
+pub struct Block {
+    pub open: Span,
+    pub stmts: Vec<Stmt>,
+    pub close: Span,
 }
 
 #[derive(Debug)]
-pub(crate) struct Stmt {
+pub struct Stmt {
     /// The whole of it; for a compound statement, the header without the brace.
-    pub(crate) span: Span,
+    pub span: Span,
     /// The words behind dots after the first one.
-    pub(crate) qualifiers: Vec<Name>,
-    pub(crate) kind: StmtKind,
+    pub qualifiers: Vec<Name>,
+    pub kind: StmtKind,
 }
 
 #[derive(Debug)]
-pub(crate) enum StmtKind {
+pub enum StmtKind {
     /// Without a comparison: a parity wait; without a value: one at a split-phase barrier.
     Wait {
         cell: Cell,
@@ -259,7 +259,7 @@ pub(crate) enum StmtKind {
 
 /// An operation that is written as a word, its object and perhaps an amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Operation {
+pub enum Operation {
     ExpectTx,
     ArriveExpectTx,
     CompleteTx,
@@ -271,7 +271,7 @@ pub(crate) enum Operation {
 
 impl Operation {
     /// The word.
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Operation::ExpectTx => "expect_tx",
             Operation::ArriveExpectTx => "arrive_expect_tx",
@@ -284,19 +284,19 @@ impl Operation {
     }
 
     /// Whether an amount follows the object.
-    pub(crate) fn has_amount(self) -> bool {
+    pub fn has_amount(self) -> bool {
         !matches!(self, Operation::Commit | Operation::Init)
     }
 }
 
 #[derive(Debug)]
-pub(crate) enum Else {
+pub enum Else {
     Block(Block),
     If(Box<Stmt>),
 }
 
 #[derive(Debug)]
-pub(crate) enum Iteration {
+pub enum Iteration {
     Range {
         lo: Expr,
         hi: Expr,
@@ -313,22 +313,22 @@ pub(crate) enum Iteration {
 
 /// `name[index, ...]`, or a bare name.
 #[derive(Debug)]
-pub(crate) struct Cell {
-    pub(crate) name: Name,
-    pub(crate) index: Vec<Expr>,
-    pub(crate) span: Span,
+pub struct Cell {
+    pub name: Name,
+    pub index: Vec<Expr>,
+    pub span: Span,
 }
 
 #[derive(Debug)]
-pub(crate) struct Expr {
-    pub(crate) span: Span,
+pub struct Expr {
+    pub span: Span,
     /// Longest way down to a leaf, counting this node.
-    pub(crate) depth: usize,
-    pub(crate) kind: ExprKind,
+    pub depth: usize,
+    pub kind: ExprKind,
 }
 
 #[derive(Debug)]
-pub(crate) enum ExprKind {
+pub enum ExprKind {
     Int(i64),
     Bool(bool),
     Name(String),
@@ -350,7 +350,7 @@ pub(crate) enum ExprKind {
 
 impl ExprKind {
     /// The direct parts.
-    pub(crate) fn children(&self) -> Vec<&Expr> {
+    pub fn children(&self) -> Vec<&Expr> {
         match self {
             ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Name(_) | ExprKind::Field(..) => {
                 Vec::new()

@@ -6,7 +6,7 @@
 //! however long or deeply nested, exhausts memory or the stack. The language itself is
 //! described in `docs/language.md`.
 
-pub(crate) mod ast;
+pub mod ast;
 mod diagnostic;
 mod format;
 mod narrow;
@@ -68,7 +68,7 @@ pub fn parse_expression(
 }
 
 /// The syntax tree of a text that parses, for whoever changes texts.
-pub(crate) fn syntax(source: &str) -> Option<ast::File> {
+pub fn syntax(source: &str) -> Option<ast::File> {
     let source = checked(source.as_bytes()).ok()?;
     parse::parse(source).ok().map(|(file, _)| file)
 }

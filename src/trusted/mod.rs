@@ -97,11 +97,11 @@
 mod acts;
 pub mod certificate;
 pub mod exact;
-pub(crate) mod expression;
+pub mod expression;
 mod member;
 pub mod obligation;
 mod progress;
-pub(crate) mod sexpr;
+pub mod sexpr;
 pub mod system;
 pub mod term;
 pub mod unsupported;

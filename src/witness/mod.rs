@@ -5,7 +5,7 @@
 //! the reference semantics take every action, and compares what it ends in with what the file
 //! says. It accepts exactly the runs that [`crate::semantics::step`] accepts.
 
-pub(crate) mod describe;
+pub mod describe;
 mod hazard;
 mod record;
 mod replay;

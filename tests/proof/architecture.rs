@@ -152,7 +152,7 @@ fn agree(heading: &str, modules: &BTreeMap<Module, PathBuf>, upwards: &[(&str, &
 }
 
 fn library() -> BTreeMap<Module, PathBuf> {
-    modules(&src(), &["artifacts", "bin", "kernel"])
+    modules(&src(), &["artifacts", "bin", "core", "kernel"])
 }
 
 #[test]
