@@ -357,6 +357,20 @@ fn registers_that_move_between_warps() {
     ");
 }
 
+/// Numbers of registers that the hardware does not take: too few, and no multiple of 8.
+#[test]
+fn registers_that_are_not_taken() {
+    for wanted in [16, 100] {
+        let code = format!("setmaxnreg.dec.sync.aligned.u32 {wanted};");
+        let shown = run(entry(128, 1, ".maxnreg 128", &code), &["check", "-q"]);
+        let reason = "asks for 24 to 256 registers, in steps of 8";
+        assert!(
+            shown.starts_with("exit 4") && shown.contains(reason),
+            "{shown}"
+        );
+    }
+}
+
 /// A producer warp and as many consumer warps as there are, which meet among themselves.
 fn any_threads(expected: u32) -> String {
     format!(

@@ -150,7 +150,7 @@ impl Rewriter<'_> {
             &self.indices,
             &mut self.vars.borrow_mut(),
         );
-        match own.map(|all| <[Stmt; 1]>::try_from(all)) {
+        match own.map(<[Stmt; 1]>::try_from) {
             Some(Ok([own])) => stmt = own,
             // With what sets variables around it.
             Some(Err(all)) => return all,

@@ -158,6 +158,13 @@ impl Walker<'_, '_, '_> {
         let Some(wanted) = wanted.as_constant() else {
             return self.refuse(instruction, "the number of registers is not a constant");
         };
+        // PTX ISA, "setmaxnreg": the number is one of 24, 32, ..., 256.
+        if !(24..=256).contains(&wanted) || wanted % 8 != 0 {
+            return self.misused(
+                instruction,
+                "`setmaxnreg` asks for 24 to 256 registers, in steps of 8",
+            );
+        }
         let Some(held) = state.held else {
             return self.refuse(
                 instruction,
