@@ -57,6 +57,16 @@ class Initial:
 
 
 @dataclass(frozen=True)
+class Origin:
+    """Where a line of a recovered protocol stands in its kernel."""
+
+    #: File and line of the kernel's source, where debug information says it.
+    source: Optional[str] = None
+    #: The line of the PTX or MLIR.
+    line: Optional[int] = None
+
+
+@dataclass(frozen=True)
 class Blocked:
     """A member that waits in vain."""
 
@@ -66,6 +76,7 @@ class Blocked:
     wants: str
     value: str
     why: str
+    kernel: Optional[Origin] = None
 
 
 @dataclass(frozen=True)
@@ -75,6 +86,7 @@ class Event:
     member: str
     what: str
     line: Optional[int] = None
+    kernel: Optional[Origin] = None
 
 
 @dataclass(frozen=True)

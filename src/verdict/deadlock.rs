@@ -477,8 +477,13 @@ impl Strategy<'_> {
                     reason
                 }
             };
-            failure.tried.retain(|(earlier, _)| *earlier != layer);
-            failure.tried.push((layer, reason));
+            // What a part of the domain lacks says less than what the whole does.
+            if !matches!(layer, Layer::CaseSplit(_)) {
+                match failure.tried.iter_mut().find(|(known, _)| *known == layer) {
+                    Some((_, earlier)) => *earlier = reason,
+                    None => failure.tried.push((layer, reason)),
+                }
+            }
         }
         Ok(Err(failure))
     }

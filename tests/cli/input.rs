@@ -122,13 +122,15 @@ fn completions_and_explanations_are_printed() {
 
     or a word that it prints:
       proved, refuted, counterexample, bounded, unknown, obligation
-      obligations, order-rule, separation-rule, case-rule, certificate, witness, missing
-      lapped, bytes-missing, bytes-surplus, overtaken, no-place, circular
-      parity, phase, minimal, smallest, assumptions, assumption
-      never, deadlock, early_completion, early_pass, lapped_wait, over_arrival
-      tx_mismatch, uninitialized, race, stale_read, resources, assertion
-      init-in-role, use-before-barrier, never-initialised, cta-barrier-in-role, arrival-count, trip-counts
-      commit-by-warp, dealloc-without-barrier, not-together, barrier-id, barrier-count
+      obligations, order-rule, separation-rule, case-rule, member, members
+      class, classes, lane, lanes, cut, cuts
+      certificate, witness, missing, lapped, bytes-missing, bytes-surplus
+      overtaken, no-place, circular, parity, phase, minimal
+      smallest, assumptions, assumption, never, deadlock, early_completion
+      early_pass, lapped_wait, over_arrival, tx_mismatch, uninitialized, race
+      stale_read, resources, assertion, init-in-role, use-before-barrier, never-initialised
+      cta-barrier-in-role, arrival-count, trip-counts, commit-by-warp, dealloc-without-barrier, not-together
+      barrier-id, barrier-count
     --- stderr
     ");
     insta::assert_snapshot!(folder.run(&["explain", "exit-codes"]), @r#"

@@ -251,13 +251,27 @@ fn loads_that_the_compiler_issues_ahead() {
         "%at2 = cute.make_int_tuple(%s)",
     );
     folder.file("mixed.mlir", mixed);
-    let checked = folder.run(&["check", "-q", "right.mlir", "ahead.mlir", "mixed.mlir"]);
+    // A constant of the part with the loads, read by the other part.
+    let constant = "%s1 = arith.addi %s, %c1 : i32";
+    let constant = right
+        .replace(
+            constant,
+            &format!("%step = arith.constant 1 : i32\n{constant}"),
+        )
+        .replace(
+            "%t1 = arith.addi %t, %c1 : i32",
+            "%t1 = arith.addi %t, %step : i32",
+        );
+    folder.file("constant.mlir", constant);
+    let files = ["right.mlir", "ahead.mlir", "mixed.mlir", "constant.mlir"];
+    let checked = folder.run(&[&["check", "-q"][..], &files].concat());
     insta::assert_snapshot!(checked, @r"
     exit 1
     --- stdout
     right.mlir: deadlock: PROVED for every rounds in 0..=1073741823 and schedule: all obligations of [rule] hold
     ahead.mlir: deadlock: REFUTED at rounds = 4: nobody arrives at smem_1_24[0], for which warp0 waits (line 36): only warp0 itself would, after that wait
     mixed.mlir: deadlock: UNKNOWN line 32: `scf.for`: cutlass.pipelining: the loads of this loop are not apart from their uses
+    constant.mlir: deadlock: PROVED for every rounds in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");
     let lifted = folder.run(&["lift", "right.mlir"]);

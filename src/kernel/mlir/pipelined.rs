@@ -46,8 +46,8 @@ pub struct Head {
 
 /// A body in two parts, and what each of them yields by position.
 struct Parts<'r, 'a> {
-    loads: &'r [Operation<'a>],
-    uses: &'r [Operation<'a>],
+    loads: Vec<&'r Operation<'a>>,
+    uses: Vec<&'r Operation<'a>>,
     loaded: Vec<(usize, ValueId)>,
     used: Vec<(usize, ValueId)>,
 }
@@ -83,7 +83,7 @@ impl<'a> Lower<'_, 'a> {
             "ahead",
             Some((until, less)),
             |lower, index| {
-                lower.round(head, parts.loads, &parts.loaded, index);
+                lower.round(head, &parts.loads, &parts.loaded, index);
             },
         );
         self.counted(operation, head, "for", None, |lower, index| {
@@ -97,10 +97,10 @@ impl<'a> Lower<'_, 'a> {
                 otherwise: join,
             });
             lower.build.enter(then);
-            lower.round(head, parts.loads, &parts.loaded, later);
+            lower.round(head, &parts.loads, &parts.loaded, later);
             lower.build.end(Terminator::Jump(join));
             lower.build.enter(join);
-            lower.round(head, parts.uses, &parts.used, index);
+            lower.round(head, &parts.uses, &parts.used, index);
         });
         Some(())
     }
@@ -154,7 +154,7 @@ impl<'a> Lower<'_, 'a> {
     fn round(
         &mut self,
         head: &Head,
-        operations: &[Operation<'a>],
+        operations: &[&Operation<'a>],
         yields: &[(usize, ValueId)],
         index: Operand,
     ) {
@@ -170,7 +170,8 @@ impl<'a> Lower<'_, 'a> {
     }
 }
 
-/// Divides a body behind its last tensor load. Neither part may read what the other computes or carries.
+/// Divides a body behind its last tensor load. Neither part may read what the other computes or carries, but for
+/// constants, which both parts have.
 fn parts<'r, 'a>(body: &'r Region<'a>, names: &[ValueId]) -> Option<Parts<'r, 'a>> {
     let [block] = body.blocks.as_slice() else {
         return None;
@@ -181,13 +182,19 @@ fn parts<'r, 'a>(body: &'r Region<'a>, names: &[ValueId]) -> Option<Parts<'r, 'a
     }
     let cut = operations.iter().rposition(loads)? + 1;
     let (loads, uses) = operations.split_at(cut);
-    let sides = [loads, uses].map(|operations| {
+    // As the tracer leaves it, the text has a constant where it is first asked for.
+    let constants = loads.iter().filter(|o| o.name == "arith.constant");
+    let uses: Vec<_> = constants.chain(uses).collect();
+    let loads: Vec<_> = loads.iter().collect();
+    let sides = [&loads, &uses].map(|operations| {
         let (mut read, mut computed) = (BTreeSet::new(), BTreeSet::new());
+        let operations = operations.iter().copied();
         collect(operations, &mut read, &mut computed);
         (read, computed)
     });
     let [(read_first, first), (read_second, second)] = sides;
-    if !read_second.is_disjoint(&first) {
+    let foreign = |value: &ValueId| first.contains(value) && !second.contains(value);
+    if read_second.iter().any(foreign) {
         return None;
     }
     let yields = last.operands();
@@ -231,8 +238,8 @@ fn loads(operation: &Operation<'_>) -> bool {
 }
 
 /// What operations and those in their regions read and compute.
-fn collect(
-    operations: &[Operation<'_>],
+fn collect<'o>(
+    operations: impl IntoIterator<Item = &'o Operation<'o>>,
     read: &mut BTreeSet<ValueId>,
     computed: &mut BTreeSet<ValueId>,
 ) {
