@@ -563,10 +563,10 @@ fn a_word_is_passed_on_by_a_store() {
     ");
     // The first one does.
     let first = "add.u32 %r7, %r4, 1;\nsetp.eq.u32 %p3, %r4, 0;\nselp.u32 %r7, 0, %r7, %p3;";
-    insta::assert_snapshot!(check("%r2", first), @"
+    insta::assert_snapshot!(check("%r2", first), @r"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, nctaid_z = 2, R = 1: cta[0][1] waits for at_p_words[0] == 1 (line 22), but at_p_words[0] stays 0 and nobody adds to it: cta[0][0] never adds to it, only at at_p_words[0]
+    kernel.ptx: deadlock: REFUTED at nctaid_x = 1, nctaid_z = 2, R = 1: cta[0][1] waits for at_p_words[0] == 1 (line 22), but at_p_words[0] stays 0 and nobody adds to it: cta[0][0] never adds to it
     --- stderr
     ");
     insta::assert_snapshot!(check("%r2", "add.u32 %r7, %r4, 2;"), @"

@@ -28,11 +28,11 @@ fn hand_written(threads: u32, code: &str) -> String {
 
 #[test]
 fn places_in_a_ring_that_are_given_by_reference() {
-    insta::assert_snapshot!(check("references.ptx", "deadlock"), @"
+    insta::assert_snapshot!(check("references.ptx", "deadlock"), @r"
     exit 1
     --- stdout
     references.ptx:references: deadlock: PROVED for every param_2 in 0..=1073741823 and schedule: all obligations of [rule] hold
-    references.ptx:references_advances_twice: deadlock: REFUTED at param_2 = 2: nobody arrives at full_bar[2], for which warps1_2[0] waits (references.cu:20, line 173): warp0 never arrives, only at other elements
+    references.ptx:references_advances_twice: deadlock: REFUTED at param_2 = 2: nobody arrives at full_bar[2], for which warps1_2[0] waits (references.cu:20, line 173): warp0 never arrives, only at others such as full_bar[0]
     references.ptx:references_keeps_the_phase: deadlock: REFUTED at param_2 = 6: warps1_2[1] is lapped: it still waits for phase 0 of full_bar[0] (references.cu:20, line 264), but warp0 completed phases 0 and 1 (references.cu:47, line 987) without waiting for warps1_2[1]
     --- stderr
     ");
@@ -45,7 +45,7 @@ fn loops_that_end_in_other_ways() {
     exit 1
     --- stdout
     exits.ptx:breaks_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all obligations of [rule] hold
-    exits.ptx:breaks_later: deadlock: REFUTED at param_2 = 2, param_3 = 0: nobody arrives at full_bar[1], for which warps1_2[0] waits (exits.cu:27, line 517): warp0 never arrives, only at other elements
+    exits.ptx:breaks_later: deadlock: REFUTED at param_2 = 2, param_3 = 0: nobody arrives at full_bar[1], for which warps1_2[0] waits (exits.cu:27, line 517): warp0 never arrives, only at full_bar[0]
     exits.ptx:returns_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all obligations of [rule] hold
     exits.ptx:returns_later: deadlock: REFUTED at param_2 = 1, param_3 = 0: nobody arrives at full_bar[0], for which warps1_2[0] waits (exits.cu:27, line 1073): warp0 never arrives, because `if 0 < param_2 && !(param_3 == 0)` (exits.cu:138, line 958) does not hold for it
     exits.ptx:least_: deadlock: PROVED for every param_2 in 0..=1073741823, param_3 in 0..=1073741823 and schedule: all obligations of [rule] hold
@@ -67,7 +67,7 @@ fn rings_that_go_on_in_visited_iterations() {
     visited.ptx:visited_keeps_the_phase: deadlock: REFUTED at param_3 = 3, ctaid_x = 0, nctaid_x = 1, at_param_0 = {(0, 0), (0, 1), (0, 2)}: warps1_2[0] waits for full_bar[0] with parity 0 twice in a row (visited.cu:53, line 793), and full_bar[0] has completed 2 times by then, so this wait needs another completion: warp3 arrives 2 times and has ended
     visited.ptx:visited_other_row: deadlock: REFUTED at param_3 = 1, ctaid_x = 0, nctaid_x = 1, at_param_0 = {(1, 0)}: nobody arrives at full_bar[0], for which warp0 waits (visited.cu:53, line 1069): warp3 never arrives, because `for i in row(at_param_0, ctaid_x) ascending` (visited.cu:164, line 945) makes no trip
     visited.ptx:listed: deadlock: PROVED for every ctaid_x in 0..=1073741822, nctaid_x in 1..=1073741823, columns_param_0 in 0..=1073741823, pattern rows_param_0, row order and schedule, assuming ctaid_x < nctaid_x: all obligations of [rule] hold
-    visited.ptx:listed_arrives_at_another: deadlock: REFUTED at ctaid_x = 0, nctaid_x = 1, columns_param_0 = 1, rows_param_0 = {(0, 0)}: nobody arrives at full_bar[0], for which warp0 waits (visited.cu:83, line 1595): warp3 never arrives, only at other elements
+    visited.ptx:listed_arrives_at_another: deadlock: REFUTED at ctaid_x = 0, nctaid_x = 1, columns_param_0 = 1, rows_param_0 = {(0, 0)}: nobody arrives at full_bar[0], for which warp0 waits (visited.cu:83, line 1595): warp3 never arrives, only at full_bar[1]
     visited.ptx:in_turns: deadlock: PROVED for every param_4 in 0..=1073741823, nctaid_x in 1..=1073741823, R >= 1, pattern at_param_0 and schedule, assuming R >= nctaid_x, param_4 * nctaid_x < param_4 + 4294967296: all obligations of [rule] hold
     visited.ptx:in_turns_skips_a_turn: deadlock: REFUTED at param_4 = 1, nctaid_x = 2, R = 2, at_param_0 = {(1, 0)}: warp0[1] waits for at_param_2[0] == 1 (visited.cu:127, line 2192), but at_param_2[0] stays 0 and nobody adds to it: warp0[0] never adds to it, because `if at_param_0[ctaid_x, i]` (visited.cu:168, line 2179) does not hold for it
     --- stderr
