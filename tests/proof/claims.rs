@@ -45,9 +45,16 @@ fn accepted(source: &str, argument: Argument) -> Result<usize, String> {
     checked.map(|c| c.obligations).map_err(|e| e.to_string())
 }
 
+/// The layers that have an argument: these protocols have no small values that are a case of their own.
+fn layers(source: &str) -> impl Iterator<Item = Layer> {
+    let layers = proof::layers(&text::load(source.as_bytes()).unwrap());
+    let has_one = |layer: &Layer| !matches!(layer, Layer::CaseSplit(_));
+    layers.into_iter().filter(has_one)
+}
+
 #[test]
 fn freedom_from_deadlock_shows_that_everybody_finishes() {
-    for layer in proof::layers(&text::load(HANDOVER.as_bytes()).unwrap()) {
+    for layer in layers(HANDOVER) {
         assert!(accepted(HANDOVER, argument(HANDOVER, layer)).unwrap() > 0);
     }
 }
@@ -57,7 +64,7 @@ fn freedom_from_deadlock_shows_nothing_of_states() {
     let with = |claim: &str| HANDOVER.replace("eventually done", claim);
     let assertion = HANDOVER.replace("wait met 0", "wait met 0\n    assert met == 2");
     for source in [with("eventually done\ninvariant met <= 0"), assertion] {
-        for layer in proof::layers(&text::load(source.as_bytes()).unwrap()) {
+        for layer in layers(&source) {
             let refused = accepted(&source, argument(&source, layer)).unwrap_err();
             assert!(refused.contains("does not prove `assertion`"), "{refused}");
         }
