@@ -226,7 +226,13 @@ pub fn search_cuts(
 pub fn guess(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) + Sync)) -> Guess {
     let deadline = patience::deadline(limit);
     let mut reasons = Vec::new();
+    let mut tried = Vec::new();
     for layer in layers(protocol) {
+        // Each has all the time that is left, so a second time is of no use.
+        if tried.contains(&layer) {
+            continue;
+        }
+        tried.push(layer);
         let left = deadline.saturating_duration_since(Instant::now());
         match search(protocol, layer, left, None, tell) {
             Guess::Nothing { reason, .. } => reasons.push(reason),
