@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use super::Guess;
 use super::Layer;
+use super::ORDER_SHARE;
 use super::accepted;
 use super::cut;
 use super::layers_for;
@@ -27,9 +28,6 @@ use crate::protocol::StmtKind;
 
 /// How many splits one argument may have.
 const MAX_SPLITS: usize = 3;
-
-/// Which part of the time that is left an order may take, as a divisor.
-const ORDER_SHARE: u32 = 4;
 
 /// A bound further from a parameter's least value is not one of its small values.
 const MAX_DISTANCE: i64 = 64;

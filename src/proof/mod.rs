@@ -44,6 +44,9 @@ use crate::semantics::instance::Instance;
 /// How many random instances a guess has to survive.
 const SAMPLES: usize = 250;
 
+/// Which part of the time the first search for an order may take, as a divisor: where there is one, it is soon found.
+pub const ORDER_SHARE: u32 = 4;
+
 /// What came of looking for an argument.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Guess {
@@ -105,6 +108,11 @@ impl Layer {
             Layer::CaseSplit(_) => "case",
         }
     }
+
+    /// Whether its reason for finding nothing is one of the whole protocol, and not of a part of the domain.
+    pub fn is_of_the_whole(self) -> bool {
+        !matches!(self, Layer::CaseSplit(_))
+    }
 }
 
 /// The layers that may apply to a protocol, in the order in which they are worth trying. The kernel is not among them: it is
@@ -131,8 +139,7 @@ pub fn layers(protocol: &Protocol) -> Vec<Layer> {
         Layer::Cuts(Shows::Nothing)
     });
     if protocol.patterns.is_empty() {
-        // The order rule is asked once more, where its first search was cut short.
-        all.extend([Layer::CaseSplit(Property::Deadlock), Layer::Order]);
+        all.push(Layer::CaseSplit(Property::Deadlock));
     }
     all
 }
@@ -226,13 +233,7 @@ pub fn search_cuts(
 pub fn guess(protocol: &Protocol, limit: Duration, tell: &(dyn Fn(&str) + Sync)) -> Guess {
     let deadline = patience::deadline(limit);
     let mut reasons = Vec::new();
-    let mut tried = Vec::new();
     for layer in layers(protocol) {
-        // Each has all the time that is left, so a second time is of no use.
-        if tried.contains(&layer) {
-            continue;
-        }
-        tried.push(layer);
         let left = deadline.saturating_duration_since(Instant::now());
         match search(protocol, layer, left, None, tell) {
             Guess::Nothing { reason, .. } => reasons.push(reason),

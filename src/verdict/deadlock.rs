@@ -446,7 +446,10 @@ impl Strategy<'_> {
         {
             return Ok(Ok(self.proved(proof, engine, notes.to_vec())));
         }
-        for layer in proof::layers(self.protocol) {
+        let layers = proof::layers(self.protocol);
+        // The first search for an order has a part of the time; where it was cut short, it is done again.
+        let again = layers.contains(&Layer::Order).then_some(Layer::Order);
+        for layer in layers.into_iter().chain(again) {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() || self.settings.cancel.load(Ordering::Relaxed) {
                 break;
@@ -477,8 +480,7 @@ impl Strategy<'_> {
                     reason
                 }
             };
-            // What a part of the domain lacks says less than what the whole does.
-            if !matches!(layer, Layer::CaseSplit(_)) {
+            if layer.is_of_the_whole() {
                 match failure.tried.iter_mut().find(|(known, _)| *known == layer) {
                     Some((_, earlier)) => *earlier = reason,
                     None => failure.tried.push((layer, reason)),

@@ -15,9 +15,6 @@ use crate::proof::Guess;
 use crate::proof::Layer;
 use crate::protocol::Protocol;
 
-/// Which part of the time the first search for an order may take, as a divisor.
-const ORDER_SHARE: u32 = 4;
-
 /// What the properties of a protocol have in common.
 #[derive(Debug, Default)]
 pub struct Shared {
@@ -73,14 +70,14 @@ impl Shared {
         {
             return found.clone();
         }
-        // Where there is one it is soon found.
         let limit = match known {
-            None => limit / ORDER_SHARE,
+            None => limit / proof::ORDER_SHARE,
             Some(_) => limit,
         };
         let started = Instant::now();
         let found = proof::search(protocol, Layer::Order, limit, Some(cancel), tell);
-        let late = known.is_none() && started.elapsed() >= limit;
+        let nothing = matches!(found, Guess::Nothing { .. });
+        let late = known.is_none() && nothing && started.elapsed() >= limit;
         let mut orders = orders();
         match known {
             None => orders.push((protocol.clone(), found.clone(), late)),

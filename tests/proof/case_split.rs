@@ -1,21 +1,13 @@
 //! The case rule: small values of a parameter have an argument of their own.
 
-use std::time::Duration;
-
 use warplock::certificate::argument::Argument;
 use warplock::certificate::case_split::CaseSplit;
 use warplock::certificate::cut::artefact::Shows;
-use warplock::certificate::discharge::Solver;
-use warplock::certificate::manifest;
-use warplock::certificate::manifest::Rejection;
-use warplock::proof;
-use warplock::proof::Guess;
 use warplock::proof::Layer;
 use warplock::protocol::Property;
-use warplock::text;
-use warplock::text::Narrowing;
 
-const LIMIT: Duration = Duration::from_secs(60);
+use super::cut::accepted;
+use super::cut::proposal_by;
 
 /// A CTA passes work on to another one that then meets its own warps: where the first one gets to while the
 /// second one is held depends on whether there is any work.
@@ -53,22 +45,8 @@ fn pair(domain: &str, last: &str) -> String {
     )
 }
 
-fn proposal(layer: Layer, source: &str) -> Result<Argument, String> {
-    let protocol = text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{e:?}\n{source}"));
-    match proof::search(&protocol, layer, LIMIT, None, &|_| {}) {
-        Guess::Found(argument) | Guess::Fitting(argument) => Ok(argument),
-        Guess::Nothing { reason, .. } => Err(reason),
-    }
-}
-
-fn accepted(source: &str, argument: Argument) -> Result<usize, Rejection> {
-    let narrowing = Narrowing::default();
-    let (certificate, _) = manifest::issue(source, &narrowing, "deadlock", argument)?;
-    manifest::check(&certificate, &Solver::BuiltIn, LIMIT, &|_| {}).map(|c| c.obligations)
-}
-
 fn split(source: &str) -> CaseSplit {
-    match proposal(Layer::CaseSplit(Property::Deadlock), source) {
+    match proposal_by(Layer::CaseSplit(Property::Deadlock), source) {
         Ok(Argument::CaseSplit(split)) => split,
         other => panic!("{other:?}"),
     }
@@ -80,13 +58,13 @@ fn without_trips_and_with_some() {
     // The whole has no proof by cuts, which is why there are cases.
     let cuts = Layer::Cuts(Shows::Nothing);
     insta::assert_snapshot!(
-        proposal(cuts, &source).unwrap_err(),
+        proposal_by(cuts, &source).unwrap_err(),
         @"while a member of producer is held at `sync other[0] 64`, where epilogue gets to has no simple form"
     );
     let found = split(&source);
     assert_eq!((found.param, found.from), (0, 1));
     accepted(&source, Argument::CaseSplit(found)).unwrap();
-    proposal(Layer::CaseSplit(Property::Deadlock), &pair("0..", "")).unwrap_err();
+    proposal_by(Layer::CaseSplit(Property::Deadlock), &pair("0..", "")).unwrap_err();
 }
 
 #[test]

@@ -21,7 +21,7 @@ fn proposal(source: &str) -> Result<Argument, String> {
     proposal_by(Layer::Cuts(Shows::Nothing), source)
 }
 
-fn proposal_by(layer: Layer, source: &str) -> Result<Argument, String> {
+pub(super) fn proposal_by(layer: Layer, source: &str) -> Result<Argument, String> {
     let protocol = text::load(source.as_bytes()).unwrap_or_else(|e| panic!("{e:?}\n{source}"));
     match proof::search(&protocol, layer, LIMIT, None, &|_| {}) {
         Guess::Found(argument) | Guess::Fitting(argument) => Ok(argument),
@@ -29,7 +29,7 @@ fn proposal_by(layer: Layer, source: &str) -> Result<Argument, String> {
     }
 }
 
-fn accepted(source: &str, argument: Argument) -> Result<usize, Rejection> {
+pub(super) fn accepted(source: &str, argument: Argument) -> Result<usize, Rejection> {
     accepted_for("deadlock", source, argument)
 }
 

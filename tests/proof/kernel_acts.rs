@@ -2,30 +2,13 @@
 //! noticed by nothing else.
 
 use crate::support::kernel_rows::Kernel;
+use crate::support::kernel_rows::PAIR;
 use crate::support::kernel_rows::found;
 use crate::support::kernel_rows::once;
 use crate::support::kernel_rows::with_more;
 use warplock::trusted::certificate::Certificate;
 use warplock::trusted::certificate::Lag;
 use warplock::trusted::certificate::Sum;
-/// One place between two members.
-const PAIR: &str = "protocol pair
-param N in 0..
-mbarrier full { arrivals: 1 }
-mbarrier empty { arrivals: 1 }
-role producer {
-    for i in 0..N {
-        wait empty (i + 1) % 2
-        arrive full
-    }
-}
-role consumer {
-    for i in 0..N {
-        wait full i % 2
-        arrive empty
-    }
-}
-";
 
 #[test]
 fn who_waits_and_who_arrives() {

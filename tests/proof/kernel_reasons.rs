@@ -1,6 +1,7 @@
 //! What a certificate has to say. Each row of these tables is there for a condition that is noticed by nothing else.
 
 use crate::support::kernel_rows::Kernel;
+use crate::support::kernel_rows::PAIR;
 use crate::support::kernel_rows::found;
 use warplock::text;
 use warplock::trusted::certificate::Certificate;
@@ -15,24 +16,14 @@ use warplock::trusted::certificate::Split;
 use warplock::trusted::certificate::Sum;
 use warplock::trusted::obligations;
 use warplock::trusted::term::Term;
-/// One place between two members.
-const PAIR: &str = "protocol pair
-param N in 0..
-mbarrier full { arrivals: 1 }
-mbarrier empty { arrivals: 1 }
-role producer {
-    for i in 0..N {
-        wait empty (i + 1) % 2
-        arrive full
+
+/// The complete iterations of the loop around at this depth.
+fn done(depth: usize) -> Product {
+    Product {
+        times: 1,
+        of: vec![Name::Done(depth)],
     }
 }
-role consumer {
-    for i in 0..N {
-        wait full i % 2
-        arrive empty
-    }
-}
-";
 
 #[test]
 fn what_the_certificate_of_two_members_says() {
@@ -117,22 +108,14 @@ fn what_the_certificate_of_two_members_says() {
             ),
             (
                 "",
-                |c| {
-                    c.classes[0].loops[0].push(Fact::Zero(Sum(vec![Product {
-                        times: 1,
-                        of: vec![Name::Done(0)],
-                    }])))
-                },
+                |c| c.classes[0].loops[0].push(Fact::Zero(Sum(vec![done(0)]))),
                 "kept",
             ),
             (
                 "",
                 |c| {
                     c.classes[0].loops[0].push(Fact::AtLeastZero(Sum(vec![
-                        Product {
-                            times: 1,
-                            of: vec![Name::Done(0)],
-                        },
+                        done(0),
                         Product {
                             times: -1,
                             of: vec![],
@@ -143,12 +126,7 @@ fn what_the_certificate_of_two_members_says() {
             ),
             (
                 "",
-                |c| {
-                    c.classes[0].loops[0].push(Fact::Zero(Sum(vec![Product {
-                        times: 1,
-                        of: vec![Name::Done(1)],
-                    }])))
-                },
+                |c| c.classes[0].loops[0].push(Fact::Zero(Sum(vec![done(1)]))),
                 "unfit",
             ),
             ("", |c| c.classes[0].loops.clear(), "unfit"),

@@ -21,6 +21,25 @@ use warplock::trusted::certificate::NotLapped;
 use warplock::trusted::certificate::Sum;
 use warplock::trusted::obligations;
 
+/// One place between two members.
+pub const PAIR: &str = "protocol pair
+param N in 0..
+mbarrier full { arrivals: 1 }
+mbarrier empty { arrivals: 1 }
+role producer {
+    for i in 0..N {
+        wait empty (i + 1) % 2
+        arrive full
+    }
+}
+role consumer {
+    for i in 0..N {
+        wait full i % 2
+        arrive empty
+    }
+}
+";
+
 /// A change of a certificate after one of the text, and what comes of it.
 pub type Change = (&'static str, fn(&mut Certificate), &'static str);
 

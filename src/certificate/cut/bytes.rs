@@ -31,6 +31,7 @@
 //! A consistent cut adds: when everybody has finished, each element has got what it expects.
 
 use super::artefact::Shows;
+use super::class::Class;
 use super::count::Place;
 use super::flow::Kind;
 use super::flow::Site;
@@ -205,38 +206,33 @@ impl<'a> Rule<'a> {
     /// the certificate says it.
     fn rounds(&self, class: usize, object: ObjectId) -> Result<Vec<Vec<usize>>, Unsupported> {
         let sites = &self.classes[class].flow.sites;
+        let delivers =
+            |nth: &usize| sites[*nth].object == object && delivered(&sites[*nth]).is_some();
+        let all: Vec<usize> = (0..sites.len()).filter(delivers).collect();
         let arrives = |s: &Site| s.object == object && matches!(s.kind, Kind::Arrive { .. });
         match sites.iter().any(arrives) {
-            true => Ok(self.behind_arrivals(class, object)),
-            false => self.as_stated(class, object),
+            true => Ok(self.behind_arrivals(class, object, &all)),
+            false => self.as_stated(class, &all),
         }
     }
 
-    /// The operations of a class that never arrives at an object but delivers there, as the certificate
-    /// counts them.
-    fn as_stated(&self, class: usize, object: ObjectId) -> Result<Vec<Vec<usize>>, Unsupported> {
+    /// These deliveries of a class that never arrives at their object, as the certificate counts them.
+    fn as_stated(&self, class: usize, all: &[usize]) -> Result<Vec<Vec<usize>>, Unsupported> {
         let sites = &self.classes[class].flow.sites;
-        let bytes = |nth: usize| match &sites[nth].kind {
-            Kind::Deliver { bytes } => Some(bytes),
-            _ => None,
-        };
-        let delivers = |nth: &usize| sites[*nth].object == object && bytes(*nth).is_some();
-        let mut left: Vec<usize> = (0..sites.len()).filter(delivers).collect();
-        let all = left.clone();
+        let mut left = all.to_vec();
         let mut rounds = Vec::new();
-        for stated in &self.case.deliveries {
-            let here = stated.class == class && stated.sites.iter().any(|nth| all.contains(nth));
-            if !here {
-                continue;
-            }
+        let stated = self.case.deliveries.iter().filter(|d| d.class == class);
+        for stated in stated.filter(|d| d.sites.iter().any(|nth| all.contains(nth))) {
             for nth in &stated.sites {
                 // Each operation is counted once, with others that deliver as much to the same object.
                 let place = left.iter().position(|other| other == nth);
-                let alike = bytes(*nth) == stated.sites.first().and_then(|first| bytes(*first));
-                let (Some(place), true) = (place, alike) else {
-                    let first = all.first().map_or(0, |nth| *nth);
+                let alike = |place: &usize| {
+                    let first = stated.sites.first().and_then(|nth| sites.get(*nth));
+                    delivered(&sites[left[*place]]) == first.and_then(delivered)
+                };
+                let Some(place) = place.filter(alike) else {
                     let what = "deliveries that cannot be counted together";
-                    return Err(Unsupported::at(sites[first].span, what));
+                    return Err(Unsupported::at(sites[all[0]].span, what));
                 };
                 left.remove(place);
             }
@@ -246,27 +242,27 @@ impl<'a> Rule<'a> {
         Ok(rounds)
     }
 
-    /// With which operations of a class that does not arrive there a delivery is counted.
-    pub fn counted_with(&self, class: usize, site: usize) -> Result<Vec<usize>, Unsupported> {
-        let at = &self.classes[class].flow.sites[site];
-        let arrives = |s: &Site| s.object == at.object && matches!(s.kind, Kind::Arrive { .. });
-        if self.classes[class].flow.sites.iter().any(arrives) {
-            return Ok(vec![site]);
-        }
+    /// How many deliveries a member has made at the element of one of its own before it, of all that are counted with it.
+    pub fn delivered_before(
+        &self,
+        (class, this): (usize, &Class),
+        site: usize,
+    ) -> Result<Option<Expr>, Unsupported> {
+        let at = &this.flow.sites[site];
         let mut rounds = self.rounds(class, at.object)?.into_iter();
-        Ok(rounds.find(|all| all.contains(&site)).unwrap_or_default())
+        let together = rounds.find(|all| all.contains(&site)).unwrap_or_default();
+        let meeting = together
+            .into_iter()
+            .filter(|nth| this.flow.sites[*nth].may_meet(at));
+        let visits = meeting.map(|nth| this.flow.visits(nth, &at.index, Place::Site(site)));
+        let visits: Option<Vec<Expr>> = visits.collect();
+        Ok(visits.map(|all| all.into_iter().fold(Expr::Int(0), super::algebra::add)))
     }
 
-    /// The same for a class that arrives there: by their places behind its arrivals.
-    fn behind_arrivals(&self, class: usize, object: ObjectId) -> Vec<Vec<usize>> {
+    /// These deliveries of a class that arrives at their object, by their places behind its arrivals.
+    fn behind_arrivals(&self, class: usize, object: ObjectId, all: &[usize]) -> Vec<Vec<usize>> {
         let sites = &self.classes[class].flow.sites;
-        let bytes = |nth: usize| match &sites[nth].kind {
-            Kind::Deliver { bytes } => Some(bytes),
-            _ => None,
-        };
         let at_object = |nth: &usize| sites[*nth].object == object;
-        let all = (0..sites.len()).filter(at_object);
-        let all: Vec<usize> = all.filter(|nth| bytes(*nth).is_some()).collect();
         let alone = || all.iter().map(|nth| vec![*nth]).collect();
         let expects = |nth: &usize| {
             matches!(sites[*nth].kind, Kind::Arrive { .. })
@@ -275,7 +271,7 @@ impl<'a> Rule<'a> {
         let starts = (0..sites.len()).filter(at_object).filter(expects);
         let starts: Vec<usize> = starts.collect();
         let mut rounds: Vec<Vec<usize>> = vec![Vec::new(); starts.len()];
-        for nth in &all {
+        for nth in all {
             let behind = starts.iter().rposition(|start| start < nth);
             let own = !self.arrivals_of(class, &sites[*nth]).is_empty();
             let Some(round) = behind.filter(|_| own) else {
@@ -287,7 +283,7 @@ impl<'a> Rule<'a> {
             return alone();
         };
         let alike = |round: &Vec<usize>| {
-            let same = |(a, b): (&usize, &usize)| bytes(*a) == bytes(*b);
+            let same = |(a, b): (&usize, &usize)| delivered(&sites[*a]) == delivered(&sites[*b]);
             round.len() == first.len() && round.iter().zip(first).all(same)
         };
         if !rounds.iter().all(alike) {
@@ -475,15 +471,9 @@ impl<'a> Rule<'a> {
         let moves = || state::moves(this, site);
         let arrive = |k: &Kind| matches!(k, Kind::Arrive { .. });
         let arrived = self.visits_of(this, site, arrive).ok_or_else(moves)?;
-        let mut rounds = self.rounds(class, at.object)?.into_iter();
-        let together = rounds.find(|all| all.contains(&site)).unwrap_or_default();
-        let mut made = Expr::Int(0);
-        for other in together {
-            if this.flow.sites[other].may_meet(at) {
-                let visits = this.flow.visits(other, &at.index, Place::Site(site));
-                made = super::algebra::add(made, visits.ok_or_else(moves)?);
-            }
-        }
+        let made = self
+            .delivered_before((class, this), site)?
+            .ok_or_else(moves)?;
         let (mut setting, env) = self.at_operation(class, site)?;
         let arrived = setting.terms.expr(&arrived, &env)?;
         let made = setting.terms.expr(&made, &env)?;
@@ -497,6 +487,14 @@ impl<'a> Rule<'a> {
             setting,
             term::lt(&made, &arrived),
         )
+    }
+}
+
+/// The bytes that an operation delivers, if it does.
+fn delivered(site: &Site) -> Option<&Expr> {
+    match &site.kind {
+        Kind::Deliver { bytes } => Some(bytes),
+        _ => None,
     }
 }
 

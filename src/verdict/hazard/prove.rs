@@ -5,7 +5,6 @@ use std::time::Instant;
 
 use crate::patience;
 use crate::proof;
-use crate::proof::Layer;
 use crate::protocol::Property;
 use crate::protocol::Protocol;
 use crate::text::Narrowing;
@@ -46,8 +45,6 @@ pub(super) fn prove(
     let mut suspects = Vec::new();
     let mut reason = format!("no proof rule covers `{}`", property.name());
     for layer in proof::layers_for(protocol, property) {
-        // What a part of the domain lacks says less than what the whole does.
-        let tells = !matches!(layer, Layer::CaseSplit(_));
         (settings.tell)(&format!("looking for a proof by the {} rule", layer.name()));
         let left = deadline.saturating_duration_since(Instant::now());
         let found = shared.search(protocol, layer, left, settings.cancel, settings.tell);
@@ -68,14 +65,14 @@ pub(super) fn prove(
                         reason: why,
                         suspects: at,
                     } => {
-                        if tells {
+                        if layer.is_of_the_whole() {
                             reason = why;
                             suspects = at;
                         }
                     }
                 }
             }
-            proof::Guess::Nothing { reason: why, .. } if tells => reason = why,
+            proof::Guess::Nothing { reason: why, .. } if layer.is_of_the_whole() => reason = why,
             proof::Guess::Nothing { .. } => {}
         }
     }

@@ -39,16 +39,7 @@ impl<'a> Rule<'a> {
                 let arrive = |k: &Kind| matches!(k, Kind::Arrive { .. });
                 (self.visits_of(this, site, arrive), 1)
             }
-            Kind::Deliver { .. } => {
-                let mut made = Some(Expr::Int(0));
-                for other in self.counted_with(class, site)? {
-                    if this.flow.sites[other].may_meet(at) {
-                        let visits = this.flow.visits(other, &at.index, Place::Site(site));
-                        made = made.zip(visits).map(|(sum, more)| algebra::add(sum, more));
-                    }
-                }
-                (made, 1)
-            }
+            Kind::Deliver { .. } => (self.delivered_before((class, this), site)?, 1),
             Kind::Register { .. } | Kind::Await => {
                 let (first, every) = self.numbered(class, site)?;
                 let visits = self.visits_of(this, site, |k| matches!(k, Kind::Register { .. }));
