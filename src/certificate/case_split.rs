@@ -74,7 +74,9 @@ pub fn obligations(protocol: &Protocol, split: &CaseSplit) -> Result<Vec<Obligat
         ("above", &above, &split.above),
     ] {
         if argument.residency().is_some() {
-            return Err(Unsupported::whole("a case that rests on how CTAs start"));
+            return Err(Unsupported::whole(
+                "a case whose proof assumes an order in which CTAs start",
+            ));
         }
         for mut obligation in argument.obligations(part)? {
             obligation.name = format!("{name}_{}", obligation.name);

@@ -72,7 +72,7 @@ impl Search<'_> {
             };
             let name = &protocol.params[param].name;
             (self.tell)(&format!(
-                "looking at {name} < {from} and {name} >= {from} apart"
+                "trying {name} < {from} and {name} >= {from} separately"
             ));
             // The part of a few values is the sooner decided.
             let found = self.whole(&below).and_then(|below| {

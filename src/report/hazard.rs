@@ -186,14 +186,18 @@ impl Teller<'_> {
     /// Bytes of a barrier that only one side counts, where some member expects or delivers any.
     fn unbalanced(&self, cell: CellId, bytes: i64) -> Told {
         let name = self.instance.cell_name(cell);
-        let (does, lacks, of) = match bytes {
-            ..0 => ("delivers", "nobody expects", "bytes that are delivered to"),
-            _ => ("expects", "nobody delivers", "bytes that are expected at"),
+        let more = bytes.unsigned_abs();
+        let (does, sentence) = match bytes {
+            ..0 => (
+                "delivers",
+                format!("{more} more bytes are delivered to {name} than are expected"),
+            ),
+            _ => (
+                "expects",
+                format!("{name} expects {more} more bytes than are delivered"),
+            ),
         };
-        let sentence = format!(
-            "{lacks} {} of the {of} {name} in the whole run",
-            bytes.unsigned_abs()
-        );
+        let sentence = format!("over the whole run, {sentence}");
         let members = self.instance.members.iter().enumerate();
         let mut ops = members.flat_map(|(member, all)| all.ops.iter().map(move |op| (member, op)));
         let last = ops.rfind(|(_, op)| {

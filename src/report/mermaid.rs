@@ -53,23 +53,20 @@ fn sequence(chart: &Chart) -> String {
         let before: usize = chart.steps[..hidden].iter().map(|step| step.count).sum();
         let _ = writeln!(out, "  Note over m0: {before} earlier steps");
     }
+    // Who it is is said where the lane is not that of one member.
+    let said = |lane: usize, who: &str, what: &str| match chart.lanes.get(lane) {
+        Some(name) if name == who => escaped(what),
+        _ => escaped(&format!("{who} {what}")),
+    };
     for step in shown {
-        let who = match chart.lanes.get(step.lane) {
-            Some(lane) if *lane == step.who => String::new(),
-            _ => format!("{} ", step.who),
-        };
-        let what = escaped(&format!("{who}{}", step.what));
+        let what = said(step.lane, &step.who, &step.what);
         let _ = match &step.left {
             Some((element, _)) => writeln!(out, "  m{}->>e{element}: {what}", step.lane),
             None => writeln!(out, "  Note over m{}: {what}", step.lane),
         };
     }
     for wait in &chart.waits {
-        let who = match chart.lanes.get(wait.lane) {
-            Some(lane) if *lane == wait.who => String::new(),
-            _ => format!("{} ", wait.who),
-        };
-        let what = escaped(&format!("{who}{}", wait.what));
+        let what = said(wait.lane, &wait.who, &wait.what);
         let _ = writeln!(out, "  m{}-xe{}: {what}", wait.lane, wait.element);
     }
     out

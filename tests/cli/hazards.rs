@@ -149,7 +149,7 @@ fn one_line_says_what_is_wrong() {
     --- stderr
     exit 1
     --- stdout
-    bytes_expected_too_few.wlk: tx_mismatch: REFUTED at N = 1: nobody expects 1024 of the bytes that are delivered to full in the whole run: load delivers bytes there at line 18
+    bytes_expected_too_few.wlk: tx_mismatch: REFUTED at N = 1: over the whole run, 1024 more bytes are delivered to full than are expected: load delivers bytes there at line 18
     --- stderr
     exit 1
     --- stdout

@@ -270,7 +270,7 @@ fn loads_that_the_compiler_issues_ahead() {
     --- stdout
     right.mlir: deadlock: PROVED for every rounds in 0..=1073741823 and schedule: all obligations of [rule] hold
     ahead.mlir: deadlock: REFUTED at rounds = 4: nobody arrives at smem_1_24[0], for which warp0 waits (line 36): only warp0 itself would, after that wait
-    mixed.mlir: deadlock: UNKNOWN line 32: `scf.for`: cutlass.pipelining: the loads of this loop are not apart from their uses
+    mixed.mlir: deadlock: UNKNOWN line 32: `scf.for`: cutlass.pipelining: this loop cannot be divided into its loads and their uses
     constant.mlir: deadlock: PROVED for every rounds in 0..=1073741823 and schedule: all obligations of [rule] hold
     --- stderr
     ");

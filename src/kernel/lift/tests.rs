@@ -17,7 +17,7 @@ fn text(source: &str) -> String {
     match lift(&module.kernels[0], shape, || false) {
         Ok(recovered) => {
             assert!(
-                recovered.validation.launches >= 6,
+                recovered.validation.compared.len() >= 6,
                 "{:?}",
                 recovered.validation
             );
@@ -249,7 +249,7 @@ fn warps_that_end_early_make_no_counterexample() {
         "{}",
         found.text
     );
-    assert!(found.validation.launches > 0);
+    assert!(!found.validation.compared.is_empty());
 }
 
 #[test]

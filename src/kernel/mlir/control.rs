@@ -271,7 +271,7 @@ impl<'a> Lower<'_, 'a> {
             if self.pipelined(operation, &head).is_none() {
                 self.build.unsupported(
                     operation.name,
-                    "cutlass.pipelining: the loads of this loop are not apart from their uses",
+                    "cutlass.pipelining: this loop cannot be divided into its loads and their uses",
                     &[],
                 );
             }

@@ -45,15 +45,13 @@ const ENDLESS: u64 = 1_000_000;
 /// How far a protocol was compared with its kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Validation {
-    /// At how many launches every event of every warp was compared.
-    pub launches: usize,
     /// How many launches could not be run, or had events that depend on what is not known.
     pub skipped: usize,
     /// How many events were compared.
     pub events: usize,
     /// Why the first launch was skipped.
     pub reason: Option<String>,
-    /// The launches at which every event was compared.
+    /// The launches at which every event of every warp was compared.
     pub compared: Vec<Compared>,
 }
 
@@ -93,7 +91,8 @@ impl fmt::Display for Validation {
         write!(
             formatter,
             "at {} launches, {} events",
-            self.launches, self.events
+            self.compared.len(),
+            self.events
         )
     }
 }
@@ -137,10 +136,10 @@ pub fn validate(
         if arena.over.is_some_and(|over| over()) {
             break;
         }
-        if steps >= ALL_STEPS || validation.launches + validation.skipped >= MOST {
+        if steps >= ALL_STEPS || validation.compared.len() + validation.skipped >= MOST {
             break;
         }
-        if !chosen.wanted && validation.launches >= LEAST {
+        if !chosen.wanted && validation.compared.len() >= LEAST {
             break;
         }
         let mut skip = |reason: String| {
@@ -199,7 +198,6 @@ pub fn validate(
         }
         match unknown {
             None => {
-                validation.launches += 1;
                 validation.compared.push(Compared {
                     launch: words::shown(kernel, &launch, &chosen.words),
                     values: chosen.values,

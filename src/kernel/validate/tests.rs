@@ -124,12 +124,12 @@ fn ring() -> Kernel {
 
 fn shown(validation: &Validation) -> String {
     let Validation {
-        launches,
+        compared,
         skipped,
         events,
         reason,
-        ..
     } = validation;
+    let launches = compared.len();
     format!("launches: {launches}, skipped: {skipped}, events: {events}, reason: {reason:?}")
 }
 
