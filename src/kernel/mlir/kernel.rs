@@ -170,12 +170,18 @@ pub fn bounds(operation: &Operation<'_>) -> LaunchBounds {
     let single = |name: &str| -> Option<u32> {
         u32::try_from(*numbers(operation.attribute(name)?).first()?).ok()
     };
+    // A launch without clusters is one of clusters of one CTA.
+    let is_false = |name: &str| {
+        matches!(operation.attribute(name), Some([Item::Word("false"), ..]))
+    };
     LaunchBounds {
         required_threads: array("nvvm.reqntid")
             .or_else(|| array("exact_block_dim"))
             .or_else(|| array("gpu.known_block_size")),
         max_threads: array("nvvm.maxntid"),
-        cluster: array("nvvm.cluster_dim").or_else(|| array("exact_cluster_dim")),
+        cluster: array("nvvm.cluster_dim")
+            .or_else(|| array("exact_cluster_dim"))
+            .or_else(|| is_false("cluster_launch").then_some([1; 3])),
         max_registers: single("nvvm.maxnreg"),
         min_ctas: single("nvvm.minctasm"),
     }

@@ -4,6 +4,7 @@ use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::recover::branches::straighten;
 use crate::recover::bytes;
+use crate::recover::columns::Columns;
 use crate::recover::graph::Graph;
 use crate::recover::lives;
 use crate::recover::lower::Inputs;
@@ -107,11 +108,13 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
         register(kernel, &mut arena, &mut inputs, statements);
     }
     let mut responses = Responses::default();
+    let mut columns = Columns::default();
     let mut programs = Vec::new();
     for (rank, warp, statements) in &trees {
         in_time(over)?;
         let mut lines = lower(kernel, &mut arena, &mut inputs, shape, statements)?;
         responses.settle(&mut lines)?;
+        columns.settle(*rank, *warp, &mut lines)?;
         programs.push((*rank, *warp, lines));
     }
     let mut all: Vec<&mut Vec<Line>> = programs.iter_mut().map(|(_, _, lines)| lines).collect();
@@ -137,6 +140,9 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
                 lines,
             }),
         }
+    }
+    for assumption in columns.check()? {
+        inputs.assumptions.insert(assumption.to_owned());
     }
     if let Some(assumption) = responses.check(ctas)? {
         inputs.assumptions.insert(assumption.to_owned());

@@ -4,6 +4,7 @@
 mod alike;
 mod branches;
 mod bytes;
+mod columns;
 mod copies;
 mod family;
 pub mod graph;

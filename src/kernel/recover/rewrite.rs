@@ -129,6 +129,9 @@ pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
             Action::ClusterArrive
             | Action::ClusterWait
             | Action::Asked
+            | Action::Allocate { .. }
+            | Action::Deallocate { .. }
+            | Action::Relinquish
             | Action::SetMaxRegisters { .. }
             | Action::Take { .. }
             | Action::GiveBack { .. }

@@ -70,6 +70,14 @@ pub enum Action {
     },
     /// A mark: an answer is read.
     Asked,
+    /// Marks: tensor memory is asked for and given back, and the permit to ask. They are taken out like the others.
+    Allocate {
+        columns: i128,
+    },
+    Deallocate {
+        columns: i128,
+    },
+    Relinquish,
     SetMaxRegisters {
         count: i128,
         increase: bool,

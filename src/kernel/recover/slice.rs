@@ -44,9 +44,7 @@ pub fn is_event(operation: &Operation) -> bool {
             !synchronization.is_unseen()
                 && !matches!(
                     synchronization,
-                    Synchronization::TensorRelinquish { .. }
-                        | Synchronization::CommitGroup(_)
-                        | Synchronization::WaitGroup { .. }
+                    Synchronization::CommitGroup(_) | Synchronization::WaitGroup { .. }
                 )
         }
         _ => false,

@@ -125,6 +125,8 @@ pub enum EventKind {
     TensorDeallocate {
         columns: TermId,
     },
+    /// The CTA allocates no tensor memory any more.
+    TensorRelinquish,
     /// An instruction of `wgmma`, as the walk over what is done together notes it.
     Multiply(Synchronization),
 }
@@ -173,7 +175,11 @@ impl EventKind {
             Self::BarrierArrive { barrier, threads } => vec![barrier, threads],
             Self::SetMaxRegisters { count, .. } => vec![count],
             Self::TensorAllocate { columns } | Self::TensorDeallocate { columns } => vec![columns],
-            Self::ClusterArrive | Self::ClusterWait | Self::Query | Self::Multiply(_) => Vec::new(),
+            Self::ClusterArrive
+            | Self::ClusterWait
+            | Self::Query
+            | Self::TensorRelinquish
+            | Self::Multiply(_) => Vec::new(),
         }
     }
 }

@@ -547,7 +547,10 @@ impl Writer<'_> {
             Action::SetMaxRegisters { .. }
             | Action::Invalidate { .. }
             | Action::Tried { .. }
-            | Action::Asked => {
+            | Action::Asked
+            | Action::Allocate { .. }
+            | Action::Deallocate { .. }
+            | Action::Relinquish => {
                 return Ok(None);
             }
             Action::Take { count } => format!("acquire {} {count}", self.own("registers", rank)),

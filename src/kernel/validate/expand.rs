@@ -202,7 +202,12 @@ impl<'a> Expander<'a> {
                 threads: self.value(threads)?,
             },
             // Marks, which are gone by now.
-            Action::Invalidate { .. } | Action::Tried { .. } | Action::Asked => return None,
+            Action::Invalidate { .. }
+            | Action::Tried { .. }
+            | Action::Asked
+            | Action::Allocate { .. }
+            | Action::Deallocate { .. }
+            | Action::Relinquish => return None,
             Action::ClusterArrive => Kind::ClusterArrive,
             Action::ClusterWait => Kind::ClusterWait,
             Action::SetMaxRegisters { count, increase } => Kind::SetMaxRegisters {

@@ -234,6 +234,9 @@ fn change_action(action: &mut Action, site: &mut usize) -> bool {
         | Action::Invalidate { .. }
         | Action::Tried { .. }
         | Action::Asked
+        | Action::Allocate { .. }
+        | Action::Deallocate { .. }
+        | Action::Relinquish
         | Action::Take { .. }
         | Action::GiveBack { .. }
         | Action::Launched => false,

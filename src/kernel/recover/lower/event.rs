@@ -340,22 +340,28 @@ impl Lowerer<'_> {
                     increase: *increase,
                 });
             }
-            EventKind::TensorAllocate { columns } | EventKind::TensorDeallocate { columns } => {
-                if !self
-                    .constant(*columns)
-                    .is_some_and(|columns| COLUMNS.contains(&columns))
-                {
-                    return refuse(
-                        "columns of tensor memory come as 32, 64, 128, 256 or 512",
-                        location,
-                    );
-                }
-                let assumption =
-                    "tensor memory suffices: an allocation of it does not block".to_owned();
-                self.inputs.assumptions.insert(assumption);
+            EventKind::TensorAllocate { columns } => {
+                let columns = self.columns(*columns, location)?;
+                push(Action::Allocate { columns });
             }
+            EventKind::TensorDeallocate { columns } => {
+                let columns = self.columns(*columns, location)?;
+                push(Action::Deallocate { columns });
+            }
+            EventKind::TensorRelinquish => push(Action::Relinquish),
         }
         Ok(())
+    }
+
+    /// How many columns of tensor memory are asked for or given back.
+    fn columns(&self, term: TermId, location: &Location) -> Result<i128> {
+        match self.constant(term).filter(|columns| COLUMNS.contains(columns)) {
+            Some(columns) => Ok(columns),
+            None => refuse(
+                "columns of tensor memory come as 32, 64, 128, 256 or 512",
+                location,
+            ),
+        }
     }
 
     /// A term that is a constant.

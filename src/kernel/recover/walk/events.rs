@@ -257,7 +257,12 @@ impl Walker<'_> {
                     EventKind::TensorAllocate { columns: terms[0] }
                 })?;
             }
+            Synchronization::TensorRelinquish { .. } => {
+                self.whole(mask, path, "what ends its allocations of tensor memory", location)?;
+                self.emit(&[], mask, path, out, location, |_| EventKind::TensorRelinquish)?;
+            }
             Synchronization::TensorDeallocate { columns, .. } => {
+                self.whole(mask, path, "a deallocation of tensor memory", location)?;
                 self.emit(&[*columns], mask, path, out, location, |terms| {
                     EventKind::TensorDeallocate { columns: terms[0] }
                 })?;
@@ -342,7 +347,6 @@ impl Walker<'_> {
             | Synchronization::MultiplyFence
             | Synchronization::Multiply
             | Synchronization::TensorWork { .. }
-            | Synchronization::TensorRelinquish { .. }
             | Synchronization::TensorWait { .. }
             | Synchronization::TensorFence { .. }
             | Synchronization::GridDependencyWait

@@ -1,0 +1,252 @@
+//! Tensor memory: that what is allocated is given back, and that nobody allocates after the permit for it is gone.
+//!
+//! Example: a warp that allocates 64 columns and gives 32 back leaves columns behind that no later CTA of the multiprocessor
+//! can have. PTX asks for all of it to be given back before the kernel ends.
+//!
+//! Each warp is followed line by line. What it holds has to be the same on both sides of a branch, and at the beginning and
+//! the end of a round of a loop; then every run takes and gives the same, and the sums over the warps of a CTA say whether
+//! all is given back. One warp may give back what another has allocated. Where what is held depends on the way, that is
+//! taken for granted, and printed.
+//!
+//! Source: PTX ISA, "tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit".
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::ir::Location;
+use crate::recover::sketch::Action;
+use crate::recover::sketch::Line;
+use crate::recover::tree::Obstacle;
+
+/// The columns of the tensor memory of a multiprocessor.
+const ALL: i128 = 512;
+
+/// That an allocation ends, since who holds columns is not followed across CTAs.
+const SUFFICES: &str = "tensor memory suffices: an allocation of it does not block";
+
+/// For warps whose way decides what they hold.
+const GIVEN_BACK: &str = "tensor memory that is allocated is given back before the kernel ends";
+
+/// How many allocations of each size are open: less than 0 where more are given back than were made.
+type Held = BTreeMap<i128, i128>;
+
+/// What the warps of a kernel do with tensor memory.
+#[derive(Debug, Default)]
+pub struct Columns {
+    /// By CTA of the cluster.
+    ctas: BTreeMap<u32, Cta>,
+    /// Whether what some warp holds depends on the way that it goes.
+    unclear: bool,
+}
+
+#[derive(Debug, Default)]
+struct Cta {
+    held: Held,
+    /// The columns that its warps may hold at a time.
+    most: i128,
+    /// The warps that allocate, and those that give the permit back.
+    allocating: BTreeSet<u32>,
+    relinquishing: BTreeSet<u32>,
+    /// The last place where tensor memory is asked for or given back.
+    location: Location,
+}
+
+/// A warp at one place of its program.
+#[derive(Debug, Clone, Default)]
+struct Warp {
+    held: Held,
+    most: i128,
+    allocates: bool,
+    relinquished: bool,
+    /// What it holds here depends on the way that it went.
+    unclear: bool,
+    /// It has returned, and what it held wherever it did.
+    over: bool,
+    ends: BTreeSet<Held>,
+    location: Option<Location>,
+}
+
+impl Columns {
+    /// Takes note of what a warp does with tensor memory, and takes the marks of that out of its lines.
+    pub fn settle(&mut self, rank: u32, warp: u32, lines: &mut Vec<Line>) -> Result<(), Obstacle> {
+        let mut at = Warp::default();
+        at.follow(lines)?;
+        if !at.over {
+            at.end();
+        }
+        let Some(location) = at.location else {
+            return Ok(());
+        };
+        strip(lines);
+        self.unclear |= at.unclear || at.ends.len() > 1;
+        let cta = self.ctas.entry(rank).or_default();
+        for (columns, open) in at.ends.into_iter().flatten() {
+            *cta.held.entry(columns).or_default() += open;
+        }
+        cta.most += at.most;
+        cta.location = location;
+        if at.allocates {
+            cta.allocating.insert(warp);
+        }
+        if at.relinquished {
+            cta.relinquishing.insert(warp);
+        }
+        Ok(())
+    }
+
+    /// Whether what all warps do fits together; what is taken for granted then.
+    pub fn check(&self) -> Result<Vec<&'static str>, Obstacle> {
+        for cta in self.ctas.values() {
+            let others = |warp: &u32| cta.relinquishing.iter().any(|other| other != warp);
+            if cta.allocating.iter().any(others) {
+                return refuse(
+                    "one warp allocates tensor memory and another gives the permit for it back: which is first is not \
+                     followed, and an allocation after that is undefined",
+                    &cta.location,
+                );
+            }
+            if cta.most > ALL {
+                return refuse(
+                    "a CTA may hold more than the 512 columns of tensor memory that there are: an allocation may wait forever",
+                    &cta.location,
+                );
+            }
+            if self.unclear {
+                continue;
+            }
+            if cta.held.values().any(|open| *open > 0) {
+                return refuse(
+                    "tensor memory is allocated and not all given back before the kernel ends: this is undefined",
+                    &cta.location,
+                );
+            }
+            if cta.held.values().any(|open| *open < 0) {
+                return refuse(
+                    "more tensor memory is given back than is allocated: this is undefined",
+                    &cta.location,
+                );
+            }
+        }
+        let mut assumed = Vec::new();
+        if !self.ctas.is_empty() {
+            assumed.push(SUFFICES);
+        }
+        if self.unclear {
+            assumed.push(GIVEN_BACK);
+        }
+        Ok(assumed)
+    }
+}
+
+impl Warp {
+    fn follow(&mut self, lines: &[Line]) -> Result<(), Obstacle> {
+        for line in lines {
+            if self.over {
+                break;
+            }
+            match line {
+                Line::Action { action, location } => self.act(action, location)?,
+                Line::For { body, .. } => {
+                    let before = self.clone();
+                    // The second round finds the permit gone if the first gave it back.
+                    for _ in 0..2 {
+                        let round = self.held.clone();
+                        self.over = false;
+                        self.follow(body)?;
+                        self.unclear |= self.held != round;
+                    }
+                    self.over = false;
+                    self.held = before.held;
+                }
+                Line::If {
+                    then, otherwise, ..
+                } => {
+                    let mut other = self.clone();
+                    self.follow(then)?;
+                    other.follow(otherwise)?;
+                    self.join(other);
+                }
+                Line::Return => self.end(),
+                Line::Let { .. } | Line::Assign { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn end(&mut self) {
+        self.over = true;
+        self.ends.insert(self.held.clone());
+    }
+
+    fn act(&mut self, action: &Action, location: &Location) -> Result<(), Obstacle> {
+        match action {
+            Action::Allocate { columns } => {
+                if self.relinquished {
+                    return refuse(
+                        "tensor memory is allocated after the permit for it was given back: this is undefined",
+                        location,
+                    );
+                }
+                self.allocates = true;
+                self.change(*columns, 1);
+            }
+            Action::Deallocate { columns } => self.change(*columns, -1),
+            Action::Relinquish => self.relinquished = true,
+            _ => return Ok(()),
+        }
+        self.location = Some(location.clone());
+        Ok(())
+    }
+
+    fn change(&mut self, columns: i128, by: i128) {
+        let open = self.held.entry(columns).or_default();
+        *open += by;
+        if *open == 0 {
+            self.held.remove(&columns);
+        }
+        let held = self
+            .held
+            .iter()
+            .filter(|(_, open)| **open > 0)
+            .map(|(columns, open)| columns * open)
+            .sum();
+        self.most = self.most.max(held);
+    }
+
+    /// Behind a branch: whoever has returned is not there.
+    fn join(&mut self, other: Self) {
+        self.unclear |= other.unclear || (!self.over && !other.over && self.held != other.held);
+        self.most = self.most.max(other.most);
+        self.allocates |= other.allocates;
+        self.relinquished |= other.relinquished;
+        self.location = self.location.take().or(other.location);
+        self.ends.extend(other.ends);
+        if self.over {
+            (self.over, self.held) = (other.over, other.held);
+        }
+    }
+}
+
+fn strip(lines: &mut Vec<Line>) {
+    lines.retain(|line| {
+        !matches!(
+            line,
+            Line::Action {
+                action: Action::Allocate { .. } | Action::Deallocate { .. } | Action::Relinquish,
+                ..
+            }
+        )
+    });
+    for line in lines {
+        for block in line.blocks_mut() {
+            strip(block);
+        }
+    }
+}
+
+fn refuse<T>(reason: &str, location: &Location) -> Result<T, Obstacle> {
+    Err(Obstacle {
+        reason: reason.to_owned(),
+        location: location.clone(),
+    })
+}
