@@ -14,6 +14,7 @@ use crate::protocol::Span;
 use crate::ptx::cta::barrier_rings::put_in_rings;
 use crate::ptx::cta::boxes::Boxes;
 use crate::ptx::cta::boxes::count_copies;
+use crate::ptx::cta::columns::settle_columns;
 use crate::ptx::cta::data::resolve;
 use crate::ptx::cta::divided::divide;
 use crate::ptx::cta::family::Family;
@@ -47,7 +48,6 @@ use crate::ptx::warp::machine::Launch;
 use crate::ptx::warp::machine::TENSOR;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
-use crate::ptx::warp::statement::Pool;
 use crate::ptx::written::launch::Ctas;
 use crate::ptx::written::write::Writer;
 use crate::text;
@@ -191,7 +191,7 @@ pub(super) fn written(
     in_time()?;
     count_phases(&mut followed, &families, options.data);
     splits(&mut families, &followed.programs, &followed.unknowns)?;
-    allocations(&followed)?;
+    followed.held = settle_columns(&followed)?;
     // Of a kernel that waits for memory it is asked whether its warps meet alike, statement by statement.
     if !followed.counters {
         put_together(&mut followed.programs, &mut followed.unknowns);
@@ -442,35 +442,6 @@ pub(super) fn whole(followed: &Followed, launch: &Launch) -> Result<(), Obstacle
             let reason =
                 format!("not every warp comes to this barrier of all threads equally often: {who}");
             return Err(Obstacle::new(at, reason));
-        }
-    }
-    Ok(())
-}
-
-/// CTAs on one SM share its tensor memory. One allocation each always finds its turn; more may not,
-/// and how many CTAs there are is not known.
-fn allocations(followed: &Followed) -> Result<(), Obstacle> {
-    let mut found = Vec::new();
-    for program in &followed.programs {
-        let mut looped = false;
-        each(&program.statements, &mut |s| match &s.action {
-            Action::Acquire(Pool::Columns, _) => {
-                found.extend(program.warps.iter().map(|_| (program.rank, s.at)));
-            }
-            Action::For(_, _, body) => {
-                each(body, &mut |s| {
-                    looped |= matches!(s.action, Action::Acquire(Pool::Columns, _));
-                });
-            }
-            _ => {}
-        });
-        let own = found.iter().filter(|(rank, _)| *rank == program.rank);
-        if let Some((_, at)) = found.last()
-            && (looped || own.count() > 1)
-        {
-            let reason = "more than one allocation of tensor memory: whether CTAs on one SM hold \
-                          what others wait for is not modelled";
-            return Err(Obstacle::new(*at, reason));
         }
     }
     Ok(())

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! To stand behind a use in the same warp is not enough, as other lanes may still be there. A meeting counts that stands in no
-//! loop and under no condition, and up to which both warps have the same meetings. For a cluster barrier the use comes before
-//! the arrival.
+//! loop and under no condition, and up to which both warps have the same meetings: also in loops and under conditions that
+//! the launch alone decides, as then both warps have had as many. For a cluster barrier the use comes before the arrival.
 //!
 //! The end of a life then tells nobody anything, and its mark is taken out.
 //!
@@ -22,6 +22,8 @@ use std::collections::BTreeSet;
 
 use crate::ir::Location;
 use crate::ir::VariableId;
+use crate::recover::alike::every;
+use crate::recover::alike::same;
 use crate::recover::family::object_of;
 use crate::recover::family::places;
 use crate::recover::lower::Inputs;
@@ -54,11 +56,19 @@ struct Use<'a> {
     repeated: bool,
 }
 
-/// A barrier of all threads of the CTA or of the cluster, and between which lines of the role it is.
+/// Barriers of all threads of the CTA or of the cluster, and between which lines of the role they are.
 struct Meeting {
-    barrier: i128,
+    /// A barrier, or a loop or branch that is bare but for barriers.
+    bare: Line,
     before: usize,
     behind: usize,
+}
+
+impl Meeting {
+    /// Whether everybody certainly meets there.
+    fn is_certain(&self) -> bool {
+        matches!(self.bare, Line::Action { .. })
+    }
 }
 
 /// A role with what it does to mbarriers.
@@ -180,35 +190,40 @@ impl<'a> Life<'a> {
         let mut of_cluster = Vec::new();
         let mut arrived = None;
         for (number, line) in role.lines.iter().enumerate() {
-            let Line::Action { action, .. } = line else {
-                // What is in there may be done any number of times.
-                let mut meets = false;
-                every_line(std::slice::from_ref(line), &mut |line| {
-                    meets |= matches!(line, Line::Return)
-                        || matches!(line, Line::Action { action, .. }
-                            if matches!(action, Action::ClusterWait | Action::ClusterArrive)
-                                || full(action, threads).is_some());
-                });
-                if meets {
+            if returns(line) {
+                break;
+            }
+            let bare = bare(line, &|action| full(action, threads).is_some());
+            if let Some(bare) = bare {
+                if !is_launched(&bare) {
                     break;
                 }
-                continue;
-            };
-            match action {
-                Action::ClusterArrive => arrived = Some(number),
-                Action::ClusterWait => {
-                    let Some(before) = arrived.take() else { break };
-                    of_cluster.push(Meeting {
-                        barrier: 0,
-                        before,
-                        behind: number,
-                    });
-                }
-                action => of_cta.extend(full(action, threads).map(|barrier| Meeting {
-                    barrier,
+                of_cta.push(Meeting {
+                    bare,
                     before: number,
                     behind: number,
-                })),
+                });
+            }
+        }
+        for (number, line) in role.lines.iter().enumerate() {
+            let of_all = |action: &Action| {
+                matches!(action, Action::ClusterArrive | Action::ClusterWait)
+            };
+            match (bare(line, &of_all), line) {
+                (None, line) if !returns(line) => {}
+                (_, Line::Action { action, .. }) => match action {
+                    Action::ClusterArrive => arrived = Some(number),
+                    _ => {
+                        let Some(before) = arrived.take() else { break };
+                        of_cluster.push(Meeting {
+                            bare: line.clone(),
+                            before,
+                            behind: number,
+                        });
+                    }
+                },
+                // What is in there may be done any number of times.
+                _ => break,
             }
         }
         Self {
@@ -230,20 +245,52 @@ impl<'a> Life<'a> {
         let separates = |mine: &[Meeting], theirs: &[Meeting]| {
             let passed = mine
                 .iter()
-                .filter(|meeting| meeting.behind < end.line)
-                .count();
-            let barriers = |all: &[Meeting]| -> Option<Vec<i128>> {
-                let all = all.get(..passed)?.iter();
-                Some(all.map(|meeting| meeting.barrier).collect())
+                .rposition(|meeting| meeting.is_certain() && meeting.behind < end.line);
+            let all = |meetings: &[Meeting], last: usize| -> Option<Vec<Line>> {
+                let meetings = meetings.get(..=last)?.iter();
+                Some(meetings.map(|meeting| meeting.bare.clone()).collect())
             };
-            let meets = passed.checked_sub(1).and_then(|last| theirs.get(last));
-            barriers(theirs).is_some()
-                && barriers(mine) == barriers(theirs)
-                && meets.is_some_and(|meeting| last < meeting.before)
+            passed.is_some_and(|at| match (all(mine, at), all(theirs, at)) {
+                (Some(a), Some(b)) => same(&a, &b) && last < theirs[at].before,
+                _ => false,
+            })
         };
         separates(&self.of_cluster, &other.of_cluster)
             || self.role.rank == other.role.rank && separates(&self.of_cta, &other.of_cta)
     }
+}
+
+/// Whether a role may end in a line.
+fn returns(line: &Line) -> bool {
+    let mut found = false;
+    every_line(std::slice::from_ref(line), &mut |line| {
+        found |= matches!(line, Line::Return);
+    });
+    found
+}
+
+/// A line with nothing but some actions, and the loops and branches around them; none if it has none of them.
+fn bare(line: &Line, which: &dyn Fn(&Action) -> bool) -> Option<Line> {
+    if let Line::Action { action, .. } = line {
+        return which(action).then(|| line.clone());
+    }
+    let mut line = line.clone();
+    let mut found = false;
+    for block in line.blocks_mut() {
+        *block = block.iter().filter_map(|line| bare(line, which)).collect();
+        found |= !block.is_empty();
+    }
+    found.then_some(line)
+}
+
+/// Whether the launch alone decides how often the barriers of a bare line are come to.
+fn is_launched(line: &Line) -> bool {
+    let mut lines = [line.clone()];
+    let mut launched = true;
+    every(&mut lines, &mut |number| {
+        launched &= !number.mentions(&|atomic| matches!(atomic, Atomic::Variable(_)));
+    });
+    launched
 }
 
 /// The barrier at which all threads of the CTA meet.

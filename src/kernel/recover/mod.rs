@@ -20,6 +20,7 @@ mod operands;
 mod parity;
 mod quotients;
 mod ready;
+mod rebased;
 pub mod recurrence;
 mod registers;
 mod reroll;

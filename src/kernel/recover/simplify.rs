@@ -14,6 +14,7 @@ use crate::meaning::Domain;
 use crate::meaning::Relation;
 use crate::meaning::Word;
 use crate::recover::launch::is_launch;
+use crate::recover::rebased::rebase;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -24,6 +25,7 @@ use crate::recover::tree::Statement;
 
 /// Simplifies what the trees carry.
 pub fn simplify(arena: &mut Arena, trees: &mut [&mut Vec<Statement>]) {
+    rebase(arena, trees);
     saturated(arena, trees);
     for _ in 0..8 {
         let with = alike(arena);
@@ -173,7 +175,7 @@ fn saturated(arena: &mut Arena, trees: &mut [&mut Vec<Statement>]) {
 }
 
 /// Rewrites every term.
-fn everywhere(
+pub fn everywhere(
     arena: &mut Arena,
     trees: &mut [&mut Vec<Statement>],
     with: &mut dyn FnMut(&mut Terms, TermId) -> TermId,

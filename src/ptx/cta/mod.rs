@@ -3,6 +3,7 @@
 pub mod barrier_rings;
 pub mod boxes;
 mod chosen;
+pub mod columns;
 mod copies;
 pub mod data;
 mod decided;

@@ -64,6 +64,8 @@ pub(in crate::ptx) struct Followed {
     pub tensors: BTreeSet<Sum>,
     /// Whether tensor copies are taken to take what threads have written.
     pub boxes_out: bool,
+    /// Whether the pool of tensor memory asks for all of it to be given back.
+    pub held: bool,
     /// Whether dynamic shared memory is taken to begin at a multiple of the largest swizzled atom.
     pub leveled: bool,
     /// Whether something is computed from words of memory, which are taken to be an `int` that is not negative.
@@ -200,6 +202,7 @@ pub(in crate::ptx) fn follow(
             counters: !counters.is_empty(),
             blind,
             tensors,
+            held: false,
             boxes_out: false,
             leveled,
             unsigned,

@@ -204,6 +204,12 @@ impl Walker<'_, '_, '_> {
                 }
             }
             Some("alloc") => {
+                if state.relinquished {
+                    return self.misused(
+                        instruction,
+                        "tensor memory is allocated after the permit for it was given back: this is undefined",
+                    );
+                }
                 let columns = self.requested(instruction, state)?;
                 self.paired(instruction, parts, out)?;
                 self.push(out, instruction, Action::Acquire(Pool::Columns, columns));
@@ -218,6 +224,7 @@ impl Walker<'_, '_, '_> {
                 self.paired(instruction, parts, out)?;
                 self.push(out, instruction, Action::Release(Pool::Columns, columns));
             }
+            Some("relinquish_alloc_permit") => state.relinquished = true,
             _ => self.machine.compute(instruction, state),
         }
         Ok(())

@@ -275,6 +275,11 @@ impl Walker<'_, '_, '_> {
             let why = "how many registers the warp has is not the same in each round of this loop";
             return Err(self.trouble(one, why));
         }
+        let rounds = [&round.decided, &round.ended];
+        if !state.relinquished && rounds.into_iter().any(|s| s.relinquished) {
+            let why = "the permit to allocate tensor memory is given back in a loop";
+            return Err(self.trouble(one, why));
+        }
         // Lanes that did not wait in one iteration may be ahead in the next, and those that used
         // shared memory may be behind.
         let apart = both(round.ended.apart, state.apart);

@@ -140,6 +140,7 @@ fn rejoined(last: State, left: &[State], at: usize) -> State {
         all.apart = both(all.apart, state.apart);
         all.touched |= state.touched;
         all.held = all.held.filter(|held| state.held == Some(*held));
+        all.relinquished |= state.relinquished;
         all.arrivals.retain(|a| state.arrivals.contains(a));
     }
     all

@@ -658,6 +658,7 @@ impl<'m> Walker<'_, 'm, '_> {
         merged.apart = first.apart;
         merged.touched = first.touched;
         merged.held = first.held;
+        merged.relinquished = first.relinquished;
         merged.arrivals.clone_from(&first.arrivals);
         for (lanes, side, _) in sides.iter().skip(1) {
             merged.join(side);
@@ -764,6 +765,7 @@ impl<'m> Walker<'_, 'm, '_> {
             apart: first.apart,
             touched: first.touched,
             held: first.held,
+            relinquished: first.relinquished,
             arrivals: first.arrivals.clone(),
             ..state
         };

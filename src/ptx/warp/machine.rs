@@ -187,6 +187,8 @@ pub(in crate::ptx) struct State {
     pub arrivals: Vec<(Sum, u32, u32)>,
     /// The registers that each thread has, if that is known.
     pub held: Option<i128>,
+    /// Whether the warp may have given back the permit to allocate tensor memory.
+    pub relinquished: bool,
     /// Unknowns before this were read before a fence.
     pub fenced: Unknown,
 }
@@ -198,6 +200,7 @@ impl State {
         self.touched |= other.touched;
         self.fenced = self.fenced.min(other.fenced);
         self.held = self.held.filter(|held| other.held == Some(*held));
+        self.relinquished |= other.relinquished;
         self.arrivals.retain(|a| other.arrivals.contains(a));
     }
 
@@ -307,6 +310,7 @@ impl Machine<'_, '_> {
             touched: Touched::default(),
             arrivals: Vec::new(),
             held: Some(i128::from(self.launch.registers())),
+            relinquished: false,
             fenced: Unknown(0),
         }
     }

@@ -332,7 +332,13 @@ impl Writer<'_, '_> {
         }
         let uses = |a: &Action, pool: Pool| matches!(a, Action::Acquire(p, _) | Action::Release(p, _) if *p == pool);
         if has(&|a| uses(a, Pool::Columns)) {
-            let _ = writeln!(head, "pool {} = 512", own("tensor_columns", &[]));
+            let released = if self.followed.held {
+                " { release: mandatory }"
+            } else {
+                ""
+            };
+            let pool = own("tensor_columns", &[]);
+            let _ = writeln!(head, "pool {pool} = 512{released}");
         }
         if has(&|a| matches!(a, Action::Multiply(_))) {
             let groups = self.launch.warps() / WARPS;
