@@ -35,6 +35,7 @@ use crate::ptx::cta::program::of_all;
 use crate::ptx::cta::repeats::put_together;
 use crate::ptx::cta::rounds::count_rounds;
 use crate::ptx::cta::settled::settle_waits;
+use crate::ptx::cta::taken::taken;
 use crate::ptx::cta::tokens::count_phases;
 use crate::ptx::operations::tensor::PLACES;
 use crate::ptx::syntax::ast::Function;
@@ -192,6 +193,7 @@ pub(super) fn written(
     count_phases(&mut followed, &families, options.data);
     splits(&mut families, &followed.programs, &followed.unknowns)?;
     followed.held = settle_columns(&followed)?;
+    followed.taken = taken(module, &followed)?;
     // Of a kernel that waits for memory it is asked whether its warps meet alike, statement by statement.
     if !followed.counters {
         put_together(&mut followed.programs, &mut followed.unknowns);

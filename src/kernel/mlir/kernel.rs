@@ -171,9 +171,8 @@ pub fn bounds(operation: &Operation<'_>) -> LaunchBounds {
         u32::try_from(*numbers(operation.attribute(name)?).first()?).ok()
     };
     // A launch without clusters is one of clusters of one CTA.
-    let is_false = |name: &str| {
-        matches!(operation.attribute(name), Some([Item::Word("false"), ..]))
-    };
+    let is_false =
+        |name: &str| matches!(operation.attribute(name), Some([Item::Word("false"), ..]));
     LaunchBounds {
         required_threads: array("nvvm.reqntid")
             .or_else(|| array("exact_block_dim"))

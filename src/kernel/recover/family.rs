@@ -19,6 +19,8 @@ use crate::recover::tree::Obstacle;
 /// The bytes of an mbarrier, of which its address is a multiple.
 const SIZE: i128 = 8;
 
+const MISALIGNED: &str = "an mbarrier lies at a multiple of 8 bytes";
+
 /// Places that one statement may mean.
 const MAX_PLACES: usize = 4096;
 
@@ -146,6 +148,9 @@ pub fn families(
                 .map(|offset| (object.rank, object.variable, offset))
                 .collect();
             if let Action::Init { count, .. } = action {
+                if found.iter().any(|(_, _, offset)| offset % SIZE != 0) {
+                    failure.get_or_insert_with(|| refuse(MISALIGNED, location));
+                }
                 for place in &found {
                     inits.entry(*place).or_default().insert(*count);
                 }
@@ -187,10 +192,7 @@ pub fn families(
             .reduce(greatest_divisor)
             .unwrap_or(SIZE);
         if base % SIZE != 0 || stride % SIZE != 0 {
-            return Err(refuse(
-                "an mbarrier lies at a multiple of 8 bytes",
-                &location,
-            ));
+            return Err(refuse(MISALIGNED, &location));
         }
         let last = offsets.last().copied().unwrap_or(base);
         let mut counts = BTreeSet::new();

@@ -206,9 +206,8 @@ impl<'a> Life<'a> {
             }
         }
         for (number, line) in role.lines.iter().enumerate() {
-            let of_all = |action: &Action| {
-                matches!(action, Action::ClusterArrive | Action::ClusterWait)
-            };
+            let of_all =
+                |action: &Action| matches!(action, Action::ClusterArrive | Action::ClusterWait);
             match (bare(line, &of_all), line) {
                 (None, line) if !returns(line) => {}
                 (_, Line::Action { action, .. }) => match action {

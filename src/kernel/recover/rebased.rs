@@ -102,7 +102,11 @@ fn is_free(arena: &mut Arena, bases: &Bases, phi: u32, base: TermId) -> bool {
             .substitute(term, &|atom| with.get(&atom).copied());
         let left = less(&mut arena.terms, term, base);
         let gone = arena.terms.atoms(base);
-        arena.terms.atoms(left).iter().all(|atom| !gone.contains(atom))
+        arena
+            .terms
+            .atoms(left)
+            .iter()
+            .all(|atom| !gone.contains(atom))
     })
 }
 

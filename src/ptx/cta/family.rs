@@ -245,12 +245,14 @@ type Uses<'s> = [(u32, Sum, &'s Statement)];
 /// How many arrivals a family expects, and in which groups they come.
 fn count(family: &mut Family, found: &Uses<'_>, unknowns: &Unknowns) -> Result<(), Obstacle> {
     let mut expected: Option<i128> = None;
+    let mut used = None;
     let mut group = 0;
     for (rank, address, statement) in found {
         let place = place(address, *rank, unknowns, statement.at)?;
         if !family.reached(&place, unknowns, statement.at)? {
             continue;
         }
+        used = used.or(Some(statement.at));
         match &statement.action {
             Action::Init(_, n) => {
                 if expected.is_some_and(|e| e != *n) {
@@ -273,7 +275,10 @@ fn count(family: &mut Family, found: &Uses<'_>, unknowns: &Unknowns) -> Result<(
             _ => {}
         }
     }
-    let expected = expected.unwrap_or(1);
+    let Some(expected) = expected else {
+        let at = used.unwrap_or_default();
+        return Err(Obstacle::new(at, "an mbarrier is used that is never initialised").misused());
+    };
     if group > 1 && expected % group == 0 {
         family.group = group;
     }

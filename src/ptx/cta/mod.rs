@@ -31,6 +31,7 @@ pub mod rounds;
 pub mod settled;
 pub mod singled;
 pub mod stores;
+pub mod taken;
 pub mod tickets;
 pub mod tokens;
 mod warps;

@@ -66,6 +66,8 @@ pub(in crate::ptx) struct Followed {
     pub boxes_out: bool,
     /// Whether the pool of tensor memory asks for all of it to be given back.
     pub held: bool,
+    /// What else is taken for granted, in words.
+    pub taken: BTreeSet<&'static str>,
     /// Whether dynamic shared memory is taken to begin at a multiple of the largest swizzled atom.
     pub leveled: bool,
     /// Whether something is computed from words of memory, which are taken to be an `int` that is not negative.
@@ -203,6 +205,7 @@ pub(in crate::ptx) fn follow(
             blind,
             tensors,
             held: false,
+            taken: BTreeSet::new(),
             boxes_out: false,
             leveled,
             unsigned,

@@ -111,6 +111,9 @@ impl Writer<'_, '_> {
                 "//! No multiplication of a warpgroup is done before its four warps have issued it.\n",
             );
         }
+        for words in &self.followed.taken {
+            assumed(&mut head, words);
+        }
         if self.followed.counted {
             assumed(
                 &mut head,

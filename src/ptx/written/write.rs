@@ -239,6 +239,9 @@ impl Writer<'_, '_> {
                 let verb = &format!("{verb}{}", suffix(statement.memory, &family));
                 if times == 1 {
                     format!("{verb} {element}")
+                } else if matches!(statement.action, Action::Arrive(..)) {
+                    // Together, as the arrivals of one instruction are: they do not go beyond the phase.
+                    format!("{verb} {element} {times}")
                 } else {
                     let source = self.source(at, statement.location);
                     format!("repeat {times} {{\n{verb} {element}  // {source}\n}}")

@@ -26,6 +26,12 @@ const INITIALISED_TOGETHER: &str =
 /// The most arrivals, and bytes, that an mbarrier counts. Source: PTX ISA, "Contents of the mbarrier object".
 const MOST_PENDING: i128 = (1 << 20) - 1;
 
+/// Bulk copies are of multiples of so many bytes. Source: PTX ISA, "cp.async.bulk".
+const CHUNK: i128 = 16;
+
+/// What is taken for granted of sizes that the launch decides.
+const SIZED: &str = "bulk copies are of multiples of 16 bytes, and of less than 2^20";
+
 /// The numbers of columns in which tensor memory is allocated. Source: PTX ISA, "tcgen05.alloc".
 const COLUMNS: [i128; 5] = [32, 64, 128, 256, 512];
 
@@ -252,6 +258,9 @@ impl Lowerer<'_> {
                     Some(bytes) => Some(self.operand(*bytes, location)?),
                     None => None,
                 };
+                if let Some(bytes) = &bytes {
+                    self.take_for_a_size(bytes);
+                }
                 for object in self.everywhere(&object, *multicast, *pair, location)? {
                     for _ in 0..lanes {
                         push(Action::Copy {
@@ -353,9 +362,24 @@ impl Lowerer<'_> {
         Ok(())
     }
 
+    /// Takes it for granted that a number is one of bytes that a bulk copy can have, where that is not seen.
+    fn take_for_a_size(&mut self, bytes: &Number) {
+        let whole =
+            bytes.constant % CHUNK == 0 && bytes.parts.values().all(|factor| factor % CHUNK == 0);
+        let few = self
+            .range(bytes)
+            .is_some_and(|(low, high)| low >= 0 && high <= MOST_PENDING);
+        if !whole || !few {
+            self.inputs.assumptions.insert(SIZED.to_owned());
+        }
+    }
+
     /// How many columns of tensor memory are asked for or given back.
     fn columns(&self, term: TermId, location: &Location) -> Result<i128> {
-        match self.constant(term).filter(|columns| COLUMNS.contains(columns)) {
+        match self
+            .constant(term)
+            .filter(|columns| COLUMNS.contains(columns))
+        {
             Some(columns) => Ok(columns),
             None => refuse(
                 "columns of tensor memory come as 32, 64, 128, 256 or 512",

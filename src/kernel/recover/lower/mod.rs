@@ -9,6 +9,7 @@ mod meanings;
 mod number;
 mod object;
 mod sign;
+mod spread;
 mod steps;
 mod table;
 mod trips;

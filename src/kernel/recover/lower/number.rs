@@ -12,6 +12,7 @@ use super::Lowerer;
 use super::MOST;
 use super::Origin;
 use super::meanings::Meaning;
+use super::spread::spread;
 use crate::ir::Special;
 use crate::meaning::Binary;
 use crate::meaning::Relation;
@@ -356,9 +357,10 @@ impl Lowerer<'_> {
             None => {
                 let (name, meaning) = self.called(term);
                 let words: BTreeSet<Atom> = self.arena.terms.atoms(term).iter().copied().collect();
+                let range = spread(&self.arena.terms, term);
                 let number = self
                     .inputs
-                    .add(name, meaning, words, (0, MOST), Origin::Term(term));
+                    .add(name, meaning, words, range, Origin::Term(term));
                 self.inputs.of_term.insert(term, number);
                 number
             }

@@ -123,8 +123,12 @@ impl Walker<'_> {
                 drop,
                 no_complete,
                 token,
+                cluster,
                 ..
             } => {
+                if !cluster {
+                    self.own(*address, mask, path, location)?;
+                }
                 if *drop || *no_complete {
                     return refuse(
                         "an arrival that drops out or may not complete is not followed",
@@ -258,8 +262,15 @@ impl Walker<'_> {
                 })?;
             }
             Synchronization::TensorRelinquish { .. } => {
-                self.whole(mask, path, "what ends its allocations of tensor memory", location)?;
-                self.emit(&[], mask, path, out, location, |_| EventKind::TensorRelinquish)?;
+                self.whole(
+                    mask,
+                    path,
+                    "what ends its allocations of tensor memory",
+                    location,
+                )?;
+                self.emit(&[], mask, path, out, location, |_| {
+                    EventKind::TensorRelinquish
+                })?;
             }
             Synchronization::TensorDeallocate { columns, .. } => {
                 self.whole(mask, path, "a deallocation of tensor memory", location)?;
@@ -354,6 +365,24 @@ impl Walker<'_> {
             | Synchronization::Fence { .. }
             | Synchronization::FenceMbarrierInit
             | Synchronization::Sleep => {}
+        }
+        Ok(())
+    }
+
+    /// Refuses addresses of another CTA where the instruction means the window of its own.
+    fn own(&mut self, address: Operand, mask: u32, path: &Path, location: &Location) -> Result<()> {
+        let address = self.operand(address, 32, &path.state);
+        let rank = self.place.rank;
+        let elsewhere = (0..32).filter(|lane| mask >> lane & 1 == 1).any(|lane| {
+            let atoms = self.terms.atoms(lane_of(&address, lane));
+            let other = |atom: &Atom| matches!(atom, Atom::Shared { rank: at, .. } if *at != rank);
+            atoms.iter().any(other)
+        });
+        if elsewhere {
+            return refuse(
+                "this means an mbarrier of its own CTA, and the address is one of another: this is undefined",
+                location,
+            );
         }
         Ok(())
     }

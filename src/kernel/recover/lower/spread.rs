@@ -1,0 +1,204 @@
+//! Between which numbers a term lies that the launch fixes.
+//!
+//! The words of a launch are taken to lie in `0..=MOST`, which is printed of each. A term that is computed from them and has no
+//! form as a number is an input of its own. Its range has to hold all that the computation gives, or launches would be left
+//! out that nobody is told of: `-x` of a size `x` is not 0 or more.
+//!
+//! Products of numbers that are not negative are an exception: like sizes, they are taken to be at most `MOST`.
+
+use std::collections::BTreeMap;
+
+use super::MOST;
+use crate::meaning::Binary;
+use crate::meaning::Word;
+use crate::recover::number::Range;
+use crate::recover::term::Atom;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+use crate::recover::term::Terms;
+
+/// The least width in bits of a word that may be a size.
+const SIZE_BITS: u16 = 32;
+
+/// The least and the greatest value of a term that the launch fixes, as a signed number.
+pub fn spread(terms: &Terms, term: TermId) -> Range {
+    within(terms, term, &mut BTreeMap::new())
+}
+
+/// All signed numbers of a width.
+fn all(width: u16) -> Range {
+    let half = 1_i128 << (width.clamp(1, 127) - 1);
+    (-half, half - 1)
+}
+
+fn within(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) -> Range {
+    if let Some(range) = known.get(&term) {
+        return *range;
+    }
+    let (least, greatest) = all(terms.width_of(term));
+    let found = computed(terms, term, known);
+    let range = found
+        .filter(|(low, high)| *low >= least && *high <= greatest)
+        .unwrap_or((least, greatest));
+    known.insert(term, range);
+    range
+}
+
+/// As [`spread`], if it can be computed without regard to the width.
+fn computed(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) -> Option<Range> {
+    let width = terms.width_of(term);
+    let mut natural = |term: TermId| -> Option<i128> {
+        let (low, high) = within(terms, term, known);
+        (low >= 0).then_some(high)
+    };
+    match terms.node(term) {
+        Node::Constant(bits) => {
+            let value = Word::new(*bits, width).signed();
+            Some((value, value))
+        }
+        Node::Atom(Atom::Parameter { .. } | Atom::Special(_)) => {
+            (width >= SIZE_BITS).then_some((0, MOST))
+        }
+        Node::Sum { constant, parts } => {
+            let constant = Word::new(*constant, width).signed();
+            let mut sum = (constant, constant);
+            for (part, factor) in parts {
+                let factor = Word::new(*factor, width).signed();
+                let (low, high) = within(terms, *part, known);
+                let ends = [low.checked_mul(factor)?, high.checked_mul(factor)?];
+                sum.0 = sum.0.checked_add(ends[0].min(ends[1]))?;
+                sum.1 = sum.1.checked_add(ends[0].max(ends[1]))?;
+            }
+            let scaled = constant >= 0 && parts.len() == 1;
+            let grows = sum.0 >= 0 && scaled && sum.1 > all(width).1;
+            // A multiple of a size.
+            Some(if grows { (0, MOST) } else { sum })
+        }
+        Node::Binary(operation, a, b) => match operation {
+            Binary::Multiply => {
+                let ((a0, a1), (b0, b1)) = (within(terms, *a, known), within(terms, *b, known));
+                if a0 >= 0 && b0 >= 0 {
+                    let high = a1.checked_mul(b1)?;
+                    return Some((0, if high > all(width).1 { MOST } else { high }));
+                }
+                let mut ends = Vec::new();
+                for (a, b) in [(a0, b0), (a0, b1), (a1, b0), (a1, b1)] {
+                    ends.push(a.checked_mul(b)?);
+                }
+                Some((*ends.iter().min()?, *ends.iter().max()?))
+            }
+            Binary::And => match (natural(*a), natural(*b)) {
+                (Some(a), Some(b)) => Some((0, a.min(b))),
+                (Some(one), None) | (None, Some(one)) => Some((0, one)),
+                (None, None) => None,
+            },
+            Binary::Or | Binary::Xor => {
+                let most = natural(*a)?.max(natural(*b)?);
+                let bits = 128 - most.leading_zeros();
+                Some((0, 1_i128.checked_shl(bits)?.checked_sub(1)?))
+            }
+            Binary::ShiftRightLogical | Binary::ShiftRightArithmetic => {
+                let high = natural(*a)?;
+                let by = terms.value(*b).and_then(|by| u32::try_from(by).ok());
+                Some((0, high >> by.unwrap_or(0).min(127)))
+            }
+            Binary::ShiftLeft => {
+                natural(*a)?;
+                terms.value(*b)?;
+                Some((0, MOST))
+            }
+            // What a division by 0 gives is unspecified.
+            Binary::DivideUnsigned | Binary::DivideSigned => {
+                natural(*b)?;
+                Some((0, natural(*a)?))
+            }
+            Binary::RemainderUnsigned | Binary::RemainderSigned => {
+                let most = natural(*b)?.checked_sub(1)?;
+                Some((0, natural(*a)?.min(most.max(0))))
+            }
+            Binary::Add | Binary::Subtract => None,
+        },
+        Node::Select(_, a, b) => {
+            let ((a0, a1), (b0, b1)) = (within(terms, *a, known), within(terms, *b, known));
+            Some((a0.min(b0), a1.max(b1)))
+        }
+        Node::Extend {
+            term: inner,
+            signed,
+        } => {
+            let bits = u32::from(terms.width_of(*inner));
+            if bits == 1 {
+                return Some(if *signed { (-1, 0) } else { (0, 1) });
+            }
+            let (low, high) = within(terms, *inner, known);
+            if *signed || low >= 0 {
+                Some((low, high))
+            } else {
+                Some((0, 1_i128.checked_shl(bits)?.checked_sub(1)?))
+            }
+        }
+        Node::Extract { term: inner, low } => {
+            let (least, greatest) = within(terms, *inner, known);
+            let by = u32::from(*low).min(127);
+            Some((least >> by, greatest >> by))
+        }
+        Node::Concatenate(high, low) => {
+            let bits = u32::from(terms.width_of(*low));
+            let (least, greatest) = within(terms, *high, known);
+            let unit = 1_i128.checked_shl(bits)?;
+            Some((
+                least.checked_mul(unit)?,
+                greatest.checked_mul(unit)?.checked_add(unit - 1)?,
+            ))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meaning::Domain;
+
+    fn of(build: impl Fn(&mut Terms, TermId) -> TermId) -> Range {
+        let mut terms = Terms::default();
+        let n = terms.atom(Atom::Parameter { offset: 0 }, 32);
+        let term = build(&mut terms, n);
+        spread(&terms, term)
+    }
+
+    #[test]
+    fn what_may_be_negative_is_no_size() {
+        let half = 1 << 31;
+        assert_eq!(of(|_, n| n), (0, MOST));
+        assert_eq!(
+            of(|t, n| t.sum(1, &[(n, (1 << 32) - 1)], 32)),
+            (1 - MOST, 1)
+        );
+        let negated = |t: &mut Terms, n| {
+            let mask = t.constant((1 << 32) - 2, 32);
+            t.binary(Binary::Xor, &n, &mask)
+        };
+        assert_eq!(of(negated), (-half, half - 1));
+        let byte = |t: &mut Terms, n| {
+            let byte = t.extract(&n, 0, 8);
+            t.extend(&byte, 32, true)
+        };
+        assert_eq!(of(byte), (-128, 127));
+    }
+
+    #[test]
+    fn upper_halves_of_products_have_the_sign_of_the_factor() {
+        let upper = |factor: u128| {
+            of(move |t, n| {
+                let wide = t.extend(&n, 64, true);
+                let factor = t.constant(factor, 64);
+                let product = t.binary(Binary::Multiply, &wide, &factor);
+                t.extract(&product, 32, 32)
+            })
+        };
+        assert_eq!(upper(3 << 30), (0, 3 * MOST >> 2));
+        let (low, high) = upper(u128::from(u64::MAX) - (3 << 30) + 1);
+        assert_eq!((low, high), ((-3 * (1 << 30) * MOST) >> 32, 0));
+    }
+}
