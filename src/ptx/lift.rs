@@ -17,6 +17,7 @@ use crate::ptx::cta::boxes::count_copies;
 use crate::ptx::cta::columns::settle_columns;
 use crate::ptx::cta::data::resolve;
 use crate::ptx::cta::divided::divide;
+use crate::ptx::cta::expected::put_into_arrivals;
 use crate::ptx::cta::family::Family;
 use crate::ptx::cta::family::barrier;
 use crate::ptx::cta::family::families;
@@ -40,6 +41,7 @@ use crate::ptx::cta::tokens::count_phases;
 use crate::ptx::operations::tensor::PLACES;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Module;
+use crate::ptx::syntax::ast::Operand;
 use crate::ptx::syntax::ast::Variable;
 use crate::ptx::syntax::inline::inlined;
 use crate::ptx::syntax::variables::begins_with;
@@ -192,6 +194,9 @@ pub(super) fn written(
     in_time()?;
     count_phases(&mut followed, &families, options.data);
     splits(&mut families, &followed.programs, &followed.unknowns)?;
+    if !options.data {
+        put_into_arrivals(&mut followed, &families);
+    }
     followed.held = settle_columns(&followed)?;
     followed.taken = taken(module, &followed)?;
     // Of a kernel that waits for memory it is asked whether its warps meet alike, statement by statement.
@@ -288,6 +293,7 @@ pub(super) fn launch(
         threads,
         cluster,
         most_registers: function.registers_per_thread,
+        raised_to: raised_to(function),
         ctas: function.ctas_per_sm.unwrap_or(1),
     };
     if launch.count() == 0 || launch.count() > 1024 {
@@ -447,4 +453,17 @@ pub(super) fn whole(followed: &Followed, launch: &Launch) -> Result<(), Obstacle
         }
     }
     Ok(())
+}
+
+/// The fewest registers that a `setmaxnreg.inc` asks for.
+fn raised_to(function: &Function<'_>) -> Option<u32> {
+    let raises = function
+        .code
+        .iter()
+        .filter(|instruction| instruction.opcode.starts_with("setmaxnreg.inc"));
+    let asked = raises.filter_map(|instruction| match instruction.operands.first() {
+        Some(Operand::Integer(count)) => u32::try_from(*count).ok(),
+        _ => None,
+    });
+    asked.min()
 }

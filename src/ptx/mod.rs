@@ -47,6 +47,7 @@ pub use syntax::ast::Operand;
 pub use syntax::ast::Parameter;
 pub use syntax::ast::Register;
 pub use syntax::ast::Variable;
+pub use syntax::contiguous::contiguous;
 pub use syntax::parse::MAX_SOURCE_BYTES;
 pub use syntax::parse::parse;
 pub use warp::statement::Obstacle;

@@ -98,10 +98,10 @@ fn the_other_mbarrier_by_exclusive_or() {
     kernel.ptx: deadlock: PROVED for every schedule: all obligations of [rule] hold
     --- stderr
     ");
-    insta::assert_snapshot!(code(16), @"
+    insta::assert_snapshot!(code(16), @r"
     exit 4
     --- stdout
-    kernel.ptx: deadlock: UNKNOWN line 23, `mbarrier.arrive.shared.b64 %rd1, [%r5]`: it depends on where variables lie in shared memory
+    kernel.ptx: deadlock: UNKNOWN line 23, `mbarrier.arrive.shared.b64 %rd1, [%r5]`: an mbarrier is used that is never initialised
     --- stderr
     ");
 }

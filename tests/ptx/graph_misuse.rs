@@ -223,10 +223,10 @@ fn numbers_that_are_not_taken() {
             "tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [room], 32;",
         ),
     ];
-    insta::assert_snapshot!(said.join("\n"), @"
+    insta::assert_snapshot!(said.join("\n"), @r"
     UNKNOWN line 18: an mbarrier counts 1 to 2^20 - 1 arrivals
     UNKNOWN line 18: an mbarrier counts 1 to 2^20 - 1 arrivals
-    UNKNOWN line 21: an mbarrier lies at a multiple of 8 bytes
+    UNKNOWN line 18: an mbarrier lies at a multiple of 8 bytes
     UNKNOWN line 23: the parity may be other than 0 and 1
     UNKNOWN line 23: the parity may be other than 0 and 1
     UNKNOWN line 22: bulk copies have a multiple of 16 bytes

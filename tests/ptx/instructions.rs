@@ -206,11 +206,12 @@ fn multicast(mask: u32) -> String {
 
 #[test]
 fn copies_to_several_ctas() {
-    insta::assert_snapshot!(run(multicast(3), &["lift"]), @"
+    insta::assert_snapshot!(run(multicast(3), &["lift"]), @r"
     exit 0
     --- stdout
     //! Recovered from the entry `kernel` of a PTX 8.6 text for sm_100a.
     //! 32 x 1 x 1 threads per CTA, clusters of 2 CTAs.
+    //! Assumed: a CTA of a cluster does not end while others still use its shared memory
     protocol kernel
 
     mbarrier b_bar[2] { arrivals: 1 }
@@ -277,11 +278,12 @@ fn copies_with_unequal_shares() {
             barrier.cluster.wait;";
         entry(32, arrivals, ".reqnctapercluster 2, 1, 1", code)
     };
-    insta::assert_snapshot!(run(kernel(1), &["lift"]), @"
+    insta::assert_snapshot!(run(kernel(1), &["lift"]), @r"
     exit 0
     --- stdout
     //! Recovered from the entry `kernel` of a PTX 8.6 text for sm_100a.
     //! 32 x 1 x 1 threads per CTA, clusters of 2 CTAs.
+    //! Assumed: a CTA of a cluster does not end while others still use its shared memory
     //! Assumed: tensor copies whose bytes the launch decides, or whose shares are not known, fill what their mbarriers expect: they are counted in copies
     protocol kernel
 
@@ -535,11 +537,12 @@ fn halo(ctas: u32, neighbours: &str, parity: &str) -> String {
 #[test]
 fn mbarriers_of_the_ctas_expect_different_numbers() {
     let (both, turning) = ("add.u32 %r6, %r4, %r5;", "and.b32 %r13, %r10, 1;");
-    insta::assert_snapshot!(run(halo(3, both, turning), &["lift"]), @"
+    insta::assert_snapshot!(run(halo(3, both, turning), &["lift"]), @r"
     exit 0
     --- stdout
     //! Recovered from the entry `kernel` of a PTX 8.6 text for sm_100a.
     //! 32 x 1 x 1 threads per CTA, clusters of 3 CTAs.
+    //! Assumed: a CTA of a cluster does not end while others still use its shared memory
     protocol kernel
 
     param p_n in 0..=1073741823

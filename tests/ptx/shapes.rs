@@ -149,13 +149,13 @@ fn steps_with_an_accumulator() {
 #[test]
 fn the_protocol_of_a_gemm() {
     let lifted = |name: &str, entry: &str| compiled(&["lift", name, "--entry", entry], name);
-    insta::assert_snapshot!(lifted("tensor_gemm.ptx", "tensor_gemm"), @"
+    insta::assert_snapshot!(lifted("tensor_gemm.ptx", "tensor_gemm"), @r"
     exit 0
     --- stdout
     //! Recovered from the entry `tensor_gemm` of a PTX 9.5 text for sm_90a.
     //! 384 x 1 x 1 threads per CTA.
     //! Assumed: the launch has 384 threads per CTA, as many as .maxntid allows
-    //! Assumed: 168 registers per thread at launch, as many as fit
+    //! Assumed: 168 registers per thread at launch, as many as fit and `setmaxnreg.inc` can raise
     //! What `setmaxnreg` takes has been given back before, and is left out.
     //! No multiplication of a warpgroup is done before its four warps have issued it.
     //! Assumed: each tensor copy that completes full_bar delivers 16384 bytes, its share of what is expected there

@@ -208,7 +208,7 @@ impl Kernels {
         if input.is_mlir() || self.recovery == Recovery::Graph {
             return self.each_graph(input, tell, with);
         }
-        let bytes = input.read(ptx::MAX_SOURCE_BYTES)?;
+        let bytes = ptx::contiguous(input.read(ptx::MAX_SOURCE_BYTES)?);
         let name = input.name.as_str();
         let source = || String::from_utf8_lossy(&bytes);
         let total = bytes.len() >> 20;

@@ -1,7 +1,7 @@
 //! Registers that warps give back to their CTA and take from it with `setmaxnreg`.
 //!
-//! At launch every thread has as many as `.maxnreg` says, or else as many as fit, and no warp goes on before all of its CTA
-//! have theirs. What `setmaxnreg` says is the number from then on. The registers of a CTA are a pool, counted for one thread
+//! At launch every thread has as many as `.maxnreg` says. Without it the compiler decides: as many as fit, but no more than any
+//! `setmaxnreg.inc` asks for, which would be undefined. No warp goes on before all of its CTA have theirs. What `setmaxnreg` says is the number from then on. The registers of a CTA are a pool, counted for one thread
 //! of each warp.
 //!
 //! Waits for registers that certainly end are left out, so that proofs stay small. They are where nothing is given back
@@ -44,16 +44,32 @@ pub enum Registers {
 }
 
 /// Registers per thread at launch.
-fn at_launch(kernel: &Kernel, shape: Shape) -> i128 {
+fn at_launch(kernel: &Kernel, shape: Shape, roles: &[Role]) -> i128 {
     let threads = (shape.warps() * 32).max(1) * kernel.bounds.min_ctas.unwrap_or(1).clamp(1, 64);
     let fit = (ALL / threads).min(MOST);
     let given = kernel.bounds.max_registers.unwrap_or(fit).min(MOST);
-    i128::from(given / STEP * STEP)
+    let given = i128::from(given / STEP * STEP);
+    if kernel.bounds.max_registers.is_some() {
+        return given;
+    }
+    let mut raised = given;
+    for role in roles {
+        each(&role.lines, &mut |action, _| {
+            if let Action::SetMaxRegisters {
+                count,
+                increase: true,
+            } = action
+            {
+                raised = raised.min(*count);
+            }
+        });
+    }
+    raised
 }
 
 /// Writes `setmaxnreg` as acquiring and releasing, or leaves it out.
 pub fn settle(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<Registers, Obstacle> {
-    let launch = at_launch(kernel, shape);
+    let launch = at_launch(kernel, shape, roles);
     by_warpgroup(roles, shape)?;
     let mut found = false;
     let mut moves = Vec::new();

@@ -319,7 +319,7 @@ impl Writer<'_> {
             Registers::Covered { launch } | Registers::Pool { launch } => {
                 let why = match self.kernel.bounds.max_registers {
                     Some(_) => "as .maxnreg says",
-                    None => "as many as fit",
+                    None => "as many as fit and `setmaxnreg.inc` can raise",
                 };
                 format!("Assumed: {launch} registers per thread at launch, {why}")
             }

@@ -246,6 +246,7 @@ type Uses<'s> = [(u32, Sum, &'s Statement)];
 fn count(family: &mut Family, found: &Uses<'_>, unknowns: &Unknowns) -> Result<(), Obstacle> {
     let mut expected: Option<i128> = None;
     let mut used = None;
+    let mut waited = false;
     let mut group = 0;
     for (rank, address, statement) in found {
         let place = place(address, *rank, unknowns, statement.at)?;
@@ -253,6 +254,7 @@ fn count(family: &mut Family, found: &Uses<'_>, unknowns: &Unknowns) -> Result<(
             continue;
         }
         used = used.or(Some(statement.at));
+        waited |= matches!(statement.action, Action::Wait(..) | Action::WaitOwn(_));
         match &statement.action {
             Action::Init(_, n) => {
                 if expected.is_some_and(|e| e != *n) {
@@ -275,10 +277,12 @@ fn count(family: &mut Family, found: &Uses<'_>, unknowns: &Unknowns) -> Result<(
             _ => {}
         }
     }
-    let Some(expected) = expected else {
-        let at = used.unwrap_or_default();
-        return Err(Obstacle::new(at, "an mbarrier is used that is never initialised").misused());
-    };
+    // Whoever waits there shows that it is not initialised: the wait never ends.
+    if let (None, false, Some(at)) = (expected, waited, used) {
+        let reason = "an mbarrier is used that is never initialised";
+        return Err(Obstacle::new(at, reason).misused());
+    }
+    let expected = expected.unwrap_or(1);
     if group > 1 && expected % group == 0 {
         family.group = group;
     }

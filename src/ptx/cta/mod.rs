@@ -11,6 +11,7 @@ pub mod divided;
 pub mod drain;
 mod dropped;
 pub mod engines_apart;
+pub mod expected;
 pub mod family;
 mod flags;
 pub mod flights;

@@ -493,6 +493,8 @@ mod tests {
                 blind: false,
                 tensors: BTreeSet::new(),
                 boxes_out: false,
+                held: false,
+                taken: BTreeSet::new(),
                 leveled: false,
                 unsigned: false,
                 in_step: false,

@@ -2,6 +2,7 @@
 
 pub mod ast;
 pub mod body;
+pub mod contiguous;
 pub mod inline;
 pub mod parse;
 pub mod scope;

@@ -134,6 +134,8 @@ pub(in crate::ptx) struct Launch {
     pub cluster: [u32; 3],
     /// Registers per thread, where the kernel says.
     pub most_registers: Option<u32>,
+    /// The fewest registers that a `setmaxnreg.inc` asks for.
+    pub raised_to: Option<u32>,
     /// CTAs that have to fit on an SM.
     pub ctas: u32,
 }
@@ -156,10 +158,12 @@ impl Launch {
         self.count().div_ceil(32)
     }
 
-    /// The registers that each thread has at launch: as many as fit, in steps of 8.
+    /// The registers that each thread has at launch: as many as fit, in steps of 8. The compiler sees to it that
+    /// `setmaxnreg.inc` can raise them, which would be undefined otherwise.
     pub fn registers(&self) -> u32 {
         let threads = self.warps().max(1) * 32 * self.ctas.clamp(1, 64);
-        let most = (SM_REGISTERS / threads).min(256);
+        let fit = (SM_REGISTERS / threads).min(256);
+        let most = self.raised_to.map_or(fit, |raised| raised.min(fit));
         self.most_registers.unwrap_or(most).min(256) / 8 * 8
     }
 

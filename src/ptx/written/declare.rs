@@ -66,7 +66,7 @@ impl Writer<'_, '_> {
             let each = self.launch.registers();
             let why = match self.launch.most_registers {
                 Some(_) => "as .maxnreg says",
-                None => "as many as fit",
+                None => "as many as fit and `setmaxnreg.inc` can raise",
             };
             assumed(
                 &mut head,

@@ -239,8 +239,8 @@ impl Writer<'_, '_> {
                 let verb = &format!("{verb}{}", suffix(statement.memory, &family));
                 if times == 1 {
                     format!("{verb} {element}")
-                } else if matches!(statement.action, Action::Arrive(..)) {
-                    // Together, as the arrivals of one instruction are: they do not go beyond the phase.
+                } else if verb.starts_with("arrive") && gives_count(self.module.source, at) {
+                    // Together, as they are arrivals of one instruction: they do not go beyond the phase.
                     format!("{verb} {element} {times}")
                 } else {
                     let source = self.source(at, statement.location);
@@ -515,4 +515,12 @@ fn suffix(memory: &'static str, family: &Family) -> &'static str {
         memory if memory.starts_with(".relaxed") => ".relaxed",
         _ => "",
     }
+}
+
+/// Whether the arrival at this place of the text says how many arrivals it is.
+fn gives_count(source: &str, at: usize) -> bool {
+    let text = source.get(at..).and_then(|rest| rest.split(';').next());
+    let behind = text.and_then(|text| text.rsplit_once(']'));
+    let count = behind.and_then(|(_, operands)| operands.trim().strip_prefix(','));
+    count.is_some_and(|count| count.trim() != "1")
 }

@@ -47,6 +47,8 @@ pub struct Inputs {
     of_term: BTreeMap<TermId, u32>,
     /// Loops over what the launch fixes, by the condition of their first iteration.
     trips: BTreeMap<TermId, u32>,
+    /// What the launch computes and loops run up to.
+    bounds: BTreeSet<TermId>,
     /// How many clusters are taken over.
     granted: Option<u32>,
     /// What is taken for granted, in words.
