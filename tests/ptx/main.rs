@@ -18,6 +18,7 @@ mod kernels;
 mod launch;
 mod lint;
 mod loops;
+mod misuse;
 mod pipelines;
 mod robust;
 mod shapes;

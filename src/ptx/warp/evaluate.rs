@@ -165,7 +165,8 @@ impl Machine<'_, '_> {
         }
         let whole = self.function.parameters.get(index);
         let whole = whole.is_some_and(|p| p.bytes == u64::from(width) && offset == 0 && count == 1);
-        if !(matches!(width, 4 | 8) || matches!(width, 1 | 2) && whole) {
+        let small = whole && !parts.iter().any(|p| matches!(*p, "s8" | "s16"));
+        if !(matches!(width, 4 | 8) || matches!(width, 1 | 2) && small) {
             let why = "parts of parameters of less than 4 bytes are not followed";
             return vec![Value::lost(at, why); count];
         }

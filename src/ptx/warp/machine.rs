@@ -392,7 +392,12 @@ impl Machine<'_, '_> {
             Some(p) => p.bytes,
             None => 4,
         };
-        self.unknowns.bound(unknown, 0, most_given(bytes), state);
+        // A byte or a half word is no size: all of its values are those of launches.
+        let most = match bytes {
+            1 | 2 => (1 << (8 * bytes)) - 1,
+            _ => most_given(bytes),
+        };
+        self.unknowns.bound(unknown, 0, most, state);
         Sum::unknown(unknown)
     }
 

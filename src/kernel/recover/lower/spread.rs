@@ -197,7 +197,7 @@ mod tests {
                 t.extract(&product, 32, 32)
             })
         };
-        assert_eq!(upper(3 << 30), (0, 3 * MOST >> 2));
+        assert_eq!(upper(3 << 30), (0, (3 * MOST) >> 2));
         let (low, high) = upper(u128::from(u64::MAX) - (3 << 30) + 1);
         assert_eq!((low, high), ((-3 * (1 << 30) * MOST) >> 32, 0));
     }

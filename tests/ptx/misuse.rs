@@ -1,0 +1,171 @@
+//! What neither recovery may call proved: misuse of tensor memory, mbarriers of other CTAs, and computed values that are
+//! no sizes.
+
+use crate::support::program::Folder;
+
+/// What both recoveries say of a CTA of so many threads that does this, in clusters of so many.
+fn verdicts(threads: u32, cluster: u32, code: &str) -> [String; 2] {
+    let clusters = match cluster {
+        1 => String::new(),
+        ctas => format!(".explicitcluster\n.reqnctapercluster {ctas}, 1, 1\n"),
+    };
+    let kernel = format!(
+        ".version 8.7\n.target sm_100a\n.address_size 64\n\
+         .visible .entry k(.param .u32 n, .param .u32 m, .param .u8 c)\n.reqntid {threads}, 1, 1\n{clusters}{{\n\
+         .reg .pred %p<16>;\n.reg .b16 %h<8>;\n.reg .b32 %r<32>;\n.reg .b64 %rd<16>;\n\
+         .shared .align 16 .b8 bar[64];\n.shared .align 4 .b32 place;\nmov.u32 %r0, %tid.x;\nmov.u32 %r1, bar;\n\
+         mov.u32 %r3, place;\nld.param.u32 %r4, [n];\nld.param.u32 %r5, [m];\nsetp.ne.u32 %p0, %r0, 0;\n{code}\nret;\n}}\n"
+    );
+    let folder = Folder::new();
+    folder.file("k.ptx", kernel);
+    ["path", "graph"].map(|recovery| {
+        let shown = folder.run(&[
+            "check",
+            "-q",
+            "k.ptx",
+            "--recovery",
+            recovery,
+            "--timeout",
+            "2",
+        ]);
+        let line = shown
+            .lines()
+            .find_map(|line| line.strip_prefix("k.ptx: deadlock: "));
+        line.unwrap_or(&shown).to_owned()
+    })
+}
+
+/// Both refuse it, and the reasons say this.
+fn refused(cluster: u32, code: &str, words: &str) {
+    for said in verdicts(64, cluster, code) {
+        assert!(said.starts_with("UNKNOWN"), "{code}\n{said}");
+        assert!(said.contains(words), "{code}\n{said}");
+    }
+}
+
+/// The first warp does this.
+fn alone(code: &str) -> String {
+    format!("setp.ge.u32 %p1, %r0, 32;\n@%p1 bra END;\n{code}\nEND:")
+}
+
+const ALLOCATE: &str = "tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%r3], 64;\n";
+const RELINQUISH: &str = "tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;\n";
+
+fn free(columns: u32) -> String {
+    format!(
+        "ld.shared.b32 %r6, [place];\ntcgen05.dealloc.cta_group::1.sync.aligned.b32 %r6, {columns};\n"
+    )
+}
+
+#[test]
+fn tensor_memory_is_given_back_as_it_was_allocated() {
+    let right = [ALLOCATE, RELINQUISH, &free(64)].concat();
+    for said in verdicts(64, 1, &alone(&right)) {
+        assert!(said.starts_with("PROVED"), "{said}");
+    }
+    refused(
+        1,
+        &alone(&[RELINQUISH, ALLOCATE, &free(64)].concat()),
+        "after the permit for it was given back",
+    );
+    refused(1, &alone(ALLOCATE), "given back");
+    refused(1, &alone(&[ALLOCATE, &free(32)].concat()), "given back");
+    refused(
+        1,
+        &alone(&[ALLOCATE, &free(64), &free(64)].concat()),
+        "given back",
+    );
+    let all = ALLOCATE.replace("64;", "512;");
+    refused(
+        1,
+        &alone(&[all.as_str(), &all, &free(512), &free(512)].concat()),
+        "tensor memory",
+    );
+}
+
+#[test]
+fn mbarriers_of_other_ctas_are_not_waited_for() {
+    let begin = "@!%p0 mbarrier.init.shared::cta.b64 [%r1], 64;\nfence.mbarrier_init.release.cluster;\n\
+         barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\nmov.u32 %r11, %cluster_ctarank;\n\
+         setp.eq.u32 %p2, %r11, 0;\nmapa.shared::cluster.u32 %r10, %r1, 1;\n@!%p2 bra X;\n";
+    let end = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
+    let arrive = "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r10];\n";
+    let wait = |at: &str| {
+        format!("W: mbarrier.try_wait.parity.shared::cta.b64 %p3, [{at}], 0;\n@!%p3 bra W;\n")
+    };
+    let elsewhere = format!("{begin}{arrive}{}X: {end}", wait("%r10"));
+    refused(2, &elsewhere, "another");
+    let own = arrive.replace("release.cluster.shared::cluster", "shared::cta");
+    let arrives = format!("{begin}{own}bra E;\nX: {}E: {end}", wait("%r1"));
+    refused(2, &arrives, "is one of another");
+    let right = format!("{begin}{arrive}bra E;\nX: {}E: {end}", wait("%r1"));
+    for said in verdicts(64, 2, &right) {
+        assert!(said.starts_with("PROVED"), "{said}");
+    }
+}
+
+#[test]
+fn arrivals_of_one_instruction_are_of_one_phase() {
+    let arrives = |count: u32| {
+        format!(
+            "@!%p0 mbarrier.init.shared::cta.b64 [%r1], 2;\nbar.sync 0;\n\
+             @!%p0 mbarrier.arrive.shared::cta.b64 _, [%r1], {count};\n\
+             W: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r1], 0;\n@!%p3 bra W;"
+        )
+    };
+    refused(1, &arrives(3), "3 arrivals where 2 are pending");
+    for said in verdicts(64, 1, &arrives(2)) {
+        assert!(said.starts_with("PROVED"), "{said}");
+    }
+    let nobody = "@!%p0 mbarrier.arrive.shared::cta.b64 _, [%r1];";
+    refused(1, nobody, "never initialised");
+}
+
+/// A loop of the first warp meets nobody. It runs for some launches of each, which no assumption may leave out unsaid.
+#[test]
+fn what_is_computed_may_be_negative() {
+    let computed = [
+        "xor.b32 %r7, %r4, %r5;\nshf.l.wrap.b32 %r6, %r7, %r7, 1;",
+        "mul.hi.s32 %r6, %r4, -1431655765;\nneg.s32 %r6, %r6;",
+        "xor.b32 %r6, %r4, -2;\nneg.s32 %r6, %r6;",
+        "ld.param.u8 %h1, [c];\ncvt.u32.u8 %r6, %h1;\nshr.u32 %r6, %r6, 7;",
+    ];
+    for how in computed {
+        let code = format!(
+            "{how}\nmov.u32 %r8, 0;\nL: setp.ge.s32 %p2, %r8, %r6;\n@%p2 bra END;\nbar.sync 1, 64;\n\
+             add.u32 %r8, %r8, 1;\nbra L;"
+        );
+        for said in verdicts(64, 1, &alone(&code)) {
+            assert!(!said.starts_with("PROVED"), "{how}\n{said}");
+        }
+    }
+}
+
+/// The hardware does not wait for CTAs that have ended.
+#[test]
+fn a_cta_may_leave_before_a_barrier_of_the_cluster() {
+    let meet = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
+    let code = format!(
+        "mov.u32 %r11, %cluster_ctarank;\nsetp.eq.u32 %p2, %r11, 0;\n{meet}@%p2 bra E;\n{meet}E:"
+    );
+    for said in verdicts(64, 2, &code) {
+        assert!(!said.starts_with("REFUTED"), "{said}");
+    }
+}
+
+/// A ring of two mbarriers whose address the loop carries from one round to the next, and which ends behind a barrier that
+/// others in a loop precede.
+#[test]
+fn an_address_that_a_loop_carries() {
+    let code = "@!%p0 mbarrier.init.shared::cta.b64 [%r1], 64;\n@!%p0 mbarrier.init.shared::cta.b64 [%r1+8], 64;\n\
+         bar.sync 0;\nmov.u32 %r8, 0;\nmov.u32 %r9, %r1;\nmov.u32 %r10, 0;\nmov.u32 %r12, 0;\n\
+         setp.lt.s32 %p4, %r4, 1;\n@%p4 bra E;\n\
+         L: mbarrier.arrive.shared::cta.b64 _, [%r9];\n\
+         W: mbarrier.try_wait.parity.shared::cta.b64 %p3, [%r9], %r10;\n@!%p3 bra W;\nbar.sync 0;\n\
+         add.u32 %r12, %r12, 1;\nsetp.gt.s32 %p5, %r12, 1;\nselp.b32 %r12, 0, %r12, %p5;\nselp.b32 %r13, 1, 0, %p5;\n\
+         xor.b32 %r10, %r10, %r13;\nshl.b32 %r14, %r12, 3;\nadd.u32 %r9, %r1, %r14;\n\
+         add.u32 %r8, %r8, 1;\nsetp.ne.u32 %p6, %r8, %r4;\n@%p6 bra L;\n\
+         E: bar.sync 0;\n@!%p0 mbarrier.inval.shared::cta.b64 [%r1];\n@!%p0 mbarrier.inval.shared::cta.b64 [%r1+8];";
+    let [_, graph] = verdicts(64, 1, code);
+    insta::assert_snapshot!(graph.split(": all").next().unwrap_or(&graph), @"PROVED for every n in 0..=1073741823 and schedule");
+}
