@@ -29,6 +29,10 @@ use crate::recover::term::TermId;
 /// The largest step of a loop's counter that is tried as one that does not wrap around.
 const MOST_STEP: i128 = 1 << 16;
 
+/// How far below and above 0 an input may lie.
+const MOST_BELOW: i128 = 1 << 8;
+const MOST_ABOVE: i128 = (1 << 32) - 1;
+
 impl Inputs {
     /// The number of clusters that are taken over.
     pub(super) fn granted(&mut self) -> u32 {
@@ -103,7 +107,10 @@ impl Lowerer<'_> {
         if number.is_some() {
             return number;
         }
-        if is_launch(term, &self.arena.terms) {
+        // A search begins with the least values, which are none of interest where they are far below 0; and it steps
+        // through all of them.
+        let (least, most) = spread(&self.arena.terms, term);
+        if is_launch(term, &self.arena.terms) && least >= -MOST_BELOW && most <= MOST_ABOVE {
             Some(self.input(term))
         } else {
             None

@@ -4,7 +4,7 @@
 //! form as a number is an input of its own. Its range has to hold all that the computation gives, or launches would be left
 //! out that nobody is told of: `-x` of a size `x` is not 0 or more.
 //!
-//! Products of numbers that are not negative are an exception: like sizes, they are taken to be at most `MOST`.
+//! Products of 32 bits of numbers that are not negative are an exception: like sizes, they are taken to be at most `MOST`.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ fn computed(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) ->
                 sum.0 = sum.0.checked_add(ends[0].min(ends[1]))?;
                 sum.1 = sum.1.checked_add(ends[0].max(ends[1]))?;
             }
-            let scaled = constant >= 0 && parts.len() == 1;
+            let scaled = width == SIZE_BITS && constant >= 0 && parts.len() == 1;
             let grows = sum.0 >= 0 && scaled && sum.1 > all(width).1;
             // A multiple of a size.
             Some(if grows { (0, MOST) } else { sum })
@@ -79,7 +79,8 @@ fn computed(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) ->
                 let ((a0, a1), (b0, b1)) = (within(terms, *a, known), within(terms, *b, known));
                 if a0 >= 0 && b0 >= 0 {
                     let high = a1.checked_mul(b1)?;
-                    return Some((0, if high > all(width).1 { MOST } else { high }));
+                    let grows = width == SIZE_BITS && high > all(width).1;
+                    return Some((0, if grows { MOST } else { high }));
                 }
                 let mut ends = Vec::new();
                 for (a, b) in [(a0, b0), (a0, b1), (a1, b0), (a1, b1)] {
@@ -103,9 +104,11 @@ fn computed(terms: &Terms, term: TermId, known: &mut BTreeMap<TermId, Range>) ->
                 Some((0, high >> by.unwrap_or(0).min(127)))
             }
             Binary::ShiftLeft => {
-                natural(*a)?;
-                terms.value(*b)?;
-                Some((0, MOST))
+                let high = natural(*a)?;
+                let by = u32::try_from(terms.value(*b)?).ok()?;
+                let high = high.checked_mul(1_i128.checked_shl(by.min(100))?)?;
+                let grows = width == SIZE_BITS && high > all(width).1;
+                Some((0, if grows { MOST } else { high }))
             }
             // What a division by 0 gives is unspecified.
             Binary::DivideUnsigned | Binary::DivideSigned => {
