@@ -13,8 +13,9 @@ pub fn contiguous(source: Vec<u8>) -> Vec<u8> {
         return source;
     };
     let mut gaps = Vec::new();
-    // Where the opcode of the statement at hand ends; behind other tokens nothing more belongs to it.
-    let mut opcode: Option<usize> = None;
+    // Where the opcode of the statement at hand will end, and where its last piece does; behind other tokens nothing
+    // more belongs to it.
+    let mut opcode: Option<(usize, usize)> = None;
     let mut begins = true;
     let mut guard = false;
     // `.loc` ends with its line.
@@ -41,16 +42,16 @@ pub fn contiguous(source: Vec<u8>) -> Vec<u8> {
                 begins = false;
                 opcode = word
                     .starts_with(|c: char| c.is_ascii_alphabetic())
-                    .then_some(span.end);
+                    .then_some((span.end, span.end));
             }
             Ok(Token::Word) => {
-                let gap = opcode.filter(|end| {
-                    let between = &text[*end..span.start];
+                let gap = opcode.filter(|(_, last)| {
+                    let between = &text[*last..span.start];
                     word.starts_with('.') && between.bytes().all(|byte| byte.is_ascii_whitespace())
                 });
-                if let Some(end) = gap {
+                if let Some((end, _)) = gap {
                     gaps.push((end, span.start, span.end));
-                    opcode = Some(end + span.len());
+                    opcode = Some((end + span.len(), span.end));
                 } else {
                     opcode = None;
                 }

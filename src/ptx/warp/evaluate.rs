@@ -165,7 +165,8 @@ impl Machine<'_, '_> {
         }
         let whole = self.function.parameters.get(index);
         let whole = whole.is_some_and(|p| p.bytes == u64::from(width) && offset == 0 && count == 1);
-        let small = whole && !parts.iter().any(|p| matches!(*p, "s8" | "s16"));
+        let signed = parts.iter().any(|p| matches!(*p, "s8" | "s16"));
+        let small = whole && !(signed && self.is_read_otherwise(index, parts));
         if !(matches!(width, 4 | 8) || matches!(width, 1 | 2) && small) {
             let why = "parts of parameters of less than 4 bytes are not followed";
             return vec![Value::lost(at, why); count];
@@ -176,7 +177,7 @@ impl Machine<'_, '_> {
                 if in_pieces(self.function, index, place..place + i64::from(width)) {
                     return Value::lost(at, "it is read in pieces that overlap");
                 }
-                Value::Integer(Integer::same(self.parameter(index, place, state)))
+                Value::Integer(Integer::same(self.parameter(index, place, signed, state)))
             })
             .collect()
     }

@@ -384,8 +384,8 @@ impl Machine<'_, '_> {
         Sum::unknown(unknown)
     }
 
-    /// A parameter of the kernel.
-    pub fn parameter(&mut self, index: usize, offset: i64, state: &mut State) -> Sum {
+    /// A parameter of the kernel; if it is less than a word, whether it is read as a signed number.
+    pub fn parameter(&mut self, index: usize, offset: i64, signed: bool, state: &mut State) -> Sum {
         let unknown = self.unknowns.of(Meaning::Parameter(index, offset));
         let bytes = match self.function.parameters.get(index) {
             Some(p) if p.kind == ".b8" && p.bytes == 8 && self.in_words(p.name) => 4,
@@ -393,12 +393,26 @@ impl Machine<'_, '_> {
             None => 4,
         };
         // A byte or a half word is no size: all of its values are those of launches.
-        let most = match bytes {
-            1 | 2 => (1 << (8 * bytes)) - 1,
-            _ => most_given(bytes),
+        let (least, most) = match bytes {
+            1 | 2 if signed => (-(1 << (8 * bytes - 1)), (1 << (8 * bytes - 1)) - 1),
+            1 | 2 => (0, (1 << (8 * bytes)) - 1),
+            _ => (0, most_given(bytes)),
         };
-        self.unknowns.bound(unknown, 0, most, state);
+        self.unknowns.bound(unknown, least, most, state);
         Sum::unknown(unknown)
+    }
+
+    /// Whether a parameter is also read by loads of another type.
+    pub fn is_read_otherwise(&self, index: usize, parts: &[&str]) -> bool {
+        let Some(name) = self.function.parameters.get(index).map(|p| p.name) else {
+            return true;
+        };
+        let mut loads = self
+            .function
+            .code
+            .iter()
+            .filter(|instruction| instruction.operands.iter().any(|o| mentions(o, name)));
+        loads.any(|load| load.opcode.rsplit('.').next() != parts.last().copied())
     }
 
     /// Whether a parameter is only ever read in words of 4 bytes.
