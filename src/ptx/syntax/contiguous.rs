@@ -78,7 +78,7 @@ mod tests {
     fn suffixes_follow_their_opcode() {
         assert_eq!(
             of("{ @!%p bar .sync\n .aligned 0; .reg .b32 %r;\n.loc 1 2 3\nL: ld.x .y .z %r, [a];"),
-            "{ @!%p bar.sync.aligned\n  0; .reg .b32 %r;\n.loc 1 2 3\nL: ld.x.y.z   %r, [a];"
+            "{ @!%p bar.sync.aligned \n  0; .reg .b32 %r;\n.loc 1 2 3\nL: ld.x.y.z   %r, [a];"
         );
     }
 
