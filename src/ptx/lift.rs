@@ -194,11 +194,12 @@ pub(super) fn written(
     in_time()?;
     count_phases(&mut followed, &families, options.data);
     splits(&mut families, &followed.programs, &followed.unknowns)?;
+    // Where data is asked for, it matters which accesses stand in front of an arrival.
     if !options.data {
         put_into_arrivals(&mut followed, &families);
     }
     followed.held = settle_columns(&followed)?;
-    followed.taken = taken(module, &followed)?;
+    followed.taken = taken(function, &followed)?;
     // Of a kernel that waits for memory it is asked whether its warps meet alike, statement by statement.
     if !followed.counters {
         put_together(&mut followed.programs, &mut followed.unknowns);

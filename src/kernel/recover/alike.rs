@@ -26,6 +26,25 @@ pub fn same(a: &[Line], b: &[Line]) -> bool {
     shape(a) == shape(b) && listed(a) == listed(&named_as(b, a))
 }
 
+/// Some of the lines, with the loops and branches around them.
+pub fn only(lines: &[Line], which: &dyn Fn(&Line) -> bool) -> Vec<Line> {
+    let mut kept = Vec::new();
+    for line in lines {
+        if !matches!(line, Line::For { .. } | Line::If { .. }) {
+            kept.extend(which(line).then(|| line.clone()));
+            continue;
+        }
+        let mut line = line.clone();
+        let mut found = false;
+        for block in line.blocks_mut() {
+            *block = only(block, which);
+            found |= !block.is_empty();
+        }
+        kept.extend(found.then_some(line));
+    }
+    kept
+}
+
 /// The numbers of lines, those of conditions behind the others.
 pub fn listed(lines: &[Line]) -> Vec<Number> {
     let mut all = Vec::new();

@@ -14,9 +14,11 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use crate::ir::Location;
+use crate::recover::rewrite::without;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::tree::Obstacle;
+use crate::recover::tree::refuse;
 
 /// The columns of the tensor memory of a multiprocessor.
 const ALL: i128 = 512;
@@ -77,7 +79,7 @@ impl Columns {
         let Some(location) = at.location else {
             return Ok(());
         };
-        strip(lines);
+        without(lines, &is_mark);
         self.unclear |= at.unclear || at.ends.len() > 1;
         let cta = self.ctas.entry(rank).or_default();
         for (columns, open) in at.ends.into_iter().flatten() {
@@ -147,7 +149,7 @@ impl Warp {
             match line {
                 Line::Action { action, location } => self.act(action, location)?,
                 Line::For { body, .. } => {
-                    let before = self.clone();
+                    let before = self.held.clone();
                     // The second round finds the permit gone if the first gave it back.
                     for _ in 0..2 {
                         let round = self.held.clone();
@@ -156,7 +158,7 @@ impl Warp {
                         self.unclear |= self.held != round;
                     }
                     self.over = false;
-                    self.held = before.held;
+                    self.held = before;
                 }
                 Line::If {
                     then, otherwise, ..
@@ -227,26 +229,10 @@ impl Warp {
     }
 }
 
-fn strip(lines: &mut Vec<Line>) {
-    lines.retain(|line| {
-        !matches!(
-            line,
-            Line::Action {
-                action: Action::Allocate { .. } | Action::Deallocate { .. } | Action::Relinquish,
-                ..
-            }
-        )
-    });
-    for line in lines {
-        for block in line.blocks_mut() {
-            strip(block);
-        }
-    }
-}
-
-fn refuse<T>(reason: &str, location: &Location) -> Result<T, Obstacle> {
-    Err(Obstacle {
-        reason: reason.to_owned(),
-        location: location.clone(),
-    })
+/// Whether this is a mark of what is done with tensor memory.
+fn is_mark(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::Allocate { .. } | Action::Deallocate { .. } | Action::Relinquish
+    )
 }

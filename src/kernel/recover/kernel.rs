@@ -5,8 +5,6 @@ use crate::ir::Location;
 use crate::recover::branches::straighten;
 use crate::recover::bytes;
 use crate::recover::columns::Columns;
-use crate::recover::family::each;
-use crate::recover::family::object_of;
 use crate::recover::graph::Graph;
 use crate::recover::lives;
 use crate::recover::lower::Inputs;
@@ -22,10 +20,10 @@ use crate::recover::rewrite::trim;
 use crate::recover::scope::declare;
 use crate::recover::shape::Shape;
 use crate::recover::simplify::simplify;
-use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
 use crate::recover::slice::Slice;
+use crate::recover::taken;
 use crate::recover::tree::Arena;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::in_time;
@@ -60,52 +58,6 @@ pub fn warps(shape: Shape) -> impl Iterator<Item = Place> {
         })
     };
     (0..shape.ctas()).flat_map(of_rank)
-}
-
-/// Refuses waits at mbarriers of other CTAs, which PTX has none of.
-fn stays(lines: &[Line], rank: u32) -> Result<(), Obstacle> {
-    let mut found = None;
-    each(lines, &mut |action, location| {
-        if matches!(action, Action::Wait { object, .. } if object.rank != rank) {
-            found.get_or_insert_with(|| location.clone());
-        }
-    });
-    match found {
-        None => Ok(()),
-        Some(location) => Err(Obstacle {
-            reason: "a warp waits at an mbarrier of another CTA: this is undefined".to_owned(),
-            location,
-        }),
-    }
-}
-
-/// What is taken for granted of CTAs that use the shared memory of others.
-const STAYS: &str = "a CTA of a cluster does not end while others still use its shared memory";
-
-/// Whether a warp of one CTA does something at an mbarrier of another.
-fn reaches(roles: &[Role]) -> bool {
-    roles.iter().any(|role| {
-        let mut found = false;
-        each(&role.lines, &mut |action, _| {
-            found |= object_of(action).is_some_and(|object| object.rank != role.rank);
-        });
-        found
-    })
-}
-
-/// What is taken for granted where a warp commits tensor work behind copies that it has issued.
-const COMMITTED: &str =
-    "tensor work that a warp commits ends after the copies that the warp has issued before";
-
-/// Whether a role both issues copies and commits tensor work.
-fn commits_copies(role: &Role) -> bool {
-    let (mut copies, mut commits) = (false, false);
-    each(&role.lines, &mut |action, _| match action {
-        Action::Copy { .. } => copies = true,
-        Action::Commit { .. } => commits = true,
-        _ => {}
-    });
-    copies && commits
 }
 
 /// Recovers the roles of a kernel.
@@ -162,7 +114,7 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
     for (rank, warp, statements) in &trees {
         in_time(over)?;
         let mut lines = lower(kernel, &mut arena, &mut inputs, shape, statements)?;
-        stays(&lines, *rank)?;
+        taken::waits_at_home(&lines, *rank)?;
         responses.settle(&mut lines)?;
         columns.settle(*rank, *warp, &mut lines)?;
         programs.push((*rank, *warp, lines));
@@ -191,13 +143,8 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
             }),
         }
     }
-    if reaches(&roles) {
-        inputs.assumptions.insert(STAYS.to_owned());
-    }
-    if roles.iter().any(commits_copies) {
-        inputs.assumptions.insert(COMMITTED.to_owned());
-    }
-    for assumption in columns.check()? {
+    let taken = taken::assumptions(&roles);
+    for assumption in columns.check()?.into_iter().chain(taken) {
         inputs.assumptions.insert(assumption.to_owned());
     }
     if let Some(assumption) = responses.check(ctas)? {

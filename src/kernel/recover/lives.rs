@@ -23,12 +23,14 @@ use std::collections::BTreeSet;
 use crate::ir::Location;
 use crate::ir::VariableId;
 use crate::recover::alike::every;
+use crate::recover::alike::only;
 use crate::recover::alike::same;
 use crate::recover::family::object_of;
 use crate::recover::family::places;
 use crate::recover::lower::Inputs;
 use crate::recover::number::Atomic;
 use crate::recover::number::Range;
+use crate::recover::rewrite::without;
 use crate::recover::shape::Shape;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
@@ -108,7 +110,7 @@ pub fn settle(roles: &mut Vec<Role>, inputs: &Inputs, shape: Shape) -> Result<()
     drop(lives);
     if !ended.is_empty() {
         for role in &mut *roles {
-            without_ends(&mut role.lines);
+            without(&mut role.lines, &ends);
         }
         merge(roles);
     }
@@ -135,22 +137,6 @@ fn merge(roles: &mut Vec<Role>) {
         }
     }
     *roles = merged;
-}
-
-fn without_ends(lines: &mut Vec<Line>) {
-    for line in &mut *lines {
-        for block in line.blocks_mut() {
-            without_ends(block);
-        }
-    }
-    lines.retain(|line| match line {
-        Line::Action { action, .. } => !ends(action),
-        Line::For { body, .. } => !body.is_empty(),
-        Line::If {
-            then, otherwise, ..
-        } => !(then.is_empty() && otherwise.is_empty()),
-        _ => true,
-    });
 }
 
 /// Refuses mbarriers that may be initialised more than once.
@@ -193,36 +179,38 @@ impl<'a> Life<'a> {
             if returns(line) {
                 break;
             }
-            let bare = bare(line, &|action| full(action, threads).is_some());
-            if let Some(bare) = bare {
-                if !is_launched(&bare) {
-                    break;
-                }
-                of_cta.push(Meeting {
-                    bare,
-                    before: number,
-                    behind: number,
-                });
+            let Some(bare) = bare(line, &|action| full(action, threads).is_some()) else {
+                continue;
+            };
+            if !is_launched(&bare) {
+                break;
             }
+            of_cta.push(Meeting {
+                bare,
+                before: number,
+                behind: number,
+            });
         }
         for (number, line) in role.lines.iter().enumerate() {
-            let of_all =
-                |action: &Action| matches!(action, Action::ClusterArrive | Action::ClusterWait);
-            match (bare(line, &of_all), line) {
-                (None, line) if !returns(line) => {}
-                (_, Line::Action { action, .. }) => match action {
-                    Action::ClusterArrive => arrived = Some(number),
-                    _ => {
-                        let Some(before) = arrived.take() else { break };
-                        of_cluster.push(Meeting {
-                            bare: line.clone(),
-                            before,
-                            behind: number,
-                        });
-                    }
-                },
+            match line {
+                Line::Action {
+                    action: Action::ClusterArrive,
+                    ..
+                } => arrived = Some(number),
+                Line::Action {
+                    action: Action::ClusterWait,
+                    ..
+                } => {
+                    let Some(before) = arrived.take() else { break };
+                    of_cluster.push(Meeting {
+                        bare: line.clone(),
+                        before,
+                        behind: number,
+                    });
+                }
                 // What is in there may be done any number of times.
-                _ => break,
+                line if returns(line) || bare(line, &of_cluster_barrier).is_some() => break,
+                _ => {}
             }
         }
         Self {
@@ -270,16 +258,15 @@ fn returns(line: &Line) -> bool {
 
 /// A line with nothing but some actions, and the loops and branches around them; none if it has none of them.
 fn bare(line: &Line, which: &dyn Fn(&Action) -> bool) -> Option<Line> {
-    if let Line::Action { action, .. } = line {
-        return which(action).then(|| line.clone());
-    }
-    let mut line = line.clone();
-    let mut found = false;
-    for block in line.blocks_mut() {
-        *block = block.iter().filter_map(|line| bare(line, which)).collect();
-        found |= !block.is_empty();
-    }
-    found.then_some(line)
+    let lines = only(
+        std::slice::from_ref(line),
+        &|line| matches!(line, Line::Action { action, .. } if which(action)),
+    );
+    lines.into_iter().next()
+}
+
+fn of_cluster_barrier(action: &Action) -> bool {
+    matches!(action, Action::ClusterArrive | Action::ClusterWait)
 }
 
 /// Whether the launch alone decides how often the barriers of a bare line are come to.

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use crate::ir::Location;
+use crate::recover::alike::only;
 use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
+use crate::recover::sketch::every_line_mut;
 
 /// Whether all warps of a CTA come to the barriers of all its threads alike, where a CTA has so many warps, and all warps of
 /// the cluster to its barrier.
@@ -24,41 +26,22 @@ pub fn meet_alike(roles: &[Role], warps: u32) -> bool {
     })
 }
 
-/// What is left of lines without all but some barriers.
+/// What is left of lines without all but some barriers and returns, wherever it stands.
 fn meetings(lines: &[Line], which: &dyn Fn(&Action) -> bool) -> Vec<Line> {
-    let location = Location::default;
-    lines
-        .iter()
-        .filter_map(|line| match line {
-            Line::Action { action, .. } => which(action).then(|| Line::Action {
-                action: action.clone(),
-                location: location(),
-            }),
-            Line::For { count, body, .. } => {
-                let body = meetings(body, which);
-                (!body.is_empty()).then(|| Line::For {
-                    index: 0,
-                    count: count.clone(),
-                    body,
-                    location: location(),
-                })
-            }
-            Line::If {
-                condition,
-                then,
-                otherwise,
-                ..
-            } => {
-                let (then, otherwise) = (meetings(then, which), meetings(otherwise, which));
-                (!then.is_empty() || !otherwise.is_empty()).then(|| Line::If {
-                    condition: condition.clone(),
-                    then,
-                    otherwise,
-                    location: location(),
-                })
-            }
-            Line::Let { .. } | Line::Assign { .. } => None,
-            Line::Return => Some(Line::Return),
-        })
-        .collect()
+    let mut left = only(lines, &|line| match line {
+        Line::Action { action, .. } => which(action),
+        line => matches!(line, Line::Return),
+    });
+    every_line_mut(&mut left, &mut |line| match line {
+        Line::Action { location, .. } | Line::If { location, .. } => {
+            *location = Location::default();
+        }
+        Line::For {
+            index, location, ..
+        } => {
+            (*index, *location) = (0, Location::default());
+        }
+        Line::Let { .. } | Line::Assign { .. } | Line::Return => {}
+    });
+    left
 }

@@ -31,6 +31,7 @@ mod shape;
 mod simplify;
 pub mod sketch;
 pub mod slice;
+mod taken;
 pub mod term;
 mod together;
 pub mod tree;

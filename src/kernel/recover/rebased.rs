@@ -24,24 +24,24 @@ type Bases = BTreeMap<u32, TermId>;
 /// Takes the bases of addresses out of what loops carry.
 pub fn rebase(arena: &mut Arena, trees: &mut [&mut Vec<Statement>]) {
     let mut bases = candidates(arena);
-    while !bases.is_empty() {
+    let with = loop {
+        let with = replacements(&mut arena.terms, &bases);
         let failed: Vec<u32> = bases
             .iter()
             .map(|(phi, base)| (*phi, *base))
-            .filter(|(phi, base)| !is_free(arena, &bases, *phi, *base))
+            .filter(|(phi, base)| !is_free(arena, &with, *phi, *base))
             .map(|(phi, _)| phi)
             .collect();
         if failed.is_empty() {
-            break;
+            break with;
         }
         for phi in failed {
             bases.remove(&phi);
         }
-    }
+    };
     if bases.is_empty() {
         return;
     }
-    let with = replacements(&mut arena.terms, &bases);
     everywhere(arena, trees, &mut |terms, term| {
         terms.substitute(term, &|atom| with.get(&atom).copied())
     });
@@ -92,8 +92,7 @@ fn replacements(terms: &mut Terms, bases: &Bases) -> BTreeMap<Atom, TermId> {
 }
 
 /// Whether the base is gone from what a phi begins and goes on with.
-fn is_free(arena: &mut Arena, bases: &Bases, phi: u32, base: TermId) -> bool {
-    let with = replacements(&mut arena.terms, bases);
+fn is_free(arena: &mut Arena, with: &BTreeMap<Atom, TermId>, phi: u32, base: TermId) -> bool {
     let found = &arena.phis[phi as usize];
     let (first, next) = (found.first, found.next);
     [first, next].into_iter().all(|term| {

@@ -15,6 +15,7 @@
 use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::recover::Shape;
+use crate::recover::alike::only;
 use crate::recover::alike::same;
 use crate::recover::family::each;
 use crate::recover::sketch::Action;
@@ -139,7 +140,7 @@ pub fn settle(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> Result<Regis
 
 /// Refuses warps of a warpgroup that do not ask for the same registers in the same order.
 fn by_warpgroup(roles: &[Role], shape: Shape) -> Result<(), Obstacle> {
-    let asking: Vec<Vec<Line>> = roles.iter().map(|role| asks(&role.lines)).collect();
+    let asking: Vec<Vec<Line>> = roles.iter().map(|role| only(&role.lines, &asks)).collect();
     for (role, asks) in roles.iter().zip(&asking) {
         let mut location = None;
         each(asks, &mut |_, at| {
@@ -168,30 +169,14 @@ fn by_warpgroup(roles: &[Role], shape: Shape) -> Result<(), Obstacle> {
     Ok(())
 }
 
-/// Only what asks for registers, with the loops and branches around it.
-fn asks(lines: &[Line]) -> Vec<Line> {
-    let mut kept = Vec::new();
-    for line in lines {
-        match line {
-            Line::Action {
-                action: Action::SetMaxRegisters { .. },
-                ..
-            } => kept.push(line.clone()),
-            Line::For { .. } | Line::If { .. } => {
-                let mut line = line.clone();
-                let mut found = false;
-                for block in line.blocks_mut() {
-                    *block = asks(block);
-                    found |= !block.is_empty();
-                }
-                if found {
-                    kept.push(line);
-                }
-            }
-            _ => {}
+fn asks(line: &Line) -> bool {
+    matches!(
+        line,
+        Line::Action {
+            action: Action::SetMaxRegisters { .. },
+            ..
         }
-    }
-    kept
+    )
 }
 
 /// How many more registers a thread has behind a `setmaxnreg`.

@@ -21,6 +21,7 @@ use crate::recover::sketch::Action;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::tree::Obstacle;
+use crate::recover::tree::refuse;
 
 /// What is taken for granted.
 const ASSUMPTION: &str = "a response of cluster launch control stays in shared memory until every warp that waits for it has read it";
@@ -188,11 +189,4 @@ fn is_round(ring: &Ring, parity: &Number, index: u32) -> bool {
         .divided(ring.stages)
         .and_then(|round| round.remainder(2));
     expected.as_ref() == Some(parity)
-}
-
-fn refuse<T>(reason: &str, location: &Location) -> Result<T, Obstacle> {
-    Err(Obstacle {
-        reason: reason.to_owned(),
-        location: location.clone(),
-    })
 }

@@ -27,6 +27,21 @@ pub fn trim(lines: &mut Vec<Line>) {
     }
 }
 
+/// Takes actions out, and loops and branches in which nothing is left.
+pub fn without(lines: &mut Vec<Line>, which: &dyn Fn(&Action) -> bool) {
+    for block in lines.iter_mut().flat_map(Line::blocks_mut) {
+        without(block, which);
+    }
+    lines.retain(|line| match line {
+        Line::Action { action, .. } => !which(action),
+        Line::For { body, .. } => !body.is_empty(),
+        Line::If {
+            then, otherwise, ..
+        } => !(then.is_empty() && otherwise.is_empty()),
+        _ => true,
+    });
+}
+
 /// Numbers loops and variables in the order in which they come, so that equal roles are equal.
 pub fn renumber(lines: &mut [Line]) {
     let mut indices = BTreeMap::new();

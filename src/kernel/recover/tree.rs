@@ -12,6 +12,13 @@ pub struct Obstacle {
     pub location: Location,
 }
 
+pub fn refuse<T>(reason: impl Into<String>, location: &Location) -> Result<T, Obstacle> {
+    Err(Obstacle {
+        reason: reason.into(),
+        location: location.clone(),
+    })
+}
+
 /// Refuses to go on when the time is over.
 pub fn in_time(over: fn() -> bool) -> Result<(), Obstacle> {
     if over() {

@@ -10,7 +10,7 @@ use super::family::barrier;
 use super::family::place;
 use super::program::Followed;
 use super::program::each;
-use crate::ptx::syntax::ast::Module;
+use crate::ptx::syntax::ast::Function;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;
 use crate::ptx::warp::term::Sum;
@@ -22,9 +22,16 @@ const COMMITTED: &str =
 
 /// What is taken for granted of a kernel, in words.
 pub(in crate::ptx) fn taken(
-    module: &Module<'_>,
+    function: &Function<'_>,
     followed: &Followed,
 ) -> Result<BTreeSet<&'static str>, Obstacle> {
+    let opcode = |at: usize| {
+        function
+            .code
+            .iter()
+            .find(|i| i.at == at)
+            .map_or("", |i| i.opcode)
+    };
     let mut taken = BTreeSet::new();
     let mut misused: Option<Obstacle> = None;
     for program in &followed.programs {
@@ -38,7 +45,7 @@ pub(in crate::ptx) fn taken(
                         taken.insert(SIZED);
                     }
                 }
-                Action::Commit(..) => commits = opcode(module, s.at).starts_with("tcgen05"),
+                Action::Commit(..) => commits |= opcode(s.at).starts_with("tcgen05"),
                 _ => {}
             }
             let Some(address) = barrier(&s.action) else {
@@ -52,7 +59,7 @@ pub(in crate::ptx) fn taken(
             }
             taken.insert(STAYS);
             let waits = matches!(s.action, Action::Wait(..) | Action::WaitOwn(_));
-            let opcode = opcode(module, s.at);
+            let opcode = opcode(s.at);
             let own = opcode.starts_with("mbarrier.arrive")
                 && opcode.contains(".shared")
                 && !opcode.contains(".shared::cluster");
@@ -69,16 +76,4 @@ pub(in crate::ptx) fn taken(
         Some(obstacle) => Err(obstacle),
         None => Ok(taken),
     }
-}
-
-/// The opcode of the instruction at a place, behind its predicate.
-fn opcode<'a>(module: &Module<'a>, at: usize) -> &'a str {
-    let text = module.source.get(at..).unwrap_or_default().trim_start();
-    let text = match text.strip_prefix('@') {
-        Some(guarded) => guarded
-            .split_once(char::is_whitespace)
-            .map_or("", |(_, rest)| rest),
-        None => text,
-    };
-    text.split_whitespace().next().unwrap_or_default()
 }

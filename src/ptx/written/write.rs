@@ -16,6 +16,7 @@ use crate::ptx::lines::marked;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Location;
 use crate::ptx::syntax::ast::Module;
+use crate::ptx::syntax::ast::Operand;
 use crate::ptx::warp::machine::Launch;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Cell;
@@ -239,7 +240,7 @@ impl Writer<'_, '_> {
                 let verb = &format!("{verb}{}", suffix(statement.memory, &family));
                 if times == 1 {
                     format!("{verb} {element}")
-                } else if verb.starts_with("arrive") && gives_count(self.module.source, at) {
+                } else if verb.starts_with("arrive") && gives_count(self.function, at) {
                     // Together, as they are arrivals of one instruction: they do not go beyond the phase.
                     format!("{verb} {element} {times}")
                 } else {
@@ -517,10 +518,14 @@ fn suffix(memory: &'static str, family: &Family) -> &'static str {
     }
 }
 
-/// Whether the arrival at this place of the text says how many arrivals it is.
-fn gives_count(source: &str, at: usize) -> bool {
-    let text = source.get(at..).and_then(|rest| rest.split(';').next());
-    let behind = text.and_then(|text| text.rsplit_once(']'));
-    let count = behind.and_then(|(_, operands)| operands.trim().strip_prefix(','));
-    count.is_some_and(|count| count.trim() != "1")
+/// Whether the arrival at this place says how many arrivals it is.
+fn gives_count(function: &Function<'_>, at: usize) -> bool {
+    let instruction = function.code.iter().find(|i| i.at == at);
+    let operands = instruction.map_or(&[][..], |i| &i.operands);
+    let mut behind = operands
+        .iter()
+        .skip_while(|operand| !matches!(operand, Operand::Address { .. }));
+    behind
+        .nth(1)
+        .is_some_and(|count| *count != Operand::Integer(1))
 }

@@ -326,7 +326,6 @@ impl Lowerer<'_> {
 
     /// Registers the loops over what the launch fixes, so that guards in front of them are known, too.
     pub(super) fn register_trips(&mut self, relation: TermId) {
-        self.register_bounds(relation);
         let Some((phi, ahead, key)) = self.trip_key(relation) else {
             return;
         };
@@ -359,23 +358,6 @@ impl Lowerer<'_> {
         self.inputs
             .assumptions
             .insert("a loop in steps of the grid does not wrap around".to_owned());
-    }
-
-    /// Notes what the launch computes and loops run up to.
-    fn register_bounds(&mut self, relation: TermId) {
-        let inner = match *self.arena.terms.node(relation) {
-            Node::Not(inner) => inner,
-            _ => relation,
-        };
-        let Node::Relation(_, a, b) = *self.arena.terms.node(inner) else {
-            return;
-        };
-        for (bound, other) in [(a, b), (b, a)] {
-            let fixed = |term: TermId| is_launch(term, &self.arena.terms);
-            if fixed(bound) && !fixed(other) {
-                self.inputs.bounds.insert(bound);
-            }
-        }
     }
 
     /// An `if` that only spares a wait for a phase that a test has seen complete: what is done in both cases, with the wait.

@@ -8,6 +8,7 @@ use super::refuse;
 use crate::ir::Location;
 use crate::meaning::Binary;
 use crate::meaning::Domain;
+use crate::recover::launch::is_launch;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::sketch::Line;
@@ -181,9 +182,27 @@ impl Lowerer<'_> {
                         self.register_condition(not);
                     }
                 }
-                _ => self.register_trips(goes_on),
+                _ => self.register_relation(goes_on),
             },
-            _ => self.register_trips(goes_on),
+            _ => self.register_relation(goes_on),
+        }
+    }
+
+    /// Notes what the launch computes and a loop runs up to, and how often it runs.
+    fn register_relation(&mut self, relation: TermId) {
+        self.register_trips(relation);
+        let inner = match *self.arena.terms.node(relation) {
+            Node::Not(inner) => inner,
+            _ => relation,
+        };
+        let Node::Relation(_, a, b) = *self.arena.terms.node(inner) else {
+            return;
+        };
+        for (bound, other) in [(a, b), (b, a)] {
+            let fixed = |term: TermId| is_launch(term, &self.arena.terms);
+            if fixed(bound) && !fixed(other) {
+                self.inputs.bounds.insert(bound);
+            }
         }
     }
 

@@ -35,6 +35,7 @@ use crate::recover::term::TermId;
 use crate::recover::tree::Arena;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::Statement;
+use crate::recover::tree::refuse;
 use meanings::Meanings;
 
 /// The most that an input is taken to be: what is computed from sizes below it does not wrap around.
@@ -125,13 +126,6 @@ enum Carrier {
 }
 
 type Result<T> = std::result::Result<T, Obstacle>;
-
-fn refuse<T>(reason: impl Into<String>, location: &Location) -> Result<T> {
-    Err(Obstacle {
-        reason: reason.into(),
-        location: location.clone(),
-    })
-}
 
 /// Lowers the tree of one warp.
 pub fn lower(

@@ -12,7 +12,7 @@ use super::Lowerer;
 use super::MOST;
 use super::Origin;
 use super::meanings::Meaning;
-use super::spread::spread;
+use super::spread::stepped_through;
 use crate::ir::Special;
 use crate::meaning::Binary;
 use crate::meaning::Relation;
@@ -28,10 +28,6 @@ use crate::recover::term::TermId;
 
 /// The largest step of a loop's counter that is tried as one that does not wrap around.
 const MOST_STEP: i128 = 1 << 16;
-
-/// How far below and above 0 an input may lie.
-const MOST_BELOW: i128 = 1 << 8;
-const MOST_ABOVE: i128 = (1 << 32) - 1;
 
 impl Inputs {
     /// The number of clusters that are taken over.
@@ -107,11 +103,8 @@ impl Lowerer<'_> {
         if number.is_some() {
             return number;
         }
-        // A search begins with the least values, which are none of interest where they are far below 0; and it steps
-        // through all of them.
-        let (least, most) = spread(&self.arena.terms, term);
-        if is_launch(term, &self.arena.terms) && least >= -MOST_BELOW && most <= MOST_ABOVE {
-            Some(self.input(term))
+        if is_launch(term, &self.arena.terms) {
+            self.input(term)
         } else {
             None
         }
@@ -357,14 +350,14 @@ impl Lowerer<'_> {
         None
     }
 
-    /// What the launch fixes, as an input.
-    pub(super) fn input(&mut self, term: TermId) -> Number {
+    /// What the launch fixes, as an input, unless a search could not step through its values.
+    pub(super) fn input(&mut self, term: TermId) -> Option<Number> {
         let number = match self.inputs.of_term.get(&term) {
             Some(number) => *number,
             None => {
+                let range = stepped_through(&self.arena.terms, term)?;
                 let (name, meaning) = self.called(term);
                 let words: BTreeSet<Atom> = self.arena.terms.atoms(term).iter().copied().collect();
-                let range = spread(&self.arena.terms, term);
                 let number = self
                     .inputs
                     .add(name, meaning, words, range, Origin::Term(term));
@@ -372,7 +365,7 @@ impl Lowerer<'_> {
                 number
             }
         };
-        Number::of(Atomic::Input(number))
+        Some(Number::of(Atomic::Input(number)))
     }
 
     /// What an input is called, and what it is.

@@ -20,8 +20,19 @@ use crate::recover::term::Terms;
 /// The least width in bits of a word that may be a size.
 const SIZE_BITS: u16 = 32;
 
+/// How far below and above 0 an input may lie.
+const MOST_BELOW: i128 = 1 << 8;
+const MOST_ABOVE: i128 = (1 << 32) - 1;
+
+/// The range of a term that may be an input. A search begins with the least values, which are none of interest where they
+/// are far below 0; and it steps through all of them.
+pub fn stepped_through(terms: &Terms, term: TermId) -> Option<Range> {
+    let (least, most) = spread(terms, term);
+    (least >= -MOST_BELOW && most <= MOST_ABOVE).then_some((least, most))
+}
+
 /// The least and the greatest value of a term that the launch fixes, as a signed number.
-pub fn spread(terms: &Terms, term: TermId) -> Range {
+fn spread(terms: &Terms, term: TermId) -> Range {
     within(terms, term, &mut BTreeMap::new())
 }
 

@@ -52,6 +52,7 @@ use crate::recover::tree::Phi;
 use crate::recover::tree::Statement;
 use crate::recover::tree::Test;
 use crate::recover::tree::in_time;
+use crate::recover::tree::refuse;
 
 /// Why lanes that several others need may be missing.
 const MISSING: &str = "lanes take this branch differently, depending on the launch, and below it something is done by several \
@@ -197,13 +198,6 @@ pub fn walk(
         walker.region(BlockId(0), None, path, &mut statements, 0)?;
     }
     Ok(statements)
-}
-
-fn refuse<T>(reason: impl Into<String>, location: &Location) -> Result<T> {
-    Err(Obstacle {
-        reason: reason.into(),
-        location: location.clone(),
-    })
 }
 
 impl Walker<'_> {
