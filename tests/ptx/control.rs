@@ -301,16 +301,16 @@ fn a_flag_of_the_launch() {
         );
         folder.run(&["check", "-q", "kernel.ptx"])
     };
-    insta::assert_snapshot!(flag("@%p1 bra END;\nbar.sync 1, 64;\nEND:"), @"
+    insta::assert_snapshot!(flag("@%p1 bra END;\nbar.sync 1, 64;\nEND:"), @r"
     exit 0
     --- stdout
-    kernel.ptx: deadlock: PROVED for every p_f in 0..=127 and schedule: all obligations of [rule] hold
+    kernel.ptx: deadlock: PROVED for every p_f in -128..=127 and schedule: all obligations of [rule] hold
     --- stderr
     ");
-    insta::assert_snapshot!(flag("or.pred %p3, %p1, %p2;\n@%p3 bra END;\nbar.sync 1, 64;\nEND:"), @"
+    insta::assert_snapshot!(flag("or.pred %p3, %p1, %p2;\n@%p3 bra END;\nbar.sync 1, 64;\nEND:"), @r"
     exit 1
     --- stdout
-    kernel.ptx: deadlock: REFUTED at p_f = 1: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 16): warp1 has no statement for this barrier
+    kernel.ptx: deadlock: REFUTED at p_f = -128: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 16): warp1 has no statement for this barrier
     --- stderr
     ");
 }

@@ -20,11 +20,9 @@ use crate::ptx::syntax::variables::mentions;
 /// two does not wrap around.
 pub(in crate::ptx) const MOST_PARAMETER: i128 = (1 << 30) - 1;
 
-/// The most that is taken to be given for a parameter of so many bytes, with or without a sign.
+/// The most that is taken to be given for a parameter of so many bytes, a word or more.
 pub(in crate::ptx) fn most_given(bytes: u64) -> i128 {
     match bytes {
-        1 => i128::from(i8::MAX),
-        2 => i128::from(i16::MAX),
         // A pointer is about as large as addresses get.
         8 => 1 << 62,
         _ => MOST_PARAMETER,

@@ -213,9 +213,12 @@ impl Writer<'_, '_> {
             match self.followed.unknowns.meaning(*unknown) {
                 Some(Meaning::Parameter(index, _)) => {
                     let bytes = self.function.parameters.get(*index).map_or(4, |p| p.bytes);
-                    let most = most_given(bytes);
+                    let (least, most) = match bytes {
+                        1 | 2 => self.followed.unknowns.1.range(&Sum::unknown(*unknown)),
+                        _ => (0, most_given(bytes)),
+                    };
                     let name = self.unknown(*unknown, 0)?;
-                    let _ = writeln!(head, "param {name} in 0..={most}");
+                    let _ = writeln!(head, "param {name} in {least}..={most}");
                 }
                 Some(Meaning::Divided(parameter, added, by)) => {
                     let (least, most) = self.followed.unknowns.1.range(&Sum::unknown(*unknown));

@@ -80,7 +80,7 @@ fn part_names(name: &str, texts: &[&Text]) -> Vec<String> {
 
 /// Whether a PTX text has an entry.
 pub fn has(bytes: &[u8], entry: &str) -> bool {
-    ptx::parse(bytes, &|_| {}).is_ok_and(|module| {
+    ptx::parse(&ptx::contiguous(bytes.to_vec()), &|_| {}).is_ok_and(|module| {
         let mut entries = module.functions.iter().filter(|f| f.entry);
         entries.any(|f| f.name == entry || ptx::means(f.name, entry))
     })
