@@ -71,7 +71,7 @@ fn tensor_memory_is_given_back_as_it_was_allocated() {
     refused(
         1,
         &alone(&[RELINQUISH, ALLOCATE, &free(64)].concat()),
-        "after the permit for it was given back",
+        "after the CTA gave up its permit to allocate it",
     );
     refused(1, &alone(ALLOCATE), "given back");
     refused(1, &alone(&[ALLOCATE, &free(32)].concat()), "given back");
@@ -102,7 +102,7 @@ fn mbarriers_of_other_ctas_are_not_waited_for() {
     refused(2, &elsewhere, "another");
     let own = arrive.replace("release.cluster.shared::cluster", "shared::cta");
     let arrives = format!("{begin}{own}bra E;\nX: {}E: {end}", wait("%r1"));
-    refused(2, &arrives, "is one of another");
+    refused(2, &arrives, "is in another CTA");
     let right = format!("{begin}{arrive}bra E;\nX: {}E: {end}", wait("%r1"));
     for said in verdicts(64, 2, &right) {
         assert!(said.starts_with("PROVED"), "{said}");

@@ -102,14 +102,14 @@ impl Columns {
             let others = |warp: &u32| cta.relinquishing.iter().any(|other| other != warp);
             if cta.allocating.iter().any(others) {
                 return refuse(
-                    "one warp allocates tensor memory and another gives the permit for it back: which is first is not \
-                     followed, and an allocation after that is undefined",
+                    "one warp allocates tensor memory and another gives up the CTA's permit to allocate it: which comes \
+                     first is not followed, and an allocation without the permit is undefined",
                     &cta.location,
                 );
             }
             if cta.most > ALL {
                 return refuse(
-                    "a CTA may hold more than the 512 columns of tensor memory that there are: an allocation may wait forever",
+                    "a CTA may ask for more than 512 columns of tensor memory at a time, which is all there are: an allocation may wait forever",
                     &cta.location,
                 );
             }
@@ -118,7 +118,7 @@ impl Columns {
             }
             if cta.held.values().any(|open| *open > 0) {
                 return refuse(
-                    "tensor memory is allocated and not all given back before the kernel ends: this is undefined",
+                    "not all tensor memory that is allocated is given back before the kernel ends: this is undefined",
                     &cta.location,
                 );
             }
@@ -185,7 +185,7 @@ impl Warp {
             Action::Allocate { columns } => {
                 if self.relinquished {
                     return refuse(
-                        "tensor memory is allocated after the permit for it was given back: this is undefined",
+                        "tensor memory is allocated after the CTA gave up its permit to allocate it: this is undefined",
                         location,
                     );
                 }

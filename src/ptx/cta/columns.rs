@@ -51,7 +51,7 @@ pub(in crate::ptx) fn settle_columns(followed: &Followed) -> Result<bool, Obstac
         };
         let back: Vec<_> = given.iter().map(|use_| use_.size).collect();
         if back.iter().any(|size| *size != allocation.size) || back.is_empty() {
-            let reason = "the tensor memory that is allocated here is not given back as it was allocated: this is undefined";
+            let reason = "the tensor memory that is allocated here is not given back, or not in the same number of columns: this is undefined";
             return Err(Obstacle::new(allocation.at, reason).misused());
         }
         left |= !allocation.once || given.iter().any(|use_| !use_.once);

@@ -64,7 +64,7 @@ pub(in crate::ptx) fn taken(
                 && opcode.contains(".shared")
                 && !opcode.contains(".shared::cluster");
             if waits || own {
-                let reason = "this means an mbarrier of its own CTA, and the address is one of another: this is undefined";
+                let reason = "this instruction takes an mbarrier of its own CTA only, but the address is in another CTA: this is undefined";
                 misused.get_or_insert_with(|| Obstacle::new(s.at, reason).misused());
             }
         });

@@ -207,7 +207,7 @@ impl Walker<'_, '_, '_> {
                 if state.relinquished {
                     return self.misused(
                         instruction,
-                        "tensor memory is allocated after the permit for it was given back: this is undefined",
+                        "tensor memory is allocated after the CTA gave up its permit to allocate it: this is undefined",
                     );
                 }
                 let columns = self.requested(instruction, state)?;

@@ -277,7 +277,8 @@ impl Walker<'_, '_, '_> {
         }
         let rounds = [&round.decided, &round.ended];
         if !state.relinquished && rounds.into_iter().any(|s| s.relinquished) {
-            let why = "the permit to allocate tensor memory is given back in a loop";
+            let why =
+                "the permit to allocate tensor memory is given up in a loop, which is not followed";
             return Err(self.trouble(one, why));
         }
         // Lanes that did not wait in one iteration may be ahead in the next, and those that used

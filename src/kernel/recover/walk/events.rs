@@ -380,7 +380,7 @@ impl Walker<'_> {
         });
         if elsewhere {
             return refuse(
-                "this means an mbarrier of its own CTA, and the address is one of another: this is undefined",
+                "this instruction takes an mbarrier of its own CTA only, but the address is in another CTA: this is undefined",
                 location,
             );
         }
