@@ -39,6 +39,7 @@ use crate::ptx::cta::settled::settle_waits;
 use crate::ptx::cta::taken::taken;
 use crate::ptx::cta::tokens::count_phases;
 use crate::ptx::operations::tensor::PLACES;
+use crate::ptx::order::Order;
 use crate::ptx::syntax::ast::Function;
 use crate::ptx::syntax::ast::Module;
 use crate::ptx::syntax::ast::Operand;
@@ -71,29 +72,6 @@ pub struct Options {
     pub data: bool,
     /// Whether this is one of several numbers of threads whose texts are compared.
     pub(super) symbolic: bool,
-}
-
-/// In which order the CTAs of a launch start.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Order {
-    /// Whichever the machine picks.
-    #[default]
-    Any,
-    /// By ascending index.
-    Ascending,
-    /// By descending index.
-    Descending,
-}
-
-impl Order {
-    /// As the language says it.
-    pub(super) fn word(self) -> &'static str {
-        match self {
-            Order::Any => "any",
-            Order::Ascending => "ascending",
-            Order::Descending => "descending",
-        }
-    }
 }
 
 /// Why there is no protocol.

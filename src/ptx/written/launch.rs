@@ -22,7 +22,7 @@ use crate::ptx::cta::program::each;
 use crate::ptx::cta::program::numbered;
 use crate::ptx::cta::program::of_all;
 use crate::ptx::cta::program::skeleton;
-use crate::ptx::lift::Order;
+use crate::ptx::order::Order;
 use crate::ptx::warp::machine::Meaning;
 use crate::ptx::warp::statement::Action;
 use crate::ptx::warp::statement::Obstacle;

@@ -12,6 +12,7 @@
 mod events;
 mod lanes;
 mod once;
+mod operands;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
