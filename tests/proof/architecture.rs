@@ -89,7 +89,8 @@ fn rows(heading: &str) -> Vec<Vec<&'static str>> {
     let rows: Vec<Vec<&str>> = section
         .lines()
         .filter(|line| {
-            line.starts_with("| `") || line.starts_with("| 5") || line.starts_with("| 8")
+            let cell = line.strip_prefix("| ").unwrap_or_default();
+            cell.starts_with(|first: char| first == '`' || first.is_ascii_digit())
         })
         .map(cells)
         .collect();
