@@ -4,6 +4,7 @@ use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::recover::branches::straighten;
 use crate::recover::bytes;
+use crate::recover::closed::close;
 use crate::recover::columns::Columns;
 use crate::recover::graph::Graph;
 use crate::recover::lives;
@@ -163,6 +164,7 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
         // Each may make room for the other.
         for _ in 0..MOST_TURNS {
             let before = role.lines.clone();
+            close(&mut role.lines);
             roll(&mut role.lines);
             straighten(&mut role.lines, &ranges);
             if role.lines == before {

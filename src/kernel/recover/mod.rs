@@ -4,6 +4,7 @@
 mod alike;
 mod branches;
 mod bytes;
+mod closed;
 mod columns;
 mod copies;
 mod family;
@@ -15,6 +16,7 @@ mod launch;
 mod lives;
 pub mod lower;
 mod meet;
+mod multiples;
 pub mod number;
 mod operands;
 mod parity;

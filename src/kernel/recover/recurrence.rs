@@ -140,7 +140,7 @@ pub struct Variable {
     pub root: Option<u32>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Recurrences {
     pub variables: Vec<Variable>,
     /// The variable of each phi.

@@ -14,6 +14,7 @@ use crate::meaning::Domain;
 use crate::meaning::Relation;
 use crate::meaning::Word;
 use crate::recover::launch::is_launch;
+use crate::recover::multiples::multiples;
 use crate::recover::rebased::rebase;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
@@ -23,9 +24,13 @@ use crate::recover::tree::Arena;
 use crate::recover::tree::Phi;
 use crate::recover::tree::Statement;
 
+/// What a sum adds up, without its constant, and its width.
+type Parts = (u16, Vec<(TermId, u128)>);
+
 /// Simplifies what the trees carry.
 pub fn simplify(arena: &mut Arena, trees: &mut [&mut Vec<Statement>]) {
     rebase(arena, trees);
+    multiples(arena, trees);
     saturated(arena, trees);
     for _ in 0..8 {
         let with = alike(arena);
@@ -44,10 +49,11 @@ pub fn simplify(arena: &mut Arena, trees: &mut [&mut Vec<Statement>]) {
     }
 }
 
-/// Phis that begin alike and go on alike.
+/// Phis that begin and go on alike, or with a constant between them: if `x = y + d` before the first iteration and what `x`
+/// goes on with, where `x` is `y + d`, is `d` more than what `y` goes on with, `x = y + d` in each.
 fn alike(arena: &mut Arena) -> BTreeMap<Atom, TermId> {
     let mut with = BTreeMap::new();
-    let mut seen: BTreeMap<(u32, TermId), Vec<u32>> = BTreeMap::new();
+    let mut seen: BTreeMap<(u32, Parts), Vec<u32>> = BTreeMap::new();
     for number in 0..arena.phis.len() {
         let Phi {
             in_loop,
@@ -60,18 +66,34 @@ fn alike(arena: &mut Arena) -> BTreeMap<Atom, TermId> {
         if next == own {
             continue;
         }
-        let others = seen.entry((in_loop, first)).or_default();
-        let found = others.iter().copied().find(|other| {
-            let atom = arena.terms.atom(Atom::Phi(*other), width);
+        let (_, parts) = arena.terms.linear(first);
+        let step = arena.terms.difference(next, own);
+        // Those that count are said by the one that adds 1, if there is one.
+        let counts = arena.terms.value(step).is_some();
+        let others = seen.entry((in_loop, (width, parts))).or_default();
+        let mut found = None;
+        for other in others.iter().copied() {
+            let phi = arena.phis[other as usize].clone();
+            let between = arena.terms.difference(first, phi.first);
+            let Some(by) = arena.terms.value(between) else {
+                continue;
+            };
+            if by != 0 && (counts || width == 1) {
+                continue;
+            }
+            let atom = arena.terms.atom(Atom::Phi(other), width);
+            let shifted = arena.terms.sum(by, &[(atom, 1)], width);
             let renamed = arena
                 .terms
-                .substitute(next, &|at| (at == Atom::Phi(number)).then_some(atom));
-            renamed == arena.phis[*other as usize].next
-        });
+                .substitute(next, &|at| (at == Atom::Phi(number)).then_some(shifted));
+            if arena.terms.sum(by, &[(phi.next, 1)], width) == renamed {
+                found = Some(shifted);
+                break;
+            }
+        }
         match found {
-            Some(other) => {
-                let atom = arena.terms.atom(Atom::Phi(other), width);
-                with.insert(Atom::Phi(number), atom);
+            Some(shifted) => {
+                with.insert(Atom::Phi(number), shifted);
                 // It is no longer carried.
                 arena.phis[number as usize].next = own;
             }

@@ -79,7 +79,15 @@ pub struct Terms {
     /// Sorted atoms of each term.
     atoms: Vec<Rc<[Atom]>>,
     phi_widths: FxHashMap<u32, u16>,
+    /// Of each variable of the kernel, what its address is a multiple of.
+    alignments: Vec<u32>,
+    /// Of each phi, how many of the lowest bits are 0.
+    phi_zeros: Vec<u32>,
 }
+
+/// What code ands with an address in the window of a cluster's shared memory to get the same place in the CTA of even rank
+/// in a pair: the rank begins at bit 24. Source: `Sm100MmaPeerBitMask` of CUTLASS.
+const PEER: u128 = 0xfeff_ffff;
 
 impl Terms {
     pub fn node(&self, term: TermId) -> &Node {
@@ -116,6 +124,56 @@ impl Terms {
             self.phi_widths.insert(phi, width);
         }
         self.intern(Node::Atom(atom), width)
+    }
+
+    /// Says what the addresses of a kernel's variables are multiples of.
+    pub fn align(&mut self, alignments: Vec<u32>) {
+        self.alignments = alignments;
+    }
+
+    /// Says how many of the lowest bits are 0 in each phi.
+    pub fn phis_are_multiples(&mut self, zeros: Vec<u32>) {
+        self.phi_zeros = zeros;
+    }
+
+    /// A term that mentions some atoms, made anew with what is known of them by now.
+    pub fn anew(&mut self, term: TermId, of: &dyn Fn(Atom) -> bool) -> TermId {
+        if !self.atoms(term).iter().any(|atom| of(*atom)) {
+            return term;
+        }
+        self.rebuilt(term, &|_| None, &mut FxHashMap::default())
+    }
+
+    /// The address of the same place in the shared memory of another CTA.
+    pub fn of_rank(&mut self, address: TermId, rank: &dyn Fn(u32) -> u32) -> TermId {
+        let atoms = self.atoms(address);
+        let mut with: FxHashMap<Atom, TermId> = FxHashMap::default();
+        for atom in atoms.iter() {
+            if let Atom::Shared {
+                variable,
+                rank: own,
+            } = *atom
+            {
+                let to = Atom::Shared {
+                    variable,
+                    rank: rank(own),
+                };
+                with.insert(*atom, self.atom(to, 32));
+            }
+        }
+        self.substitute(address, &|atom| with.get(&atom).copied())
+    }
+
+    /// What a mask gives that clears a bit of the rank in the address of shared memory, and bits that are 0 in it.
+    fn of_pair(&mut self, address: TermId, mask: u128) -> Option<TermId> {
+        let atoms = self.atoms(address);
+        let shared = |atom: &Atom| matches!(atom, Atom::Shared { .. });
+        if self.width_of(address) != 32 || !atoms.iter().any(shared) {
+            return None;
+        }
+        let kept = u32::try_from(mask).ok()?.trailing_zeros();
+        (kept <= self.low_zeros(address) && mask | ((1 << kept) - 1) == PEER)
+            .then(|| self.of_rank(address, &|rank| rank & !1))
     }
 
     /// The width of a phi that occurs.
@@ -331,7 +389,7 @@ impl Terms {
     }
 
     /// How many of the lowest bits are 0 whatever the atoms are.
-    fn low_zeros(&self, term: TermId) -> u32 {
+    pub fn low_zeros(&self, term: TermId) -> u32 {
         let width = u32::from(self.width_of(term));
         match self.node(term) {
             Node::Constant(0) => width,
@@ -350,7 +408,14 @@ impl Terms {
                 }
                 least.min(width)
             }
-            // Variables in shared memory that hold an mbarrier lie at multiples of 8.
+            Node::Atom(Atom::Shared { variable, .. }) => {
+                let alignment = self.alignments.get(variable.0 as usize);
+                alignment.map_or(0, |alignment| alignment.trailing_zeros())
+            }
+            Node::Atom(Atom::Phi(phi)) => {
+                let zeros = self.phi_zeros.get(*phi as usize);
+                zeros.copied().unwrap_or(0).min(width)
+            }
             Node::Extend { term, .. } => self.low_zeros(*term).min(width),
             _ => 0,
         }
@@ -485,6 +550,9 @@ impl Domain for Terms {
                 // A mask that keeps all bits that may be set.
                 for (value, mask) in [(a, y), (b, x)] {
                     if let Some(mask) = mask {
+                        if let Some(address) = self.of_pair(value, mask) {
+                            return address;
+                        }
                         let most = self.most(value);
                         let bits = u128::BITS - most.leading_zeros();
                         let may = if bits >= 128 {

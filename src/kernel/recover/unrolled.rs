@@ -20,6 +20,9 @@ use crate::recover::rewrite::replace;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::every_line;
 
+/// The largest divisor of a remainder whose multiples are tried.
+const MOST_MODULUS: i128 = 256;
+
 /// Rolls up the loops in lines.
 pub fn roll(lines: &mut Vec<Line>) {
     join(lines);
@@ -220,10 +223,40 @@ fn fit(each: &[&Number], index: u32) -> Option<Number> {
             }
         }
     }
+    guesses.extend(slowed(each[0], index, copies, None));
     // Nothing is subtracted where that can be said otherwise.
     let subtracts = |number: &Number| number.parts.values().any(|factor| *factor < 0);
     guesses.sort_by_key(subtracts);
     guesses.into_iter().find(is).or_else(|| inside(each, index))
+}
+
+/// A number of the first copy that goes on with the rolled loop as the copies do with theirs: the index counts `copies` times as
+/// much there. Below a remainder that is so up to multiples of the divisor.
+fn slowed(number: &Number, index: u32, copies: i128, modulus: Option<i128>) -> Option<Number> {
+    let own = Atomic::Index(index);
+    let mut result = Number::constant(number.constant);
+    for (atomic, factor) in &number.parts {
+        let slow = match atomic {
+            Atomic::Quotient(inner, divisor) => {
+                slowed(inner, index, copies, None)?.divided(*divisor)?
+            }
+            Atomic::Remainder(inner, divisor) => {
+                slowed(inner, index, copies, Some(*divisor))?.remainder(*divisor)?
+            }
+            atomic if *atomic == own => {
+                let modulus = modulus.unwrap_or(0).min(MOST_MODULUS);
+                let slow = match factor % copies {
+                    0 => factor / copies,
+                    _ => (0..modulus).find(|slow| (slow * copies - factor) % modulus == 0)?,
+                };
+                result = result.plus(&Number::of(own.clone()).times(slow)?)?;
+                continue;
+            }
+            atomic => Number::of(atomic.clone()),
+        };
+        result = result.plus(&slow.times(*factor)?)?;
+    }
+    Some(result)
 }
 
 /// The same of what is divided, where all are a quotient or a remainder by one number.

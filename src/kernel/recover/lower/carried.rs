@@ -6,6 +6,7 @@ use super::Result;
 use super::meanings::Meaning;
 use super::refuse;
 use crate::ir::Location;
+use crate::meaning::Domain;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::recurrence::Site;
@@ -16,6 +17,16 @@ use crate::recover::term::TermId;
 use crate::recover::tree::LoopId;
 use crate::recover::tree::Phi;
 use std::collections::BTreeMap;
+
+/// What a loop that was left has gone on with.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Left {
+    /// The term, over the phis of the last iteration.
+    next: TermId,
+    /// The phi that stands for it behind the loop, or a bit of it.
+    named: TermId,
+    name: u32,
+}
 
 impl Lowerer<'_> {
     /// At the entry of a loop: what its phis mean.
@@ -38,6 +49,13 @@ impl Lowerer<'_> {
                     continue;
                 }
                 let is_root = info.root == Some(*phi);
+                if info
+                    .root
+                    .is_some_and(|root| root != *phi && self.kept.contains(&root))
+                {
+                    self.meanings.remove(*phi);
+                    continue;
+                }
                 let number = self.variable(Carrier::Machine(machine));
                 if assigned.insert(machine, ()).is_none() {
                     if is_root {
@@ -137,9 +155,21 @@ impl Lowerer<'_> {
     pub(super) fn index_alone(&mut self, own: &[u32]) {
         for phi in own {
             let variable = self.recurrences.of_phi[phi];
-            if self.recurrences.counters.contains(&variable)
-                || self.recurrences.machine_of.contains_key(&variable)
-            {
+            if let Some(machine) = self.recurrences.machine_of.get(&variable).copied() {
+                let moves = self.recurrences.machines[machine].steps.values();
+                if self.keeps
+                    && moves
+                        .into_iter()
+                        .any(|steps| matches!(steps, Steps::If(..)))
+                    && let Some(number) = self.kept_parity(*phi)
+                {
+                    self.kept.insert(*phi);
+                    self.indexed.insert(*phi, number.clone());
+                    self.meanings.insert(*phi, Meaning::Number(number));
+                }
+                continue;
+            }
+            if self.recurrences.counters.contains(&variable) {
                 continue;
             }
             if let Some(number) = self.by_index(*phi) {
@@ -192,6 +222,9 @@ impl Lowerer<'_> {
         for phi in own {
             let variable = self.recurrences.of_phi[phi];
             let next = self.arena.phis[*phi as usize].next;
+            if self.kept.contains(phi) {
+                continue;
+            }
             if let Some(machine) = self.recurrences.machine_of.get(&variable).copied() {
                 let data = self.recurrences.machines[machine].clone();
                 if data.index.is_some() || done.insert(Carrier::Machine(machine), ()).is_some() {
@@ -234,8 +267,15 @@ impl Lowerer<'_> {
     pub(super) fn leave(&mut self, own: &[u32], id: LoopId, last: Option<&Number>, bottom: bool) {
         for phi in own {
             let variable = self.recurrences.of_phi[phi];
-            if let Some(machine) = self.recurrences.machine_of.get(&variable).copied() {
+            let machine = self.recurrences.machine_of.get(&variable).copied();
+            if let Some(machine) = machine.filter(|_| !self.kept.contains(phi)) {
                 let data = self.recurrences.machines[machine].clone();
+                if bottom
+                    && data.index.is_none()
+                    && matches!(data.steps.get(&Site::Latch(id)), Some(Steps::If(..)))
+                {
+                    self.leave_behind(*phi, own, machine);
+                }
                 let steps = if data.index == Some(id) {
                     last.cloned()
                 } else if data.index.is_some() {
@@ -294,6 +334,53 @@ impl Lowerer<'_> {
                 }
             }
         }
+    }
+
+    /// Behind a loop that is left at its end, what a register of a machine goes on with has a name of its own. It is the state
+    /// that the role's variable has by then, while the phis are those of the last iteration, before they moved on.
+    fn leave_behind(&mut self, phi: u32, own: &[u32], machine: usize) {
+        let next = self.arena.phis[phi as usize].next;
+        let of_loop = |atom: &Atom| matches!(atom, Atom::Phi(phi) if own.contains(phi));
+        if !self.arena.terms.atoms(next).iter().any(of_loop) {
+            return;
+        }
+        let known = self.left.iter().find(|left| left.next == next);
+        let name = match known {
+            Some(left) => left.name,
+            None => {
+                let name = u32::try_from(self.arena.phis.len()).unwrap_or(u32::MAX);
+                let width = self.arena.terms.width_of(next);
+                let named = self.arena.terms.atom(Atom::Phi(name), width);
+                self.arena.phis.push(Phi {
+                    in_loop: self.arena.phis[phi as usize].in_loop,
+                    first: named,
+                    next: named,
+                });
+                let variable = self.recurrences.of_phi[&phi];
+                self.recurrences.of_phi.insert(name, variable);
+                self.left.push(Left { next, named, name });
+                // Parities are the lowest bits of registers.
+                let [next, named] = [next, named].map(|term| self.arena.terms.extract(&term, 0, 1));
+                if width > 1 && self.arena.terms.truth(next).is_none() {
+                    self.left.push(Left { next, named, name });
+                }
+                name
+            }
+        };
+        let steps = Number::of(Atomic::Variable(self.variable(Carrier::Machine(machine))));
+        self.meanings
+            .insert(name, Meaning::State { machine, steps });
+    }
+
+    /// A term in which what loops have gone on with is said by its name, where that has a meaning.
+    pub(super) fn with_left(&mut self, term: TermId) -> TermId {
+        let mut result = term;
+        for Left { next, named, name } in self.left.clone() {
+            if self.meaning(name).is_some() {
+                result = self.arena.terms.replaced(result, next, named);
+            }
+        }
+        result
     }
 
     /// What a counter was before the last iteration moved it on.

@@ -116,6 +116,17 @@ impl Lowerer<'_> {
             .is_some_and(|number| !self.is_computed(&number))
     }
 
+    /// An event whose operands without a form are said by what loops that were left have gone on with.
+    pub(super) fn behind_loops(&mut self, event: &Event) -> Event {
+        let mut event = event.clone();
+        for term in event.kind.terms_mut() {
+            if !self.has_form(*term) {
+                *term = self.with_left(*term);
+            }
+        }
+        event
+    }
+
     /// A condition in an operand that has no form: of the launch if there is one, else of counters.
     pub(super) fn choice_in(&mut self, kind: &EventKind) -> Option<TermId> {
         for term in kind.terms() {

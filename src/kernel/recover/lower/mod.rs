@@ -12,6 +12,7 @@ mod sign;
 mod spread;
 mod steps;
 mod table;
+mod toggles;
 mod trips;
 
 use std::collections::BTreeMap;
@@ -36,13 +37,14 @@ use crate::recover::tree::Arena;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::Statement;
 use crate::recover::tree::refuse;
+use carried::Left;
 use meanings::Meanings;
 
 /// The most that an input is taken to be: what is computed from sizes below it does not wrap around.
 pub const MOST: i128 = (1 << 30) - 1;
 
 /// What the roles of a kernel have in common.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Inputs {
     pub all: Vec<Input>,
     of_term: BTreeMap<TermId, u32>,
@@ -109,8 +111,13 @@ pub struct Lowerer<'a> {
     held: Vec<TermId>,
     /// Numbers that are at least 0 at this point.
     facts: Vec<Number>,
+    /// Registers of machines that are parities of the index as well: they need no variable.
+    kept: BTreeSet<u32>,
+    /// Whether such registers are looked for.
+    keeps: bool,
     /// What registers are in each iteration that depend on its index alone.
     indexed: BTreeMap<u32, Number>,
+    left: Vec<Left>,
     /// The variable of the role for a counter or a machine.
     variables: BTreeMap<Carrier, u32>,
     next_variable: u32,
@@ -138,12 +145,24 @@ pub fn lower(
     let mut used = BTreeSet::new();
     needed(statements, arena, &mut used);
     let recurrences = Recurrences::new(&arena.phis, &used, &mut arena.terms);
-    Lowerer {
-        threads: shape.threads.iter().product(),
-        ctas: shape.ctas(),
-        ..Lowerer::new(kernel, arena, inputs, recurrences)
+    let before = inputs.clone();
+    let mut attempt = |keeps: bool, inputs: &mut Inputs| {
+        let mut lowerer = Lowerer {
+            threads: shape.threads.iter().product(),
+            ctas: shape.ctas(),
+            keeps,
+            ..Lowerer::new(kernel, arena, inputs, recurrences.clone())
+        };
+        let lines = lowerer.block(statements);
+        (lines, lowerer.kept.is_empty())
+    };
+    let (lines, keeps_none) = attempt(true, inputs);
+    if lines.is_ok() || keeps_none {
+        return lines;
     }
-    .block(statements)
+    // A register that one loop keeps as a parity of its index and another does not has no form: then none is kept.
+    *inputs = before;
+    attempt(false, inputs).0
 }
 
 /// Registers the loops of a warp that run on in steps of the grid.
@@ -218,7 +237,10 @@ impl<'a> Lowerer<'a> {
             counts: BTreeMap::new(),
             held: Vec::new(),
             facts: Vec::new(),
+            kept: BTreeSet::new(),
+            keeps: false,
             indexed: BTreeMap::new(),
+            left: Vec::new(),
             variables: BTreeMap::new(),
             next_variable: 0,
             unwrapped: None,
@@ -233,14 +255,17 @@ impl Lowerer<'_> {
         while let Some((statement, behind)) = rest.split_first() {
             rest = behind;
             match statement {
-                Statement::Event(event) => match self.choice_in(&event.kind) {
-                    None => self.event(event, &mut lines)?,
-                    Some(choice) => {
-                        let more = self.decided_alike(choice, behind);
-                        rest = &behind[more..];
-                        self.split(choice, event, &behind[..more], &mut lines)?;
+                Statement::Event(event) => {
+                    let event = &self.behind_loops(event);
+                    match self.choice_in(&event.kind) {
+                        None => self.event(event, &mut lines)?,
+                        Some(choice) => {
+                            let more = self.decided_alike(choice, behind);
+                            rest = &behind[more..];
+                            self.split(choice, event, &behind[..more], &mut lines)?;
+                        }
                     }
-                },
+                }
                 Statement::If {
                     condition,
                     then,
@@ -374,12 +399,16 @@ impl Lowerer<'_> {
 
 /// Whether lines do nothing where a condition fails: loops whose count is then 0.
 fn only_loops(lines: &[Line], condition: &Condition) -> bool {
-    let Condition::AtLeastZero(number) = condition else {
-        return false;
+    let is_skipped = |count: &Number| match condition {
+        Condition::AtLeastZero(number) => {
+            count.minus(&Number::constant(1)).as_ref() == Some(number)
+        }
+        Condition::NotZero(number) => count == number || count.times(-1).as_ref() == Some(number),
+        _ => false,
     };
     !lines.is_empty()
         && lines.iter().all(|line| match line {
-            Line::For { count, .. } => count.minus(&Number::constant(1)).as_ref() == Some(number),
+            Line::For { count, .. } => is_skipped(count),
             Line::Let { .. } => true,
             _ => false,
         })

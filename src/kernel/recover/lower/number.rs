@@ -4,6 +4,7 @@
 //! is equal modulo 2^w and lies in -2^(w-1)..2^(w-1); each rule below keeps that by the ranges of its parts.
 //! What the launch fixes and no rule covers is an input of its own: any value of its range.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::Carrier;
@@ -29,6 +30,9 @@ use crate::recover::term::TermId;
 /// The largest step of a loop's counter that is tried as one that does not wrap around.
 const MOST_STEP: i128 = 1 << 16;
 
+/// The largest step of a counter that is divided by way of a reciprocal.
+const MOST_UNIT: i128 = 64;
+
 impl Inputs {
     /// The number of clusters that are taken over.
     pub(super) fn granted(&mut self) -> u32 {
@@ -53,16 +57,25 @@ impl Lowerer<'_> {
         if let Some(number) = self.number(term) {
             return Some(number);
         }
-        // Part by part, since each may depend on another machine.
+        // The parts that depend on one machine together, those of each on their own.
         let width = self.arena.terms.width_of(term);
         let (constant, parts) = self.arena.terms.linear(term);
         let mut sum = Number::constant(Word::new(constant, width).signed());
+        let mut of_machines: BTreeMap<usize, Vec<(TermId, u128)>> = BTreeMap::new();
         for (part, factor) in parts {
-            let number = match self.number(part) {
-                Some(number) => number,
-                None => self.tabled(part)?,
-            };
-            sum = sum.plus(&number.times(Word::new(factor, width).signed())?)?;
+            match self.number(part) {
+                Some(number) => {
+                    sum = sum.plus(&number.times(Word::new(factor, width).signed())?)?;
+                }
+                None => {
+                    let machine = self.machine_of(part)?;
+                    of_machines.entry(machine).or_default().push((part, factor));
+                }
+            }
+        }
+        for parts in of_machines.into_values() {
+            let together = self.arena.terms.sum(0, &parts, width);
+            sum = sum.plus(&self.tabled(together)?)?;
         }
         self.fits(&sum, width).then_some(sum)
     }
@@ -133,6 +146,7 @@ impl Lowerer<'_> {
                 }
                 Some(sum)
             }
+            Node::Binary(Binary::Xor, ..) => self.exclusive(term),
             Node::Binary(operation, a, b) => {
                 let constant = value(self, b).or_else(|| {
                     matches!(operation, Binary::And)
@@ -220,7 +234,7 @@ impl Lowerer<'_> {
     }
 
     /// A term of 1 bit as 0 or 1.
-    fn bit(&mut self, term: TermId) -> Option<Number> {
+    pub(super) fn bit(&mut self, term: TermId) -> Option<Number> {
         match self.arena.terms.node(term).clone() {
             Node::Constant(bits) => Some(Number::constant(i128::from(bits & 1 == 1))),
             Node::Extract { term, low } => {
@@ -231,17 +245,7 @@ impl Lowerer<'_> {
                 };
                 number.remainder(2)
             }
-            Node::Not(inner) => Number::constant(1).minus(&self.bit(inner)?),
-            Node::Sum { constant, parts } => {
-                let mut sum = Number::constant(i128::from(constant & 1 == 1));
-                for (part, factor) in parts {
-                    if factor & 1 == 1 {
-                        sum = sum.plus(&self.bit(part)?)?;
-                    }
-                }
-                sum.remainder(2)
-            }
-            Node::Binary(Binary::Xor, a, b) => self.bit(a)?.plus(&self.bit(b)?)?.remainder(2),
+            Node::Not(_) | Node::Sum { .. } | Node::Binary(Binary::Xor, ..) => self.exclusive(term),
             _ => None,
         }
     }
@@ -297,18 +301,29 @@ impl Lowerer<'_> {
     /// `m * d = divisor + e` and `0 <= e * x < divisor`, `m * x / divisor = x / d + e * x / (d * divisor)`, and what
     /// is added is less than `1 / d`, too little to come to the next integer.
     fn reciprocal(&self, number: &Number, divisor: i128) -> Option<Number> {
-        if number.constant == 0
-            && let Some(factor) = number.parts.values().copied().reduce(greatest_divisor)
-            && factor > 1
-            && divisor % factor != 0
-            && let Some(x) = number.divided(factor)
-            && let Some((low, high)) = self.range(&x)
-            && low >= 0
-        {
-            let by = (divisor + factor - 1) / factor;
-            let error = factor.checked_mul(by)?.checked_sub(divisor)?;
-            if error >= 0 && error.checked_mul(high)? < divisor {
-                return x.divided(by);
+        // What `x` counts in may be a factor as well.
+        let factors = number.parts.values().copied();
+        let common = match number.constant {
+            0 => factors.reduce(greatest_divisor),
+            constant => Some(factors.fold(constant.abs(), greatest_divisor)),
+        };
+        let factors = (1..=MOST_UNIT).filter_map(|unit| {
+            common
+                .filter(|common| common % unit == 0)
+                .map(|all| all / unit)
+        });
+        for factor in factors {
+            if factor > 1
+                && divisor % factor != 0
+                && let Some(x) = number.divided(factor)
+                && self.is_natural(&x)
+                && let Some((_, high)) = self.range(&x)
+            {
+                let by = (divisor + factor - 1) / factor;
+                let error = factor.checked_mul(by)?.checked_sub(divisor)?;
+                if error >= 0 && error.checked_mul(high).is_some_and(|error| error < divisor) {
+                    return x.divided(by);
+                }
             }
         }
         number.divided(divisor)

@@ -56,6 +56,11 @@ impl Lowerer<'_> {
         lines: &mut Vec<Line>,
     ) -> Result<()> {
         let place = Location::default();
+        // What a loop has gone on with is where the variable is already.
+        let behind = self.with_left(term);
+        if behind != term && matches!(self.arena.terms.node(behind), Node::Atom(_)) {
+            return self.advance(behind, machine, variable, &Steps::By(0), lines);
+        }
         match steps {
             Steps::By(steps) => {
                 let own = Number::of(Atomic::Variable(variable));
@@ -162,6 +167,10 @@ impl Lowerer<'_> {
         choices: u32,
     ) -> Option<Option<Number>> {
         if let Some(steps) = self.steps_of(term, machine) {
+            return Some(steps);
+        }
+        let behind = self.with_left(term);
+        if let Some(steps) = self.steps_of(behind, machine) {
             return Some(steps);
         }
         let choice = self.first_choice(term)?;

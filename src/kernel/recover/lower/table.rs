@@ -10,7 +10,13 @@ use crate::recover::term::TermId;
 impl Lowerer<'_> {
     /// A term over the states of one machine, as a function of the number of steps.
     pub(super) fn tabled(&mut self, term: TermId) -> Option<Number> {
-        let (values, steps, tail) = self.table(term)?;
+        let (values, steps, tail) = match self.table(term) {
+            Some(table) => table,
+            None => {
+                let behind = self.with_left(term);
+                self.table(behind)?
+            }
+        };
         let width = self.arena.terms.width_of(term);
         let values: Vec<i128> = values
             .into_iter()
@@ -23,6 +29,18 @@ impl Lowerer<'_> {
             return None;
         }
         periodic(&values, &steps)
+    }
+
+    /// A machine whose state a term depends on.
+    pub(super) fn machine_of(&self, term: TermId) -> Option<usize> {
+        let atoms = self.arena.terms.atoms(term);
+        atoms.iter().find_map(|atom| match atom {
+            Atom::Phi(phi) => match self.meaning(*phi)? {
+                Meaning::State { machine, .. } => Some(*machine),
+                Meaning::Number(_) => None,
+            },
+            _ => None,
+        })
     }
 
     /// The values of a term in the states of the one machine that it depends on, the number of steps, and how many of the

@@ -63,6 +63,9 @@ const MISSING: &str = "lanes take this branch differently, depending on the laun
 const MAX_DEPTH: u32 = 200;
 const MAX_BLOCKS: u32 = 200_000;
 
+/// Conditions of the launch that the lanes of one branch ask for.
+const MAX_CASES: usize = 4;
+
 /// The shape of a launch that is recovered, and which warp of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
@@ -164,6 +167,8 @@ pub fn walk(
     place: Place,
     purpose: Purpose,
 ) -> Result<Vec<Statement>> {
+    let alignments = kernel.variables.iter().map(|variable| variable.alignment);
+    arena.terms.align(alignments.collect());
     let truth = arena.terms.constant(1, 1);
     let mut walker = Walker {
         kernel,
@@ -406,19 +411,28 @@ impl Walker<'_> {
                     (Some(active[0]), 0)
                 } else {
                     let mut taken = 0;
+                    let mut open = BTreeSet::new();
                     for lane in 0..32 {
                         if path.mask >> lane & 1 == 1 {
-                            match self.terms.truth(lanes[lane]) {
+                            let truth = self.terms.truth(lanes[lane]);
+                            match truth.or_else(|| self.decided(lanes[lane], path.condition)) {
                                 Some(true) => taken |= 1 << lane,
                                 Some(false) => {}
                                 None => {
-                                    return match self.beside_the_ended(then, otherwise) {
-                                        Some(on) => Ok(Some((on, path))),
-                                        None => self.by_launch(at, path, &value, &location),
-                                    };
+                                    open.insert(lanes[lane]);
                                 }
                             }
                         }
+                    }
+                    if let Some(case) = open.first() {
+                        if let Some(on) = self.beside_the_ended(then, otherwise) {
+                            return Ok(Some((on, path)));
+                        }
+                        if open.len() > MAX_CASES || open.iter().any(|term| self.is_opaque(*term)) {
+                            return self.by_launch(at, path, &value, &location);
+                        }
+                        let branch = (at, condition, then, otherwise);
+                        return self.by_cases(*case, branch, path, out, depth, &location);
                     }
                     (None, taken)
                 }
@@ -616,6 +630,60 @@ impl Walker<'_> {
             return Ok(None);
         };
         Ok(Some((join, path)))
+    }
+
+    /// A branch whose lanes ask for several things, each of them the same for every lane that asks: once for each answer.
+    fn by_cases(
+        &mut self,
+        case: TermId,
+        (at, condition, then, otherwise): (BlockId, Operand, BlockId, BlockId),
+        path: Path,
+        out: &mut Vec<Statement>,
+        depth: u32,
+        location: &Location,
+    ) -> Result<Option<(BlockId, Path)>> {
+        let join = self.join(at);
+        let events = *self.events;
+        let before = path.condition;
+        let not = self.terms.not(&case);
+        let mut sides = Vec::new();
+        for truth in [case, not] {
+            let mut side = path.clone();
+            side.condition = self.terms.binary(Binary::And, &before, &truth);
+            let mut statements = Vec::new();
+            let to = self.branch(
+                at,
+                condition,
+                then,
+                otherwise,
+                side,
+                &mut statements,
+                depth + 1,
+            )?;
+            let end = match to {
+                Some((to, side)) => self.region(to, join, side, &mut statements, depth + 1)?,
+                None => None,
+            };
+            sides.push((end, statements));
+        }
+        let (two, second) = sides.pop().unwrap_or_default();
+        let (one, first) = sides.pop().unwrap_or_default();
+        let merged = match (one, two) {
+            (Some(one), Some(two)) => {
+                if (one.mask, one.exited) != (two.mask, two.exited) {
+                    return refuse(
+                        "which lanes come behind a branch depends on the launch",
+                        location,
+                    );
+                }
+                let mut path = self.chosen(case, one, two);
+                path.condition = before;
+                Some(path)
+            }
+            (one, two) => one.or(two),
+        };
+        self.decide(case, first, second, events, out, location)?;
+        Ok(merged.and_then(|path| join.map(|join| (join, path))))
     }
 
     /// Writes an `if`, or a wait where the condition is the outcome of a test. `events` is how many events there were before
@@ -1313,7 +1381,7 @@ impl Walker<'_> {
                         .value(rank)
                         .and_then(|rank| u32::try_from(rank).ok())
                     {
-                        Some(rank) => self.of_rank(address, &|_| rank),
+                        Some(rank) => self.terms.of_rank(address, &|_| rank),
                         None => self.unknown_of(width),
                     };
                 }
@@ -1415,28 +1483,6 @@ impl Walker<'_> {
         self.terms.difference(term, window)
     }
 
-    /// The address of the same place in the shared memory of another CTA.
-    fn of_rank(&mut self, address: TermId, rank: &dyn Fn(u32) -> u32) -> TermId {
-        let atoms = self.terms.atoms(address);
-        let mut with: BTreeMap<Atom, TermId> = BTreeMap::new();
-        for atom in atoms.iter() {
-            if let Atom::Shared {
-                variable,
-                rank: own,
-            } = *atom
-            {
-                let to = Atom::Shared {
-                    variable,
-                    rank: rank(own),
-                };
-                let to = self.terms.atom(to, 32);
-                with.insert(*atom, to);
-            }
-        }
-        self.terms
-            .substitute(address, &|atom| with.get(&atom).copied())
-    }
-
     fn parameter(&mut self, offset: u32, width: u16) -> TermId {
         let bytes = u32::from(width / 8);
         let mut result: Option<TermId> = None;
@@ -1481,22 +1527,6 @@ impl Walker<'_> {
     }
 
     fn result(&mut self, compute: Compute, width: u16, operands: &[TermId]) -> TermId {
-        // A mask that clears a bit of the rank in an address of the cluster's window gives the even CTA
-        // of a pair.
-        if compute == Compute::And {
-            for (address, bits) in [(0, 1), (1, 0)] {
-                let address = operands[address];
-                if self.terms.value(operands[bits]) == Some(0xfeff_ffff)
-                    && self
-                        .terms
-                        .atoms(address)
-                        .iter()
-                        .any(|atom| matches!(atom, Atom::Shared { .. }))
-                {
-                    return self.of_rank(address, &|rank| rank & !1);
-                }
-            }
-        }
         match result_of(self.terms, compute, width, operands) {
             Some(term) => term,
             None => {

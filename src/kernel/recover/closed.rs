@@ -1,0 +1,130 @@
+//! Variables that a loop moves by a fixed number in each iteration, in closed form.
+//!
+//! `var r = 0  for i in 0..n { wait b[r % 3] ..  r = r + 1 }` is `for i in 0..n { wait b[i % 3] .. }`, and behind the loop `r` is `n`.
+//! In iteration `i` the variable is what it was before the loop and `i` times the step, by induction.
+
+use crate::recover::number::Atomic;
+use crate::recover::number::Number;
+use crate::recover::rewrite::conditions;
+use crate::recover::rewrite::numbers;
+use crate::recover::rewrite::replace;
+use crate::recover::sketch::Line;
+use crate::recover::sketch::every_line;
+
+/// Replaces such variables by what they are.
+pub fn close(lines: &mut Vec<Line>) {
+    lines.iter_mut().flat_map(Line::blocks_mut).for_each(close);
+    let mut at = 0;
+    while at < lines.len() {
+        match closed(lines, at) {
+            // The declaration has moved behind the loop, or is gone.
+            Some(changed) => *lines = changed,
+            None => at += 1,
+        }
+    }
+}
+
+/// The lines without the variable that is declared at a place, up to the end of the loop that moves it.
+fn closed(lines: &[Line], at: usize) -> Option<Vec<Line>> {
+    let Line::Let { variable, value } = &lines[at] else {
+        return None;
+    };
+    let fixed = |atomic: &Atomic| matches!(atomic, Atomic::Variable(_));
+    if value.mentions(&fixed) {
+        return None;
+    }
+    let behind = &lines[at + 1..];
+    let first = behind
+        .iter()
+        .position(|line| assigns(std::slice::from_ref(line), *variable));
+    let Some(place) = first else {
+        // Nothing moves it any more.
+        let rest = put(behind, *variable, value)?;
+        return Some(lines[..at].iter().cloned().chain(rest).collect());
+    };
+    let between = put(&behind[..place], *variable, value)?;
+    let mut all: Vec<Line> = lines[..at].iter().cloned().chain(between).collect();
+    if let Line::Assign { value: next, .. } = &behind[place] {
+        let own = Atomic::Variable(*variable);
+        let next = next.replaced(&|atomic| (*atomic == own).then(|| value.clone()))?;
+        all.push(Line::Let {
+            variable: *variable,
+            value: next,
+        });
+        all.extend_from_slice(&behind[place + 1..]);
+        return Some(all);
+    }
+    let Line::For {
+        index,
+        count,
+        body,
+        location,
+    } = &behind[place]
+    else {
+        return None;
+    };
+    if count.mentions(&fixed) {
+        return None;
+    }
+    let moved = body
+        .iter()
+        .position(|line| assigns(std::slice::from_ref(line), *variable))?;
+    let Line::Assign { value: next, .. } = &body[moved] else {
+        return None;
+    };
+    let (above, below) = (&body[..moved], &body[moved + 1..]);
+    let step = next
+        .minus(&Number::of(Atomic::Variable(*variable)))?
+        .as_constant()?;
+    if assigns(below, *variable) || ends(body) {
+        return None;
+    }
+    let now = value.plus(&Number::of(Atomic::Index(*index)).times(step)?)?;
+    let then = now.plus(&Number::constant(step))?;
+    let left = value.plus(&count.times(step)?)?;
+    let mut inner = put(above, *variable, &now)?;
+    inner.append(&mut put(below, *variable, &then)?);
+    all.push(Line::For {
+        index: *index,
+        count: count.clone(),
+        body: inner,
+        location: location.clone(),
+    });
+    all.push(Line::Let {
+        variable: *variable,
+        value: left,
+    });
+    all.extend_from_slice(&behind[place + 1..]);
+    Some(all)
+}
+
+/// Lines with a number in the place of a variable.
+fn put(lines: &[Line], variable: u32, value: &Number) -> Option<Vec<Line>> {
+    let own = |atomic: &Atomic| *atomic == Atomic::Variable(variable);
+    let mut lines = lines.to_vec();
+    replace(&mut lines, &|atomic| own(atomic).then(|| value.clone()));
+    let mut left = false;
+    numbers(&mut lines, &mut |number| left |= number.mentions(&own));
+    conditions(&mut lines, &mut |condition| {
+        condition.each(&mut |number| left |= number.mentions(&own));
+    });
+    (!left).then_some(lines)
+}
+
+/// Whether lines give a variable a value.
+fn assigns(lines: &[Line], variable: u32) -> bool {
+    let mut found = false;
+    every_line(lines, &mut |line| {
+        if let Line::Let { variable: own, .. } | Line::Assign { variable: own, .. } = line {
+            found |= *own == variable;
+        }
+    });
+    found
+}
+
+/// Whether a body may end before its last line.
+fn ends(body: &[Line]) -> bool {
+    let mut found = false;
+    every_line(body, &mut |line| found |= matches!(line, Line::Return));
+    found
+}

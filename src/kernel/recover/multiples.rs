@@ -1,0 +1,42 @@
+//! What loops carry as multiples of powers of two: an address that moves by 8 keeps its three lowest bits.
+//!
+//! For each phi a number of lowest bits is taken to be 0, first as many as are 0 before its loop. Where what the loop goes on
+//! with does not keep them under what is taken of all phis, fewer are taken, until all keep theirs. That they are 0 is then
+//! an induction over the iterations of all loops at once.
+
+use crate::recover::simplify::everywhere;
+use crate::recover::term::Atom;
+use crate::recover::tree::Arena;
+use crate::recover::tree::Statement;
+
+/// Finds the lowest bits that are 0 in every phi, and simplifies the terms with them.
+pub fn multiples(arena: &mut Arena, trees: &mut [&mut Vec<Statement>]) {
+    let zeros = |arena: &Arena, term| arena.terms.low_zeros(term);
+    let mut taken: Vec<u32> = arena
+        .phis
+        .iter()
+        .map(|phi| zeros(arena, phi.first))
+        .collect();
+    loop {
+        arena.terms.phis_are_multiples(taken.clone());
+        let kept: Vec<u32> = arena
+            .phis
+            .iter()
+            .zip(&taken)
+            .map(|(phi, taken)| {
+                let ends = zeros(arena, phi.first).min(zeros(arena, phi.next));
+                ends.min(*taken)
+            })
+            .collect();
+        if kept == taken {
+            break;
+        }
+        taken = kept;
+    }
+    everywhere(arena, trees, &mut |terms, term| {
+        terms.anew(term, &|atom| match atom {
+            Atom::Phi(phi) => taken.get(phi as usize).is_some_and(|zeros| *zeros > 0),
+            _ => false,
+        })
+    });
+}
