@@ -96,7 +96,7 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
         let tree = walk(kernel, &graph, &slice, &mut arena, place, Purpose::Events)?;
         trees.push((place.rank, place.warp, tree));
     }
-    parity::check(&arena)?;
+    parity::check(&mut arena)?;
     let mut all: Vec<_> = trees
         .iter_mut()
         .map(|(_, _, statements)| statements)

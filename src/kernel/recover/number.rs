@@ -92,7 +92,10 @@ impl Number {
         if rest.parts.is_empty() {
             return Some(whole);
         }
-        whole.plus(&Self::of(Atomic::Quotient(Box::new(rest), divisor)))
+        // `(g * x + c) / (g * d)` is `(x + c / g) / d`.
+        let common = rest.parts.values().copied().fold(divisor, greatest_divisor);
+        let rest = rest.shrunk(common);
+        whole.plus(&Self::of(Atomic::Quotient(Box::new(rest), divisor / common)))
     }
 
     /// In `0..divisor`.
@@ -111,7 +114,22 @@ impl Number {
         if rest.parts.is_empty() || divisor == 1 {
             return Some(Self::constant(rest.constant % divisor));
         }
-        Some(Self::of(Atomic::Remainder(Box::new(rest), divisor)))
+        // `(g * x + c) % (g * d)` is `g * ((x + c / g) % d) + c % g`.
+        let common = rest.parts.values().copied().fold(divisor, greatest_divisor);
+        let left = rest.constant.rem_euclid(common);
+        let rest = rest.shrunk(common);
+        Self::of(Atomic::Remainder(Box::new(rest), divisor / common))
+            .times(common)?
+            .plus(&Self::constant(left))
+    }
+
+    /// Every coefficient by a number that divides it, and the constant rounded down.
+    fn shrunk(&self, by: i128) -> Self {
+        let parts = self.parts.iter();
+        Self {
+            constant: self.constant.div_euclid(by),
+            parts: parts.map(|(atomic, factor)| (atomic.clone(), factor / by)).collect(),
+        }
     }
 
     pub fn minimum(a: Self, b: Self) -> Self {

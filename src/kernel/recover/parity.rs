@@ -7,29 +7,53 @@
 use std::collections::BTreeSet;
 
 use crate::meaning::Binary;
+use crate::meaning::Domain;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::tree::Arena;
 use crate::recover::tree::Obstacle;
 
+/// The largest mask of bits that are all tried.
+const MOST_BITS: u128 = 255;
+
 /// Refuses waits for what may be another number.
-pub fn check(arena: &Arena) -> Result<(), Obstacle> {
-    for (parity, location) in &arena.parities {
-        if !is_bit(arena, *parity, &mut BTreeSet::new()) {
+pub fn check(arena: &mut Arena) -> Result<(), Obstacle> {
+    for (parity, location) in arena.parities.clone() {
+        if !is_bit(arena, parity, &mut BTreeSet::new()) && !is_always_bit(arena, parity) {
             return Err(Obstacle {
                 reason: "the parity may be other than 0 and 1".to_owned(),
-                location: location.clone(),
+                location,
             });
         }
     }
     Ok(())
 }
 
+/// Whether a term is 0 or 1 for all values of the few bits that it depends on: the lowest bits of something.
+fn is_always_bit(arena: &mut Arena, term: TermId) -> bool {
+    let parts = arena.terms.parts(term);
+    parts.into_iter().any(|part| {
+        let Node::Binary(Binary::And, a, b) = *arena.terms.node(part) else {
+            return false;
+        };
+        let mask = arena.terms.value(a).or(arena.terms.value(b));
+        let Some(mask) = mask.filter(|mask| *mask <= MOST_BITS) else {
+            return false;
+        };
+        let width = arena.terms.width_of(part);
+        (0..=mask).all(|bits| {
+            let known = arena.terms.constant(bits, width);
+            let value = arena.terms.replaced(term, part, known);
+            arena.terms.value(value).is_some_and(|value| value <= 1)
+        })
+    })
+}
+
 /// Whether a term is 0 or 1, if those that are looked at already are.
 fn is_bit(arena: &Arena, term: TermId, seen: &mut BTreeSet<TermId>) -> bool {
     let terms = &arena.terms;
-    if terms.width_of(term) <= 1 || !seen.insert(term) {
+    if terms.width_of(term) <= 1 || terms.most(term) <= 1 || !seen.insert(term) {
         return true;
     }
     match terms.node(term) {

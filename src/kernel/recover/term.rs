@@ -422,7 +422,7 @@ impl Terms {
     }
 
     /// The most that a term can be, unsigned.
-    fn most(&self, term: TermId) -> u128 {
+    pub fn most(&self, term: TermId) -> u128 {
         let all = Word::new(u128::MAX, self.width_of(term)).bits;
         match self.node(term) {
             Node::Constant(bits) => *bits,
