@@ -1,12 +1,14 @@
 //! The protocol of a kernel: recovered, compared with runs of the kernel, and written.
 
 use crate::ir::Kernel;
+use crate::recover::ENDED;
 use crate::recover::Obstacle;
 use crate::recover::Roles;
 use crate::recover::Shape;
 use crate::recover::Text;
 use crate::recover::are_free;
 use crate::recover::behind_expectations;
+use crate::recover::come;
 use crate::recover::in_time;
 use crate::recover::meet_alike;
 use crate::recover::parameters;
@@ -61,8 +63,6 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     let rejoin = together(original, shape, over)?;
     let assumptions = assumption.into_iter().chain(rejoin);
     inputs.assumptions.extend(assumptions.map(str::to_owned));
-    let alike = meet_alike(&roles, shape.warps());
-    let exact = alike && are_free(&roles, &inputs, &arena.terms);
     in_time(over)?;
     let validation =
         validate(kernel, shape, &roles, &inputs, &mut arena).map_err(|difference| Obstacle {
@@ -72,6 +72,12 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
             location: difference.location(),
         })?;
     in_time(over)?;
+    // What is written differs from here on from what the kernel does, event by event.
+    if come(&mut roles, shape.warps()) {
+        inputs.assumptions.insert(ENDED.to_owned());
+    }
+    let alike = meet_alike(&roles, shape.warps());
+    let exact = alike && are_free(&roles, &inputs, &arena.terms);
     for role in &mut roles {
         behind_expectations(&mut role.lines);
     }

@@ -12,10 +12,10 @@ use crate::recover::sketch::every_line_mut;
 /// Whether all warps of a CTA come to the barriers of all its threads alike, where a CTA has so many warps, and all warps of
 /// the cluster to its barrier.
 pub fn meet_alike(roles: &[Role], warps: u32) -> bool {
-    let threads = i128::from(warps) * 32;
-    let of_cta = |action: &Action| matches!(action, Action::Sync { threads: counted, .. } if counted.as_constant() == Some(threads));
     let of_cluster =
         |action: &Action| matches!(action, Action::ClusterArrive | Action::ClusterWait);
+    let is_meeting = is_meeting(warps);
+    let of_cta = |action: &Action| is_meeting(action) && !of_cluster(action);
     let mut met: BTreeMap<u32, Vec<Line>> = BTreeMap::new();
     let mut met_by_cluster: Option<Vec<Line>> = None;
     roles.iter().all(|role| {
@@ -26,8 +26,19 @@ pub fn meet_alike(roles: &[Role], warps: u32) -> bool {
     })
 }
 
+/// Whether an action comes to a barrier of all threads of a CTA of so many warps, or of the cluster.
+pub fn is_meeting(warps: u32) -> impl Fn(&Action) -> bool {
+    let threads = i128::from(warps) * 32;
+    move |action| match action {
+        Action::Sync {
+            threads: counted, ..
+        } => counted.as_constant() == Some(threads),
+        action => matches!(action, Action::ClusterArrive | Action::ClusterWait),
+    }
+}
+
 /// What is left of lines without all but some barriers and returns, wherever it stands.
-fn meetings(lines: &[Line], which: &dyn Fn(&Action) -> bool) -> Vec<Line> {
+pub fn meetings(lines: &[Line], which: &dyn Fn(&Action) -> bool) -> Vec<Line> {
     let mut left = only(lines, &|line| match line {
         Line::Action { action, .. } => which(action),
         line => matches!(line, Line::Return),

@@ -7,6 +7,7 @@ mod bytes;
 mod closed;
 mod columns;
 mod copies;
+mod ended;
 mod family;
 pub mod graph;
 mod inputs;
@@ -43,6 +44,8 @@ mod warpgroups;
 mod write;
 mod written;
 
+pub use ended::ASSUMPTION as ENDED;
+pub use ended::come;
 pub use inputs::are_free;
 pub use inputs::used;
 pub use kernel::Roles;

@@ -95,7 +95,10 @@ impl Number {
         // `(g * x + c) / (g * d)` is `(x + c / g) / d`.
         let common = rest.parts.values().copied().fold(divisor, greatest_divisor);
         let rest = rest.shrunk(common);
-        whole.plus(&Self::of(Atomic::Quotient(Box::new(rest), divisor / common)))
+        whole.plus(&Self::of(Atomic::Quotient(
+            Box::new(rest),
+            divisor / common,
+        )))
     }
 
     /// In `0..divisor`.
@@ -128,7 +131,9 @@ impl Number {
         let parts = self.parts.iter();
         Self {
             constant: self.constant.div_euclid(by),
-            parts: parts.map(|(atomic, factor)| (atomic.clone(), factor / by)).collect(),
+            parts: parts
+                .map(|(atomic, factor)| (atomic.clone(), factor / by))
+                .collect(),
         }
     }
 

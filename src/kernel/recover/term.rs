@@ -536,6 +536,22 @@ impl Domain for Terms {
                 {
                     return self.constant(0, width);
                 }
+                // All but a constant are multiples of what is divided by, and nothing wraps around.
+                if let Some(by) = y.and_then(|by| u32::try_from(by).ok())
+                    && by < u32::from(width)
+                    && self.most(a) < ones
+                    && (operation == Binary::ShiftRightLogical || self.most(a) <= ones >> 1)
+                    && let Node::Sum { constant, parts } = self.node(a).clone()
+                    && parts
+                        .iter()
+                        .all(|(_, factor)| factor.trailing_zeros() >= by)
+                {
+                    let parts: Vec<_> = parts
+                        .iter()
+                        .map(|(part, factor)| (*part, factor >> by))
+                        .collect();
+                    return self.sum(constant >> by, &parts, width);
+                }
             }
             Binary::And => {
                 if x == Some(0) || y == Some(0) {

@@ -1,10 +1,12 @@
 //! Which launches are run: few that together make the roles take every way.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use super::Chosen;
 use super::expand;
 use super::expand::Way;
+use super::units::units;
 use super::words;
 use super::words::Word;
 use crate::interpret::Launch;
@@ -19,12 +21,17 @@ use crate::recover::used;
 const VALUES: [u32; 24] = [
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 16, 17, 32, 64, 65, 128, 192, 256, 320, 512, 640, 1152, 2304,
 ];
+/// How many units of what the kernel divides it by a word has.
+const MULTIPLES: [u32; 5] = [0, 1, 2, 3, 5];
 const GRIDS: [u32; 6] = [1, 2, 3, 5, 8, 40];
 /// What words have that no input mentions.
 const OTHERS: [u32; 4] = [1, 2, 0, 64];
 
 /// How many launches are looked at.
-const CANDIDATES: usize = 200;
+const CANDIDATES: usize = 240;
+
+/// How many inputs are compared with each other.
+const MOST_ORDERED: usize = 8;
 
 /// How many values are taken from conditions.
 const MOST_BORDERS: usize = 60;
@@ -48,7 +55,8 @@ impl Chance {
 
 struct Candidate {
     chosen: Chosen,
-    ways: BTreeSet<(usize, Way)>,
+    /// Of each role, and what is of no role.
+    ways: BTreeSet<(Option<usize>, Way)>,
     lines: usize,
 }
 
@@ -82,10 +90,11 @@ pub fn choose(
         .into_iter()
         .chain(borders.into_iter().take(MOST_BORDERS))
         .collect();
+    let units = units(inputs, &arena.terms);
     let mut candidates: Vec<Candidate> = Vec::new();
     let mut seen = BTreeSet::new();
     for number in 0..CANDIDATES {
-        let launch = candidate(kernel, shape, &parameters, &pool, number);
+        let launch = candidate(kernel, shape, &parameters, (&pool, &units), number);
         let Some(values) = words::values(inputs, &wanted, &launch, &mut arena.terms) else {
             continue;
         };
@@ -97,11 +106,11 @@ pub fn choose(
         if !seen.insert(key) {
             continue;
         }
-        let mut ways = BTreeSet::new();
+        let mut ways = orders(&values);
         let mut lines = 0;
         let all = roles.iter().enumerate().try_for_each(|(at, role)| {
             let (own, length) = expand::ways(role, &values)?;
-            ways.extend(own.into_iter().map(|way| (at, way)));
+            ways.extend(own.into_iter().map(|way| (Some(at), way)));
             lines += length * role.warps.len();
             (lines <= expand::MOST_LINES).then_some(())
         });
@@ -121,12 +130,25 @@ pub fn choose(
     pick(candidates, least, most)
 }
 
+/// Which of two inputs is greater, for each two: roles that wait for each other may do so unequally often.
+fn orders(values: &[Option<i128>]) -> BTreeSet<(Option<usize>, Way)> {
+    let mut found = BTreeSet::new();
+    for (one, a) in values.iter().enumerate().take(MOST_ORDERED) {
+        for (other, b) in values.iter().enumerate().take(one) {
+            if let (Some(a), Some(b)) = (a, b) {
+                found.insert((None, (one, other, (a - b).signum())));
+            }
+        }
+    }
+    found
+}
+
 /// The launch of a number: first all words alike, then by turns one word that differs and all by chance.
 fn candidate(
     kernel: &Kernel,
     shape: Shape,
     parameters: &[u32],
-    pool: &[u32],
+    (pool, units): (&[u32], &BTreeMap<u32, u32>),
     number: usize,
 ) -> Launch {
     let mut launch = Launch::new(kernel);
@@ -161,6 +183,10 @@ fn candidate(
     for (at, offset) in parameters.iter().enumerate() {
         let value = match alike {
             Some(value) => value,
+            None if number % 3 == 0 => {
+                let unit = units.get(offset).copied().unwrap_or(1);
+                chance.one_of(&MULTIPLES).saturating_mul(unit)
+            }
             None if number.is_multiple_of(2) && at != odd => base,
             None => chance.one_of(pool),
         };
@@ -174,7 +200,7 @@ fn candidate(
 /// Takes the launch with the most ways that no other has, again and again; then some more.
 fn pick(mut candidates: Vec<Candidate>, least: usize, most: usize) -> Vec<Chosen> {
     let mut chosen: Vec<Chosen> = Vec::new();
-    let mut covered: BTreeSet<(usize, Way)> = BTreeSet::new();
+    let mut covered: BTreeSet<(Option<usize>, Way)> = BTreeSet::new();
     while chosen.len() < most {
         let best = candidates
             .iter()

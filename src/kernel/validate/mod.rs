@@ -13,6 +13,7 @@ mod act;
 mod choose;
 mod expand;
 mod observe;
+mod units;
 mod words;
 
 use std::collections::BTreeSet;

@@ -1,0 +1,50 @@
+//! Warps that end before others meet once more at a barrier of all threads.
+//!
+//! Such a barrier waits for the threads that have not exited. Source: PTX ISA, "barrier.cluster" ("all the non-exited threads"), and
+//! the CUDA programming guide on `__syncthreads()`. A barrier of the protocol language waits for a number of arrivals. So a warp
+//! that ends before the others is written to come to what is left of their meetings, and to do nothing else.
+//!
+//! That is the same for the others. A phase of the barrier counts the warp as soon as the phase before is complete, as it
+//! counts one that has ended: before that it could not be complete anyway. And what is added waits for nobody else than the
+//! others wait for.
+
+use crate::recover::alike::only;
+use crate::recover::meet::is_meeting;
+use crate::recover::meet::meetings;
+use crate::recover::sketch::Line;
+use crate::recover::sketch::Role;
+
+/// What is taken for granted of warps that end early.
+pub const ASSUMPTION: &str = "a barrier of all threads does not wait for warps that have ended";
+
+/// Lets warps that end come to the meetings that are left; whether there are any.
+pub fn come(roles: &mut [Role], warps: u32) -> bool {
+    let which = is_meeting(warps);
+    let met: Vec<Vec<Line>> = roles
+        .iter()
+        .map(|role| meetings(&role.lines, &which))
+        .collect();
+    let mut found = false;
+    for at in 0..roles.len() {
+        let of_rank = (0..roles.len()).filter(|other| roles[*other].rank == roles[at].rank);
+        let Some(longest) = of_rank.max_by_key(|other| met[*other].len()) else {
+            continue;
+        };
+        let done = met[at].len();
+        if !met[longest].starts_with(&met[at]) || done == met[longest].len() {
+            continue;
+        }
+        let left = only(
+            &roles[longest].lines,
+            &|line| matches!(line, Line::Action { action, .. } if which(action)),
+        );
+        // A meeting that a loop or a branch decides about would have to be decided here as well.
+        let left = left.get(done..).unwrap_or_default().to_vec();
+        let is_action = |line: &Line| matches!(line, Line::Action { .. });
+        if met[at].iter().chain(&met[longest]).all(is_action) && left.iter().all(is_action) {
+            roles[at].lines.extend(left);
+            found = true;
+        }
+    }
+    found
+}
