@@ -58,6 +58,14 @@ pub fn deadline(limit: Duration) -> Instant {
     END.get().map_or(last, |end| end.min(last))
 }
 
+/// The middle of the time that is left: what comes first of two ways may take until then.
+pub fn middle() -> Instant {
+    let left = END
+        .get()
+        .map_or(AGES, |end| end.saturating_duration_since(Instant::now()));
+    deadline(left / 2)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -139,7 +139,12 @@ impl Entry<'_> {
             } => {
                 let mut options = (*options).clone();
                 options.data = data;
-                let found = ptx::lift(module, function, &options);
+                let follow = || ptx::lift(module, function, &options);
+                // The graph has the other half of the time.
+                let found = match or_graph {
+                    Some(_) if !data => patience::until(patience::middle(), follow),
+                    _ => follow(),
+                };
                 // Of what is undefined nothing can be said, however it is recovered.
                 if let (Err(ptx::Failure::Obstacle(obstacle)), Some(kernels), false) =
                     (&found, or_graph, data)

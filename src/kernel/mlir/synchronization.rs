@@ -295,18 +295,25 @@ impl<'a> Lower<'_, 'a> {
                     scope,
                 });
             }
-            "try_wait.parity" | "test_wait.parity" | "wait.parity" | "try_wait" | "test_wait"
-            | "wait" => {
+            "try_wait.parity"
+            | "test_wait.parity"
+            | "wait.parity"
+            | "try_wait"
+            | "test_wait"
+            | "wait"
+            | "try_wait.parity.timelimit"
+            | "try_wait.timelimit" => {
                 let operand = part(1)?;
-                let token = if name.ends_with("parity") || values[1].ty.name != "i64" {
-                    Token::Parity(operand)
-                } else {
-                    Token::State(operand)
-                };
+                let token =
+                    if name.split('.').any(|part| part == "parity") || values[1].ty.name != "i64" {
+                        Token::Parity(operand)
+                    } else {
+                        Token::State(operand)
+                    };
                 let (order, scope) = (MemoryOrder::Acquire, scope);
                 if operation.results.is_empty() {
-                    // Without a result it does not come back before the phase has completed.
-                    if name.starts_with("test_wait") {
+                    // Without a result it does not come back before the phase has completed, unless its time is limited.
+                    if name.starts_with("test_wait") || name.ends_with("timelimit") {
                         return None;
                     }
                     self.build.synchronize(Synchronization::MbarrierWait {

@@ -2,6 +2,7 @@
 //! is solved, and what the warps do is lowered, put together and written.
 
 mod alike;
+mod bits;
 mod branches;
 mod bytes;
 mod closed;

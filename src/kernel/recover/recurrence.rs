@@ -50,6 +50,24 @@ enum Change {
 /// A way through the conditions of a change, and what it comes to.
 type Way<'c> = (Vec<bool>, &'c [(usize, TermId)]);
 
+/// Counters of loops behind each other, where what one begins with is a choice: each counts on its own.
+fn apart(group: BTreeSet<u32>, phis: &[Phi], terms: &mut Terms) -> Vec<BTreeSet<u32>> {
+    let mut chosen = false;
+    let counts = group.iter().all(|phi| {
+        let Phi { first, next, .. } = phis[*phi as usize];
+        chosen |= matches!(terms.node(first), Node::Select(..));
+        let width = terms.width_of(next);
+        let own = terms.atom(Atom::Phi(*phi), width);
+        let step = terms.difference(next, own);
+        width >= 16 && terms.value(step).is_some()
+    });
+    if counts && chosen && group.len() > 1 {
+        group.into_iter().map(|phi| BTreeSet::from([phi])).collect()
+    } else {
+        vec![group]
+    }
+}
+
 /// Numbers the states of a cycle so that the longest distance is as short as it can be: a body that is written out three
 /// times makes three steps, not one of a cycle that leaps.
 fn shorten(states: &mut [Vec<u128>], distances: Vec<&mut usize>) {
@@ -199,8 +217,12 @@ impl Recurrences {
     }
 
     /// Puts phis together that are copies of each other in different loops.
-    fn join(&mut self, phis: &[Phi], used: &BTreeSet<u32>, terms: &Terms) {
+    fn join(&mut self, phis: &[Phi], used: &BTreeSet<u32>, terms: &mut Terms) {
+        let mut groups = Vec::new();
         for group in copies::groups(phis, used, terms) {
+            groups.extend(apart(group, phis, terms));
+        }
+        for group in groups {
             let number = self.variables.len();
             let root = group.iter().copied().find(|phi| {
                 let first = phis[*phi as usize].first;

@@ -1,5 +1,6 @@
 //! From a warp's tree over terms to a role over integers: trip counts, counters, ring states, objects.
 
+mod called;
 mod carried;
 mod condition;
 mod event;
@@ -8,6 +9,7 @@ mod looping;
 mod meanings;
 mod number;
 mod object;
+mod reciprocal;
 mod sign;
 mod spread;
 mod steps;
@@ -52,6 +54,8 @@ pub struct Inputs {
     trips: BTreeMap<TermId, u32>,
     /// What the launch computes and loops run up to.
     bounds: BTreeSet<TermId>,
+    /// Of bounds that may be below 0, the inputs that are the greater of the bound and 0.
+    clipped: BTreeMap<TermId, Number>,
     /// How many clusters are taken over.
     granted: Option<u32>,
     /// What is taken for granted, in words.

@@ -14,14 +14,13 @@ use super::MOST;
 use super::Origin;
 use super::meanings::Meaning;
 use super::spread::stepped_through;
-use crate::ir::Special;
 use crate::meaning::Binary;
+use crate::meaning::Domain;
 use crate::meaning::Relation;
 use crate::meaning::Word;
 use crate::recover::launch::is_launch;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
-use crate::recover::number::greatest_divisor;
 use crate::recover::sketch::Input;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
@@ -29,9 +28,6 @@ use crate::recover::term::TermId;
 
 /// The largest step of a loop's counter that is tried as one that does not wrap around.
 const MOST_STEP: i128 = 1 << 16;
-
-/// The largest step of a counter that is divided by way of a reciprocal.
-const MOST_UNIT: i128 = 64;
 
 impl Inputs {
     /// The number of clusters that are taken over.
@@ -99,8 +95,31 @@ impl Lowerer<'_> {
             })
     }
 
-    fn natural(&mut self, term: TermId) -> Option<Number> {
-        self.number(term).filter(|number| self.is_natural(number))
+    pub(super) fn natural(&mut self, term: TermId) -> Option<Number> {
+        let number = self.number(term)?;
+        (self.is_natural(&number) || self.adds_naturals(term)).then_some(number)
+    }
+
+    /// Whether a term adds up terms that are at least 0. As a number it is their sum.
+    fn adds_naturals(&mut self, term: TermId) -> bool {
+        let width = self.arena.terms.width_of(term);
+        let Node::Sum { constant, parts } = self.arena.terms.node(term).clone() else {
+            return false;
+        };
+        let positive = |bits: u128| Word::new(bits, width).signed() >= 0;
+        positive(constant)
+            && parts.into_iter().all(|(part, factor)| {
+                // The sign is shifted away.
+                let shifted = match *self.arena.terms.node(part) {
+                    Node::Binary(Binary::ShiftRightLogical, _, by) => {
+                        self.arena.terms.value(by).is_some_and(|by| by > 0)
+                    }
+                    _ => false,
+                };
+                let number = self.number(part);
+                let natural = |number: &Number| shifted || self.is_natural(number);
+                positive(factor) && number.as_ref().is_some_and(natural)
+            })
     }
 
     /// A term as an integer.
@@ -115,6 +134,13 @@ impl Lowerer<'_> {
             .filter(|number| self.fits(number, width));
         if number.is_some() {
             return number;
+        }
+        // Where the greater of it and 0 is above 0, that is it.
+        if let Some(clipped) = self.inputs.clipped.get(&term).cloned()
+            && let Some(less) = clipped.minus(&Number::constant(1))
+            && self.is_natural(&less)
+        {
+            return Some(clipped);
         }
         if is_launch(term, &self.arena.terms) {
             self.input(term)
@@ -226,7 +252,9 @@ impl Lowerer<'_> {
                 {
                     Some(true) => self.number(a),
                     Some(false) => self.number(b),
-                    None => self.lesser(condition, a, b),
+                    None => self
+                        .lesser(condition, a, b)
+                        .or_else(|| self.either(condition, a, b)),
                 }
             }
             _ => None,
@@ -291,42 +319,26 @@ impl Lowerer<'_> {
         simple.unwrap_or(number)
     }
 
-    /// Rounded down, also where a product with a reciprocal is meant.
-    fn quotient(&mut self, term: TermId, divisor: i128) -> Option<Number> {
-        let number = self.natural(term)?;
-        self.reciprocal(&number, divisor)
-    }
-
-    /// `number / divisor`. Where the number is `m * x` and `m` is a rounded `divisor / d`, it is `x / d`: with
-    /// `m * d = divisor + e` and `0 <= e * x < divisor`, `m * x / divisor = x / d + e * x / (d * divisor)`, and what
-    /// is added is less than `1 / d`, too little to come to the next integer.
-    fn reciprocal(&self, number: &Number, divisor: i128) -> Option<Number> {
-        // What `x` counts in may be a factor as well.
-        let factors = number.parts.values().copied();
-        let common = match number.constant {
-            0 => factors.reduce(greatest_divisor),
-            constant => Some(factors.fold(constant.abs(), greatest_divisor)),
-        };
-        let factors = (1..=MOST_UNIT).filter_map(|unit| {
-            common
-                .filter(|common| common % unit == 0)
-                .map(|all| all / unit)
-        });
-        for factor in factors {
-            if factor > 1
-                && divisor % factor != 0
-                && let Some(x) = number.divided(factor)
-                && self.is_natural(&x)
-                && let Some((_, high)) = self.range(&x)
-            {
-                let by = (divisor + factor - 1) / factor;
-                let error = factor.checked_mul(by)?.checked_sub(divisor)?;
-                if error >= 0 && error.checked_mul(high).is_some_and(|error| error < divisor) {
-                    return x.divided(by);
-                }
+    /// A choice whose one side is what the other one is as well where it is chosen, as 0 and `4 * (n / 4)` where `n < 4`.
+    fn either(&mut self, choice: TermId, a: TermId, b: TermId) -> Option<Number> {
+        let not = self.arena.terms.not(&choice);
+        let condition = self.condition(choice)?;
+        let negated = condition.clone().negated();
+        let (x, y) = (self.number(a)?, self.number(b)?);
+        for (held, holds, other, there) in [
+            (choice, Some(&condition), &y, &x),
+            (not, negated.as_ref(), &x, &y),
+        ] {
+            let more = other.minus(there)?;
+            let less = there.minus(other)?;
+            let same = self.under(held, holds, |lowerer| {
+                lowerer.is_natural(&more) && lowerer.is_natural(&less)
+            });
+            if same {
+                return Some(other.clone());
             }
         }
-        number.divided(divisor)
+        None
     }
 
     /// A choice that is the lesser or the greater of its sides.
@@ -367,10 +379,18 @@ impl Lowerer<'_> {
 
     /// What the launch fixes, as an input, unless a search could not step through its values.
     pub(super) fn input(&mut self, term: TermId) -> Option<Number> {
+        if let Some(number) = self.inputs.of_term.get(&term) {
+            return Some(Number::of(Atomic::Input(*number)));
+        }
+        let range = stepped_through(&self.arena.terms, term)?;
+        Some(self.input_within(term, range))
+    }
+
+    /// What the launch fixes, as an input with a range that its values lie in, or that is printed.
+    pub(super) fn input_within(&mut self, term: TermId, range: (i128, i128)) -> Number {
         let number = match self.inputs.of_term.get(&term) {
             Some(number) => *number,
             None => {
-                let range = stepped_through(&self.arena.terms, term)?;
                 let (name, meaning) = self.called(term);
                 let words: BTreeSet<Atom> = self.arena.terms.atoms(term).iter().copied().collect();
                 let number = self
@@ -380,65 +400,7 @@ impl Lowerer<'_> {
                 number
             }
         };
-        Some(Number::of(Atomic::Input(number)))
-    }
-
-    /// What an input is called, and what it is.
-    fn called(&self, term: TermId) -> (String, String) {
-        match self.arena.terms.node(term) {
-            Node::Atom(Atom::Parameter { offset }) => {
-                let parameter = self.kernel.parameters.iter().find(|parameter| {
-                    (parameter.offset..parameter.offset + parameter.size.max(1)).contains(offset)
-                });
-                match parameter {
-                    Some(parameter) if parameter.size <= 4 => {
-                        (parameter.name.clone(), parameter.name.clone())
-                    }
-                    Some(parameter) => {
-                        let at = offset - parameter.offset;
-                        (
-                            format!("{}_at_{at}", parameter.name),
-                            format!("{} at byte {at}", parameter.name),
-                        )
-                    }
-                    None => (
-                        format!("param_at_{offset}"),
-                        format!("parameters at byte {offset}"),
-                    ),
-                }
-            }
-            Node::Atom(Atom::Special(special)) => {
-                let axis = |axis: &u8| ["x", "y", "z"][usize::from((*axis).min(2))];
-                let name = match special {
-                    Special::CtaIndex(at) => format!("ctaid_{}", axis(at)),
-                    Special::GridCtas(at) => format!("nctaid_{}", axis(at)),
-                    Special::ClusterIndex(at) => format!("clusterid_{}", axis(at)),
-                    Special::GridClusters(at) => format!("nclusterid_{}", axis(at)),
-                    _ => "special".to_owned(),
-                };
-                (name.clone(), name)
-            }
-            _ => {
-                let mut of: Vec<String> = Vec::new();
-                for atom in self.arena.terms.atoms(term).iter() {
-                    if let Atom::Parameter { offset } = atom
-                        && let Some(parameter) = self.kernel.parameters.iter().find(|parameter| {
-                            (parameter.offset..parameter.offset + parameter.size.max(1))
-                                .contains(offset)
-                        })
-                        && !of.contains(&parameter.name)
-                    {
-                        of.push(parameter.name.clone());
-                    }
-                }
-                let of = if of.is_empty() {
-                    "the grid".to_owned()
-                } else {
-                    of.join(", ")
-                };
-                ("computed".to_owned(), format!("computed from {of}"))
-            }
-        }
+        Number::of(Atomic::Input(number))
     }
 
     pub(super) fn variable(&mut self, carrier: Carrier) -> u32 {

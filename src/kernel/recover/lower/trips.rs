@@ -66,8 +66,13 @@ impl Lowerer<'_> {
             }
             Node::Not(inner) => match self.arena.terms.node(inner).clone() {
                 Node::Relation(Relation::Equal, a, b) => {
-                    let (a, b) = (self.number_or_state(a)?, self.number_or_state(b)?);
-                    self.until_equal(&a.minus(&b)?, id)
+                    match (self.number_or_state(a), self.number_or_state(b)) {
+                        (Some(a), Some(b)) => self.until_equal(&a.minus(&b)?, id),
+                        _ => {
+                            let condition = self.condition(goes_on)?;
+                            self.holds_for(&condition, id)
+                        }
+                    }
                 }
                 Node::Binary(Binary::Or, a, b) => {
                     let (a, b) = (self.arena.terms.not(&a), self.arena.terms.not(&b));

@@ -1,0 +1,67 @@
+//! What inputs are called, in words of the source where they are known.
+
+use super::Lowerer;
+use crate::ir::Special;
+use crate::recover::term::Atom;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+
+impl Lowerer<'_> {
+    /// What an input is called, and what it is.
+    pub(super) fn called(&self, term: TermId) -> (String, String) {
+        match self.arena.terms.node(term) {
+            Node::Atom(Atom::Parameter { offset }) => {
+                let parameter = self.kernel.parameters.iter().find(|parameter| {
+                    (parameter.offset..parameter.offset + parameter.size.max(1)).contains(offset)
+                });
+                match parameter {
+                    Some(parameter) if parameter.size <= 4 => {
+                        (parameter.name.clone(), parameter.name.clone())
+                    }
+                    Some(parameter) => {
+                        let at = offset - parameter.offset;
+                        (
+                            format!("{}_at_{at}", parameter.name),
+                            format!("{} at byte {at}", parameter.name),
+                        )
+                    }
+                    None => (
+                        format!("param_at_{offset}"),
+                        format!("parameters at byte {offset}"),
+                    ),
+                }
+            }
+            Node::Atom(Atom::Special(special)) => {
+                let axis = |axis: &u8| ["x", "y", "z"][usize::from((*axis).min(2))];
+                let name = match special {
+                    Special::CtaIndex(at) => format!("ctaid_{}", axis(at)),
+                    Special::GridCtas(at) => format!("nctaid_{}", axis(at)),
+                    Special::ClusterIndex(at) => format!("clusterid_{}", axis(at)),
+                    Special::GridClusters(at) => format!("nclusterid_{}", axis(at)),
+                    _ => "special".to_owned(),
+                };
+                (name.clone(), name)
+            }
+            _ => {
+                let mut of: Vec<String> = Vec::new();
+                for atom in self.arena.terms.atoms(term).iter() {
+                    if let Atom::Parameter { offset } = atom
+                        && let Some(parameter) = self.kernel.parameters.iter().find(|parameter| {
+                            (parameter.offset..parameter.offset + parameter.size.max(1))
+                                .contains(offset)
+                        })
+                        && !of.contains(&parameter.name)
+                    {
+                        of.push(parameter.name.clone());
+                    }
+                }
+                let of = if of.is_empty() {
+                    "the grid".to_owned()
+                } else {
+                    of.join(", ")
+                };
+                ("computed".to_owned(), format!("computed from {of}"))
+            }
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! Division by a constant as compilers write it: a product with a rounded reciprocal, of which the upper part is taken.
+//!
+//! Source: Granlund and Montgomery, "Division by Invariant Integers using Multiplication", 1994.
+
+use super::Lowerer;
+use crate::recover::number::Atomic;
+use crate::recover::number::Number;
+use crate::recover::number::greatest_divisor;
+use crate::recover::term::TermId;
+
+/// How deep quotients are nested that are one.
+const MOST_NESTED: usize = 3;
+
+/// The largest step of a counter that is divided by way of a reciprocal.
+const MOST_UNIT: i128 = 64;
+
+impl Lowerer<'_> {
+    /// Rounded down, also where a product with a reciprocal is meant.
+    pub(super) fn quotient(&mut self, term: TermId, divisor: i128) -> Option<Number> {
+        let number = self.natural(term)?;
+        self.reciprocal(&number, divisor)
+    }
+
+    /// `number / divisor`, also where that is written as a product with a reciprocal, or as one whose factor has a bit more than
+    /// a word and is added in parts: `(a / d + b) / e` is `(a + d * b) / (d * e)`.
+    pub(super) fn reciprocal(&self, number: &Number, divisor: i128) -> Option<Number> {
+        let mut all = vec![(number.clone(), divisor)];
+        for _ in 0..MOST_NESTED {
+            let mut inside = Vec::new();
+            for (number, divisor) in all {
+                if let Some(quotient) = self.by_reciprocal(&number, divisor) {
+                    return Some(quotient);
+                }
+                let nested = |atomic: &Atomic| matches!(atomic, Atomic::Quotient(..));
+                if !number.parts.keys().any(nested) {
+                    return number.divided(divisor);
+                }
+                for (atomic, factor) in &number.parts {
+                    if let (Atomic::Quotient(inner, by), 1) = (atomic, factor)
+                        && let Some(rest) = number.minus(&Number::of(atomic.clone()))
+                        && let Some(sum) = rest.times(*by).and_then(|rest| inner.plus(&rest))
+                        && let Some(product) = divisor.checked_mul(*by)
+                    {
+                        inside.push((sum, product));
+                    }
+                }
+            }
+            all = inside;
+        }
+        number.divided(divisor)
+    }
+
+    /// Where the number is `m * x` and `m` is a rounded `divisor / d`, it is `x / d`: with
+    /// `m * d = divisor + e` and `0 <= e * x < divisor`, `m * x / divisor = x / d + e * x / (d * divisor)`, and what
+    /// is added is less than `1 / d`, too little to come to the next integer.
+    fn by_reciprocal(&self, number: &Number, divisor: i128) -> Option<Number> {
+        // What `x` counts in may be a factor as well.
+        let factors = number.parts.values().copied();
+        let common = match number.constant {
+            0 => factors.reduce(greatest_divisor),
+            constant => Some(factors.fold(constant.abs(), greatest_divisor)),
+        };
+        let factors = (1..=MOST_UNIT).filter_map(|unit| {
+            common
+                .filter(|common| common % unit == 0)
+                .map(|all| all / unit)
+        });
+        for factor in factors {
+            if factor > 1
+                && divisor % factor != 0
+                && let Some(x) = number.divided(factor)
+                && self.is_natural(&x)
+                && let Some((_, high)) = self.range(&x)
+            {
+                let by = (divisor + factor - 1) / factor;
+                let error = factor.checked_mul(by)?.checked_sub(divisor)?;
+                if error >= 0 && error.checked_mul(high).is_some_and(|error| error < divisor) {
+                    return x.divided(by);
+                }
+            }
+        }
+        None
+    }
+}
