@@ -259,6 +259,36 @@ fn warps_that_end_early_make_no_counterexample() {
 }
 
 #[test]
+fn a_parity_that_is_toggled_once_a_turn_is_counted_in_rounds() {
+    let module = ptx::read(include_str!("../../../tests/ptx/toggled.ptx")).unwrap();
+    let shape = Shape {
+        threads: [64, 1, 1],
+        cluster: [1; 3],
+    };
+    let found = lift(&module.kernels[0], shape, || false).unwrap();
+    assert!(found.exact && !found.validation.compared.is_empty());
+    let text: Vec<&str> = found
+        .text
+        .lines()
+        .map(|line| line.trim().split("  //").next().unwrap())
+        .collect();
+    for line in [
+        "for i in 0..param_1_over_64 {",
+        "wait _ZZ7toggledE5empty[i % 7] (((i / 7) + 1) % 2)",
+        "wait _ZZ7toggledE4full[i % 7] ((i / 7) % 2)",
+        "arrive _ZZ7toggledE5empty[i % 7]",
+    ] {
+        assert!(text.contains(&line), "{line} is not in {}", found.text);
+    }
+    // Neither a variable nor a branch is left of it.
+    assert!(
+        !text
+            .iter()
+            .any(|line| line.starts_with("var") || line.starts_with("if"))
+    );
+}
+
+#[test]
 fn a_ring_that_is_written_out_twice_is_counted_in_rounds() {
     let module = ptx::read(include_str!("../../../tests/ptx/unrolled.ptx")).unwrap();
     let shape = Shape {
