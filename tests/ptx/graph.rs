@@ -148,8 +148,8 @@ fn what_hangs_at_a_launch() {
             .any(|w| l.contains(w))
     });
     insta::assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r"
-    product.ptx: deadlock: REFUTED at computed = 9, n = 3: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 25): warp1 never comes, because `if n % 256 != 3` (line 23) does not hold for it
+    product.ptx: deadlock: REFUTED at computed = 3, n = 3: cta_bar[1] takes 64 threads, 32 came (warp0), and nobody else comes (line 25): warp1 never comes, because `if n % 256 != 3` (line 23) does not hold for it
       minimal: the smallest of the launches that were run to compare the protocol with the kernel
-      notes: fails at the launch with grid [2, 1, 1], CTA [0, 0, 0], n = 3, m = 3
+      notes: fails at the launch with grid [3, 3, 1], CTA [2, 0, 0], n = 3, m = 1
     ");
 }

@@ -183,7 +183,7 @@ fn candidate(
     for (at, offset) in parameters.iter().enumerate() {
         let value = match alike {
             Some(value) => value,
-            None if number % 3 == 0 => {
+            None if number.is_multiple_of(3) => {
                 let unit = units.get(offset).copied().unwrap_or(1);
                 chance.one_of(&MULTIPLES).saturating_mul(unit)
             }
