@@ -139,7 +139,12 @@ fn entry(cluster: u32, code: &str) -> Result<Lift, String> {
          mov.u32 %r1, %tid.x;\nmov.u32 %r2, memory;\nsetp.eq.u32 %p1, %r1, 0;\nld.param.u64 %rd1, [p];\n\
          ld.param.u32 %r3, [n];\n{code}\nret;\n}}\n"
     );
-    let module = ptx::read(&text).unwrap_or_else(|errors| panic!("{errors:?}"));
+    first_of(&text, cluster)
+}
+
+/// The first kernel of a text, by two warps of each CTA of a cluster.
+fn first_of(text: &str, cluster: u32) -> Result<Lift, String> {
+    let module = ptx::read(text).unwrap_or_else(|errors| panic!("{errors:?}"));
     let shape = Shape {
         threads: [64, 1, 1],
         cluster: [cluster, 1, 1],
@@ -259,13 +264,49 @@ fn warps_that_end_early_make_no_counterexample() {
 }
 
 #[test]
-fn a_parity_that_is_toggled_once_a_turn_is_counted_in_rounds() {
-    let module = ptx::read(include_str!("../../../tests/ptx/toggled.ptx")).unwrap();
-    let shape = Shape {
-        threads: [64, 1, 1],
-        cluster: [1; 3],
+fn lanes_that_ask_for_a_size_and_lanes_that_do_not() {
+    // All lanes but the first skip the arrival, and the first one too where `n` is small.
+    let asks = format!(
+        "{INIT}bar.sync 0;\nsetp.ne.u32 %p2, %r1, 0;\nsetp.lt.s32 %p3, %r3, 64;\nor.pred %p4, %p2, %p3;\n@%p4 bra skip;\n\
+         mbarrier.arrive.shared.b64 _, [%r2];\nskip:\nbar.sync 0;"
+    );
+    let found = entry(1, &asks).unwrap();
+    assert!(
+        found.text.contains("if n >= 64 {") && found.text.matches("arrive memory").count() == 1,
+        "{}",
+        found.text
+    );
+    // Here the other lanes end, and the first one where `n` is small: who comes behind depends on it.
+    let ends = format!(
+        "{INIT}bar.sync 0;\nsetp.ne.u32 %p2, %r1, 0;\nsetp.lt.s32 %p3, %r3, 64;\nor.pred %p4, %p2, %p3;\n@%p4 bra out;\n\
+         mbarrier.arrive.shared.b64 _, [%r2];\nbar.sync 1, 64;\nout:"
+    );
+    let found = entry(1, &ends);
+    assert!(!found.as_ref().is_ok_and(|found| found.exact), "{found:?}");
+}
+
+#[test]
+fn a_mask_of_the_pair_keeps_the_place_in_memory() {
+    let with = |mask: &str| {
+        let code = format!(
+            "{INIT}mov.u32 %r4, %cluster_ctarank;\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\nand.b32 %r5, %r2, {mask};\n\
+             @%p1 mbarrier.arrive.shared::cluster.b64 _, [%r5];\nbarrier.cluster.arrive;\nbarrier.cluster.wait;"
+        );
+        entry(2, &code)
     };
-    let found = lift(&module.kernels[0], shape, || false).unwrap();
+    // Both CTAs of the pair arrive at the mbarrier of the first.
+    for mask in ["0xfeffffff", "0xfefffff8"] {
+        let text = with(mask).unwrap().text;
+        assert_eq!(text.matches("arrive memory").count(), 2, "{mask}: {text}");
+        assert!(!text.contains("arrive memory_cta1"), "{mask}: {text}");
+    }
+    // The variable is aligned to 8 bytes: one more bit may be set.
+    assert!(with("0xfefffff0").is_err());
+}
+
+#[test]
+fn a_parity_that_is_toggled_once_a_turn_is_counted_in_rounds() {
+    let found = first_of(include_str!("../../../tests/ptx/toggled.ptx"), 1).unwrap();
     assert!(found.exact && !found.validation.compared.is_empty());
     let text: Vec<&str> = found
         .text
@@ -290,12 +331,7 @@ fn a_parity_that_is_toggled_once_a_turn_is_counted_in_rounds() {
 
 #[test]
 fn a_ring_that_is_written_out_twice_is_counted_in_rounds() {
-    let module = ptx::read(include_str!("../../../tests/ptx/unrolled.ptx")).unwrap();
-    let shape = Shape {
-        threads: [64, 1, 1],
-        cluster: [1; 3],
-    };
-    let recovered = lift(&module.kernels[0], shape, || false).unwrap();
+    let recovered = first_of(include_str!("../../../tests/ptx/unrolled.ptx"), 1).unwrap();
     assert!(recovered.exact);
     assert_eq!(recovered.validation.events, 324);
     let role = recovered.text.split("role warp1").next().unwrap();

@@ -9,6 +9,7 @@ use crate::recover::rewrite::conditions;
 use crate::recover::rewrite::numbers;
 use crate::recover::rewrite::replace;
 use crate::recover::sketch::Line;
+use crate::recover::sketch::assigned;
 use crate::recover::sketch::every_line;
 
 /// Replaces such variables by what they are.
@@ -29,14 +30,12 @@ fn closed(lines: &[Line], at: usize) -> Option<Vec<Line>> {
     let Line::Let { variable, value } = &lines[at] else {
         return None;
     };
-    let fixed = |atomic: &Atomic| matches!(atomic, Atomic::Variable(_));
-    if value.mentions(&fixed) {
+    let varies = |atomic: &Atomic| matches!(atomic, Atomic::Variable(_));
+    if value.mentions(&varies) {
         return None;
     }
     let behind = &lines[at + 1..];
-    let first = behind
-        .iter()
-        .position(|line| assigns(std::slice::from_ref(line), *variable));
+    let first = behind.iter().position(|line| moves(line, *variable));
     let Some(place) = first else {
         // Nothing moves it any more.
         let rest = put(behind, *variable, value)?;
@@ -63,12 +62,10 @@ fn closed(lines: &[Line], at: usize) -> Option<Vec<Line>> {
     else {
         return None;
     };
-    if count.mentions(&fixed) {
+    if count.mentions(&varies) {
         return None;
     }
-    let moved = body
-        .iter()
-        .position(|line| assigns(std::slice::from_ref(line), *variable))?;
+    let moved = body.iter().position(|line| moves(line, *variable))?;
     let Line::Assign { value: next, .. } = &body[moved] else {
         return None;
     };
@@ -76,7 +73,7 @@ fn closed(lines: &[Line], at: usize) -> Option<Vec<Line>> {
     let step = next
         .minus(&Number::of(Atomic::Variable(*variable)))?
         .as_constant()?;
-    if assigns(below, *variable) || ends(body) {
+    if assigned(below).contains(variable) || ends(body) {
         return None;
     }
     let now = value.plus(&Number::of(Atomic::Index(*index)).times(step)?)?;
@@ -111,15 +108,9 @@ fn put(lines: &[Line], variable: u32, value: &Number) -> Option<Vec<Line>> {
     (!left).then_some(lines)
 }
 
-/// Whether lines give a variable a value.
-fn assigns(lines: &[Line], variable: u32) -> bool {
-    let mut found = false;
-    every_line(lines, &mut |line| {
-        if let Line::Let { variable: own, .. } | Line::Assign { variable: own, .. } = line {
-            found |= *own == variable;
-        }
-    });
-    found
+/// Whether a line gives a variable a value, or one inside of it.
+fn moves(line: &Line, variable: u32) -> bool {
+    assigned(std::slice::from_ref(line)).contains(&variable)
 }
 
 /// Whether a body may end before its last line.

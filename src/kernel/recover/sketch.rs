@@ -1,5 +1,7 @@
 //! The recovered protocol before it is written: roles over integers.
 
+use std::collections::BTreeSet;
+
 use crate::ir::Location;
 use crate::ir::VariableId;
 use crate::recover::number::Condition;
@@ -157,6 +159,17 @@ pub fn every_line<'l>(lines: &'l [Line], with: &mut dyn FnMut(&'l Line)) {
             every_line(block, with);
         }
     }
+}
+
+/// The variables that lines declare or assign.
+pub fn assigned(lines: &[Line]) -> BTreeSet<u32> {
+    let mut found = BTreeSet::new();
+    every_line(lines, &mut |line| {
+        if let Line::Let { variable, .. } | Line::Assign { variable, .. } = line {
+            found.insert(*variable);
+        }
+    });
+    found
 }
 
 /// As [`every_line`].

@@ -420,8 +420,8 @@ impl Domain for Terms {
                 // All but a constant are multiples of what is divided by, and nothing wraps around.
                 if let Some(by) = y.and_then(|by| u32::try_from(by).ok())
                     && by < u32::from(width)
+                    && operation == Binary::ShiftRightLogical
                     && self.most(a) < ones
-                    && (operation == Binary::ShiftRightLogical || self.most(a) <= ones >> 1)
                     && let Node::Sum { constant, parts } = self.node(a).clone()
                     && parts
                         .iter()

@@ -14,6 +14,9 @@ use crate::recover::term::Node;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 
+/// The greatest unit that is tried; what divides by more asks for a sign.
+const MOST: u32 = 4096;
+
 /// For each parameter word behind inputs the greatest divisor, if there is one.
 pub fn units(inputs: &Inputs, terms: &Terms) -> BTreeMap<u32, u32> {
     let mut found = BTreeMap::new();
@@ -82,6 +85,3 @@ fn note(atom: Atom, by: i128, found: &mut BTreeMap<u32, u32>) {
         *unit = by.max(*unit);
     }
 }
-
-/// The greatest unit that is tried; what divides by more asks for a sign.
-const MOST: u32 = 4096;

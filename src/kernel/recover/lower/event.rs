@@ -1,5 +1,7 @@
 //! Lowers events: their operands become integer expressions.
 
+use std::borrow::Cow;
+
 use super::Lowerer;
 use super::Result;
 use super::meanings::Meaning;
@@ -117,11 +119,13 @@ impl Lowerer<'_> {
     }
 
     /// An event whose operands without a form are said by what loops that were left have gone on with.
-    pub(super) fn behind_loops(&mut self, event: &Event) -> Event {
-        let mut event = event.clone();
-        for term in event.kind.terms_mut() {
-            if !self.has_form(*term) {
-                *term = self.with_left(*term);
+    pub(super) fn behind_loops<'e>(&mut self, event: &'e Event) -> Cow<'e, Event> {
+        let mut event = Cow::Borrowed(event);
+        if !self.left.is_empty() {
+            for term in event.to_mut().kind.terms_mut() {
+                if !self.has_form(*term) {
+                    *term = self.with_left(*term);
+                }
             }
         }
         event

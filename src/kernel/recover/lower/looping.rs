@@ -1,7 +1,5 @@
 //! Loops: their trip counts and the values that they carry from round to round.
 
-use std::collections::BTreeSet;
-
 use super::Lowerer;
 use super::Result;
 use super::refuse;
@@ -12,7 +10,7 @@ use crate::recover::launch::is_launch;
 use crate::recover::number::Atomic;
 use crate::recover::number::Number;
 use crate::recover::sketch::Line;
-use crate::recover::sketch::every_line;
+use crate::recover::sketch::assigned;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -229,17 +227,6 @@ impl Lowerer<'_> {
         }
         Some(Number::maximum(Number::constant(1), n))
     }
-}
-
-/// The variables that lines assign.
-fn assigned(lines: &[Line]) -> BTreeSet<u32> {
-    let mut found = BTreeSet::new();
-    every_line(lines, &mut |line| {
-        if let Line::Let { variable, .. } | Line::Assign { variable, .. } = line {
-            found.insert(*variable);
-        }
-    });
-    found
 }
 
 /// Whether a statement leaves the innermost loop or the program.

@@ -121,6 +121,7 @@ pub struct Lowerer<'a> {
     keeps: bool,
     /// What registers are in each iteration that depend on its index alone.
     indexed: BTreeMap<u32, Number>,
+    /// What loops that were left have gone on with, and the phis that stand for it behind them.
     left: Vec<Left>,
     /// The variable of the role for a counter or a machine.
     variables: BTreeMap<Carrier, u32>,
@@ -260,7 +261,7 @@ impl Lowerer<'_> {
             rest = behind;
             match statement {
                 Statement::Event(event) => {
-                    let event = &self.behind_loops(event);
+                    let event = &*self.behind_loops(event);
                     match self.choice_in(&event.kind) {
                         None => self.event(event, &mut lines)?,
                         Some(choice) => {

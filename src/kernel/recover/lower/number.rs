@@ -97,7 +97,12 @@ impl Lowerer<'_> {
 
     pub(super) fn natural(&mut self, term: TermId) -> Option<Number> {
         let number = self.number(term)?;
-        (self.is_natural(&number) || self.adds_naturals(term)).then_some(number)
+        self.is_natural_term(term, &number).then_some(number)
+    }
+
+    /// Whether a term, which is this number, is at least 0.
+    fn is_natural_term(&mut self, term: TermId, number: &Number) -> bool {
+        self.is_natural(number) || self.adds_naturals(term)
     }
 
     /// Whether a term adds up terms that are at least 0. As a number it is their sum.
@@ -252,9 +257,11 @@ impl Lowerer<'_> {
                 {
                     Some(true) => self.number(a),
                     Some(false) => self.number(b),
-                    None => self
-                        .lesser(condition, a, b)
-                        .or_else(|| self.either(condition, a, b)),
+                    None => {
+                        let (p, q) = (self.number(a)?, self.number(b)?);
+                        self.lesser(condition, (a, &p), (b, &q))
+                            .or_else(|| self.either(condition, &p, &q))
+                    }
                 }
             }
             _ => None,
@@ -320,14 +327,13 @@ impl Lowerer<'_> {
     }
 
     /// A choice whose one side is what the other one is as well where it is chosen, as 0 and `4 * (n / 4)` where `n < 4`.
-    fn either(&mut self, choice: TermId, a: TermId, b: TermId) -> Option<Number> {
+    fn either(&mut self, choice: TermId, x: &Number, y: &Number) -> Option<Number> {
         let not = self.arena.terms.not(&choice);
         let condition = self.condition(choice)?;
         let negated = condition.clone().negated();
-        let (x, y) = (self.number(a)?, self.number(b)?);
         for (held, holds, other, there) in [
-            (choice, Some(&condition), &y, &x),
-            (not, negated.as_ref(), &x, &y),
+            (choice, Some(&condition), y, x),
+            (not, negated.as_ref(), x, y),
         ] {
             let more = other.minus(there)?;
             let less = there.minus(other)?;
@@ -342,7 +348,12 @@ impl Lowerer<'_> {
     }
 
     /// A choice that is the lesser or the greater of its sides.
-    fn lesser(&mut self, condition: TermId, a: TermId, b: TermId) -> Option<Number> {
+    fn lesser(
+        &mut self,
+        condition: TermId,
+        (a, p): (TermId, &Number),
+        (b, q): (TermId, &Number),
+    ) -> Option<Number> {
         let (negated, inner) = match self.arena.terms.node(condition).clone() {
             Node::Not(inner) => (true, inner),
             _ => (false, condition),
@@ -350,29 +361,21 @@ impl Lowerer<'_> {
         let Node::Relation(relation, x, y) = *self.arena.terms.node(inner) else {
             return None;
         };
-        let (p, q, x, y) = match relation {
-            Relation::LessSigned => (
-                self.number(a)?,
-                self.number(b)?,
-                self.number(x)?,
-                self.number(y)?,
-            ),
-            Relation::LessUnsigned => (
-                self.natural(a)?,
-                self.natural(b)?,
-                self.natural(x)?,
-                self.natural(y)?,
-            ),
-            Relation::Equal => return None,
+        let (x, y) = match relation {
+            Relation::LessSigned => (self.number(x)?, self.number(y)?),
+            Relation::LessUnsigned if self.is_natural_term(a, p) && self.is_natural_term(b, q) => {
+                (self.natural(x)?, self.natural(y)?)
+            }
+            Relation::LessUnsigned | Relation::Equal => return None,
         };
         // `x < y ? a : b`, or with `negated` `x < y ? b : a`.
-        let (then, otherwise) = if negated { (&q, &p) } else { (&p, &q) };
+        let (then, otherwise) = if negated { (q, p) } else { (p, q) };
         let next = x.plus(&Number::constant(1));
         if y == *otherwise && (x == *then || next.as_ref() == Some(then)) {
-            return Some(Number::minimum(p, q));
+            return Some(Number::minimum(p.clone(), q.clone()));
         }
         if x == *otherwise && y == *then {
-            return Some(Number::maximum(p, q));
+            return Some(Number::maximum(p.clone(), q.clone()));
         }
         None
     }

@@ -599,23 +599,11 @@ impl Walker<'_> {
             None => {}
         }
         let events = *self.events;
-        let condition = path.condition;
-        let not = self.terms.not(&term);
-        let mut yes = path.clone();
-        yes.condition = self.terms.binary(Binary::And, &condition, &term);
-        let mut no = path;
-        no.condition = self.terms.binary(Binary::And, &condition, &not);
-        let (mut first, mut second) = (Vec::new(), Vec::new());
-        let one = self.region(then, join, yes, &mut first, depth + 1)?;
-        let two = self.region(otherwise, join, no, &mut second, depth + 1)?;
-        let merged = match (one, two) {
-            (Some(one), Some(two)) => {
-                let mut path = self.chosen(term, one, two);
-                path.condition = condition;
-                Some(path)
-            }
-            (one, two) => one.or(two),
-        };
+        let (merged, [first, second]) =
+            self.both_answers(term, path, |walker, answer, side, out| {
+                let to = if answer { then } else { otherwise };
+                walker.region(to, join, side, out, depth + 1)
+            })?;
         // Lanes may take such a branch differently, so that both sides doing the same is not the same.
         if self.purpose == Purpose::Together {
             *self.trusts_memory |= self.is_opaque(term);
@@ -632,6 +620,33 @@ impl Walker<'_> {
         Ok(Some((join, path)))
     }
 
+    /// What comes of a path where a term holds and where it does not, and what is done on the two sides.
+    fn both_answers(
+        &mut self,
+        term: TermId,
+        path: Path,
+        mut side: impl FnMut(&mut Self, bool, Path, &mut Vec<Statement>) -> Result<Option<Path>>,
+    ) -> Result<(Option<Path>, [Vec<Statement>; 2])> {
+        let condition = path.condition;
+        let not = self.terms.not(&term);
+        let mut yes = path.clone();
+        yes.condition = self.terms.binary(Binary::And, &condition, &term);
+        let mut no = path;
+        no.condition = self.terms.binary(Binary::And, &condition, &not);
+        let (mut first, mut second) = (Vec::new(), Vec::new());
+        let one = side(self, true, yes, &mut first)?;
+        let two = side(self, false, no, &mut second)?;
+        let merged = match (one, two) {
+            (Some(one), Some(two)) => {
+                let mut path = self.chosen(term, one, two);
+                path.condition = condition;
+                Some(path)
+            }
+            (one, two) => one.or(two),
+        };
+        Ok((merged, [first, second]))
+    }
+
     /// A branch whose lanes ask for several things, each of them the same for every lane that asks: once for each answer.
     fn by_cases(
         &mut self,
@@ -644,44 +659,22 @@ impl Walker<'_> {
     ) -> Result<Option<(BlockId, Path)>> {
         let join = self.join(at);
         let events = *self.events;
-        let before = path.condition;
-        let not = self.terms.not(&case);
-        let mut sides = Vec::new();
-        for truth in [case, not] {
-            let mut side = path.clone();
-            side.condition = self.terms.binary(Binary::And, &before, &truth);
-            let mut statements = Vec::new();
-            let to = self.branch(
-                at,
-                condition,
-                then,
-                otherwise,
-                side,
-                &mut statements,
-                depth + 1,
-            )?;
-            let end = match to {
-                Some((to, side)) => self.region(to, join, side, &mut statements, depth + 1)?,
-                None => None,
+        let mut behind = BTreeSet::new();
+        let (merged, [first, second]) = self.both_answers(case, path, |walker, _, side, out| {
+            let to = walker.branch(at, condition, then, otherwise, side, out, depth + 1)?;
+            let Some((to, side)) = to else {
+                return Ok(None);
             };
-            sides.push((end, statements));
+            let end = walker.region(to, join, side, out, depth + 1)?;
+            behind.extend(end.iter().map(|end| (end.mask, end.exited)));
+            Ok(end)
+        })?;
+        if behind.len() > 1 {
+            return refuse(
+                "which lanes come behind a branch depends on the launch",
+                location,
+            );
         }
-        let (two, second) = sides.pop().unwrap_or_default();
-        let (one, first) = sides.pop().unwrap_or_default();
-        let merged = match (one, two) {
-            (Some(one), Some(two)) => {
-                if (one.mask, one.exited) != (two.mask, two.exited) {
-                    return refuse(
-                        "which lanes come behind a branch depends on the launch",
-                        location,
-                    );
-                }
-                let mut path = self.chosen(case, one, two);
-                path.condition = before;
-                Some(path)
-            }
-            (one, two) => one.or(two),
-        };
         self.decide(case, first, second, events, out, location)?;
         Ok(merged.and_then(|path| join.map(|join| (join, path))))
     }
