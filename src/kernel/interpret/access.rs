@@ -192,6 +192,8 @@ impl Warp {
         let mut out = [None; 16];
         let bytes = bytes.min(out.len());
         let (foreign, poison) = self.read(spot, &mut out[..bytes], world);
+        let handed_over = spot.space == Space::Shared && world.launch.handed_over.contains(&at);
+        let foreign = foreign && !handed_over;
         let mut number = 0_u128;
         let mut origins = poison;
         let mut unknown = foreign;

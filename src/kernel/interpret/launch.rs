@@ -1,6 +1,9 @@
 //! A concrete launch.
 
+use std::collections::BTreeSet;
+
 use super::address::Layout;
+use super::event::Place;
 use crate::ir::Kernel;
 
 /// What waits do.
@@ -10,6 +13,9 @@ pub enum Waits {
     /// memory of its own; what others may have written is not known.
     #[default]
     Pass,
+    /// As with `Pass`, but at barriers of all threads of a CTA the warps wait for each other, and what the loads of
+    /// [`Launch::handed_over`] read in shared memory is known.
+    Meet,
     /// Warps run in turns, with barriers, mbarriers, copies and memory as they are.
     Simulate,
 }
@@ -48,6 +54,8 @@ pub struct Launch {
     pub max_steps: u64,
     /// How many events there may be.
     pub max_events: usize,
+    /// Loads from shared memory of words that other warps have stored, all of them before a barrier of all threads.
+    pub handed_over: BTreeSet<Place>,
     parameters: Vec<u8>,
     given: Vec<bool>,
 }
@@ -85,6 +93,7 @@ impl Launch {
             loop_headers: false,
             memory: Vec::new(),
             granted: None,
+            handed_over: BTreeSet::new(),
             max_steps: 100_000_000,
             max_events: 4_000_000,
             parameters: vec![0; size],

@@ -74,6 +74,7 @@ impl Printer<'_> {
         let extents = |[x, y, z]: [u32; 3]| format!("{x} x {y} x {z}");
         let waits = match launch.waits {
             Waits::Pass => "every wait passes",
+            Waits::Meet => "every wait passes but those for all threads",
             Waits::Simulate => "simulated",
         };
         self.line(0, &format!("{}: {waits}", self.kernel.name));

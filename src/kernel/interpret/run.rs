@@ -56,7 +56,7 @@ pub fn run(kernel: &Kernel, launch: &Launch) -> Result<Trace, Stop> {
     }
     let outcome = match launch.waits {
         Waits::Pass => alone(&mut warps, &mut world),
-        Waits::Simulate => in_turns(&mut warps, &mut world),
+        Waits::Meet | Waits::Simulate => in_turns(&mut warps, &mut world),
     };
     let outcome = match outcome {
         Ok(outcome) | Err(Halt::End(outcome)) => outcome,

@@ -7,6 +7,7 @@ use super::event::EventKind;
 use super::event::Object;
 use super::event::Place;
 use super::execute::mix;
+use super::launch::Waits;
 use super::program;
 use super::splits::Blocked;
 use super::taint::Origins;
@@ -440,7 +441,12 @@ impl Warp {
             };
             self.emit(at, kind, None, group.lanes, group.reasons, world)?;
         }
-        if !world.simulates() {
+        let all = groups.iter().all(|group| {
+            let whole = world.warps.saturating_mul(32);
+            threads.is_none() || group.word(1) == whole
+        });
+        let meets = all && world.launch.waits == Waits::Meet;
+        if !world.simulates() && !meets {
             if let Some(reduction) = reduction {
                 let (result, _) = parts(reduction);
                 let origin = world.origin(at);

@@ -20,6 +20,7 @@ use crate::recover::rewrite::renumber;
 use crate::recover::rewrite::trim;
 use crate::recover::scope::declare;
 use crate::recover::shape::Shape;
+use crate::recover::shared_words;
 use crate::recover::simplify::simplify;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
@@ -27,6 +28,7 @@ use crate::recover::slice::Slice;
 use crate::recover::taken;
 use crate::recover::tree::Arena;
 use crate::recover::tree::Obstacle;
+use crate::recover::tree::Statement;
 use crate::recover::tree::in_time;
 use crate::recover::unrolled::roll;
 use crate::recover::walk::Place;
@@ -61,6 +63,47 @@ pub fn warps(shape: Shape) -> impl Iterator<Item = Place> {
     (0..shape.ctas()).flat_map(of_rank)
 }
 
+/// How often the warps are walked, each time with the words that they were found to hand over to each other.
+const MOST_WALKS: usize = 6;
+
+/// A warp: the rank of its CTA, its number, and what it does.
+type Tree = (u32, u32, Vec<Statement>);
+
+/// What every warp does.
+pub fn trees(
+    kernel: &Kernel,
+    shape: Shape,
+    (graph, slice): (&Graph, &Slice),
+    arena: &mut Arena,
+    purpose: Purpose,
+) -> Result<Vec<Tree>, Obstacle> {
+    for _ in 0..MOST_WALKS {
+        let mut trees = Vec::new();
+        let mut obstacle = None;
+        for place in warps(shape) {
+            match walk(kernel, graph, slice, arena, place, purpose) {
+                Ok(tree) => trees.push((place.rank, place.warp, tree)),
+                Err(found) if !arena.shared_words.asked => return Err(found),
+                Err(found) => {
+                    obstacle.get_or_insert(found);
+                }
+            }
+        }
+        if !arena.shared_words.asked || arena.shared_words.are_settled() {
+            return obstacle.map_or(Ok(trees), Err);
+        }
+        arena.shared_words.again();
+        arena.parities.clear();
+        arena.looked_ahead = false;
+        arena.events = 0;
+        arena.trusts_memory = false;
+    }
+    Err(Obstacle {
+        reason: "what warps hand over to each other in shared memory depends on itself".to_owned(),
+        location: Location::default(),
+    })
+}
+
 /// Recovers the roles of a kernel.
 pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles, Obstacle> {
     let threads = shape
@@ -91,12 +134,14 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
         over: Some(over),
         ..Arena::default()
     };
-    let mut trees = Vec::new();
-    for place in warps(shape) {
-        let tree = walk(kernel, &graph, &slice, &mut arena, place, Purpose::Events)?;
-        trees.push((place.rank, place.warp, tree));
-    }
-    parity::check(&mut arena)?;
+    let mut trees = trees(
+        kernel,
+        shape,
+        (&graph, &slice),
+        &mut arena,
+        Purpose::Events,
+    )?;
+    let lowest_bit = parity::check(&mut arena)?;
     let mut all: Vec<_> = trees
         .iter_mut()
         .map(|(_, _, statements)| statements)
@@ -108,6 +153,11 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
         .extend(kernel.assumptions.iter().cloned());
     for (_, _, statements) in &trees {
         register(kernel, &mut arena, &mut inputs, statements);
+    }
+    inputs.assumptions.extend(lowest_bit.map(str::to_owned));
+    if !arena.shared_words.answered.is_empty() {
+        let assumption = shared_words::ASSUMPTION.to_owned();
+        inputs.assumptions.insert(assumption);
     }
     let mut responses = Responses::default();
     let mut columns = Columns::default();

@@ -32,6 +32,7 @@ mod responses;
 mod rewrite;
 mod scope;
 mod shape;
+mod shared_words;
 mod simplify;
 pub mod sketch;
 pub mod slice;

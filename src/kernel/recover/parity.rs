@@ -1,5 +1,7 @@
 //! Whether the parities of waits are 0 or 1, which is all that `mbarrier.try_wait.parity` takes.
 //!
+//! Compilers also pass -1 for 1, where they widen a bit with its sign; that only the lowest bit counts is assumed then.
+//!
 //! What a loop carries is 0 or 1 if it is so before the first round and each round keeps it.
 //!
 //! Source: PTX ISA, "mbarrier.test_wait, mbarrier.try_wait".
@@ -11,23 +13,37 @@ use crate::meaning::Domain;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
+use crate::recover::term::Terms;
 use crate::recover::tree::Arena;
 use crate::recover::tree::Obstacle;
 
 /// The largest mask of bits that are all tried.
 const MOST_BITS: u128 = 255;
 
-/// Refuses waits for what may be another number.
-pub fn check(arena: &mut Arena) -> Result<(), Obstacle> {
+const LOWEST_BIT: &str = "a wait whose parity is given as -1 waits for parity 1: only the lowest bit of the operand counts, though the manual allows 0 and 1 only";
+
+/// Refuses waits for what may be another number. Gives what it takes for granted.
+pub fn check(arena: &mut Arena) -> Result<Option<&'static str>, Obstacle> {
+    let mut assumption = None;
     for (parity, location) in arena.parities.clone() {
-        if !is_bit(arena, parity, &mut BTreeSet::new()) && !is_always_bit(arena, parity) {
+        if is_sign(&arena.terms, parity) {
+            assumption = Some(LOWEST_BIT);
+        } else if !is_bit(arena, parity, &mut BTreeSet::new()) && !is_always_bit(arena, parity) {
             return Err(Obstacle {
                 reason: "the parity may be other than 0 and 1".to_owned(),
                 location,
             });
         }
     }
-    Ok(())
+    Ok(assumption)
+}
+
+/// Whether a term is a bit widened with its sign: 0 or -1.
+fn is_sign(terms: &Terms, term: TermId) -> bool {
+    match terms.node(term) {
+        Node::Extend { term, signed: true } => terms.width_of(*term) == 1,
+        _ => false,
+    }
 }
 
 /// Whether a term is 0 or 1 for all values of the few bits that it depends on: the lowest bits of something.

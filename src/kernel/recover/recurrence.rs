@@ -25,6 +25,9 @@ use crate::recover::tree::Phi;
 /// States of a machine beyond which it is given up.
 const MAX_STATES: usize = 4096;
 
+/// A counter all of whose steps change only so many of its highest bits is a machine.
+const FEW_BITS: u32 = 6;
+
 /// A place where a variable changes: the entry of a loop, or the end of its iterations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Site {
@@ -275,11 +278,24 @@ impl Recurrences {
         if terms.width_of(phis[root as usize].first) < 16 {
             return false;
         }
-        own.iter().all(|phi| {
+        // The zeros below everything that is added.
+        let mut zeros = u32::MAX;
+        let counts = own.iter().all(|phi| {
             let Phi { first, next, .. } = &phis[*phi as usize];
-            (*phi == root || self.added(variable, *first, terms).is_some())
-                && self.added(variable, *next, terms).is_some()
-        })
+            let added = [*next].into_iter().chain((*phi != root).then_some(*first));
+            added.into_iter().all(|term| {
+                let Some((_, added)) = self.added(variable, term, terms) else {
+                    return false;
+                };
+                zeros = zeros.min(terms.value(added).map_or(0, u128::trailing_zeros));
+                true
+            })
+        });
+        // One that wraps around after few steps is state that comes around.
+        let first = phis[root as usize].first;
+        let bits = u32::from(terms.width_of(first)).checked_sub(zeros);
+        let comes_around = bits.is_some_and(|bits| (1..=FEW_BITS).contains(&bits));
+        counts && !(comes_around && terms.value(first).is_some())
     }
 
     /// A variable and all that its changes depend on.

@@ -2,7 +2,8 @@
 //! and from the branches that decide whether they are executed.
 //!
 //! Everything else is not followed: it can change no event. Memory that is written by the slice's
-//! threads and read again is followed in local memory only; what is read elsewhere is unknown.
+//! threads and read again is followed in local memory and, where it is stored to fixed places, in shared memory;
+//! what is read elsewhere is unknown.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -82,12 +83,20 @@ impl Slice {
 
     /// The slice of what ties lanes together: what decides whether it is carried out, by which lanes and for which.
     pub fn of_lanes(kernel: &Kernel, graph: &Graph) -> Self {
-        Self::of(kernel, graph, &ties_lanes)
+        // Words are handed over at barriers.
+        Self::of(kernel, graph, &|operation| {
+            let is_barrier = matches!(
+                operation.kind,
+                OperationKind::Synchronization(Synchronization::BarrierSync { .. })
+            );
+            is_barrier || ties_lanes(operation)
+        })
     }
 
     fn of(kernel: &Kernel, graph: &Graph, wanted: &dyn Fn(&Operation) -> bool) -> Self {
         let mut definitions: Vec<Vec<(usize, usize)>> = vec![Vec::new(); kernel.registers.len()];
         let mut local_stores = Vec::new();
+        let mut shared_stores = Vec::new();
         let mut wanted_at = Vec::new();
         let mut work = Vec::new();
         let mut slice = Self {
@@ -114,12 +123,24 @@ impl Slice {
                 {
                     local_stores.push((at, index));
                 }
+                if let OperationKind::Store { space, .. } = operation.kind
+                    && is_shared(space)
+                {
+                    shared_stores.push((at, index));
+                }
                 if wanted(operation) {
                     slice.events[at] = true;
                     wanted_at.push((at, index));
                 }
             }
         }
+        shared_stores.retain(|(at, index)| {
+            let operation = &kernel.blocks[*at].operations[*index];
+            let OperationKind::Store { address, .. } = &operation.kind else {
+                return false;
+            };
+            is_fixed(kernel, &definitions, *address, MOST_STEPS)
+        });
         let has_local = kernel
             .variables
             .iter()
@@ -160,6 +181,11 @@ impl Slice {
                 } = operation.kind
             {
                 work.extend(local_stores.iter().copied());
+            }
+            if let OperationKind::Load { space, .. } = operation.kind
+                && is_shared(space)
+            {
+                work.append(&mut shared_stores);
             }
             slice.need(at, &needed, kernel, graph, &definitions, &mut work);
         }
@@ -222,6 +248,42 @@ impl Slice {
             deciders.extend(graph.deciders(block).iter().copied());
         }
     }
+}
+
+/// How many operations an address is followed back.
+const MOST_STEPS: u32 = 16;
+
+/// Whether addresses of a space may be of shared memory.
+pub fn is_shared(space: Space) -> bool {
+    matches!(space, Space::Shared | Space::Cluster | Space::Generic)
+}
+
+/// Whether an address is computed from the addresses of variables and constants only.
+fn is_fixed(
+    kernel: &Kernel,
+    definitions: &[Vec<(usize, usize)>],
+    address: Operand,
+    steps: u32,
+) -> bool {
+    let Operand::Register(register) = address else {
+        return true;
+    };
+    let found = definitions.get(register.0 as usize).map(Vec::as_slice);
+    let (Some([(at, index)]), Some(steps)) = (found, steps.checked_sub(1)) else {
+        return false;
+    };
+    let operation = &kernel.blocks[*at].operations[*index];
+    operation.guard.is_none()
+        && match &operation.kind {
+            OperationKind::AddressOf { .. } => true,
+            OperationKind::Compute { operands, .. } => operands
+                .iter()
+                .all(|operand| is_fixed(kernel, definitions, *operand, steps)),
+            OperationKind::ConvertAddress { address, .. } => {
+                is_fixed(kernel, definitions, *address, steps)
+            }
+            _ => false,
+        }
 }
 
 /// Where a loop reads the memory that decides how long it goes on, if no way out counts instead.

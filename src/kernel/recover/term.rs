@@ -764,6 +764,15 @@ impl Domain for Terms {
                     return self.extract(&x, low + by, width);
                 }
             }
+            Node::Binary(Binary::ShiftRightArithmetic, x, by) => {
+                let sign = from - 1;
+                let by = self.value(by).and_then(|by| u16::try_from(by).ok());
+                // All that is left are copies of the sign.
+                if by.is_some_and(|by| low.saturating_add(by) >= sign) {
+                    let sign = self.extract(&x, sign, 1);
+                    return self.extend(&sign, width, true);
+                }
+            }
             _ => {}
         }
         self.intern(Node::Extract { term: *a, low }, width)

@@ -17,7 +17,7 @@ use crate::ir::Kernel;
 use crate::ir::Location;
 use crate::recover::Shape;
 use crate::recover::graph::Graph;
-use crate::recover::kernel::warps;
+use crate::recover::kernel::trees;
 use crate::recover::slice::Slice;
 use crate::recover::slice::ties_lanes;
 use crate::recover::term::Atom;
@@ -29,7 +29,6 @@ use crate::recover::tree::LoopId;
 use crate::recover::tree::Obstacle;
 use crate::recover::tree::Statement;
 use crate::recover::walk::Purpose;
-use crate::recover::walk::walk;
 
 /// Warps of a warpgroup.
 const WARPS: u32 = 4;
@@ -52,11 +51,12 @@ pub fn together(
         over: Some(over),
         ..Arena::default()
     };
-    let mut trees: BTreeMap<(u32, u32), Vec<Statement>> = BTreeMap::new();
-    for place in warps(shape) {
-        let tree = walk(kernel, &graph, &slice, &mut arena, place, Purpose::Together)?;
-        trees.insert((place.rank, place.warp), bare(tree));
-    }
+    let walked = (&graph, &slice);
+    let trees = trees(kernel, shape, walked, &mut arena, Purpose::Together)?;
+    let trees: BTreeMap<(u32, u32), Vec<Statement>> = trees
+        .into_iter()
+        .map(|(rank, warp, tree)| ((rank, warp), bare(tree)))
+        .collect();
     for ((rank, warp), tree) in &trees {
         let first = trees.get(&(*rank, warp / WARPS * WARPS)).unwrap_or(tree);
         let last = trees.contains_key(&(*rank, warp / WARPS * WARPS + WARPS - 1));

@@ -2,6 +2,7 @@
 
 use crate::ir::Location;
 use crate::ir::Synchronization;
+use crate::recover::shared_words::SharedWords;
 use crate::recover::term::TermId;
 use crate::recover::term::Terms;
 
@@ -232,4 +233,6 @@ pub struct Arena {
     pub parities: Vec<(TermId, Location)>,
     /// Whether lanes are taken to go the same way where memory decides.
     pub trusts_memory: bool,
+    /// What warps hand over to each other in shared memory.
+    pub shared_words: SharedWords,
 }

@@ -24,7 +24,9 @@ pub use act::Kind;
 
 use crate::interpret::Launch;
 use crate::interpret::Outcome;
+use crate::interpret::Place;
 use crate::interpret::Trace;
+use crate::interpret::Waits;
 use crate::interpret::run;
 use crate::ir::Kernel;
 use crate::ir::Location;
@@ -149,6 +151,16 @@ pub fn validate(
         };
         let mut launch = chosen.launch;
         launch.max_steps = STEPS;
+        let answered = &arena.shared_words.answered;
+        if !answered.is_empty() {
+            launch.waits = Waits::Meet;
+            let places = answered.iter();
+            let places = places.map(|(block, index)| Place {
+                block: *block,
+                index: *index,
+            });
+            launch.handed_over = places.collect();
+        }
         let trace = match run(kernel, &launch) {
             Ok(trace) => trace,
             Err(stop) => {

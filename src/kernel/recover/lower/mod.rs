@@ -394,6 +394,7 @@ impl Lowerer<'_> {
                 _ => {}
             }
         }
+        if std::env::var("DBG").is_ok() {eprintln!("TERM {}", self.arena.terms.shown(term)); for a in self.arena.terms.atoms(term).iter() { if let Atom::Phi(p)=a {let ph=self.arena.phis[*p as usize].clone(); eprintln!(" phi{p} first {} next {} meaning {:?}", self.arena.terms.shown(ph.first), self.arena.terms.shown(ph.next), self.meaning(*p));}}}
         "a computation that has no form in the protocol language".to_owned()
     }
 

@@ -273,7 +273,10 @@ impl Lowerer<'_> {
         match self.arena.terms.node(term).clone() {
             Node::Constant(bits) => Some(Number::constant(i128::from(bits & 1 == 1))),
             Node::Extract { term, low } => {
-                let number = self.number(term)?;
+                let number = match self.number(term) {
+                    Some(number) => number,
+                    None => self.congruent(term)?,
+                };
                 let number = match low {
                     0 => number,
                     _ => number.divided(1_i128.checked_shl(u32::from(low))?)?,
@@ -283,6 +286,18 @@ impl Lowerer<'_> {
             Node::Not(_) | Node::Sum { .. } | Node::Binary(Binary::Xor, ..) => self.exclusive(term),
             _ => None,
         }
+    }
+
+    /// An integer that is equal to a term modulo 2^w, where the sum may wrap around.
+    fn congruent(&mut self, term: TermId) -> Option<Number> {
+        let width = self.arena.terms.width_of(term);
+        let (constant, parts) = self.arena.terms.linear(term);
+        let mut sum = Number::constant(Word::new(constant, width).signed());
+        for (part, factor) in parts {
+            let number = self.number(part)?;
+            sum = sum.plus(&number.times(Word::new(factor, width).signed())?)?;
+        }
+        Some(sum)
     }
 
     /// A number without quotients, remainders and choices that are known at this point.

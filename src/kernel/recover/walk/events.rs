@@ -56,6 +56,7 @@ impl Walker<'_> {
                         threads: terms.get(1).copied(),
                     }
                 })?;
+                self.pass_barrier(*barrier, *threads, path);
                 if let Some(
                     BarrierReduction::And { result, .. }
                     | BarrierReduction::Or { result, .. }

@@ -13,6 +13,7 @@ mod events;
 mod lanes;
 mod once;
 mod operands;
+mod shared_words;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -37,8 +38,11 @@ use crate::meaning::operand_width;
 use crate::meaning::result_of;
 use crate::meaning::result_width;
 use crate::recover::graph::Graph;
+use crate::recover::shared_words::Position;
+use crate::recover::shared_words::SharedWords;
 use crate::recover::slice::Slice;
 use crate::recover::slice::is_event;
+use crate::recover::slice::is_shared;
 use crate::recover::slice::ties_lanes;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
@@ -120,6 +124,8 @@ struct Path {
     condition: TermId,
     /// The lanes that have waited while others of the warp did not, until all lanes come together: the others may be ahead.
     waited: Option<u32>,
+    /// Between which barriers of all threads.
+    position: Position,
 }
 
 struct Frame {
@@ -147,6 +153,9 @@ struct Walker<'a> {
     over: Option<fn() -> bool>,
     parities: &'a mut Vec<(TermId, Location)>,
     trusts_memory: &'a mut bool,
+    shared_words: &'a mut SharedWords,
+    /// The block that is walked, and which of its operations.
+    here: (BlockId, u32),
     purpose: Purpose,
     place: Place,
     full: u32,
@@ -185,6 +194,8 @@ pub fn walk(
         over: arena.over,
         parities: &mut arena.parities,
         trusts_memory: &mut arena.trusts_memory,
+        shared_words: &mut arena.shared_words,
+        here: (BlockId(0), 0),
         purpose,
         place,
         full: place.lanes(),
@@ -198,6 +209,7 @@ pub fn walk(
         exited: 0,
         condition: truth,
         waited: None,
+        position: Position::default(),
     };
     let mut statements = Vec::new();
     if !kernel.blocks.is_empty() {
@@ -275,8 +287,13 @@ impl Walker<'_> {
                     return Ok(None);
                 }
                 Terminator::Trap => return Ok(None),
-                Terminator::Switch { .. } => {
+                Terminator::Switch { index, targets } => {
                     if self.slice.branches[at.0 as usize] {
+                        let index = self.operand(*index, 32, &path.state);
+                        if let Some(to) = self.picked(&index, targets) {
+                            at = to;
+                            continue;
+                        }
                         return refuse(
                             "an indirect branch decides about synchronization",
                             &block.location,
@@ -309,6 +326,15 @@ impl Walker<'_> {
                 }
             }
         }
+    }
+
+    /// Where a switch goes whose index is known.
+    fn picked(&self, index: &Value, targets: &[BlockId]) -> Option<BlockId> {
+        let Value::Uniform(index) = index else {
+            return None;
+        };
+        let index = usize::try_from(self.terms.value(*index)?).ok()?;
+        targets.get(index).copied()
     }
 
     /// From a branch that decides nothing to where its sides meet.
@@ -628,6 +654,9 @@ impl Walker<'_> {
         mut side: impl FnMut(&mut Self, bool, Path, &mut Vec<Statement>) -> Result<Option<Path>>,
     ) -> Result<(Option<Path>, [Vec<Statement>; 2])> {
         let condition = path.condition;
+        let perhaps = path.position.perhaps;
+        let mut path = path;
+        path.position.perhaps = true;
         let not = self.terms.not(&term);
         let mut yes = path.clone();
         yes.condition = self.terms.binary(Binary::And, &condition, &term);
@@ -640,6 +669,7 @@ impl Walker<'_> {
             (Some(one), Some(two)) => {
                 let mut path = self.chosen(term, one, two);
                 path.condition = condition;
+                path.position.perhaps = perhaps;
                 Some(path)
             }
             (one, two) => one.or(two),
@@ -758,6 +788,7 @@ impl Walker<'_> {
         path.mask |= one.mask;
         path.exited |= one.exited;
         path.waited = both(path.waited, one.waited);
+        path.position = path.position.joined(&one.position);
         for (register, (a, b)) in one.state.into_iter().zip(&mut path.state).enumerate() {
             if a == *b {
                 continue;
@@ -812,6 +843,7 @@ impl Walker<'_> {
         path.mask |= two.mask;
         path.exited |= two.exited;
         path.waited = both(path.waited, two.waited);
+        path.position = path.position.joined(&two.position);
         path
     }
 
@@ -873,6 +905,9 @@ impl Walker<'_> {
             };
             let path = self.spin(natural.header, follow, path, out, depth, location)?;
             return Ok(Some((follow, path)));
+        }
+        if let Some(left) = self.unfolded(natural, &path, out, depth)? {
+            return Ok(left);
         }
         self.iterate(natural, path, out, depth, location)
     }
@@ -1011,6 +1046,7 @@ impl Walker<'_> {
         let restore = |path: Option<Path>| {
             path.map(|mut path| {
                 path.condition = start.condition;
+                path.position.perhaps = start.position.perhaps;
                 path
             })
         };
@@ -1042,6 +1078,7 @@ impl Walker<'_> {
             let mut start = path.clone();
             start.condition = self.terms.constant(1, 1);
             start.waited = waited;
+            start.position = path.position.in_loop();
             let mut phis: BTreeMap<RegisterId, Vec<u32>> = BTreeMap::new();
             for register in &assigned {
                 let Some(first) = path.state[register.0 as usize].clone() else {
@@ -1136,6 +1173,10 @@ impl Walker<'_> {
             {
                 return Ok(left);
             }
+            let ends = frame.breaks.iter().chain([&end]);
+            let position = path
+                .position
+                .behind_loop(ends.map(|path| &path.position));
             let left = self.gathered(frame.breaks);
             out.push(Statement::Loop {
                 id,
@@ -1146,6 +1187,7 @@ impl Walker<'_> {
                 return Ok(None);
             };
             left.condition = path.condition;
+            left.position = position;
             return Ok(Some((follow, left)));
         }
         refuse(
@@ -1213,11 +1255,9 @@ impl Walker<'_> {
     fn operations(&mut self, at: BlockId, path: &mut Path, out: &mut Vec<Statement>) -> Result<()> {
         let (kernel, slice) = (self.kernel, self.slice);
         let block = &kernel.blocks[at.0 as usize];
-        for (operation, relevant) in block
-            .operations
-            .iter()
-            .zip(&slice.operations[at.0 as usize])
-        {
+        let numbered = (0..).zip(&block.operations);
+        for ((index, operation), relevant) in numbered.zip(&slice.operations[at.0 as usize]) {
+            self.here = (at, index);
             self.meet(operation, path);
             if !relevant {
                 continue;
@@ -1262,14 +1302,16 @@ impl Walker<'_> {
                     *self.trusts_memory |=
                         self.purpose == Purpose::Together && self.is_opaque(term);
                     let mut other = path.clone();
+                    other.position.perhaps = true;
                     let mut inner = Vec::new();
                     self.execute(operation, mask, &mut other, &mut inner)?;
                     if !inner.is_empty() {
                         self.decide(term, inner, Vec::new(), events, out, &operation.location)?;
                     }
-                    let condition = path.condition;
+                    let (condition, perhaps) = (path.condition, path.position.perhaps);
                     *path = self.chosen(term, other, path.clone());
                     path.condition = condition;
+                    path.position.perhaps = perhaps;
                 }
             }
         }
@@ -1411,6 +1453,17 @@ impl Walker<'_> {
                 signed,
                 ..
             } => {
+                if is_shared(*space)
+                    && let Some(terms) = self.load_words(*address, *width, results.len(), path)
+                {
+                    for (result, term) in results.iter().zip(terms) {
+                        let Some(result) = result else { continue };
+                        let to = self.width_of(*result).max(*width);
+                        let term = self.terms.extend(&term, to, *signed);
+                        self.set(*result, Value::Uniform(term), mask, path);
+                    }
+                    return Ok(());
+                }
                 let address = self.operand(*address, 64, &path.state);
                 for (index, result) in results.iter().enumerate() {
                     let Some(result) = result else { continue };
@@ -1432,7 +1485,17 @@ impl Walker<'_> {
                     self.set(*result, Value::Uniform(term), mask, path);
                 }
             }
-            OperationKind::Store { .. } => {}
+            OperationKind::Store {
+                space,
+                address,
+                values,
+                width,
+                ..
+            } => {
+                if is_shared(*space) {
+                    self.store_words(*address, values, *width, mask, path);
+                }
+            }
             OperationKind::Atomic { result, .. } => {
                 if let Some(result) = result {
                     let term = self.unknown(*result);

@@ -77,13 +77,14 @@ impl Walker<'_> {
         out.append(&mut body);
         let left = self.gathered(left).and_then(|mut left| {
             left.condition = path.condition;
+            left.position.perhaps = path.position.perhaps;
             Some((follow?, left))
         });
         Ok(Some(left))
     }
 
     /// One iteration: what comes to the head again, and what leaves.
-    fn iteration(
+    pub(super) fn iteration(
         &mut self,
         natural: &Loop,
         follow: Option<BlockId>,
@@ -117,7 +118,7 @@ impl Walker<'_> {
 }
 
 /// Takes out the breaks at the ends of statements; `false` if there are others, behind which more would be done.
-fn without_breaks(statements: &mut Vec<Statement>) -> bool {
+pub(super) fn without_breaks(statements: &mut Vec<Statement>) -> bool {
     let last = statements.len().saturating_sub(1);
     let mut only_at_ends = true;
     for (at, statement) in statements.iter_mut().enumerate() {

@@ -1,0 +1,244 @@
+//! Words that warps hand over to each other in shared memory: see [`crate::recover::shared_words`].
+
+use super::Path;
+use super::Result;
+use super::Value;
+use super::Walker;
+use super::lane_of;
+use super::once::without_breaks;
+use crate::cfg::Loop;
+use crate::ir::BlockId;
+use crate::ir::Operand;
+use crate::ir::OperationKind;
+use crate::meaning::Domain;
+use crate::recover::shared_words::Byte;
+use crate::recover::shared_words::Part;
+use crate::recover::shared_words::Store;
+use crate::recover::slice::is_shared;
+use crate::recover::term::Atom;
+use crate::recover::term::Node;
+use crate::recover::term::TermId;
+use crate::recover::tree::Statement;
+
+/// Iterations of a loop that are walked one by one, where loaded words decide about it.
+const MOST_ITERATIONS: usize = 64;
+
+impl Walker<'_> {
+    /// All threads of the CTA come to a barrier, or some.
+    pub(super) fn pass_barrier(
+        &mut self,
+        barrier: Operand,
+        threads: Option<Operand>,
+        path: &mut Path,
+    ) {
+        let number = |walker: &mut Self, operand| match walker.operand(operand, 32, &path.state) {
+            Value::Uniform(term) => walker
+                .terms
+                .value(term)
+                .and_then(|bits| u32::try_from(bits).ok()),
+            Value::Lanes(_) => None,
+        };
+        let count = match threads {
+            Some(threads) => number(self, threads),
+            None => Some(self.all_threads()),
+        };
+        let barrier = number(self, barrier);
+        match (barrier, count) {
+            (Some(barrier), Some(count)) if count == self.all_threads() => {
+                path.position.meet(barrier);
+            }
+            (Some(_), Some(_)) => {}
+            (Some(barrier), None) => path.position.lose(barrier),
+            (None, _) => path.position.lose_all(),
+        }
+    }
+
+    /// How many threads a barrier waits for that names no number: whole warps.
+    fn all_threads(&self) -> u32 {
+        let threads: u32 = self.place.threads.iter().product();
+        threads.div_ceil(32) * 32
+    }
+
+    /// The place in shared memory that an address names, if it is the same at every launch.
+    fn fixed_place(&mut self, address: TermId) -> Option<Byte> {
+        let wide = self.window_of(address);
+        [address, wide].into_iter().find_map(|address| {
+            let narrow = self.fitted(address, 32);
+            let (offset, parts) = self.terms.linear(narrow);
+            let [(part, 1)] = parts.as_slice() else {
+                return None;
+            };
+            let Node::Atom(Atom::Shared { variable, rank }) = self.terms.node(*part) else {
+                return None;
+            };
+            Some(Byte {
+                rank: *rank,
+                variable: *variable,
+                offset: u32::try_from(offset).ok()?,
+            })
+        })
+    }
+
+    /// What is loaded from a fixed place, if that is known.
+    pub(super) fn load_words(
+        &mut self,
+        address: Operand,
+        width: u16,
+        count: usize,
+        path: &Path,
+    ) -> Option<Vec<TermId>> {
+        let Value::Uniform(address) = self.operand(address, 64, &path.state) else {
+            return None;
+        };
+        let first = self.fixed_place(address)?;
+        self.shared_words.asked = true;
+        let bytes = u32::from(width.div_ceil(8));
+        let mut all = Vec::with_capacity(count);
+        for index in 0..u32::try_from(count).ok()? {
+            let start = first.offset.checked_add(index.checked_mul(bytes)?)?;
+            let mut parts = Vec::new();
+            for offset in start..start.checked_add(bytes)? {
+                let byte = Byte { offset, ..first };
+                parts.push(self.shared_words.at(byte, &path.position)?);
+            }
+            all.push(self.put_together(&parts, width)?);
+        }
+        self.shared_words.answered.insert(self.here);
+        Some(all)
+    }
+
+    /// The term of bytes that follow each other, the lowest first.
+    fn put_together(&mut self, parts: &[Part], width: u16) -> Option<TermId> {
+        let first = parts.first()?;
+        let whole = (0..).zip(parts);
+        let mut in_order = whole.map(|(byte, part)| *part == Part { byte, ..*first });
+        if self.terms.width_of(first.term) == width && in_order.all(|as_stored| as_stored) {
+            return Some(first.term);
+        }
+        let mut term: Option<TermId> = None;
+        for part in parts {
+            let low = u16::try_from(part.byte.checked_mul(8)?).ok()?;
+            let byte = self.terms.extract(&part.term, low, 8);
+            term = Some(match term {
+                None => byte,
+                Some(lower) => self.terms.concatenate(&byte, &lower),
+            });
+        }
+        term
+    }
+
+    /// Notes what is stored to fixed places.
+    pub(super) fn store_words(
+        &mut self,
+        address: Operand,
+        values: &[Operand],
+        width: u16,
+        mask: u32,
+        path: &Path,
+    ) {
+        let address = self.operand(address, 64, &path.state);
+        let bytes = u32::from(width.div_ceil(8));
+        let mut stores: Vec<Store> = Vec::new();
+        for (value, index) in values.iter().zip(0_u32..) {
+            let value = self.operand(*value, width, &path.state);
+            for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
+                let Some(first) = self.fixed_place(lane_of(&address, lane)) else {
+                    return;
+                };
+                let term = lane_of(&value, lane);
+                let is_of_launch = self.terms.atoms(term).iter().all(|atom| match atom {
+                    Atom::Parameter { .. }
+                    | Atom::Special(_)
+                    | Atom::Shared { .. }
+                    | Atom::Address { .. }
+                    | Atom::SharedWindow => true,
+                    Atom::Phi(_) | Atom::Test(_) | Atom::Response(_) | Atom::Opaque(_) => false,
+                });
+                for byte in 0..bytes {
+                    let offset = first.offset.wrapping_add(index * bytes + byte);
+                    let part = is_of_launch.then_some(Part { term, byte });
+                    let place = Byte { offset, ..first };
+                    // Which of several lanes writes last is not known.
+                    match stores.iter_mut().find(|store| store.byte == place) {
+                        Some(store) if store.part != part => store.part = None,
+                        Some(_) => {}
+                        None => stores.push(Store {
+                            byte: place,
+                            part,
+                            position: path.position.clone(),
+                        }),
+                    }
+                }
+            }
+        }
+        let place = (self.place.rank, self.place.warp);
+        self.shared_words
+            .found
+            .entry(place)
+            .or_default()
+            .extend(stores);
+    }
+
+    /// Walks a loop iteration by iteration, where it loads words that others store and these decide whether it goes on.
+    /// `None` if they do not; nothing has been written then.
+    #[allow(clippy::type_complexity)]
+    pub(super) fn unfolded(
+        &mut self,
+        natural: &Loop,
+        path: &Path,
+        out: &mut Vec<Statement>,
+        depth: u32,
+    ) -> Result<Option<Option<(BlockId, Path)>>> {
+        if path.position.lost || !self.shared_words.are_known() || !self.loads_words(natural) {
+            return Ok(None);
+        }
+        let follow = self.graph.follow(natural);
+        let place = (self.place.rank, self.place.warp);
+        let stored = self.shared_words.found.get(&place).map_or(0, Vec::len);
+        let mut whole = Vec::new();
+        let mut at = path.clone();
+        for _ in 0..MOST_ITERATIONS {
+            at.condition = self.terms.constant(1, 1);
+            let mut body = Vec::new();
+            let walked = self.iteration(natural, follow, at, &mut body, depth);
+            let Ok((again, left)) = walked else { break };
+            let ends = again.is_empty();
+            if !without_breaks(&mut body) || !ends && !left.is_empty() {
+                break;
+            }
+            whole.append(&mut body);
+            if ends {
+                out.append(&mut whole);
+                let left = self.gathered(left).and_then(|mut left| {
+                    left.condition = path.condition;
+                    left.position.perhaps = path.position.perhaps;
+                    Some((follow?, left))
+                });
+                return Ok(Some(left));
+            }
+            match self.gathered(again) {
+                Some(next) => at = next,
+                None => break,
+            }
+        }
+        if let Some(stores) = self.shared_words.found.get_mut(&place) {
+            stores.truncate(stored);
+        }
+        Ok(None)
+    }
+
+    /// Whether a loop loads from shared memory what matters.
+    fn loads_words(&self, natural: &Loop) -> bool {
+        natural.blocks.iter().any(|block| {
+            let at = block.0 as usize;
+            let operations = self.kernel.blocks[at].operations.iter();
+            operations
+                .zip(&self.slice.operations[at])
+                .any(|(operation, relevant)| {
+                    *relevant
+                        && matches!(operation.kind, OperationKind::Load { space, .. }
+                            if is_shared(space))
+                })
+        })
+    }
+}
