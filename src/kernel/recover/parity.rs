@@ -10,10 +10,10 @@ use std::collections::BTreeSet;
 
 use crate::meaning::Binary;
 use crate::meaning::Domain;
+use crate::meaning::Word;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
-use crate::recover::term::Terms;
 use crate::recover::tree::Arena;
 use crate::recover::tree::Obstacle;
 
@@ -26,7 +26,7 @@ const LOWEST_BIT: &str = "a wait whose parity is given as -1 waits for parity 1:
 pub fn check(arena: &mut Arena) -> Result<Option<&'static str>, Obstacle> {
     let mut assumption = None;
     for (parity, location) in arena.parities.clone() {
-        if is_sign(&arena.terms, parity) {
+        if is_sign(arena, parity) {
             assumption = Some(LOWEST_BIT);
         } else if !is_bit(arena, parity, &mut BTreeSet::new()) && !is_always_bit(arena, parity) {
             return Err(Obstacle {
@@ -39,9 +39,17 @@ pub fn check(arena: &mut Arena) -> Result<Option<&'static str>, Obstacle> {
 }
 
 /// Whether a term is a bit widened with its sign: 0 or -1.
-fn is_sign(terms: &Terms, term: TermId) -> bool {
+fn is_sign(arena: &Arena, term: TermId) -> bool {
+    let terms = &arena.terms;
     match terms.node(term) {
         Node::Extend { term, signed: true } => terms.width_of(*term) == 1,
+        Node::Sum { constant: 0, parts } => match parts.as_slice() {
+            [(part, factor)] => {
+                let minus_one = Word::new(u128::MAX, terms.width_of(term)).bits;
+                *factor == minus_one && is_bit(arena, *part, &mut BTreeSet::new())
+            }
+            _ => false,
+        },
         _ => false,
     }
 }
