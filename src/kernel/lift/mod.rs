@@ -17,6 +17,7 @@ use crate::recover::settle;
 use crate::recover::text;
 use crate::recover::together;
 use crate::recover::with_phases;
+use crate::recover::without_completed;
 use crate::validate::Validation;
 use crate::validate::validate;
 
@@ -75,6 +76,9 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     // What is written differs from here on from what the kernel does, event by event.
     if come(&mut roles, shape.warps()) {
         inputs.assumptions.insert(ENDED.to_owned());
+    }
+    if let Some(phased) = &phased {
+        without_completed(&mut roles, phased.ring);
     }
     let alike = meet_alike(&roles, shape.warps());
     let exact = alike && are_free(&roles, &inputs, &arena.terms);

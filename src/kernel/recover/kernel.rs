@@ -201,7 +201,8 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
     if let Some(assumption) = responses.check(ctas)? {
         inputs.assumptions.insert(assumption.to_owned());
     }
-    lives::settle(&mut roles, &inputs, shape)?;
+    let last_uses = lives::settle(&mut roles, &inputs, shape)?;
+    inputs.assumptions.extend(last_uses.map(str::to_owned));
     if arena.looked_ahead {
         inputs.assumptions.insert(OVERTAKEN.to_owned());
     }

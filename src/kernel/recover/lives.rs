@@ -13,7 +13,11 @@
 //! loop and under no condition, and up to which both warps have the same meetings: also in loops and under conditions that
 //! the launch alone decides, as then both warps have had as many. For a cluster barrier the use comes before the arrival.
 //!
-//! The end of a life then tells nobody anything, and its mark is taken out.
+//! Where other warps use it and no such meeting stands between, what orders them is in the protocol: they may be done before
+//! a phase that this warp has waited for. That the life ends behind these uses is an assumption then. A use further down in
+//! the same warp is refused.
+//!
+//! The end of a life tells nobody anything, and its mark is taken out.
 //!
 //! Source: PTX ISA, "mbarrier.init", "mbarrier.inval".
 
@@ -42,7 +46,8 @@ use crate::recover::write::counts;
 
 const TWICE: &str =
     "an mbarrier is initialised more than once, which is undefined while it is one already";
-const BEHIND: &str = "the mbarrier may be used behind this: no barrier of all threads stands between that use and this";
+const BEHIND: &str = "the mbarrier is used behind this, where it is none any more";
+const LAST: &str = "the last use of an mbarrier by other warps comes before its mbarrier.inval, also where no barrier of all threads stands between";
 
 /// An mbarrier of a CTA.
 type Place = (u32, VariableId, i128);
@@ -81,8 +86,12 @@ struct Life<'a> {
     of_cluster: Vec<Meeting>,
 }
 
-/// Refuses lives that begin twice or may end too early, and takes out what marks their ends.
-pub fn settle(roles: &mut Vec<Role>, inputs: &Inputs, shape: Shape) -> Result<(), Obstacle> {
+/// Refuses lives that begin twice or end too early, and takes out what marks their ends. Gives what it takes for granted.
+pub fn settle(
+    roles: &mut Vec<Role>,
+    inputs: &Inputs,
+    shape: Shape,
+) -> Result<Option<&'static str>, Obstacle> {
     let threads = i128::from(shape.warps()) * 32;
     let lives: Vec<Life<'_>> = roles
         .iter()
@@ -90,6 +99,7 @@ pub fn settle(roles: &mut Vec<Role>, inputs: &Inputs, shape: Shape) -> Result<()
         .collect();
     begin_once(&lives)?;
     let mut ended: BTreeSet<Place> = BTreeSet::new();
+    let mut assumption = None;
     for life in &lives {
         for end in life.uses.iter().filter(|one| ends(one.action)) {
             let refuse = |reason: &str| Obstacle {
@@ -102,8 +112,11 @@ pub fn settle(roles: &mut Vec<Role>, inputs: &Inputs, shape: Shape) -> Result<()
                     "the life of an mbarrier ends more than once here, which is undefined",
                 ));
             }
-            if !lives.iter().all(|other| life.ends_behind(end, other)) {
+            if life.goes_on_behind(end) {
                 return Err(refuse(BEHIND));
+            }
+            if !lives.iter().all(|other| life.ends_behind(end, other)) {
+                assumption = Some(LAST);
             }
         }
     }
@@ -114,7 +127,7 @@ pub fn settle(roles: &mut Vec<Role>, inputs: &Inputs, shape: Shape) -> Result<()
         }
         merge(roles);
     }
-    Ok(())
+    Ok(assumption)
 }
 
 fn ends(action: &Action) -> bool {
@@ -122,7 +135,7 @@ fn ends(action: &Action) -> bool {
 }
 
 /// Roles of a CTA that do the same are one.
-fn merge(roles: &mut Vec<Role>) {
+pub fn merge(roles: &mut Vec<Role>) {
     let mut merged: Vec<Role> = Vec::new();
     for role in std::mem::take(roles) {
         let same = merged
@@ -219,6 +232,19 @@ impl<'a> Life<'a> {
             of_cta,
             of_cluster,
         }
+    }
+
+    /// Whether this role itself uses the same mbarriers further down.
+    fn goes_on_behind(&self, end: &Use<'_>) -> bool {
+        let at = self
+            .uses
+            .iter()
+            .position(|one| std::ptr::eq(one.action, end.action));
+        let behind = at.and_then(|at| self.uses.get(at + 1..));
+        behind
+            .into_iter()
+            .flatten()
+            .any(|one| !ends(one.action) && !one.places.is_disjoint(&end.places))
     }
 
     /// Whether every use of the same mbarriers by another role, or this one, comes before an end of life.

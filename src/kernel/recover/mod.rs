@@ -7,6 +7,7 @@ mod branches;
 mod bytes;
 mod closed;
 mod columns;
+mod completed;
 mod copies;
 mod ended;
 mod family;
@@ -46,6 +47,7 @@ mod warpgroups;
 mod write;
 mod written;
 
+pub use completed::without_completed;
 pub use ended::ASSUMPTION as ENDED;
 pub use ended::come;
 pub use inputs::are_free;

@@ -38,7 +38,7 @@ use crate::recover::Shape;
 use crate::recover::tree::Obstacle;
 
 /// Warps of a warpgroup.
-const WARPS: u32 = 4;
+pub const WARPS: u32 = 4;
 /// More groups in flight are not followed.
 const MOST: u32 = 16;
 /// The number of a group comes around after so many phases of each mbarrier and as many again; a power of 2.
@@ -130,6 +130,8 @@ const FILLED: &str = "a group of multiplications that is closed holds at least o
 #[derive(Debug)]
 pub struct Phased {
     pub kernel: Kernel,
+    /// The mbarriers of the phases.
+    pub ring: VariableId,
     pub assumption: Option<&'static str>,
 }
 
@@ -168,9 +170,12 @@ pub fn with_phases(kernel: &Kernel, shape: Shape) -> Result<Option<Phased>, Obst
         }
     }
     let mut changed = kernel.clone();
-    Change::new(&mut changed, shape, places.next_power_of_two()).apply(&before)?;
+    let change = Change::new(&mut changed, shape, places.next_power_of_two());
+    let ring = change.ring;
+    change.apply(&before)?;
     Ok(Some(Phased {
         kernel: changed,
+        ring,
         assumption,
     }))
 }

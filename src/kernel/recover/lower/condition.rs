@@ -80,7 +80,10 @@ impl Lowerer<'_> {
         let numbers = if launch {
             (plain(self, a), plain(self, b))
         } else {
-            (self.number_or_state(a), self.number_or_state(b))
+            self.narrows = true;
+            let numbers = (self.number_or_state(a), self.number_or_state(b));
+            self.narrows = false;
+            numbers
         };
         let (a, b) = match numbers {
             (Some(a), Some(b)) => (a, b),

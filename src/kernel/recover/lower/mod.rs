@@ -128,6 +128,8 @@ pub struct Lowerer<'a> {
     next_variable: u32,
     /// The loop whose counters are taken not to wrap around, while its trip count is guessed.
     unwrapped: Option<u32>,
+    /// Whether inputs are taken to be so small that a sum of them does not wrap around.
+    narrows: bool,
 }
 
 /// What a variable of the role stands for.
@@ -249,6 +251,7 @@ impl<'a> Lowerer<'a> {
             variables: BTreeMap::new(),
             next_variable: 0,
             unwrapped: None,
+            narrows: false,
         }
     }
 }

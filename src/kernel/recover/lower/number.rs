@@ -29,6 +29,9 @@ use crate::recover::term::TermId;
 /// The largest step of a loop's counter that is tried as one that does not wrap around.
 const MOST_STEP: i128 = 1 << 16;
 
+/// How large inputs may be at least, where they are taken to be small.
+const LEAST_RANGE: i128 = 1 << 15;
+
 impl Inputs {
     /// The number of clusters that are taken over.
     pub(super) fn granted(&mut self) -> u32 {
@@ -95,6 +98,37 @@ impl Lowerer<'_> {
             })
     }
 
+    /// Takes inputs to be so small that a sum of multiples of them fits into a width. Their ranges are printed.
+    fn narrow(&mut self, number: &Number, width: u16) -> bool {
+        let half = 1_i128 << (width - 1).min(100);
+        let mut most = Vec::new();
+        // What the multiples of one sign may come to, and the numbers of the other sign do not lessen.
+        for sign in [1, -1] {
+            let weights = number.parts.values().map(|factor| (factor * sign).max(0));
+            let weight: i128 = weights.sum();
+            let room = half - 1 - (number.constant * sign).max(0);
+            most.push(room.checked_div(weight).unwrap_or(MOST));
+        }
+        let inputs = number.parts.iter().map(|(atomic, factor)| match atomic {
+            Atomic::Input(input) => Some((*input as usize, most[usize::from(*factor < 0)])),
+            _ => None,
+        });
+        let Some(inputs) = inputs.collect::<Option<Vec<_>>>() else {
+            return false;
+        };
+        let natural = |(input, most): &(usize, i128)| {
+            self.inputs.all[*input].range.0 >= 0 && *most >= LEAST_RANGE
+        };
+        if !inputs.iter().all(natural) {
+            return false;
+        }
+        for (input, most) in inputs {
+            let (_, high) = &mut self.inputs.all[input].range;
+            *high = most.min(*high);
+        }
+        self.fits(number, width)
+    }
+
     pub(super) fn natural(&mut self, term: TermId) -> Option<Number> {
         let number = self.number(term)?;
         self.is_natural_term(term, &number).then_some(number)
@@ -136,7 +170,7 @@ impl Lowerer<'_> {
         let number = self
             .structured(term)
             .map(|number| self.simpler(folded(number)))
-            .filter(|number| self.fits(number, width));
+            .filter(|number| self.fits(number, width) || self.narrows && self.narrow(number, width));
         if number.is_some() {
             return number;
         }
