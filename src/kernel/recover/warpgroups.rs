@@ -41,8 +41,6 @@ use crate::recover::tree::Obstacle;
 pub const WARPS: u32 = 4;
 /// More groups in flight are not followed.
 const MOST: u32 = 16;
-/// The number of a group comes around after so many phases of each mbarrier and as many again; a power of 2.
-const AROUND: u32 = 16;
 /// Bytes of an mbarrier.
 const SIZE: u32 = 8;
 
@@ -433,11 +431,8 @@ impl<'a> Change<'a> {
             }),
             location: at.clone(),
         });
-        // Only the place and the parity count, so the number of groups comes around. It does so late: the rounds of a loop
-        // that is written out several times are still told apart.
-        let next = self.compute(Compute::Add, [closed, Operand::Constant(1)], at, out);
-        let mask = Operand::Constant(u128::from(AROUND * 2 * self.places - 1));
-        out.push(computed(self.closed, Compute::And, [next, mask], at));
+        let next = [closed, Operand::Constant(1)];
+        out.push(computed(self.closed, Compute::Add, next, at));
     }
 
     /// All groups but the last so many are waited for.

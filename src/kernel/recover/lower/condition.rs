@@ -77,14 +77,14 @@ impl Lowerer<'_> {
             })
         };
         let launch = is_launch(a, &self.arena.terms) && is_launch(b, &self.arena.terms);
+        let fixed = [a, b].map(|term| self.arena.terms.value(term).is_some());
+        self.narrows = !launch || fixed.contains(&true);
         let numbers = if launch {
             (plain(self, a), plain(self, b))
         } else {
-            self.narrows = true;
-            let numbers = (self.number_or_state(a), self.number_or_state(b));
-            self.narrows = false;
-            numbers
+            (self.number_or_state(a), self.number_or_state(b))
         };
+        self.narrows = false;
         let (a, b) = match numbers {
             (Some(a), Some(b)) => (a, b),
             (None, Some(other)) => return self.clipped_below(relation, a, &other, true),

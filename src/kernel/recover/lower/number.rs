@@ -20,6 +20,7 @@ use crate::meaning::Relation;
 use crate::meaning::Word;
 use crate::recover::launch::is_launch;
 use crate::recover::number::Atomic;
+use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::sketch::Input;
 use crate::recover::term::Atom;
@@ -223,7 +224,10 @@ impl Lowerer<'_> {
                 match operation {
                     Binary::And => {
                         let all = i128::try_from(Word::new(u128::MAX, width).bits).ok()?;
-                        let number = self.number(other)?;
+                        let number = match self.number(other) {
+                            Some(number) => number,
+                            None => return self.lowest_bits(other, constant),
+                        };
                         // The bits from `low` up to `high`: what is left below 2^high, less what is below 2^low.
                         let low = 1_i128.checked_shl(constant.trailing_zeros())?;
                         let high = constant.checked_add(low)?;
@@ -268,31 +272,40 @@ impl Lowerer<'_> {
                 }
             }
             Node::Extract { term: inner, low } => {
-                let number = self.number(inner)?;
-                let shifted = if low == 0 {
-                    number
-                } else {
-                    self.is_natural(&number).then_some(())?;
-                    self.reciprocal(&number, 1_i128.checked_shl(u32::from(low))?)?
-                };
-                if self.fits(&shifted, width) {
-                    return Some(shifted);
-                }
                 let half = 1_i128 << (width - 1);
-                let reduced = shifted.remainder(half.checked_mul(2)?)?;
+                let reduced = match self.number(inner) {
+                    Some(number) => {
+                        let shifted = if low == 0 {
+                            number
+                        } else {
+                            self.is_natural(&number).then_some(())?;
+                            self.reciprocal(&number, 1_i128.checked_shl(u32::from(low))?)?
+                        };
+                        if self.fits(&shifted, width) {
+                            return Some(shifted);
+                        }
+                        shifted.remainder(half.checked_mul(2)?)?
+                    }
+                    None => self
+                        .congruent(inner)?
+                        .divided(1_i128.checked_shl(u32::from(low))?)?
+                        .remainder(half.checked_mul(2)?)?,
+                };
                 self.range(&reduced)
                     .filter(|(_, high)| *high < half)
                     .map(|_| reduced)
             }
             Node::Select(condition, a, b) => {
-                match self
-                    .condition(condition)
-                    .and_then(|condition| self.known(&condition))
-                {
+                let holds = self.condition(condition);
+                match holds.as_ref().and_then(|holds| self.known(holds)) {
                     Some(true) => self.number(a),
                     Some(false) => self.number(b),
                     None => {
-                        let (p, q) = (self.number(a)?, self.number(b)?);
+                        // Each side counts only where it is chosen.
+                        let not = self.arena.terms.not(&condition);
+                        let negated = holds.clone().and_then(Condition::negated);
+                        let p = self.under(condition, holds.as_ref(), |it| it.number(a))?;
+                        let q = self.under(not, negated.as_ref(), |it| it.number(b))?;
                         self.lesser(condition, (a, &p), (b, &q))
                             .or_else(|| self.either(condition, &p, &q))
                     }
@@ -322,16 +335,46 @@ impl Lowerer<'_> {
         }
     }
 
-    /// An integer that is equal to a term modulo 2^w, where the sum may wrap around.
+    /// An integer that is equal to a term modulo 2^w. Unlike a number it may lie anywhere, so that sums may wrap around.
     fn congruent(&mut self, term: TermId) -> Option<Number> {
-        let width = self.arena.terms.width_of(term);
-        let (constant, parts) = self.arena.terms.linear(term);
-        let mut sum = Number::constant(Word::new(constant, width).signed());
-        for (part, factor) in parts {
-            let number = self.number(part)?;
-            sum = sum.plus(&number.times(Word::new(factor, width).signed())?)?;
+        if let Some(number) = self.number(term) {
+            return Some(number);
         }
-        Some(sum)
+        match *self.arena.terms.node(term) {
+            Node::Atom(Atom::Phi(phi)) => match self.meaning(phi)? {
+                Meaning::Number(number) => Some(number.clone()),
+                Meaning::State { .. } => None,
+            },
+            Node::Extract { term: inner, low: 0 } => self.congruent(inner),
+            Node::Sum { .. } => {
+                let width = self.arena.terms.width_of(term);
+                let (constant, parts) = self.arena.terms.linear(term);
+                let mut sum = Number::constant(Word::new(constant, width).signed());
+                for (part, factor) in parts {
+                    let number = self.congruent(part)?;
+                    sum = sum.plus(&number.times(Word::new(factor, width).signed())?)?;
+                }
+                Some(sum)
+            }
+            _ => None,
+        }
+    }
+
+    /// The lowest bits of a term, or of one that is shifted to the right, whatever the others are.
+    fn lowest_bits(&mut self, term: TermId, mask: i128) -> Option<Number> {
+        let around = mask.checked_add(1).filter(|around| around.count_ones() == 1)?;
+        let (inner, by) = match *self.arena.terms.node(term) {
+            Node::Binary(Binary::ShiftRightLogical | Binary::ShiftRightArithmetic, inner, by) => {
+                (inner, u32::try_from(self.arena.terms.value(by)?).ok()?)
+            }
+            _ => (term, 0),
+        };
+        let bits = by.checked_add(around.trailing_zeros())?;
+        if bits > u32::from(self.arena.terms.width_of(inner)) {
+            return None;
+        }
+        let number = self.congruent(inner)?;
+        number.divided(1_i128.checked_shl(by)?)?.remainder(around)
     }
 
     /// A number without quotients, remainders and choices that are known at this point.
