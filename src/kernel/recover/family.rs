@@ -106,6 +106,23 @@ pub fn object_of(action: &Action) -> Option<&Object> {
     }
 }
 
+/// The object of an action, to be changed; also of the mark for the end of its life.
+pub fn object_mut(action: &mut Action) -> Option<&mut Object> {
+    match action {
+        Action::Init { object, .. }
+        | Action::Invalidate { object }
+        | Action::Wait { object, .. }
+        | Action::Arrive { object, .. }
+        | Action::ArriveExpect { object, .. }
+        | Action::Expect { object, .. }
+        | Action::Complete { object, .. }
+        | Action::Copy { object, .. }
+        | Action::Commit { object }
+        | Action::Tried { object } => Some(object),
+        _ => None,
+    }
+}
+
 /// Does something with every action.
 pub fn each<'l>(lines: &'l [Line], with: &mut dyn FnMut(&'l Action, &'l Location)) {
     every_line(lines, &mut |line| {

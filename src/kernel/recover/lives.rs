@@ -1,7 +1,7 @@
 //! The lives of mbarriers: from `mbarrier.init` to `mbarrier.inval`.
 //!
-//! To initialise an mbarrier that is one already is undefined, and so is every use behind the end of its life. So each is
-//! initialised once, and what ends a life comes behind all uses, whatever the schedule: behind a meeting of all threads that
+//! To initialise an mbarrier that is one already is undefined, and so is every use behind the end of its life. So each life
+//! begins once, and what ends a life comes behind all uses, whatever the schedule: behind a meeting of all threads that
 //! each use comes before.
 //!
 //! ```text
@@ -17,6 +17,10 @@
 //! a phase that this warp has waited for. That the life ends behind these uses is an assumption then. A use further down in
 //! the same warp is refused.
 //!
+//! Where the same warp initialises the place once more behind the end of its life, the second life is an mbarrier of its own.
+//! Uses by other warps are of the first life before a meeting that the end is behind, and of the second one behind a meeting
+//! that the beginning is before.
+//!
 //! The end of a life tells nobody anything, and its mark is taken out.
 //!
 //! Source: PTX ISA, "mbarrier.init", "mbarrier.inval".
@@ -29,18 +33,22 @@ use crate::ir::VariableId;
 use crate::recover::alike::every;
 use crate::recover::alike::only;
 use crate::recover::alike::same;
+use crate::recover::family::object_mut;
 use crate::recover::family::object_of;
 use crate::recover::family::places;
 use crate::recover::lower::Inputs;
 use crate::recover::number::Atomic;
+use crate::recover::number::Number;
 use crate::recover::number::Range;
 use crate::recover::rewrite::without;
 use crate::recover::shape::Shape;
 use crate::recover::sketch::Action;
+use crate::recover::sketch::LIFE;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
 use crate::recover::sketch::every_line;
+use crate::recover::sketch::every_line_mut;
 use crate::recover::tree::Obstacle;
 use crate::recover::write::counts;
 
@@ -58,6 +66,7 @@ struct Use<'a> {
     location: &'a Location,
     /// The number of the line of the role in which it stands.
     line: usize,
+    /// Empty where they are not known.
     places: BTreeSet<Place>,
     /// Whether it may be done several times to one of these places.
     repeated: bool,
@@ -93,6 +102,10 @@ pub fn settle(
     shape: Shape,
 ) -> Result<Option<&'static str>, Obstacle> {
     let threads = i128::from(shape.warps()) * 32;
+    let numbers = numbered(roles, inputs, threads)?;
+    for (role, numbers) in roles.iter_mut().zip(numbers) {
+        move_lives(&mut role.lines, &mut numbers.into_iter());
+    }
     let lives: Vec<Life<'_>> = roles
         .iter()
         .map(|role| Life::new(role, inputs, threads))
@@ -150,6 +163,73 @@ pub fn merge(roles: &mut Vec<Role>) {
         }
     }
     *roles = merged;
+}
+
+/// For each action of each role that is about an mbarrier, in which of the lives of its place it comes.
+fn numbered(roles: &[Role], inputs: &Inputs, threads: i128) -> Result<Vec<Vec<i128>>, Obstacle> {
+    let lives: Vec<Life<'_>> = roles
+        .iter()
+        .map(|role| Life::new(role, inputs, threads))
+        .collect();
+    let borders = again(&lives);
+    let all = lives.iter().map(|life| life.numbered(&borders));
+    all.collect()
+}
+
+/// Where a place has one life behind another: the end of the one and the beginning of the other are lines of one role.
+struct Border<'a, 'b> {
+    life: &'b Life<'a>,
+    end: usize,
+    begin: usize,
+}
+
+/// Where places are initialised once more behind the end of their life, by the same warp.
+fn again<'a, 'b>(lives: &'b [Life<'a>]) -> BTreeMap<Place, Vec<Border<'a, 'b>>> {
+    let mut borders: BTreeMap<Place, Vec<Border<'a, 'b>>> = BTreeMap::new();
+    let mut owners: BTreeMap<Place, usize> = BTreeMap::new();
+    for (number, life) in lives.iter().enumerate() {
+        // The last line in which a place is initialised or its life ends, and which of the two.
+        let mut last: BTreeMap<Place, (usize, bool)> = BTreeMap::new();
+        for one in &life.uses {
+            let begins = matches!(one.action, Action::Init { .. });
+            if !begins && !ends(one.action) {
+                continue;
+            }
+            for place in &one.places {
+                // What is not this simple is refused where beginnings are counted.
+                let simple = one.places.len() == 1 && !one.repeated && life.role.warps.len() == 1;
+                if !simple || *owners.entry(*place).or_insert(number) != number {
+                    return BTreeMap::new();
+                }
+                let before = last.insert(*place, (one.line, begins));
+                match (before, begins) {
+                    (None, true) | (Some((_, true)), false) => {}
+                    (Some((end, false)), true) if end < one.line => {
+                        borders.entry(*place).or_default().push(Border {
+                            life,
+                            end,
+                            begin: one.line,
+                        });
+                    }
+                    _ => return BTreeMap::new(),
+                }
+            }
+        }
+    }
+    borders
+}
+
+/// Places of lives behind the first lie further on.
+fn move_lives(lines: &mut [Line], numbers: &mut impl Iterator<Item = i128>) {
+    every_line_mut(lines, &mut |line| {
+        if let Line::Action { action, .. } = line
+            && let Some(object) = object_mut(action)
+        {
+            let shift = numbers.next().unwrap_or(0).checked_mul(LIFE);
+            let moved = shift.and_then(|shift| object.offset.plus(&Number::constant(shift)));
+            object.offset = moved.unwrap_or_else(|| object.offset.clone());
+        }
+    });
 }
 
 /// Refuses mbarriers that may be initialised more than once.
@@ -234,6 +314,73 @@ impl<'a> Life<'a> {
         }
     }
 
+    /// For each action with an mbarrier, in the order of the lines, in which of the lives of its places it comes. Refuses those
+    /// for which that is not certain.
+    fn numbered(
+        &self,
+        borders: &BTreeMap<Place, Vec<Border<'_, '_>>>,
+    ) -> Result<Vec<i128>, Obstacle> {
+        let of_place = |place: &Place, line: usize| -> Option<i128> {
+            let mut number = 0;
+            for border in borders.get(place).into_iter().flatten() {
+                number += i128::from(self.is_behind(border, line)?);
+            }
+            Some(number)
+        };
+        let mut numbers = Vec::new();
+        for one in &self.uses {
+            let places = one.places.iter();
+            let found: BTreeSet<Option<i128>> =
+                places.map(|place| of_place(place, one.line)).collect();
+            numbers.push(match (found.len(), found.first()) {
+                (1, Some(Some(number))) => *number,
+                // It may be any.
+                (0, _) if borders.is_empty() => 0,
+                _ => {
+                    return Err(Obstacle {
+                        reason: TWICE.to_owned(),
+                        location: one.location.clone(),
+                    });
+                }
+            });
+        }
+        Ok(numbers)
+    }
+
+    /// Whether a line of this role comes behind the end of a life and the beginning of the next one; not known if it may come
+    /// before one and behind the other.
+    fn is_behind(&self, border: &Border<'_, '_>, line: usize) -> Option<bool> {
+        let owner = border.life;
+        if std::ptr::eq(owner.role, self.role) {
+            return match line {
+                line if line <= border.end => Some(false),
+                line if line >= border.begin => Some(true),
+                _ => None,
+            };
+        }
+        if owner.role.rank != self.role.rank {
+            return None;
+        }
+        let (mine, theirs) = (&self.of_cta, &owner.of_cta);
+        let met = |at: usize| -> Option<&Meeting> {
+            let bare = |meetings: &[Meeting]| -> Option<Vec<Line>> {
+                let meetings = meetings.get(..=at)?.iter();
+                Some(meetings.map(|meeting| meeting.bare.clone()).collect())
+            };
+            same(&bare(mine)?, &bare(theirs)?).then(|| &mine[at])
+        };
+        let before = theirs
+            .iter()
+            .rposition(|meeting| meeting.is_certain() && meeting.behind < border.end);
+        if met(before?)?.before > line {
+            return Some(false);
+        }
+        let behind = theirs
+            .iter()
+            .position(|meeting| meeting.is_certain() && meeting.before > border.begin);
+        (met(behind?)?.behind < line).then_some(true)
+    }
+
     /// Whether this role itself uses the same mbarriers further down.
     fn goes_on_behind(&self, end: &Use<'_>) -> bool {
         let at = self
@@ -316,7 +463,7 @@ fn full(action: &Action, threads: i128) -> Option<i128> {
     }
 }
 
-/// What a line of a role does to mbarriers. What may mean any of them is left to who makes arrays of them, and refuses it.
+/// What a line of a role does to mbarriers.
 fn listed<'a>(
     line: &'a Line,
     number: usize,
@@ -327,15 +474,13 @@ fn listed<'a>(
     match line {
         Line::Action { action, location } => {
             let object = match action {
-                Action::Invalidate { object } => Some(object),
+                Action::Invalidate { object } | Action::Tried { object } => Some(object),
                 action => object_of(action),
             };
             let Some(object) = object else { return };
-            let Some(offsets) = places(&object.offset, range) else {
-                return;
-            };
-            let places = offsets
+            let places = places(&object.offset, range)
                 .into_iter()
+                .flatten()
                 .map(|offset| (object.rank, object.variable, offset))
                 .collect();
             uses.push(Use {

@@ -151,6 +151,9 @@ impl Line {
     }
 }
 
+/// Bytes between the places of one life of an mbarrier and those of the next one: more than shared memory has.
+pub const LIFE: i128 = 1 << 24;
+
 /// Does something with every line, the outer ones first.
 pub fn every_line<'l>(lines: &'l [Line], with: &mut dyn FnMut(&'l Line)) {
     for line in lines {

@@ -19,6 +19,7 @@ use crate::recover::ready::ready_before_use;
 use crate::recover::registers::Registers;
 use crate::recover::shape::Shape;
 use crate::recover::sketch::Action;
+use crate::recover::sketch::LIFE;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
@@ -193,7 +194,10 @@ impl Writer<'_> {
                 .count();
             let mut name = identifier(&variable.name);
             if same > 1 || family.base != 0 {
-                name = format!("{name}_{}", family.base);
+                name = format!("{name}_{}", family.base % LIFE);
+                if family.base >= LIFE {
+                    name = format!("{name}_life{}", family.base / LIFE + 1);
+                }
             }
             if self.clustered() {
                 name = format!("{name}_cta{}", family.rank);

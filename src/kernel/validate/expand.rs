@@ -11,6 +11,7 @@ use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
 use crate::recover::sketch::Action;
+use crate::recover::sketch::LIFE;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Object;
 use crate::recover::sketch::Role;
@@ -170,7 +171,10 @@ impl<'a> Expander<'a> {
         let (_, begin) = layout.address(object.variable)?;
         Some(Target {
             rank: object.rank,
-            address: self.value(&object.offset)?.checked_add(begin.into())?,
+            address: self
+                .value(&object.offset)?
+                .rem_euclid(LIFE)
+                .checked_add(begin.into())?,
         })
     }
 
