@@ -132,3 +132,5 @@ fn launches(validation: &Validation, parameters: &[(u32, String)]) -> Vec<Launch
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_words;

@@ -132,7 +132,7 @@ fn a_loop_that_waits_for_memory_is_refused() {
 }
 
 /// Two warps of each CTA of a cluster, with an mbarrier of 1 arrival in `memory`.
-fn entry(cluster: u32, code: &str) -> Result<Lift, String> {
+pub(super) fn entry(cluster: u32, code: &str) -> Result<Lift, String> {
     let text = format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 n, .param .u64 p)\n\
          .reqntid 64, 1, 1\n{{\n.shared .align 8 .b64 memory;\n.reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n\
@@ -144,9 +144,13 @@ fn entry(cluster: u32, code: &str) -> Result<Lift, String> {
 
 /// The first kernel of a text, by two warps of each CTA of a cluster.
 fn first_of(text: &str, cluster: u32) -> Result<Lift, String> {
+    first_of_threads(text, cluster, 64)
+}
+
+pub(super) fn first_of_threads(text: &str, cluster: u32, threads: u32) -> Result<Lift, String> {
     let module = ptx::read(text).unwrap_or_else(|errors| panic!("{errors:?}"));
     let shape = Shape {
-        threads: [64, 1, 1],
+        threads: [threads, 1, 1],
         cluster: [cluster, 1, 1],
     };
     lift(&module.kernels[0], shape, || false).map_err(|obstacle| obstacle.reason)

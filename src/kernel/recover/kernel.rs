@@ -134,13 +134,7 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
         over: Some(over),
         ..Arena::default()
     };
-    let mut trees = trees(
-        kernel,
-        shape,
-        (&graph, &slice),
-        &mut arena,
-        Purpose::Events,
-    )?;
+    let mut trees = trees(kernel, shape, (&graph, &slice), &mut arena, Purpose::Events)?;
     let lowest_bit = parity::check(&mut arena)?;
     let mut all: Vec<_> = trees
         .iter_mut()

@@ -13,9 +13,10 @@
 //! loop and under no condition, and up to which both warps have the same meetings: also in loops and under conditions that
 //! the launch alone decides, as then both warps have had as many. For a cluster barrier the use comes before the arrival.
 //!
-//! Where other warps use it and no such meeting stands between, what orders them is in the protocol: they may be done before
-//! a phase that this warp has waited for. That the life ends behind these uses is an assumption then. A use further down in
-//! the same warp is refused.
+//! Where no such meeting stands between, phases may order the two: behind its last use the other warp arrives at an mbarrier, or
+//! comes to a barrier of some warps, for which this warp waits before the life ends. That it waits for the last of these
+//! phases is an assumption then. Without any such phase, and where the same warp uses the mbarrier further down, the
+//! kernel is refused.
 //!
 //! Where the same warp initialises the place once more behind the end of its life, the second life is an mbarrier of its own.
 //! Uses by other warps are of the first life before a meeting that the end is behind, and of the second one behind a meeting
@@ -54,8 +55,8 @@ use crate::recover::write::counts;
 
 const TWICE: &str =
     "an mbarrier is initialised more than once, which is undefined while it is one already";
-const BEHIND: &str = "the mbarrier is used behind this, where it is none any more";
-const LAST: &str = "the last use of an mbarrier by other warps comes before its mbarrier.inval, also where no barrier of all threads stands between";
+const BEHIND: &str = "the mbarrier may be used behind this: no barrier of all threads stands between that use and this";
+const LAST: &str = "before mbarrier.inval, what a warp waits for is the last phase that other warps complete behind their last use of the mbarrier";
 
 /// An mbarrier of a CTA.
 type Place = (u32, VariableId, i128);
@@ -128,7 +129,10 @@ pub fn settle(
             if life.goes_on_behind(end) {
                 return Err(refuse(BEHIND));
             }
-            if !lives.iter().all(|other| life.ends_behind(end, other)) {
+            for other in lives.iter().filter(|other| !life.ends_behind(end, other)) {
+                if !life.waits_behind(end, other) {
+                    return Err(refuse(BEHIND));
+                }
                 assumption = Some(LAST);
             }
         }
@@ -392,6 +396,51 @@ impl<'a> Life<'a> {
             .into_iter()
             .flatten()
             .any(|one| !ends(one.action) && !one.places.is_disjoint(&end.places))
+    }
+
+    /// Whether this role waits, before the end of a life, for something that another role tells behind its last use of the
+    /// same mbarriers.
+    fn waits_behind(&self, end: &Use<'_>, other: &Life<'_>) -> bool {
+        let uses = other.uses.iter().filter(|one| {
+            !std::ptr::eq(one.action, end.action) && !one.places.is_disjoint(&end.places)
+        });
+        let Some(last) = uses.map(|one| one.line).max() else {
+            return true;
+        };
+        let heard: BTreeSet<Place> = self
+            .uses
+            .iter()
+            .filter(|one| one.line < end.line && matches!(one.action, Action::Wait { .. }))
+            .flat_map(|one| one.places.iter().copied())
+            .collect();
+        let told = other.uses.iter().any(|one| {
+            let tells = matches!(
+                one.action,
+                Action::Arrive { .. } | Action::ArriveExpect { .. } | Action::Commit { .. }
+            );
+            tells && one.line >= last && !one.places.is_disjoint(&heard)
+        });
+        let synced = |life: &Life<'_>, lines: &dyn Fn(usize) -> bool| -> BTreeSet<(i128, i128)> {
+            let mut found = BTreeSet::new();
+            for (number, line) in life.role.lines.iter().enumerate() {
+                every_line(std::slice::from_ref(line), &mut |line| {
+                    if let Line::Action {
+                        action: Action::Sync { barrier, threads },
+                        ..
+                    } = line
+                        && let (Some(barrier), Some(threads)) =
+                            (barrier.as_constant(), threads.as_constant())
+                        && lines(number)
+                    {
+                        found.insert((barrier, threads));
+                    }
+                });
+            }
+            found
+        };
+        let mine = synced(self, &|line| line < end.line);
+        let theirs = synced(other, &|line| line > last);
+        told || self.role.rank == other.role.rank && !mine.is_disjoint(&theirs)
     }
 
     /// Whether every use of the same mbarriers by another role, or this one, comes before an end of life.

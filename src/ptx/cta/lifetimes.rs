@@ -83,7 +83,7 @@ pub(in crate::ptx) fn end_lives(
                     "the mbarrier may be used behind this: no barrier of all threads stands between",
                 );
                 obstacle.from = Some(other.at);
-                return Err(obstacle.misused());
+                return Err(obstacle);
             }
         }
     }

@@ -89,7 +89,7 @@ impl Together {
             let reason = "all four warps of a warpgroup have to carry this out together, equally often, and they do \
                           not";
             let at = warps.iter().flatten().map(|s| s.at).min();
-            let mut obstacle = Obstacle::new(at.unwrap_or(0), reason).misused();
+            let mut obstacle = Obstacle::new(at.unwrap_or(0), reason);
             obstacle.rule = Some(Rule::Together);
             return Err(obstacle);
         }

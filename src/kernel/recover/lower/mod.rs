@@ -392,13 +392,11 @@ impl Lowerer<'_> {
                 Atom::Response(_) => return "what cluster launch control answers".to_owned(),
                 Atom::Test(_) => return "whether a test of an mbarrier passes".to_owned(),
                 Atom::Phi(phi) if self.meaning(*phi).is_none() => {
-                    if std::env::var("DBG").is_ok() {eprintln!("TERM {}", self.arena.terms.shown(term)); for a in self.arena.terms.atoms(term).iter() { if let Atom::Phi(p)=a {let ph=self.arena.phis[*p as usize].clone(); eprintln!(" phi{p} loop {} first {} next {} meaning {:?}", ph.in_loop, self.arena.terms.shown(ph.first), self.arena.terms.shown(ph.next), self.meaning(*p));}}}
                     return "what a loop carries, for which no form was found".to_owned();
                 }
                 _ => {}
             }
         }
-        if std::env::var("DBG").is_ok() {eprintln!("TERM {}", self.arena.terms.shown(term)); for a in self.arena.terms.atoms(term).iter() { if let Atom::Phi(p)=a {let ph=self.arena.phis[*p as usize].clone(); eprintln!(" phi{p} first {} next {} meaning {:?}", self.arena.terms.shown(ph.first), self.arena.terms.shown(ph.next), self.meaning(*p));}}}
         "a computation that has no form in the protocol language".to_owned()
     }
 

@@ -171,7 +171,9 @@ impl Lowerer<'_> {
         let number = self
             .structured(term)
             .map(|number| self.simpler(folded(number)))
-            .filter(|number| self.fits(number, width) || self.narrows && self.narrow(number, width));
+            .filter(|number| {
+                self.fits(number, width) || self.narrows && self.narrow(number, width)
+            });
         if number.is_some() {
             return number;
         }
@@ -345,7 +347,10 @@ impl Lowerer<'_> {
                 Meaning::Number(number) => Some(number.clone()),
                 Meaning::State { .. } => None,
             },
-            Node::Extract { term: inner, low: 0 } => self.congruent(inner),
+            Node::Extract {
+                term: inner,
+                low: 0,
+            } => self.congruent(inner),
             Node::Sum { .. } => {
                 let width = self.arena.terms.width_of(term);
                 let (constant, parts) = self.arena.terms.linear(term);
@@ -362,7 +367,9 @@ impl Lowerer<'_> {
 
     /// The lowest bits of a term, or of one that is shifted to the right, whatever the others are.
     fn lowest_bits(&mut self, term: TermId, mask: i128) -> Option<Number> {
-        let around = mask.checked_add(1).filter(|around| around.count_ones() == 1)?;
+        let around = mask
+            .checked_add(1)
+            .filter(|around| around.count_ones() == 1)?;
         let (inner, by) = match *self.arena.terms.node(term) {
             Node::Binary(Binary::ShiftRightLogical | Binary::ShiftRightArithmetic, inner, by) => {
                 (inner, u32::try_from(self.arena.terms.value(by)?).ok()?)

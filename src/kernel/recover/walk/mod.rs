@@ -1174,9 +1174,7 @@ impl Walker<'_> {
                 return Ok(left);
             }
             let ends = frame.breaks.iter().chain([&end]);
-            let position = path
-                .position
-                .behind_loop(ends.map(|path| &path.position));
+            let position = path.position.behind_loop(ends.map(|path| &path.position));
             let left = self.gathered(frame.breaks);
             out.push(Statement::Loop {
                 id,

@@ -1,0 +1,144 @@
+//! Words that warps hand over in shared memory, second lives of mbarriers, and waits that barriers make superfluous.
+
+use super::tests::entry;
+
+/// The first warp hands commands over in `memory`; the second one carries out what they say.
+///
+/// Each command is read between two barriers. `HAND` and `THEN` are what the first warp stores before they are read, `MEANWHILE`
+/// what it does while the first one is.
+const DISPATCH: &str = ".shared .align 4 .b32 word;\n@%p1 mbarrier.init.shared.b64 [%r2], 1;\nbar.sync 0;\nmov.u32 %r4, word;\n\
+     setp.ge.u32 %p2, %r1, 32;\n@%p2 bra worker;\nHAND\nbar.sync 1;\nMEANWHILE\nbar.sync 1;\nTHEN\nbar.sync 1;\nret;\n\
+     worker:\nbar.sync 1;\nld.shared.u32 %r5, [%r4];\nsetp.eq.u32 %p3, %r5, 2;\n@%p3 bra out;\nbar.sync 1;\n\
+     setp.ne.u32 %p4, %r5, 1;\n@%p4 bra worker;\nsetp.eq.u32 %p5, %r1, 32;\n\
+     @%p5 mbarrier.arrive.shared.b64 _, [%r2];\nbra worker;\nout:";
+
+fn dispatched(hand: &str, meanwhile: &str, then: &str) -> Result<String, String> {
+    let code = DISPATCH
+        .replace("HAND", hand)
+        .replace("MEANWHILE", meanwhile)
+        .replace("THEN", then);
+    let found = entry(1, &code)?;
+    assert!(
+        found.validation.compared.len() >= 2,
+        "{:?}",
+        found.validation
+    );
+    Ok(found.text)
+}
+
+const ONE: &str = "st.shared.u32 [%r4], 1;";
+const TWO: &str = "st.shared.u32 [%r4], 2;";
+const UNKNOWN: &str =
+    "whether this is done depends on a value that is read from memory or not followed";
+
+#[test]
+fn a_worker_does_what_it_is_told() {
+    let text = dispatched(ONE, "", TWO).unwrap();
+    let role = text.split("role warp1").nth(1);
+    insta::assert_snapshot!(role.unwrap_or(&text), @r"
+     warp {
+        sync cta_bar[0] 64  // line 18
+        sync cta_bar[1] 64  // line 30
+        sync cta_bar[1] 64  // line 34
+        arrive memory  // line 38
+        sync cta_bar[1] 64  // line 30
+    }
+    ");
+    assert!(text.contains("are written by stores to fixed places only"));
+    // The bytes of one word may be stored one by one.
+    let bytes = "st.shared.u8 [%r4], 1;\nst.shared.u8 [%r4+1], 0;\nst.shared.u16 [%r4+2], 0;";
+    assert!(
+        dispatched(bytes, "", TWO)
+            .unwrap()
+            .contains("arrive memory")
+    );
+}
+
+#[test]
+fn a_word_that_may_be_overwritten_is_not_known() {
+    // Between the barrier and the load, behind it, nowhere, or not certainly.
+    for (hand, meanwhile, then) in [
+        (ONE, "", ""),
+        (ONE, TWO, ""),
+        ("", ONE, TWO),
+        ("", "", TWO),
+        (ONE, "bar.sync 2, 32;\nst.shared.u8 [%r4], 1;", TWO),
+        (
+            "setp.eq.u32 %p6, %r3, 0;\n@%p6 st.shared.u32 [%r4], 1;",
+            "",
+            TWO,
+        ),
+        ("and.b32 %r6, %r1, 1;\nst.shared.u32 [%r4], %r6;", "", TWO),
+    ] {
+        assert_eq!(
+            dispatched(hand, meanwhile, then),
+            Err(UNKNOWN.to_owned()),
+            "{hand} {meanwhile} {then}"
+        );
+    }
+}
+
+#[test]
+fn warps_of_another_barrier_hand_nothing_over() {
+    // Only the second warp comes to its barrier: what it has passed orders nothing.
+    let code = ".shared .align 4 .b32 word;\nmov.u32 %r4, word;\nsetp.ge.u32 %p2, %r1, 32;\n@%p2 bra worker;\n\
+         st.shared.u32 [%r4], 1;\nret;\nworker:\nbar.sync 1, 32;\nld.shared.u32 %r5, [%r4];\n\
+         setp.ne.u32 %p3, %r5, 1;\n@%p3 bra out;\nbar.sync 2, 32;\nout:";
+    assert_eq!(
+        entry(1, code).map(|lift| lift.text),
+        Err(UNKNOWN.to_owned())
+    );
+}
+
+/// A life of `memory` of one phase: its beginning, its use, and its end.
+const LIFE: &str = "@%p1 mbarrier.init.shared.b64 [%r2], 1;\nbar.sync 0;\n@%p1 mbarrier.arrive.shared.b64 _, [%r2];\n\
+     WLABEL:\nmbarrier.try_wait.parity.shared.b64 %p6, [%r2], 0;\n@!%p6 bra WLABEL;\nMEET\n\
+     @%p1 mbarrier.inval.shared.b64 [%r2];\n";
+
+fn lives(meet: &str) -> Result<String, String> {
+    let life = LIFE.replace("MEET", meet);
+    let code = format!(
+        "{}{}",
+        life.replace("LABEL", "1"),
+        life.replace("LABEL", "2")
+    );
+    entry(1, &code).map(|lift| lift.text)
+}
+
+#[test]
+fn a_second_life_is_an_mbarrier_of_its_own() {
+    let text = lives("bar.sync 0;").unwrap();
+    assert!(
+        text.contains("    wait memory_0 0") && text.contains("    wait memory_0_life2 0"),
+        "{text}"
+    );
+    // Without the barrier the second warp may still wait in the first life.
+    assert!(lives("").is_err());
+}
+
+/// The four warps of a warpgroup close two groups of multiplications in each of `n` rounds. They wait for the first in the round
+/// and for the last of all behind the loop.
+fn multiplied(meet: &str) -> String {
+    format!(
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 n)\n.reqntid 128, 1, 1\n{{\n\
+         .reg .pred %p<8>;\n.reg .b32 %r<16>;\n.reg .b64 %rd<8>;\n.reg .f32 %f<8>;\nld.param.u32 %r3, [n];\nmov.u32 %r5, 0;\n\
+         setp.lt.s32 %p1, %r3, 1;\n@%p1 bra out;\nloop:\nwgmma.fence.sync.aligned;\n\
+         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%f0, %f1, %f2, %f3}}, %rd1, %rd2, 1, 1, 1, 0, 0;\n\
+         wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\nwgmma.fence.sync.aligned;\n\
+         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {{%f0, %f1, %f2, %f3}}, %rd1, %rd2, 1, 1, 1, 0, 0;\n\
+         wgmma.commit_group.sync.aligned;\n{meet}\nadd.s32 %r5, %r5, 1;\nsetp.lt.s32 %p2, %r5, %r3;\n@%p2 bra loop;\n\
+         wgmma.wait_group.sync.aligned 0;\nout:\nret;\n}}\n"
+    )
+}
+
+#[test]
+fn a_barrier_behind_the_last_group_shows_that_it_is_complete() {
+    let text = |meet: &str| {
+        let found = super::tests::first_of_threads(&multiplied(meet), 1, 128);
+        found.map(|lift| lift.text).unwrap_or_else(|reason| reason)
+    };
+    let shown = text("bar.sync 1, 128;");
+    assert_eq!(shown.matches("wait wgmma").count(), 1, "{shown}");
+    let alone = text("");
+    assert_eq!(alone.matches("wait wgmma").count(), 2, "{alone}");
+}
