@@ -19,6 +19,7 @@ use crate::recover::responses::Responses;
 use crate::recover::rewrite::renumber;
 use crate::recover::rewrite::trim;
 use crate::recover::scope::declare;
+use crate::recover::second_life::tell_apart;
 use crate::recover::shape::Shape;
 use crate::recover::shared_words;
 use crate::recover::simplify::simplify;
@@ -195,6 +196,7 @@ pub fn roles(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Roles,
     if let Some(assumption) = responses.check(ctas)? {
         inputs.assumptions.insert(assumption.to_owned());
     }
+    tell_apart(&mut roles, &inputs, shape)?;
     let last_uses = lives::settle(&mut roles, &inputs, shape)?;
     inputs.assumptions.extend(last_uses.map(str::to_owned));
     if arena.looked_ahead {

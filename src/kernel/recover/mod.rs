@@ -32,6 +32,7 @@ mod reroll;
 mod responses;
 mod rewrite;
 mod scope;
+mod second_life;
 mod shape;
 mod shared_words;
 mod simplify;

@@ -16,6 +16,7 @@ mod steps;
 mod table;
 mod toggles;
 mod trips;
+mod wrapped;
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

@@ -30,9 +30,6 @@ use crate::recover::term::TermId;
 /// The largest step of a loop's counter that is tried as one that does not wrap around.
 const MOST_STEP: i128 = 1 << 16;
 
-/// How large inputs may be at least, where they are taken to be small.
-const LEAST_RANGE: i128 = 1 << 15;
-
 impl Inputs {
     /// The number of clusters that are taken over.
     pub(super) fn granted(&mut self) -> u32 {
@@ -80,7 +77,7 @@ impl Lowerer<'_> {
         self.fits(&sum, width).then_some(sum)
     }
 
-    fn fits(&self, number: &Number, width: u16) -> bool {
+    pub(super) fn fits(&self, number: &Number, width: u16) -> bool {
         let half = 1_i128 << (width - 1).min(100);
         let within = |number: &Number| {
             self.range(number)
@@ -97,37 +94,6 @@ impl Lowerer<'_> {
                         .and_then(|run| number.minus(&run))
                         .is_some_and(|rest| within(&rest))
             })
-    }
-
-    /// Takes inputs to be so small that a sum of multiples of them fits into a width. Their ranges are printed.
-    fn narrow(&mut self, number: &Number, width: u16) -> bool {
-        let half = 1_i128 << (width - 1).min(100);
-        let mut most = Vec::new();
-        // What the multiples of one sign may come to, and the numbers of the other sign do not lessen.
-        for sign in [1, -1] {
-            let weights = number.parts.values().map(|factor| (factor * sign).max(0));
-            let weight: i128 = weights.sum();
-            let room = half - 1 - (number.constant * sign).max(0);
-            most.push(room.checked_div(weight).unwrap_or(MOST));
-        }
-        let inputs = number.parts.iter().map(|(atomic, factor)| match atomic {
-            Atomic::Input(input) => Some((*input as usize, most[usize::from(*factor < 0)])),
-            _ => None,
-        });
-        let Some(inputs) = inputs.collect::<Option<Vec<_>>>() else {
-            return false;
-        };
-        let natural = |(input, most): &(usize, i128)| {
-            self.inputs.all[*input].range.0 >= 0 && *most >= LEAST_RANGE
-        };
-        if !inputs.iter().all(natural) {
-            return false;
-        }
-        for (input, most) in inputs {
-            let (_, high) = &mut self.inputs.all[input].range;
-            *high = most.min(*high);
-        }
-        self.fits(number, width)
     }
 
     pub(super) fn natural(&mut self, term: TermId) -> Option<Number> {
@@ -335,53 +301,6 @@ impl Lowerer<'_> {
             Node::Not(_) | Node::Sum { .. } | Node::Binary(Binary::Xor, ..) => self.exclusive(term),
             _ => None,
         }
-    }
-
-    /// An integer that is equal to a term modulo 2^w. Unlike a number it may lie anywhere, so that sums may wrap around.
-    fn congruent(&mut self, term: TermId) -> Option<Number> {
-        if let Some(number) = self.number(term) {
-            return Some(number);
-        }
-        match *self.arena.terms.node(term) {
-            Node::Atom(Atom::Phi(phi)) => match self.meaning(phi)? {
-                Meaning::Number(number) => Some(number.clone()),
-                Meaning::State { .. } => None,
-            },
-            Node::Extract {
-                term: inner,
-                low: 0,
-            } => self.congruent(inner),
-            Node::Sum { .. } => {
-                let width = self.arena.terms.width_of(term);
-                let (constant, parts) = self.arena.terms.linear(term);
-                let mut sum = Number::constant(Word::new(constant, width).signed());
-                for (part, factor) in parts {
-                    let number = self.congruent(part)?;
-                    sum = sum.plus(&number.times(Word::new(factor, width).signed())?)?;
-                }
-                Some(sum)
-            }
-            _ => None,
-        }
-    }
-
-    /// The lowest bits of a term, or of one that is shifted to the right, whatever the others are.
-    fn lowest_bits(&mut self, term: TermId, mask: i128) -> Option<Number> {
-        let around = mask
-            .checked_add(1)
-            .filter(|around| around.count_ones() == 1)?;
-        let (inner, by) = match *self.arena.terms.node(term) {
-            Node::Binary(Binary::ShiftRightLogical | Binary::ShiftRightArithmetic, inner, by) => {
-                (inner, u32::try_from(self.arena.terms.value(by)?).ok()?)
-            }
-            _ => (term, 0),
-        };
-        let bits = by.checked_add(around.trailing_zeros())?;
-        if bits > u32::from(self.arena.terms.width_of(inner)) {
-            return None;
-        }
-        let number = self.congruent(inner)?;
-        number.divided(1_i128.checked_shl(by)?)?.remainder(around)
     }
 
     /// A number without quotients, remainders and choices that are known at this point.

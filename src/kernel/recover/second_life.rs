@@ -1,0 +1,172 @@
+//! Second lives of mbarriers: a place that is initialised again behind the end of its life.
+//!
+//! Where the same warp initialises the place once more behind the end of its life, the second life is an mbarrier of its own.
+//! Uses by other warps are of the first life before a meeting that the end is behind, and of the second one behind a meeting
+//! that the beginning is before.
+//! For other uses, that is refused.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+use crate::recover::alike::same;
+use crate::recover::family::object_mut;
+use crate::recover::lives::Life;
+use crate::recover::lives::Meeting;
+use crate::recover::lives::Place;
+use crate::recover::lives::TWICE;
+use crate::recover::lives::ends;
+use crate::recover::lower::Inputs;
+use crate::recover::number::Number;
+use crate::recover::shape::Shape;
+use crate::recover::sketch::Action;
+use crate::recover::sketch::LIFE;
+use crate::recover::sketch::Line;
+use crate::recover::sketch::Role;
+use crate::recover::sketch::every_line_mut;
+use crate::recover::tree::Obstacle;
+
+/// Gives the places of second lives other offsets.
+pub fn tell_apart(roles: &mut [Role], inputs: &Inputs, shape: Shape) -> Result<(), Obstacle> {
+    let threads = i128::from(shape.warps()) * 32;
+    let numbers = numbered(roles, inputs, threads)?;
+    for (role, numbers) in roles.iter_mut().zip(numbers) {
+        move_lives(&mut role.lines, &mut numbers.into_iter());
+    }
+    Ok(())
+}
+
+/// For each action of each role that is about an mbarrier, in which of the lives of its place it comes.
+fn numbered(roles: &[Role], inputs: &Inputs, threads: i128) -> Result<Vec<Vec<i128>>, Obstacle> {
+    let lives: Vec<Life<'_>> = roles
+        .iter()
+        .map(|role| Life::new(role, inputs, threads))
+        .collect();
+    let borders = again(&lives);
+    let all = lives.iter().map(|life| life.numbered(&borders));
+    all.collect()
+}
+
+/// Where a place has one life behind another: the end of the one and the beginning of the other are lines of one role.
+struct Border<'a, 'b> {
+    life: &'b Life<'a>,
+    end: usize,
+    begin: usize,
+}
+
+/// Where places are initialised once more behind the end of their life, by the same warp.
+fn again<'a, 'b>(lives: &'b [Life<'a>]) -> BTreeMap<Place, Vec<Border<'a, 'b>>> {
+    let mut borders: BTreeMap<Place, Vec<Border<'a, 'b>>> = BTreeMap::new();
+    let mut owners: BTreeMap<Place, usize> = BTreeMap::new();
+    for (number, life) in lives.iter().enumerate() {
+        // The last line in which a place is initialised or its life ends, and which of the two.
+        let mut last: BTreeMap<Place, (usize, bool)> = BTreeMap::new();
+        for one in &life.uses {
+            let begins = matches!(one.action, Action::Init { .. });
+            if !begins && !ends(one.action) {
+                continue;
+            }
+            for place in &one.places {
+                // What is not this simple is refused where beginnings are counted.
+                let simple = one.places.len() == 1 && !one.repeated && life.role.warps.len() == 1;
+                if !simple || *owners.entry(*place).or_insert(number) != number {
+                    return BTreeMap::new();
+                }
+                let before = last.insert(*place, (one.line, begins));
+                match (before, begins) {
+                    (None, true) | (Some((_, true)), false) => {}
+                    (Some((end, false)), true) if end < one.line => {
+                        borders.entry(*place).or_default().push(Border {
+                            life,
+                            end,
+                            begin: one.line,
+                        });
+                    }
+                    _ => return BTreeMap::new(),
+                }
+            }
+        }
+    }
+    borders
+}
+
+/// Places of lives behind the first lie further on.
+fn move_lives(lines: &mut [Line], numbers: &mut impl Iterator<Item = i128>) {
+    every_line_mut(lines, &mut |line| {
+        if let Line::Action { action, .. } = line
+            && let Some(object) = object_mut(action)
+        {
+            let shift = numbers.next().unwrap_or(0).checked_mul(LIFE);
+            let moved = shift.and_then(|shift| object.offset.plus(&Number::constant(shift)));
+            object.offset = moved.unwrap_or_else(|| object.offset.clone());
+        }
+    });
+}
+
+impl Life<'_> {
+    /// For each action with an mbarrier, in the order of the lines, in which of the lives of its places it comes. Refuses those
+    /// for which that is not certain.
+    fn numbered(
+        &self,
+        borders: &BTreeMap<Place, Vec<Border<'_, '_>>>,
+    ) -> Result<Vec<i128>, Obstacle> {
+        let of_place = |place: &Place, line: usize| -> Option<i128> {
+            let mut number = 0;
+            for border in borders.get(place).into_iter().flatten() {
+                number += i128::from(self.is_behind(border, line)?);
+            }
+            Some(number)
+        };
+        let mut numbers = Vec::new();
+        for one in &self.uses {
+            let places = one.places.iter();
+            let found: BTreeSet<Option<i128>> =
+                places.map(|place| of_place(place, one.line)).collect();
+            numbers.push(match (found.len(), found.first()) {
+                (1, Some(Some(number))) => *number,
+                // It may be any.
+                (0, _) if borders.is_empty() => 0,
+                _ => {
+                    return Err(Obstacle {
+                        reason: TWICE.to_owned(),
+                        location: one.location.clone(),
+                    });
+                }
+            });
+        }
+        Ok(numbers)
+    }
+
+    /// Whether a line of this role comes behind the end of a life and the beginning of the next one; not known if it may come
+    /// before one and behind the other.
+    fn is_behind(&self, border: &Border<'_, '_>, line: usize) -> Option<bool> {
+        let owner = border.life;
+        if std::ptr::eq(owner.role, self.role) {
+            return match line {
+                line if line <= border.end => Some(false),
+                line if line >= border.begin => Some(true),
+                _ => None,
+            };
+        }
+        if owner.role.rank != self.role.rank {
+            return None;
+        }
+        let (mine, theirs) = (&self.of_cta, &owner.of_cta);
+        let met = |at: usize| -> Option<&Meeting> {
+            let bare = |meetings: &[Meeting]| -> Option<Vec<Line>> {
+                let meetings = meetings.get(..=at)?.iter();
+                Some(meetings.map(|meeting| meeting.bare.clone()).collect())
+            };
+            same(&bare(mine)?, &bare(theirs)?).then(|| &mine[at])
+        };
+        let before = theirs
+            .iter()
+            .rposition(|meeting| meeting.is_certain() && meeting.behind < border.end);
+        if met(before?)?.before > line {
+            return Some(false);
+        }
+        let behind = theirs
+            .iter()
+            .position(|meeting| meeting.is_certain() && meeting.before > border.begin);
+        (met(behind?)?.behind < line).then_some(true)
+    }
+}
