@@ -131,11 +131,22 @@ pub struct Kernel {
 }
 
 impl Finding {
-    /// Says that the protocol was recovered from the control-flow graph, and why not along the instructions.
+    /// Says that the protocol was recovered from the control-flow graph, and why not along the instructions. Where it is not
+    /// known then either, that is the reason that tells more of the kernel.
     pub fn recovered_instead(&mut self, reason: &str) {
-        self.notes.push(format!(
-            "recovered from the control-flow graph, as the instructions cannot be followed: {reason}"
-        ));
+        let note = match (self.verdict, &mut self.reason) {
+            (Word::Unknown, Some(undecided)) => {
+                self.summary = reason.to_owned();
+                let undecided = std::mem::replace(undecided, reason.to_owned());
+                format!(
+                    "nor is the protocol decided that is recovered from the control-flow graph: {undecided}"
+                )
+            }
+            _ => format!(
+                "recovered from the control-flow graph, as the instructions cannot be followed: {reason}"
+            ),
+        };
+        self.notes.push(note);
     }
 
     /// Says that the protocol was recovered from a kernel, of which these lines stand behind the lines of its text: the verdict

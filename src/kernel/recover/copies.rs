@@ -28,6 +28,24 @@ pub fn groups(phis: &[Phi], used: &BTreeSet<u32>, terms: &Terms) -> Vec<BTreeSet
     groups
 }
 
+/// Counters of loops behind each other, where what one begins with is a choice: each counts on its own.
+pub fn apart(group: BTreeSet<u32>, phis: &[Phi], terms: &mut Terms) -> Vec<BTreeSet<u32>> {
+    let mut chosen = false;
+    let counts = group.iter().all(|phi| {
+        let Phi { first, next, .. } = phis[*phi as usize];
+        chosen |= matches!(terms.node(first), Node::Select(..));
+        let width = terms.width_of(next);
+        let own = terms.atom(Atom::Phi(*phi), width);
+        let step = terms.difference(next, own);
+        width >= 16 && terms.value(step).is_some()
+    });
+    if counts && chosen && group.len() > 1 {
+        group.into_iter().map(|phi| BTreeSet::from([phi])).collect()
+    } else {
+        vec![group]
+    }
+}
+
 /// Puts the groups of two phis together, unless they have phis of one loop.
 fn join_groups(groups: &mut Vec<BTreeSet<u32>>, phi: u32, other: u32, phis: &[Phi]) {
     let a = groups.iter().position(|group| group.contains(&phi));

@@ -53,24 +53,6 @@ enum Change {
 /// A way through the conditions of a change, and what it comes to.
 type Way<'c> = (Vec<bool>, &'c [(usize, TermId)]);
 
-/// Counters of loops behind each other, where what one begins with is a choice: each counts on its own.
-fn apart(group: BTreeSet<u32>, phis: &[Phi], terms: &mut Terms) -> Vec<BTreeSet<u32>> {
-    let mut chosen = false;
-    let counts = group.iter().all(|phi| {
-        let Phi { first, next, .. } = phis[*phi as usize];
-        chosen |= matches!(terms.node(first), Node::Select(..));
-        let width = terms.width_of(next);
-        let own = terms.atom(Atom::Phi(*phi), width);
-        let step = terms.difference(next, own);
-        width >= 16 && terms.value(step).is_some()
-    });
-    if counts && chosen && group.len() > 1 {
-        group.into_iter().map(|phi| BTreeSet::from([phi])).collect()
-    } else {
-        vec![group]
-    }
-}
-
 /// Numbers the states of a cycle so that the longest distance is as short as it can be: a body that is written out three
 /// times makes three steps, not one of a cycle that leaps.
 fn shorten(states: &mut [Vec<u128>], distances: Vec<&mut usize>) {
@@ -223,7 +205,7 @@ impl Recurrences {
     fn join(&mut self, phis: &[Phi], used: &BTreeSet<u32>, terms: &mut Terms) {
         let mut groups = Vec::new();
         for group in copies::groups(phis, used, terms) {
-            groups.extend(apart(group, phis, terms));
+            groups.extend(copies::apart(group, phis, terms));
         }
         for group in groups {
             let number = self.variables.len();
@@ -282,14 +264,19 @@ impl Recurrences {
         let mut zeros = u32::MAX;
         let counts = own.iter().all(|phi| {
             let Phi { first, next, .. } = &phis[*phi as usize];
-            let added = [*next].into_iter().chain((*phi != root).then_some(*first));
-            added.into_iter().all(|term| {
+            let mut added = vec![*next];
+            added.extend((*phi != root).then_some(*first));
+            while let Some(term) = added.pop() {
+                if let Node::Select(_, a, b) = terms.node(term) {
+                    added.extend([*a, *b]);
+                    continue;
+                }
                 let Some((_, added)) = self.added(variable, term, terms) else {
                     return false;
                 };
                 zeros = zeros.min(terms.value(added).map_or(0, u128::trailing_zeros));
-                true
-            })
+            }
+            true
         });
         // One that wraps around after few steps is state that comes around.
         let first = phis[root as usize].first;

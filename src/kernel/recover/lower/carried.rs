@@ -247,7 +247,9 @@ impl Lowerer<'_> {
                 continue;
             }
             let number = self.variable(Carrier::Counter(variable));
-            let Some(value) = self.number_or_state(next) else {
+            // That it does not wrap around is assumed where the counter begins.
+            let value = self.number_or_state(next);
+            let Some(value) = value.or_else(|| self.congruent(next)) else {
                 return refuse(
                     "a loop moves a counter by what has no form in the protocol language",
                     location,
