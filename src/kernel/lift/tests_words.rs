@@ -61,6 +61,23 @@ fn a_word_that_may_be_overwritten_is_not_known() {
         (ONE, "", ""),
         (ONE, TWO, ""),
         ("", ONE, TWO),
+        (ONE, "atom.shared.add.u32 %r7, [%r4], 1;", TWO),
+        (ONE, "red.shared.or.b32 [%r4], 1;", TWO),
+        (
+            ONE,
+            "mov.u32 %r7, 0;\nmore:\nst.shared.u32 [%r4], %r7;\nadd.u32 %r7, %r7, 1;\nsetp.lt.u32 %p6, %r7, 3;\n@%p6 bra more;",
+            TWO,
+        ),
+        (
+            ONE,
+            "ld.global.u32 %r7, [%rd1];\nsetp.eq.u32 %p6, %r7, 0;\n@%p6 bra past;\nst.shared.u32 [%r4], 2;\npast:",
+            TWO,
+        ),
+        (
+            ONE,
+            "ld.global.u32 %r7, [%rd1];\nsetp.eq.u32 %p6, %r7, 0;\n@%p6 st.shared.u32 [%r4], 2;",
+            TWO,
+        ),
         ("", "", TWO),
         (ONE, "bar.sync 2, 32;\nst.shared.u8 [%r4], 1;", TWO),
         (

@@ -10,7 +10,8 @@
 //! that were found the time before, until nothing changes. By induction over time every load then gives what it
 //! was taken to give: up to the first load that did not, the stores were those that were found.
 //!
-//! Stores whose address is not a constant are left out; that they go elsewhere is an assumption.
+//! Atomic operations count as stores of what is not known. Where a store to a fixed place stands in what is not followed,
+//! nothing is known of any word. Stores whose address is not a constant are left out; that they go elsewhere is an assumption.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -120,6 +121,15 @@ pub struct Store {
     pub position: Position,
 }
 
+impl Byte {
+    /// Stands for any byte: of a store that is not followed.
+    pub const ANY: Self = Self {
+        rank: u32::MAX,
+        variable: VariableId(u32::MAX),
+        offset: 0,
+    };
+}
+
 /// The stores of a warp to fixed places, in their order.
 pub type Stores = Vec<Store>;
 
@@ -175,7 +185,11 @@ impl SharedWords {
         let mut last: Option<(u32, Option<Part>)> = None;
         for ((rank, _), stores) in &self.known {
             let mut of_warp: Option<(u32, Option<Part>)> = None;
-            for store in stores.iter().filter(|store| store.byte == byte) {
+            let may_hit = |store: &&Store| store.byte == byte || store.byte == Byte::ANY;
+            for store in stores.iter().filter(may_hit) {
+                if store.byte == Byte::ANY {
+                    return None;
+                }
                 // The barriers of another CTA are other barriers.
                 if *rank != byte.rank {
                     return None;

@@ -123,9 +123,7 @@ impl Slice {
                 {
                     local_stores.push((at, index));
                 }
-                if let OperationKind::Store { space, .. } = operation.kind
-                    && is_shared(space)
-                {
+                if written_place(operation).is_some() {
                     shared_stores.push((at, index));
                 }
                 if wanted(operation) {
@@ -135,11 +133,8 @@ impl Slice {
             }
         }
         shared_stores.retain(|(at, index)| {
-            let operation = &kernel.blocks[*at].operations[*index];
-            let OperationKind::Store { address, .. } = &operation.kind else {
-                return false;
-            };
-            is_fixed(kernel, &definitions, *address, MOST_STEPS)
+            written_place(&kernel.blocks[*at].operations[*index])
+                .is_some_and(|address| is_fixed(kernel, &definitions, address, MOST_STEPS))
         });
         let has_local = kernel
             .variables
@@ -256,6 +251,15 @@ const MOST_STEPS: u32 = 16;
 /// Whether addresses of a space may be of shared memory.
 pub fn is_shared(space: Space) -> bool {
     matches!(space, Space::Shared | Space::Cluster | Space::Generic)
+}
+
+/// The address to which an operation writes in what may be shared memory.
+pub fn written_place(operation: &Operation) -> Option<Operand> {
+    match operation.kind {
+        OperationKind::Store { space, address, .. }
+        | OperationKind::Atomic { space, address, .. } => is_shared(space).then_some(address),
+        _ => None,
+    }
 }
 
 /// Whether an address is computed from the addresses of variables and constants only.

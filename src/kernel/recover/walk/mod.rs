@@ -371,6 +371,7 @@ impl Walker<'_> {
 
     /// What blocks assign is unknown behind them.
     fn lose_all(&mut self, blocks: &[BlockId], path: &mut Path) {
+        self.lose_words(blocks, path);
         for register in self.assigned(blocks) {
             let term = self.unknown(register);
             path.state[register.0 as usize] = Some(Value::Uniform(term));
@@ -1491,10 +1492,20 @@ impl Walker<'_> {
                 ..
             } => {
                 if is_shared(*space) {
-                    self.store_words(*address, values, *width, mask, path);
+                    let values: Vec<_> = values.iter().copied().map(Some).collect();
+                    self.store_words(*address, &values, *width, mask, path);
                 }
             }
-            OperationKind::Atomic { result, .. } => {
+            OperationKind::Atomic {
+                result,
+                space,
+                address,
+                width,
+                ..
+            } => {
+                if is_shared(*space) {
+                    self.store_words(*address, &[None], *width, mask, path);
+                }
                 if let Some(result) = result {
                     let term = self.unknown(*result);
                     self.set(*result, Value::Uniform(term), mask, path);

@@ -15,6 +15,7 @@ use crate::recover::shared_words::Byte;
 use crate::recover::shared_words::Part;
 use crate::recover::shared_words::Store;
 use crate::recover::slice::is_shared;
+use crate::recover::slice::written_place;
 use crate::recover::term::Atom;
 use crate::recover::term::Node;
 use crate::recover::term::TermId;
@@ -127,11 +128,34 @@ impl Walker<'_> {
         term
     }
 
-    /// Notes what is stored to fixed places.
+    /// Notes that blocks which are not followed may store to fixed places.
+    pub(super) fn lose_words(&mut self, blocks: &[BlockId], path: &Path) {
+        let stores = |block: &BlockId| {
+            let at = block.0 as usize;
+            let operations = self.kernel.blocks[at].operations.iter();
+            operations
+                .zip(&self.slice.operations[at])
+                .any(|(operation, relevant)| *relevant && written_place(operation).is_some())
+        };
+        if blocks.iter().any(stores) {
+            let place = (self.place.rank, self.place.warp);
+            self.shared_words
+                .found
+                .entry(place)
+                .or_default()
+                .push(Store {
+                    byte: Byte::ANY,
+                    part: None,
+                    position: path.position.clone(),
+                });
+        }
+    }
+
+    /// Notes what is stored to fixed places; `None` where it is not known.
     pub(super) fn store_words(
         &mut self,
         address: Operand,
-        values: &[Operand],
+        values: &[Option<Operand>],
         width: u16,
         mask: u32,
         path: &Path,
@@ -140,7 +164,10 @@ impl Walker<'_> {
         let bytes = u32::from(width.div_ceil(8));
         let mut stores: Vec<Store> = Vec::new();
         for (value, index) in values.iter().zip(0_u32..) {
-            let value = self.operand(*value, width, &path.state);
+            let value = match value {
+                Some(value) => self.operand(*value, width, &path.state),
+                None => Value::Uniform(self.unknown_of(width)),
+            };
             for lane in (0..32).filter(|lane| mask >> lane & 1 == 1) {
                 let Some(first) = self.fixed_place(lane_of(&address, lane)) else {
                     return;
