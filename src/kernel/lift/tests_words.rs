@@ -61,6 +61,11 @@ fn a_word_that_may_be_overwritten_is_not_known() {
         (ONE, "", ""),
         (ONE, TWO, ""),
         ("", ONE, TWO),
+        (
+            "setp.eq.u32 %p6, %r1, 1;\n@%p6 st.shared.u32 [%r4], 1;\n@!%p6 st.shared.u32 [%r4], 2;",
+            "",
+            TWO,
+        ),
         (ONE, "atom.shared.add.u32 %r7, [%r4], 1;", TWO),
         (ONE, "red.shared.or.b32 [%r4], 1;", TWO),
         (
@@ -93,6 +98,30 @@ fn a_word_that_may_be_overwritten_is_not_known() {
             "{hand} {meanwhile} {then}"
         );
     }
+}
+
+#[test]
+fn a_range_that_decided_something_is_said() {
+    // What is done for a negative `n` only is left out.
+    let code = "setp.ge.s32 %p2, %r3, 0;\n@%p2 bra out;\nbar.sync 1, 96;\nout:";
+    let found = entry(1, code).unwrap();
+    assert!(
+        found
+            .text
+            .contains("//! Assumed: n lies in 0..=1073741823\n"),
+        "{}",
+        found.text
+    );
+    let code = "setp.lt.s32 %p2, %r3, 5;\n@%p2 bra out;\nbar.sync 1, 64;\nout:";
+    assert!(!entry(1, code).unwrap().text.contains("lies in"));
+}
+
+#[test]
+fn a_barrier_by_number_waits_for_those_that_have_ended() {
+    let ended = "setp.ge.u32 %p2, %r1, 32;\n@%p2 ret;\n";
+    let by_number = entry(1, &format!("{ended}bar.sync 0, 64;")).unwrap();
+    assert_eq!(by_number.text.matches("sync cta_bar[0] 64").count(), 1);
+    assert!(!by_number.exact);
 }
 
 #[test]

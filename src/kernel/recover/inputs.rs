@@ -33,6 +33,33 @@ pub fn used(roles: &[Role]) -> BTreeSet<u32> {
     found
 }
 
+/// The ranges of inputs that decided something and do not occur any more, in words: what is left out because `n` is taken not to
+/// be negative holds for no other `n`. Where a parameter that occurs has the same words behind it, its range says it.
+pub fn vanished(roles: &[Role], inputs: &Inputs) -> Vec<String> {
+    let used = used(roles);
+    let is_choice = |input: &u32| inputs.all[*input as usize].range == (0, 1);
+    let shown: BTreeSet<Atom> = used
+        .iter()
+        .filter(|input| !is_choice(input))
+        .flat_map(|input| inputs.words[*input as usize].iter().copied())
+        .collect();
+    (0..)
+        .zip(&inputs.all)
+        .filter(|(number, _)| !used.contains(number) && !is_choice(number))
+        .filter(|(number, _)| {
+            let words = &inputs.words[*number as usize];
+            !words.is_empty() && !words.is_subset(&shown)
+        })
+        .map(|(_, input)| {
+            let (low, high) = input.range;
+            match input.meaning.as_str() {
+                "" => format!("{} lies in {low}..={high}", input.name),
+                meaning => format!("{meaning} lies in {low}..={high}"),
+            }
+        })
+        .collect()
+}
+
 /// Whether every choice of values of the inputs that occur is one of a launch: no word of the launch is behind two of
 /// them, and each takes every value.
 pub fn are_free(roles: &[Role], inputs: &Inputs, terms: &Terms) -> bool {

@@ -269,6 +269,17 @@ impl<'a> Life<'a> {
             .filter(|one| one.line < end.line && matches!(one.action, Action::Wait { .. }))
             .flat_map(|one| one.places.iter().copied())
             .collect();
+        // A meeting behind the end and before a use shows that it comes too late.
+        let behind = self
+            .of_cta
+            .iter()
+            .position(|meeting| meeting.is_certain() && meeting.before > end.line);
+        let late = behind
+            .and_then(|at| other.of_cta.get(at))
+            .is_some_and(|meeting| self.role.rank == other.role.rank && meeting.behind < last);
+        if late {
+            return false;
+        }
         let told = other.uses.iter().any(|one| {
             let tells = matches!(
                 one.action,

@@ -53,6 +53,7 @@ pub use ended::ASSUMPTION as ENDED;
 pub use ended::come;
 pub use inputs::are_free;
 pub use inputs::used;
+pub use inputs::vanished;
 pub use kernel::Roles;
 pub use kernel::roles;
 pub use late::behind_expectations;

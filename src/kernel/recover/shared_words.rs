@@ -118,6 +118,8 @@ pub struct Store {
     pub byte: Byte,
     /// `None` where it is not known.
     pub part: Option<Part>,
+    /// The lanes that do it.
+    pub lanes: u32,
     pub position: Position,
 }
 
@@ -185,6 +187,7 @@ impl SharedWords {
         let mut last: Option<(u32, Option<Part>)> = None;
         for ((rank, _), stores) in &self.known {
             let mut of_warp: Option<(u32, Option<Part>)> = None;
+            let mut before: Vec<&Store> = Vec::new();
             let may_hit = |store: &&Store| store.byte == byte || store.byte == Byte::ANY;
             for store in stores.iter().filter(may_hit) {
                 if store.byte == Byte::ANY {
@@ -201,7 +204,15 @@ impl SharedWords {
                 if at == generation || store.position.perhaps {
                     return None;
                 }
-                of_warp = Some((at, store.part));
+                // Lanes that do not wait for each other are in no order.
+                let apart = before.iter().any(|before| {
+                    before.lanes != store.lanes
+                        && before.part != store.part
+                        && before.position == store.position
+                });
+                let part = store.part.filter(|_| !apart);
+                before.push(store);
+                of_warp = Some((at, part));
             }
             last = match (last, of_warp) {
                 (Some(one), Some(two)) if one.0 == two.0 && one.1 != two.1 => return None,

@@ -146,6 +146,7 @@ impl Walker<'_> {
                 .push(Store {
                     byte: Byte::ANY,
                     part: None,
+                    lanes: path.mask,
                     position: path.position.clone(),
                 });
         }
@@ -192,6 +193,7 @@ impl Walker<'_> {
                         None => stores.push(Store {
                             byte: place,
                             part,
+                            lanes: mask,
                             position: path.position.clone(),
                         }),
                     }
