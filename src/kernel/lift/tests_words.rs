@@ -62,6 +62,11 @@ fn a_word_that_may_be_overwritten_is_not_known() {
         (ONE, TWO, ""),
         ("", ONE, TWO),
         (
+            ONE,
+            "shl.b32 %r7, %r3, 2;\nadd.u32 %r7, %r7, %r4;\nst.shared.u32 [%r7], 2;",
+            TWO,
+        ),
+        (
             "setp.eq.u32 %p6, %r1, 1;\n@%p6 st.shared.u32 [%r4], 1;\n@!%p6 st.shared.u32 [%r4], 2;",
             "",
             TWO,

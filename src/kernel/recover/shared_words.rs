@@ -11,7 +11,9 @@
 //! was taken to give: up to the first load that did not, the stores were those that were found.
 //!
 //! Atomic operations count as stores of what is not known. Where a store to a fixed place stands in what is not followed,
-//! nothing is known of any word. Stores whose address is not a constant are left out; that they go elsewhere is an assumption.
+//! nothing is known of any word. Nor is it of words in an array of a known size to which a store goes at a computed
+//! place. Other stores whose address is not a constant are left out; that they go elsewhere is an assumption. Triton has
+//! all of its shared memory in one array without a size.
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;

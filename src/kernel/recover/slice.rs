@@ -21,6 +21,7 @@ use crate::ir::Space;
 use crate::ir::Special;
 use crate::ir::Synchronization;
 use crate::ir::Terminator;
+use crate::ir::VariableId;
 use crate::recover::graph::Graph;
 use crate::recover::operands::read;
 
@@ -32,6 +33,8 @@ pub struct Slice {
     pub branches: Vec<bool>,
     /// Per block: whether it has an event itself.
     pub events: Vec<bool>,
+    /// Variables in shared memory of a known size that stores write to at computed places.
+    pub scattered: BTreeSet<VariableId>,
     /// Loops without events all of whose ways out depend on memory that is read in the loop.
     pub memory_waits: BTreeMap<LoopId, Location>,
 }
@@ -107,6 +110,7 @@ impl Slice {
                 .collect(),
             branches: vec![false; kernel.blocks.len()],
             events: vec![false; kernel.blocks.len()],
+            scattered: BTreeSet::new(),
             memory_waits: BTreeMap::new(),
         };
         for (at, block) in kernel.blocks.iter().enumerate() {
@@ -133,8 +137,14 @@ impl Slice {
             }
         }
         shared_stores.retain(|(at, index)| {
-            written_place(&kernel.blocks[*at].operations[*index])
-                .is_some_and(|address| is_fixed(kernel, &definitions, address, MOST_STEPS))
+            let Some(address) = written_place(&kernel.blocks[*at].operations[*index]) else {
+                return false;
+            };
+            let fixed = is_fixed(kernel, &definitions, address, MOST_STEPS);
+            if !fixed {
+                slice.scattered.extend(bases(kernel, &definitions, address));
+            }
+            fixed
         });
         let has_local = kernel
             .variables
@@ -260,6 +270,35 @@ pub fn written_place(operation: &Operation) -> Option<Operand> {
         | OperationKind::Atomic { space, address, .. } => is_shared(space).then_some(address),
         _ => None,
     }
+}
+
+/// The variables of a known size in whose addresses an address may begin.
+fn bases(
+    kernel: &Kernel,
+    definitions: &[Vec<(usize, usize)>],
+    address: Operand,
+) -> BTreeSet<VariableId> {
+    let mut found = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    let mut work = vec![address];
+    while let Some(operand) = work.pop() {
+        let Operand::Register(register) = operand else {
+            continue;
+        };
+        if !seen.insert(register) {
+            continue;
+        }
+        for (at, index) in definitions.get(register.0 as usize).into_iter().flatten() {
+            let kind = &kernel.blocks[*at].operations[*index].kind;
+            if let OperationKind::AddressOf { variable, .. } = kind
+                && kernel.variables[variable.0 as usize].size.is_some()
+            {
+                found.insert(*variable);
+            }
+            work.extend(kind.operands());
+        }
+    }
+    found
 }
 
 /// Whether an address is computed from the addresses of variables and constants only.

@@ -93,6 +93,9 @@ impl Walker<'_> {
         };
         let first = self.fixed_place(address)?;
         self.shared_words.asked = true;
+        if self.slice.scattered.contains(&first.variable) {
+            return None;
+        }
         let bytes = u32::from(width.div_ceil(8));
         let mut all = Vec::with_capacity(count);
         for index in 0..u32::try_from(count).ok()? {
