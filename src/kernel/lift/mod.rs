@@ -77,7 +77,8 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
             location: difference.location(),
         })?;
     in_time(over)?;
-    inputs.assumptions.extend(vanished(&roles, &inputs));
+    let ranges = vanished(&roles, &inputs, &arena.terms);
+    inputs.assumptions.extend(ranges);
     // What is written differs from here on from what the kernel does, event by event.
     if !counts_all(kernel, shape) && come(&mut roles, shape.warps()) {
         inputs.assumptions.insert(ENDED.to_owned());

@@ -71,6 +71,11 @@ fn a_word_that_may_be_overwritten_is_not_known() {
             "",
             TWO,
         ),
+        (
+            "st.shared.u32 [%r4], 1;\nbar.arrive 3, 64;\nst.shared.u32 [%r4], 1;",
+            "",
+            TWO,
+        ),
         (ONE, "atom.shared.add.u32 %r7, [%r4], 1;", TWO),
         (ONE, "red.shared.or.b32 [%r4], 1;", TWO),
         (
@@ -117,6 +122,19 @@ fn a_range_that_decided_something_is_said() {
         "{}",
         found.text
     );
+    // The range of the rounds is not that of `n`.
+    let rounds = "setp.ge.s32 %p2, %r3, 0;\n@%p2 bra go;\nbar.sync 1, 96;\ngo:\nadd.s32 %r4, %r3, 127;\n\
+         shr.s32 %r5, %r4, 7;\nmov.u32 %r6, 0;\nsetp.lt.s32 %p3, %r5, 1;\n@%p3 bra out;\nloop:\nbar.sync 2, 64;\n\
+         add.s32 %r6, %r6, 1;\nsetp.lt.s32 %p4, %r6, %r5;\n@%p4 bra loop;\nout:";
+    let found = entry(1, rounds).unwrap();
+    assert!(
+        found.text.contains("param n_over_128_up in 0..=8388608")
+            && found
+                .text
+                .contains("//! Assumed: n lies in 0..=1073741823\n"),
+        "{}",
+        found.text
+    );
     let code = "setp.lt.s32 %p2, %r3, 5;\n@%p2 bra out;\nbar.sync 1, 64;\nout:";
     assert!(!entry(1, code).unwrap().text.contains("lies in"));
 }
@@ -135,6 +153,18 @@ fn warps_of_another_barrier_hand_nothing_over() {
     let code = ".shared .align 4 .b32 word;\nmov.u32 %r4, word;\nsetp.ge.u32 %p2, %r1, 32;\n@%p2 bra worker;\n\
          st.shared.u32 [%r4], 1;\nret;\nworker:\nbar.sync 1, 32;\nld.shared.u32 %r5, [%r4];\n\
          setp.ne.u32 %p3, %r5, 1;\n@%p3 bra out;\nbar.sync 2, 32;\nout:";
+    assert_eq!(
+        entry(1, code).map(|lift| lift.text),
+        Err(UNKNOWN.to_owned())
+    );
+}
+
+#[test]
+fn a_warp_that_does_not_wait_at_a_barrier_hands_nothing_over() {
+    // The second store may come before the load or behind it.
+    let code = ".shared .align 4 .b32 word;\nmov.u32 %r4, word;\nsetp.ge.u32 %p2, %r1, 32;\n@%p2 bra worker;\n\
+         st.shared.u32 [%r4], 1;\nbar.arrive 1, 64;\nst.shared.u32 [%r4], 2;\nbra out;\nworker:\nbar.sync 1, 64;\n\
+         ld.shared.u32 %r5, [%r4];\nsetp.eq.u32 %p3, %r5, 2;\n@%p3 bra out;\nbar.sync 2, 64;\nout:";
     assert_eq!(
         entry(1, code).map(|lift| lift.text),
         Err(UNKNOWN.to_owned())

@@ -33,9 +33,10 @@ pub fn used(roles: &[Role]) -> BTreeSet<u32> {
     found
 }
 
-/// The ranges of inputs that decided something and do not occur any more, in words: what is left out because `n` is taken not to
-/// be negative holds for no other `n`. Where a parameter that occurs has the same words behind it, its range says it.
-pub fn vanished(roles: &[Role], inputs: &Inputs) -> Vec<String> {
+/// The ranges of inputs that may have decided something and do not occur any more, in words: what is left out because `n` is
+/// taken not to be negative holds for no other `n`. The range of `n / 8` does not say that of `n`. What is computed has the range
+/// that its words give it, which is said where these occur.
+pub fn vanished(roles: &[Role], inputs: &Inputs, terms: &Terms) -> Vec<String> {
     let used = used(roles);
     let is_choice = |input: &u32| inputs.all[*input as usize].range == (0, 1);
     let shown: BTreeSet<Atom> = used
@@ -48,7 +49,9 @@ pub fn vanished(roles: &[Role], inputs: &Inputs) -> Vec<String> {
         .filter(|(number, _)| !used.contains(number) && !is_choice(number))
         .filter(|(number, _)| {
             let words = &inputs.words[*number as usize];
-            !words.is_empty() && !words.is_subset(&shown)
+            let is_word = matches!(inputs.origins[*number as usize], Origin::Term(term)
+                if matches!(terms.node(term), Node::Atom(_)));
+            is_word || !words.is_empty() && !words.is_subset(&shown)
         })
         .map(|(_, input)| {
             let (low, high) = input.range;

@@ -10,6 +10,8 @@
 //! that were found the time before, until nothing changes. By induction over time every load then gives what it
 //! was taken to give: up to the first load that did not, the stores were those that were found.
 //!
+//! That holds while every warp waits where it comes to such a barrier: with `bar.arrive` nothing is known of any word.
+//!
 //! Atomic operations count as stores of what is not known. Where a store to a fixed place stands in what is not followed,
 //! nothing is known of any word. Nor is it of words in an array of a known size to which a store goes at a computed
 //! place. Other stores whose address is not a constant are left out; that they go elsewhere is an assumption. Triton has

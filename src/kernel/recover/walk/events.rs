@@ -77,6 +77,7 @@ impl Walker<'_> {
                         threads: terms[1],
                     }
                 })?;
+                self.pass_without_waiting(*threads, path);
             }
             Synchronization::ClusterArrive { .. } => {
                 self.whole(mask, path, "a barrier of the cluster", location)?;

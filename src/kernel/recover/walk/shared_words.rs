@@ -14,6 +14,7 @@ use crate::meaning::Domain;
 use crate::recover::shared_words::Byte;
 use crate::recover::shared_words::Part;
 use crate::recover::shared_words::Store;
+use crate::recover::shared_words::Stores;
 use crate::recover::slice::is_shared;
 use crate::recover::slice::written_place;
 use crate::recover::term::Atom;
@@ -32,18 +33,11 @@ impl Walker<'_> {
         threads: Option<Operand>,
         path: &mut Path,
     ) {
-        let number = |walker: &mut Self, operand| match walker.operand(operand, 32, &path.state) {
-            Value::Uniform(term) => walker
-                .terms
-                .value(term)
-                .and_then(|bits| u32::try_from(bits).ok()),
-            Value::Lanes(_) => None,
-        };
         let count = match threads {
-            Some(threads) => number(self, threads),
+            Some(threads) => self.number(threads, path),
             None => Some(self.all_threads()),
         };
-        let barrier = number(self, barrier);
+        let barrier = self.number(barrier, path);
         match (barrier, count) {
             (Some(barrier), Some(count)) if count == self.all_threads() => {
                 path.position.meet(barrier);
@@ -52,6 +46,23 @@ impl Walker<'_> {
             (Some(barrier), None) => path.position.lose(barrier),
             (None, _) => path.position.lose_all(),
         }
+    }
+
+    /// A warp comes to a barrier and goes on. If the barrier may be one of all threads, it orders nothing: a warp may come to it
+    /// twice in one generation, in the place of another one.
+    pub(super) fn pass_without_waiting(&mut self, threads: Operand, path: &Path) {
+        let count = self.number(threads, path);
+        if count.is_none_or(|count| count == self.all_threads()) {
+            self.store_anywhere(path);
+        }
+    }
+
+    /// A number that is the same at every launch.
+    fn number(&mut self, operand: Operand, path: &Path) -> Option<u32> {
+        let Value::Uniform(term) = self.operand(operand, 32, &path.state) else {
+            return None;
+        };
+        u32::try_from(self.terms.value(term)?).ok()
     }
 
     /// How many threads a barrier waits for that names no number: whole warps.
@@ -141,18 +152,24 @@ impl Walker<'_> {
                 .any(|(operation, relevant)| *relevant && written_place(operation).is_some())
         };
         if blocks.iter().any(stores) {
-            let place = (self.place.rank, self.place.warp);
-            self.shared_words
-                .found
-                .entry(place)
-                .or_default()
-                .push(Store {
-                    byte: Byte::ANY,
-                    part: None,
-                    lanes: path.mask,
-                    position: path.position.clone(),
-                });
+            self.store_anywhere(path);
         }
+    }
+
+    /// Notes that nothing is known of any word.
+    fn store_anywhere(&mut self, path: &Path) {
+        self.stored().push(Store {
+            byte: Byte::ANY,
+            part: None,
+            lanes: path.mask,
+            position: path.position.clone(),
+        });
+    }
+
+    /// What this warp has stored so far.
+    fn stored(&mut self) -> &mut Stores {
+        let warp = (self.place.rank, self.place.warp);
+        self.shared_words.found.entry(warp).or_default()
     }
 
     /// Notes what is stored to fixed places; `None` where it is not known.
@@ -203,12 +220,7 @@ impl Walker<'_> {
                 }
             }
         }
-        let place = (self.place.rank, self.place.warp);
-        self.shared_words
-            .found
-            .entry(place)
-            .or_default()
-            .extend(stores);
+        self.stored().extend(stores);
     }
 
     /// Walks a loop iteration by iteration, where it loads words that others store and these decide whether it goes on.
@@ -225,8 +237,7 @@ impl Walker<'_> {
             return Ok(None);
         }
         let follow = self.graph.follow(natural);
-        let place = (self.place.rank, self.place.warp);
-        let stored = self.shared_words.found.get(&place).map_or(0, Vec::len);
+        let stored = self.stored().len();
         let mut whole = Vec::new();
         let mut at = path.clone();
         for _ in 0..MOST_ITERATIONS {
@@ -253,9 +264,7 @@ impl Walker<'_> {
                 None => break,
             }
         }
-        if let Some(stores) = self.shared_words.found.get_mut(&place) {
-            stores.truncate(stored);
-        }
+        self.stored().truncate(stored);
         Ok(None)
     }
 
