@@ -193,10 +193,9 @@ impl Warp {
         let bytes = bytes.min(out.len());
         let (foreign, poison) = self.read(spot, &mut out[..bytes], world);
         let handed_over = spot.space == Space::Shared && world.launch.handed_over.contains(&at);
-        let foreign = foreign && !handed_over;
         let mut number = 0_u128;
         let mut origins = poison;
-        let mut unknown = foreign;
+        let mut unknown = foreign && !handed_over;
         for (index, byte) in out[..bytes].iter().enumerate() {
             let value = match byte {
                 Some(byte) => {

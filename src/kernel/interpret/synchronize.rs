@@ -441,12 +441,13 @@ impl Warp {
             };
             self.emit(at, kind, None, group.lanes, group.reasons, world)?;
         }
-        let all = groups.iter().all(|group| {
-            let whole = world.warps.saturating_mul(32);
-            threads.is_none() || group.word(1) == whole
-        });
-        let meets = all && world.launch.waits == Waits::Meet;
-        if !world.simulates() && !meets {
+        let whole = world.warps.saturating_mul(32);
+        let waits = match world.launch.waits {
+            Waits::Pass => false,
+            Waits::Meet => threads.is_none() || groups.iter().all(|group| group.word(1) == whole),
+            Waits::Simulate => true,
+        };
+        if !waits {
             if let Some(reduction) = reduction {
                 let (result, _) = parts(reduction);
                 let origin = world.origin(at);

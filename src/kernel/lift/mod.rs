@@ -1,9 +1,6 @@
 //! The protocol of a kernel: recovered, compared with runs of the kernel, and written.
 
 use crate::ir::Kernel;
-use crate::ir::Operand;
-use crate::ir::OperationKind;
-use crate::ir::Synchronization;
 use crate::recover::ENDED;
 use crate::recover::Obstacle;
 use crate::recover::Roles;
@@ -80,7 +77,7 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
     let ranges = vanished(&roles, &inputs, &arena.terms);
     inputs.assumptions.extend(ranges);
     // What is written differs from here on from what the kernel does, event by event.
-    if !counts_all(kernel, shape) && come(&mut roles, shape.warps()) {
+    if come(kernel, shape, &mut roles) {
         inputs.assumptions.insert(ENDED.to_owned());
     }
     if let Some(phased) = &phased {
@@ -106,24 +103,6 @@ pub fn lift(kernel: &Kernel, shape: Shape, over: fn() -> bool) -> Result<Lift, O
         looks_ahead: arena.looked_ahead,
         validation,
     })
-}
-
-/// Whether a barrier may wait for as many threads as the CTA has by their number: it waits for those that have ended, too.
-fn counts_all(kernel: &Kernel, shape: Shape) -> bool {
-    let all = u128::from(shape.warps()) * 32;
-    let operations = kernel.blocks.iter().flat_map(|block| &block.operations);
-    operations
-        .into_iter()
-        .any(|operation| match &operation.kind {
-            OperationKind::Synchronization(Synchronization::BarrierSync { threads, .. }) => {
-                match threads {
-                    Some(Operand::Constant(threads)) => *threads == all,
-                    Some(Operand::Register(_)) => true,
-                    None => false,
-                }
-            }
-            _ => false,
-        })
 }
 
 /// The launches that were compared, by the values of the parameters; each values once.

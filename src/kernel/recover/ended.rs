@@ -4,13 +4,21 @@
 //! the CUDA programming guide on `__syncthreads()`. A barrier of the protocol language waits for a number of arrivals. So a warp
 //! that ends before the others is written to come to what is left of their meetings, and to do nothing else.
 //!
+//! A barrier that names a number of threads waits for that many, ended or not. Where one may name as many as the CTA has, no role
+//! is changed.
+//!
 //! That is the same for the others. A phase of the barrier counts the warp as soon as the phase before is complete, as it
 //! counts one that has ended: before that it could not be complete anyway. And what is added waits for nobody else than the
 //! others wait for.
 
+use crate::ir::Kernel;
+use crate::ir::Operand;
+use crate::ir::OperationKind;
+use crate::ir::Synchronization;
 use crate::recover::alike::only;
 use crate::recover::meet::is_meeting;
 use crate::recover::meet::meetings;
+use crate::recover::shape::Shape;
 use crate::recover::sketch::Line;
 use crate::recover::sketch::Role;
 
@@ -18,8 +26,11 @@ use crate::recover::sketch::Role;
 pub const ASSUMPTION: &str = "a barrier of all threads does not wait for warps that have ended";
 
 /// Lets warps that end come to the meetings that are left; whether there are any.
-pub fn come(roles: &mut [Role], warps: u32) -> bool {
-    let which = is_meeting(warps);
+pub fn come(kernel: &Kernel, shape: Shape, roles: &mut [Role]) -> bool {
+    if counts_all(kernel, shape) {
+        return false;
+    }
+    let which = is_meeting(shape.warps());
     let met: Vec<Vec<Line>> = roles
         .iter()
         .map(|role| meetings(&role.lines, &which))
@@ -47,4 +58,20 @@ pub fn come(roles: &mut [Role], warps: u32) -> bool {
         }
     }
     found
+}
+
+/// Whether a barrier may wait for as many threads as the CTA has by their number: it waits for those that have ended, too.
+fn counts_all(kernel: &Kernel, shape: Shape) -> bool {
+    let all = u128::from(shape.warps()) * 32;
+    let mut operations = kernel.blocks.iter().flat_map(|block| &block.operations);
+    operations.any(|operation| match &operation.kind {
+        OperationKind::Synchronization(Synchronization::BarrierSync { threads, .. }) => {
+            match threads {
+                Some(Operand::Constant(threads)) => *threads == all,
+                Some(Operand::Register(_)) => true,
+                None => false,
+            }
+        }
+        _ => false,
+    })
 }

@@ -80,6 +80,18 @@ impl Meeting {
     pub(super) fn is_certain(&self) -> bool {
         matches!(self.bare, Line::Action { .. })
     }
+
+    /// Whether two roles meet alike up to a meeting, which both have.
+    pub(super) fn are_same(mine: &[Self], theirs: &[Self], at: usize) -> bool {
+        let bare = |meetings: &[Self]| -> Option<Vec<Line>> {
+            let meetings = meetings.get(..=at)?.iter();
+            Some(meetings.map(|meeting| meeting.bare.clone()).collect())
+        };
+        match (bare(mine), bare(theirs)) {
+            (Some(mine), Some(theirs)) => same(&mine, &theirs),
+            _ => false,
+        }
+    }
 }
 
 /// A role with what it does to mbarriers.
@@ -96,11 +108,7 @@ pub fn settle(
     inputs: &Inputs,
     shape: Shape,
 ) -> Result<Option<&'static str>, Obstacle> {
-    let threads = i128::from(shape.warps()) * 32;
-    let lives: Vec<Life<'_>> = roles
-        .iter()
-        .map(|role| Life::new(role, inputs, threads))
-        .collect();
+    let lives = lives(roles, inputs, shape);
     begin_once(&lives)?;
     let mut ended: BTreeSet<Place> = BTreeSet::new();
     let mut assumption = None;
@@ -135,6 +143,13 @@ pub fn settle(
         merge(roles);
     }
     Ok(assumption)
+}
+
+/// What roles do to mbarriers.
+pub(super) fn lives<'a>(roles: &'a [Role], inputs: &Inputs, shape: Shape) -> Vec<Life<'a>> {
+    let threads = i128::from(shape.warps()) * 32;
+    let lives = roles.iter().map(|role| Life::new(role, inputs, threads));
+    lives.collect()
 }
 
 pub(super) fn ends(action: &Action) -> bool {
@@ -185,7 +200,7 @@ fn begin_once(lives: &[Life<'_>]) -> Result<(), Obstacle> {
 }
 
 impl<'a> Life<'a> {
-    pub(super) fn new(role: &'a Role, inputs: &Inputs, threads: i128) -> Self {
+    fn new(role: &'a Role, inputs: &Inputs, threads: i128) -> Self {
         let rounds = counts(&role.lines);
         let range = |atomic: &Atomic| inputs.range_of(atomic, &rounds);
         let mut uses = Vec::new();
@@ -241,6 +256,14 @@ impl<'a> Life<'a> {
         }
     }
 
+    /// The last line of this role with a use of the mbarriers whose life ends.
+    fn last_use(&self, end: &Use<'_>) -> Option<usize> {
+        let uses = self.uses.iter().filter(|one| {
+            !std::ptr::eq(one.action, end.action) && !one.places.is_disjoint(&end.places)
+        });
+        uses.map(|one| one.line).max()
+    }
+
     /// Whether this role itself uses the same mbarriers further down.
     fn goes_on_behind(&self, end: &Use<'_>) -> bool {
         let at = self
@@ -257,10 +280,7 @@ impl<'a> Life<'a> {
     /// Whether this role waits, before the end of a life, for something that another role tells behind its last use of the
     /// same mbarriers.
     fn waits_behind(&self, end: &Use<'_>, other: &Life<'_>) -> bool {
-        let uses = other.uses.iter().filter(|one| {
-            !std::ptr::eq(one.action, end.action) && !one.places.is_disjoint(&end.places)
-        });
-        let Some(last) = uses.map(|one| one.line).max() else {
+        let Some(last) = other.last_use(end) else {
             return true;
         };
         let heard: BTreeSet<Place> = self
@@ -312,24 +332,14 @@ impl<'a> Life<'a> {
 
     /// Whether every use of the same mbarriers by another role, or this one, comes before an end of life.
     fn ends_behind(&self, end: &Use<'_>, other: &Life<'_>) -> bool {
-        let uses = other.uses.iter().filter(|one| {
-            !std::ptr::eq(one.action, end.action) && !one.places.is_disjoint(&end.places)
-        });
-        let Some(last) = uses.map(|one| one.line).max() else {
+        let Some(last) = other.last_use(end) else {
             return true;
         };
         let separates = |mine: &[Meeting], theirs: &[Meeting]| {
             let passed = mine
                 .iter()
                 .rposition(|meeting| meeting.is_certain() && meeting.behind < end.line);
-            let all = |meetings: &[Meeting], last: usize| -> Option<Vec<Line>> {
-                let meetings = meetings.get(..=last)?.iter();
-                Some(meetings.map(|meeting| meeting.bare.clone()).collect())
-            };
-            passed.is_some_and(|at| match (all(mine, at), all(theirs, at)) {
-                (Some(a), Some(b)) => same(&a, &b) && last < theirs[at].before,
-                _ => false,
-            })
+            passed.is_some_and(|at| Meeting::are_same(mine, theirs, at) && last < theirs[at].before)
         };
         separates(&self.of_cluster, &other.of_cluster)
             || self.role.rank == other.role.rank && separates(&self.of_cta, &other.of_cta)

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::recover::family::object_mut;
 use crate::recover::number::Atomic;
 use crate::recover::number::Condition;
 use crate::recover::number::Number;
@@ -103,55 +104,37 @@ pub fn replace(lines: &mut [Line], by: &dyn Fn(&Atomic) -> Option<Number>) {
 /// Does something with every number outside of conditions.
 pub fn numbers(lines: &mut [Line], with: &mut dyn FnMut(&mut Number)) {
     every_line_mut(lines, &mut |line| match line {
-        Line::Action { action, .. } => match action {
-            Action::Init { object, .. }
-            | Action::Invalidate { object }
-            | Action::Commit { object }
-            | Action::Tried { object } => {
+        Line::Action { action, .. } => {
+            if let Some(object) = object_mut(action) {
                 with(&mut object.offset);
             }
-            Action::Wait {
-                object,
-                parity: number,
+            match action {
+                Action::Wait { parity: number, .. }
+                | Action::Arrive { count: number, .. }
+                | Action::ArriveExpect { bytes: number, .. }
+                | Action::Expect { bytes: number, .. }
+                | Action::Complete { bytes: number, .. } => with(number),
+                Action::Copy { bytes, .. } => bytes.iter_mut().for_each(&mut *with),
+                Action::Sync { barrier, threads } | Action::BarrierArrive { barrier, threads } => {
+                    with(barrier);
+                    with(threads);
+                }
+                Action::Init { .. }
+                | Action::Invalidate { .. }
+                | Action::Commit { .. }
+                | Action::Tried { .. }
+                | Action::ClusterArrive
+                | Action::ClusterWait
+                | Action::Asked
+                | Action::Allocate { .. }
+                | Action::Deallocate { .. }
+                | Action::Relinquish
+                | Action::SetMaxRegisters { .. }
+                | Action::Take { .. }
+                | Action::GiveBack { .. }
+                | Action::Launched => {}
             }
-            | Action::Arrive {
-                object,
-                count: number,
-            }
-            | Action::ArriveExpect {
-                object,
-                bytes: number,
-            }
-            | Action::Expect {
-                object,
-                bytes: number,
-            }
-            | Action::Complete {
-                object,
-                bytes: number,
-            } => {
-                with(&mut object.offset);
-                with(number);
-            }
-            Action::Copy { object, bytes } => {
-                with(&mut object.offset);
-                bytes.iter_mut().for_each(&mut *with);
-            }
-            Action::Sync { barrier, threads } | Action::BarrierArrive { barrier, threads } => {
-                with(barrier);
-                with(threads);
-            }
-            Action::ClusterArrive
-            | Action::ClusterWait
-            | Action::Asked
-            | Action::Allocate { .. }
-            | Action::Deallocate { .. }
-            | Action::Relinquish
-            | Action::SetMaxRegisters { .. }
-            | Action::Take { .. }
-            | Action::GiveBack { .. }
-            | Action::Launched => {}
-        },
+        }
         Line::For { count, .. } => with(count),
         Line::Let { value, .. } | Line::Assign { value, .. } => with(value),
         Line::If { .. } | Line::Return => {}

@@ -8,13 +8,13 @@
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
-use crate::recover::alike::same;
 use crate::recover::family::object_mut;
 use crate::recover::lives::Life;
 use crate::recover::lives::Meeting;
 use crate::recover::lives::Place;
 use crate::recover::lives::TWICE;
 use crate::recover::lives::ends;
+use crate::recover::lives::lives;
 use crate::recover::lower::Inputs;
 use crate::recover::number::Number;
 use crate::recover::shape::Shape;
@@ -27,23 +27,17 @@ use crate::recover::tree::Obstacle;
 
 /// Gives the places of second lives other offsets.
 pub fn tell_apart(roles: &mut [Role], inputs: &Inputs, shape: Shape) -> Result<(), Obstacle> {
-    let threads = i128::from(shape.warps()) * 32;
-    let numbers = numbered(roles, inputs, threads)?;
+    let lives = lives(roles, inputs, shape);
+    let borders = again(&lives);
+    if borders.is_empty() {
+        return Ok(());
+    }
+    let numbers = lives.iter().map(|life| life.numbered(&borders));
+    let numbers = numbers.collect::<Result<Vec<_>, _>>()?;
     for (role, numbers) in roles.iter_mut().zip(numbers) {
         move_lives(&mut role.lines, &mut numbers.into_iter());
     }
     Ok(())
-}
-
-/// For each action of each role that is about an mbarrier, in which of the lives of its place it comes.
-fn numbered(roles: &[Role], inputs: &Inputs, threads: i128) -> Result<Vec<Vec<i128>>, Obstacle> {
-    let lives: Vec<Life<'_>> = roles
-        .iter()
-        .map(|role| Life::new(role, inputs, threads))
-        .collect();
-    let borders = again(&lives);
-    let all = lives.iter().map(|life| life.numbered(&borders));
-    all.collect()
 }
 
 /// Where a place has one life behind another: the end of the one and the beginning of the other are lines of one role.
@@ -121,17 +115,13 @@ impl Life<'_> {
             let places = one.places.iter();
             let found: BTreeSet<Option<i128>> =
                 places.map(|place| of_place(place, one.line)).collect();
-            numbers.push(match (found.len(), found.first()) {
-                (1, Some(Some(number))) => *number,
-                // It may be any.
-                (0, _) if borders.is_empty() => 0,
-                _ => {
-                    return Err(Obstacle {
-                        reason: TWICE.to_owned(),
-                        location: one.location.clone(),
-                    });
-                }
-            });
+            let (1, Some(Some(number))) = (found.len(), found.first()) else {
+                return Err(Obstacle {
+                    reason: TWICE.to_owned(),
+                    location: one.location.clone(),
+                });
+            };
+            numbers.push(*number);
         }
         Ok(numbers)
     }
@@ -151,13 +141,7 @@ impl Life<'_> {
             return None;
         }
         let (mine, theirs) = (&self.of_cta, &owner.of_cta);
-        let met = |at: usize| -> Option<&Meeting> {
-            let bare = |meetings: &[Meeting]| -> Option<Vec<Line>> {
-                let meetings = meetings.get(..=at)?.iter();
-                Some(meetings.map(|meeting| meeting.bare.clone()).collect())
-            };
-            same(&bare(mine)?, &bare(theirs)?).then(|| &mine[at])
-        };
+        let met = |at: usize| Meeting::are_same(mine, theirs, at).then(|| &mine[at]);
         let before = theirs
             .iter()
             .rposition(|meeting| meeting.is_certain() && meeting.behind < border.end);

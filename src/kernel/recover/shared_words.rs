@@ -173,16 +173,15 @@ impl SharedWords {
 
     /// What a byte holds for a warp of its CTA at a position.
     pub fn at(&self, byte: Byte, position: &Position) -> Option<Part> {
-        if position.lost {
+        let mut stores = self.known.values().flatten();
+        if position.lost || stores.any(|store| store.byte == Byte::ANY) {
             return None;
         }
-        let counted = position.met.iter().filter_map(|(barrier, count)| {
+        let mut counted = position.met.iter().filter_map(|(barrier, count)| {
             let count = count.filter(|count| *count > 0)?;
             Some((*barrier, count))
         });
-        counted
-            .into_iter()
-            .find_map(|(barrier, count)| self.behind(byte, barrier, count))
+        counted.find_map(|(barrier, count)| self.behind(byte, barrier, count))
     }
 
     /// What a byte holds between a generation of a barrier and the next one.
@@ -192,11 +191,7 @@ impl SharedWords {
         for ((rank, _), stores) in &self.known {
             let mut of_warp: Option<(u32, Option<Part>)> = None;
             let mut before: Vec<&Store> = Vec::new();
-            let may_hit = |store: &&Store| store.byte == byte || store.byte == Byte::ANY;
-            for store in stores.iter().filter(may_hit) {
-                if store.byte == Byte::ANY {
-                    return None;
-                }
+            for store in stores.iter().filter(|store| store.byte == byte) {
                 // The barriers of another CTA are other barriers.
                 if *rank != byte.rank {
                     return None;

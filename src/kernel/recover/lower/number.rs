@@ -255,7 +255,7 @@ impl Lowerer<'_> {
                         shifted.remainder(half.checked_mul(2)?)?
                     }
                     None => self
-                        .congruent(inner)?
+                        .around(inner)?
                         .divided(1_i128.checked_shl(u32::from(low))?)?
                         .remainder(half.checked_mul(2)?)?,
                 };
@@ -288,10 +288,7 @@ impl Lowerer<'_> {
         match self.arena.terms.node(term).clone() {
             Node::Constant(bits) => Some(Number::constant(i128::from(bits & 1 == 1))),
             Node::Extract { term, low } => {
-                let number = match self.number(term) {
-                    Some(number) => number,
-                    None => self.congruent(term)?,
-                };
+                let number = self.congruent(term)?;
                 let number = match low {
                     0 => number,
                     _ => number.divided(1_i128.checked_shl(u32::from(low))?)?,

@@ -48,9 +48,11 @@ impl Lowerer<'_> {
 
     /// An integer that is equal to a term modulo 2^w. Unlike a number it may lie anywhere, so that sums may wrap around.
     pub(super) fn congruent(&mut self, term: TermId) -> Option<Number> {
-        if let Some(number) = self.number(term) {
-            return Some(number);
-        }
+        self.number(term).or_else(|| self.around(term))
+    }
+
+    /// The same of a term that is no number.
+    pub(super) fn around(&mut self, term: TermId) -> Option<Number> {
         match *self.arena.terms.node(term) {
             Node::Atom(Atom::Phi(phi)) => match self.meaning(phi)? {
                 Meaning::Number(number) => Some(number.clone()),
@@ -74,7 +76,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The lowest bits of a term, or of one that is shifted to the right, whatever the others are.
+    /// The lowest bits of a term that is no number, or of one that is shifted to the right, whatever the others are.
     pub(super) fn lowest_bits(&mut self, term: TermId, mask: i128) -> Option<Number> {
         let around = mask
             .checked_add(1)
@@ -89,7 +91,10 @@ impl Lowerer<'_> {
         if bits > u32::from(self.arena.terms.width_of(inner)) {
             return None;
         }
-        let number = self.congruent(inner)?;
+        let number = match by {
+            0 => self.around(inner)?,
+            _ => self.congruent(inner)?,
+        };
         number.divided(1_i128.checked_shl(by)?)?.remainder(around)
     }
 }

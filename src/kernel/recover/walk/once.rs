@@ -75,12 +75,20 @@ impl Walker<'_> {
             return Ok(None);
         }
         out.append(&mut body);
-        let left = self.gathered(left).and_then(|mut left| {
-            left.condition = path.condition;
-            left.position.perhaps = path.position.perhaps;
-            Some((follow?, left))
-        });
-        Ok(Some(left))
+        Ok(Some(self.behind(left, follow, path)))
+    }
+
+    /// Where a loop that is written out goes on, of the ways out of it and what came to it.
+    pub(super) fn behind(
+        &mut self,
+        left: Vec<Path>,
+        follow: Option<BlockId>,
+        before: &Path,
+    ) -> Option<(BlockId, Path)> {
+        let mut left = self.gathered(left)?;
+        left.condition = before.condition;
+        left.position.perhaps = before.position.perhaps;
+        Some((follow?, left))
     }
 
     /// One iteration: what comes to the head again, and what leaves.

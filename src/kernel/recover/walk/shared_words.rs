@@ -252,12 +252,7 @@ impl Walker<'_> {
             whole.append(&mut body);
             if ends {
                 out.append(&mut whole);
-                let left = self.gathered(left).and_then(|mut left| {
-                    left.condition = path.condition;
-                    left.position.perhaps = path.position.perhaps;
-                    Some((follow?, left))
-                });
-                return Ok(Some(left));
+                return Ok(Some(self.behind(left, follow, path)));
             }
             match self.gathered(again) {
                 Some(next) => at = next,
