@@ -50,7 +50,7 @@ use crate::recover::write::counts;
 pub(super) const TWICE: &str =
     "an mbarrier is initialised more than once, which is undefined while it is one already";
 const BEHIND: &str = "the mbarrier may be used behind this: no barrier of all threads stands between that use and this";
-const LAST: &str = "before mbarrier.inval, what a warp waits for is the last phase that other warps complete behind their last use of the mbarrier";
+const LAST: &str = "other warps do not use an mbarrier any more when mbarrier.inval ends it";
 
 /// An mbarrier of a CTA.
 pub(super) type Place = (u32, VariableId, i128);

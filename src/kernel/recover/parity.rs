@@ -20,7 +20,8 @@ use crate::recover::tree::Obstacle;
 /// The largest mask of bits that are all tried.
 const MOST_BITS: u128 = 255;
 
-const LOWEST_BIT: &str = "a wait whose parity is given as -1 waits for parity 1: only the lowest bit of the operand counts, though the manual allows 0 and 1 only";
+const LOWEST_BIT: &str =
+    "a wait with parity -1 waits for parity 1, although the PTX manual allows only 0 and 1";
 
 /// Refuses waits for what may be another number. Gives what it takes for granted.
 pub fn check(arena: &mut Arena) -> Result<Option<&'static str>, Obstacle> {

@@ -24,8 +24,8 @@ use crate::ir::BlockId;
 use crate::ir::VariableId;
 use crate::recover::term::TermId;
 
-pub const ASSUMPTION: &str = "words of shared memory that are loaded from fixed places and decide about synchronization are written by stores to \
-     fixed places only, not by other stores or copies";
+pub const ASSUMPTION: &str = "words of shared memory that decide about synchronization are written by stores to fixed places only: no copy, \
+     and no store to a computed address, reaches them";
 
 /// Stands for every barrier.
 const ANY: u32 = u32::MAX;
